@@ -1,0 +1,57 @@
+"""Every error that neardup raises on purpose, under one root."""
+
+from __future__ import annotations
+
+
+class NeardupError(Exception):
+    """Root of all errors of this package; its text says what was wrong, where, and what to do.
+
+    `exit_code` is the status with which the command ends when the error reaches the top.
+    """
+
+    exit_code = 1
+
+
+class UsageError(NeardupError):
+    """An argument, option or setting can't be used as given."""
+
+    exit_code = 2
+
+
+class StoreError(NeardupError):
+    """A store can't be opened, read or written."""
+
+    exit_code = 3
+
+
+class StoreBusyError(StoreError):
+    """Another process holds the store for writing and did not let go in time."""
+
+
+class IncompatibleStoreError(StoreError):
+    """A store holds fingerprints that can't be compared with the ones asked for, or was made by a newer version."""
+
+    exit_code = 4
+
+
+class NotFoundError(NeardupError):
+    """No document with that identity, or no file at that path."""
+
+    exit_code = 5
+
+
+class ExtractionError(NeardupError):
+    """A document gave no text.
+
+    `reason` is a short fixed word (see `indexer.extract.REASONS`) that summaries count by; `detail` says more.
+    """
+
+    exit_code = 6
+
+    def __init__(self, reason: str, detail: str = "") -> None:
+        super().__init__(f"{reason}: {detail}" if detail else reason)
+        self.reason = reason
+        self.detail = detail
+
+    def __reduce__(self) -> tuple[type[ExtractionError], tuple[str, str]]:
+        return type(self), (self.reason, self.detail)

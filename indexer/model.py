@@ -1,0 +1,183 @@
+"""The data that travels between the rooms: plain, frozen, slotted."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from indexer.errors import UsageError
+
+SIMHASH_DOC = "simhash-doc"
+SHORT_IDS: Mapping[str, str] = MappingProxyType({SIMHASH_DOC: "sd1"})
+SCHEMES_BY_SHORT_ID: Mapping[str, str] = MappingProxyType({short: scheme for scheme, short in SHORT_IDS.items()})
+
+CLOSE_DISTANCE = 1
+LOOSE_DISTANCE = 6
+DEFAULT_DISTANCE = 3
+
+
+class Ref(NamedTuple):
+    """The identity of a stored document: its id, the index that holds it, and its routing value.
+
+    An embedded store has one unnamed index and no routing.
+    """
+
+    id: str
+    index: str = ""
+    routing: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """The text of one document and where it came from.
+
+    `format` is "html", "pdf", "xml" or "text"; `extractor` names the engine and its version that gave the text;
+    `content` is the content mode that chose what counts as text ("landmarks", "full" or "main"); `size` is the
+    number of input octets; `notes` are remarks of the extractor that a user should see.
+    """
+
+    text: str
+    title: str = ""
+    format: str = "text"
+    extractor: str = ""
+    content: str = "landmarks"
+    size: int = 0
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprint:
+    """A 64-bit simhash and the number of tokens that it was made from.
+
+    `value` is unsigned, bit 1 the most significant; `str()` gives the scheme's short id, a hyphen and the
+    13 characters of the base32 form (RFC 4648 section 6, lower case, no padding) of the eight octets, big-endian.
+    """
+
+    value: int
+    tokens: int
+    scheme: str = SIMHASH_DOC
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.value < 1 << 64:
+            raise UsageError(f"fingerprint value {self.value!r} is not an unsigned 64-bit integer")
+
+    def __str__(self) -> str:
+        return f"{SHORT_IDS[self.scheme]}-{self.base32}"
+
+    @property
+    def base32(self) -> str:
+        """The 13 characters of the base32 form, without the scheme's short id."""
+        return base64.b32encode(self.value.to_bytes(8, "big")).decode("ascii").rstrip("=").lower()
+
+    @property
+    def bits(self) -> int:
+        """The same 64 bits as a signed (two's complement) integer, as search engines and SQLite store a long."""
+        return to_signed(self.value)
+
+    def distance(self, other: Fingerprint) -> int:
+        """The Hamming distance to `other`, 0 to 64; UsageError where the schemes differ."""
+        if self.scheme != other.scheme:
+            raise UsageError(f"fingerprints of {self.scheme} and {other.scheme} can't be compared")
+        return (self.value ^ other.value).bit_count()
+
+
+def to_signed(value: int) -> int:
+    """An unsigned 64-bit integer as the signed one with the same bits."""
+    return value - (1 << 64) if value >> 63 else value
+
+
+def to_unsigned(bits: int) -> int:
+    """A signed 64-bit integer as the unsigned one with the same bits."""
+    return bits & 0xFFFF_FFFF_FFFF_FFFF
+
+
+def parse_fingerprint(text: str, tokens: int = 0) -> Fingerprint:
+    """Read a fingerprint from its text: base32 with or without the scheme's short id, or 16 hexadecimal digits.
+
+    Read case-insensitively. Raises UsageError for anything else, and for a base32 form whose pad bit is not zero
+    (RFC 4648 section 3.5).
+    """
+    plain = text.strip().lower()
+    scheme = SIMHASH_DOC
+    short, hyphen, rest = plain.partition("-")
+    if hyphen:
+        if short not in SCHEMES_BY_SHORT_ID:
+            raise UsageError(f"{text!r}: {short!r} is no scheme's short id; known: {', '.join(SCHEMES_BY_SHORT_ID)}")
+        scheme, plain = SCHEMES_BY_SHORT_ID[short], rest
+    if len(plain) == 16 and not hyphen and all(c in "0123456789abcdef" for c in plain):
+        return Fingerprint(int(plain, 16), tokens, scheme)
+    if len(plain) != 13:
+        raise UsageError(f"{text!r}: a hash is 13 base32 characters (a-z, 2-7) or 16 hexadecimal digits")
+    try:
+        octets = base64.b32decode(plain.upper() + "===")
+    except (binascii.Error, ValueError):
+        raise UsageError(f"{text!r}: a hash in base32 has only the characters a-z and 2-7") from None
+    fingerprint = Fingerprint(int.from_bytes(octets, "big"), tokens, scheme)
+    if fingerprint.base32 != plain:
+        raise UsageError(f"{text!r}: the last character carries a pad bit that must be zero; the hash is damaged")
+    return fingerprint
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What a store keeps of one document.
+
+    `keys` are the packed keys of the fingerprint's tables (see `indexer.keys.KeyLayout`), empty where there is no
+    fingerprint; `short` marks documents with too few tokens for a meaningful simhash; `source` is the path or URL;
+    `source_digest` tells a stale fingerprint: a digest of the octets (or fields) that the fingerprint was made from,
+    the scheme and the extractor's version; `indexed_at` is ISO 8601 in UTC; `metadata` is the user's own, JSON types only.
+    """
+
+    ref: Ref
+    fingerprint: Fingerprint | None
+    keys: tuple[int, ...] = ()
+    short: bool = False
+    source: str = ""
+    title: str = ""
+    format: str = ""
+    extractor: str = ""
+    size: int = 0
+    source_digest: str = ""
+    indexed_at: str = ""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def tokens(self) -> int:
+        """The number of tokens that the fingerprint was made from, 0 where there is none."""
+        return self.fingerprint.tokens if self.fingerprint else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A document that could not be indexed: why, and when (ISO 8601, UTC)."""
+
+    ref: Ref
+    source: str
+    reason: str
+    detail: str
+    failed_at: str
+    source_digest: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A stored document within the asked distance of a fingerprint; distance 0 to 64 bits."""
+
+    record: Record
+    distance: int
+
+    @property
+    def similarity(self) -> float:
+        """1 - distance / 64."""
+        return 1.0 - self.distance / 64.0
+
+    @property
+    def label(self) -> str:
+        """"close" to 1 bit, "loose" to 6 bits, else empty."""
+        if self.distance <= CLOSE_DISTANCE:
+            return "close"
+        return "loose" if self.distance <= LOOSE_DISTANCE else ""

@@ -1,0 +1,161 @@
+"""The contract that every store keeps; `tests/store_contract.py` is the suite that holds them to it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from types import TracebackType
+from typing import Any, Self
+
+from indexer.keys import KeyLayout
+from indexer.model import Failure, Record, Ref
+
+
+@dataclass(frozen=True, slots=True)
+class StoreInfo:
+    """What the fingerprints of a store were made with; two stores with different ones can't be mixed or compared.
+
+    `scheme` is the scheme's id with its parameters; `content` the content mode of extraction; `extractor` the version
+    of the extraction rules; `unicode` the pinned Unicode version; `version` the neardup version that made the store.
+    """
+
+    scheme: str
+    layout: KeyLayout
+    content: str
+    extractor: str
+    unicode: str
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What a store can do beyond the contract; each flag is one sentence."""
+
+    embedded: bool
+    """The store is a file of this machine and needs no server."""
+    routing: bool
+    """An identity may carry an index name and a routing value."""
+    filters: bool
+    """Candidates can be narrowed by a query of the engine's own language."""
+    visible_at_once: bool
+    """What put() reported is found by candidates() at once, without waiting for a refresh."""
+    atomic_batches: bool
+    """A batch given to put() is kept whole or not at all when the process is killed."""
+
+
+class PutStatus(Enum):
+    """What became of one record."""
+
+    CREATED = "created"
+    REPLACED = "replaced"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class PutResult:
+    """What put() did with one record; `reason` is set where it failed."""
+
+    ref: Ref
+    status: PutStatus
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A stored fingerprint value that shares a key with the question: its unsigned 64 bits and how many documents have it."""
+
+    value: int
+    documents: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """Counts of a store: documents by kind and format, failures by reason, octets on disk."""
+
+    documents: int
+    fingerprinted: int
+    distinct: int
+    short: int
+    empty: int
+    failures: Mapping[str, int]
+    formats: Mapping[str, int]
+    bytes_on_disk: int
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Store(ABC):
+    """Keeps records, finds candidates by their keys; never hashes. A context manager; close() may be called twice.
+
+    Every method raises StoreError where the store can't be read or written.
+    """
+
+    capabilities: Capabilities
+    info: StoreInfo
+
+    @abstractmethod
+    def put(self, records: Iterable[Record]) -> Iterator[PutResult]:
+        """Store records in the order given, replacing those with the same ref; one result each.
+
+        Records are consumed lazily and kept in batches; the results of a batch come when it is durable. A record that
+        the store refuses is a FAILED result, never an exception. Storing a document clears its recorded failure.
+        """
+
+    @abstractmethod
+    def get(self, refs: Sequence[Ref]) -> list[Record | None]:
+        """The records of these identities, in this order; None where there is none."""
+
+    @abstractmethod
+    def candidates(self, keys: Sequence[int], *, include_short: bool = False) -> Iterator[Candidate]:
+        """The distinct stored values that have at least one of these packed keys, each once, with no limit."""
+
+    @abstractmethod
+    def with_value(
+        self, values: Sequence[int], *, include_short: bool = False, limit: int | None = None
+    ) -> Iterator[Record]:
+        """The records with one of these unsigned 64-bit values, by the order of `values`, then by ref."""
+
+    @abstractmethod
+    def scan(self) -> Iterator[Record]:
+        """Every record, by ref, in bounded memory; a snapshot as of the first one."""
+
+    @abstractmethod
+    def annotate(self, annotations: Iterable[tuple[Ref, Mapping[str, Any]]]) -> int:
+        """Merge fields into the stored annotations of documents (JSON types; None removes); how many were there."""
+
+    @abstractmethod
+    def annotations(self, refs: Sequence[Ref]) -> list[Mapping[str, Any] | None]:
+        """The annotations of these documents, in this order; None where there is no such document."""
+
+    @abstractmethod
+    def find_digests(self, digests: Sequence[str]) -> Mapping[str, Record]:
+        """For each source digest that the store holds, one record that has it."""
+
+    @abstractmethod
+    def delete(self, refs: Sequence[Ref]) -> int:
+        """Delete documents and their recorded failures; how many documents were there."""
+
+    @abstractmethod
+    def put_failures(self, failures: Iterable[Failure]) -> None:
+        """Record failures, replacing the earlier one of the same ref."""
+
+    @abstractmethod
+    def failures(self) -> Iterator[Failure]:
+        """Every recorded failure, by ref."""
+
+    @abstractmethod
+    def stats(self) -> Stats:
+        """Counts of the store."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of files and connections."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
