@@ -1,0 +1,1 @@
+"""The schemes: each turns text into a fingerprint and a fingerprint into keys."""
