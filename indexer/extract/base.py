@@ -1,0 +1,57 @@
+"""What the extractors share: the reasons of failure, the limits and the options."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal
+
+Content = Literal["landmarks", "full", "main"]
+Engine = Literal["auto", "fast", "reference"]
+Format = Literal["html", "pdf", "xml", "text"]
+
+# Raised whenever the same octets may give another text: fingerprints made under different versions don't mix.
+EXTRACTOR_VERSION = "1"
+
+REASONS: Mapping[str, str] = MappingProxyType(
+    {
+        "encrypted": "The document is encrypted and does not open with an empty password.",
+        "too-large": "The document, its decompressed form or its text is larger than the limit on input size.",
+        "timeout": "Extraction took longer than the time limit; the worker was stopped.",
+        "out-of-memory": "Extraction needed more memory than the limit.",
+        "crashed": "The worker process died while it read the document.",
+        "malformed": "The document is too damaged for every engine that was tried.",
+        "unreadable": "The file can't be opened or read.",
+        "unsupported": "The content is neither HTML, PDF, XML nor plain text.",
+        "task-failed": "The text was extracted, but what should be made of it failed.",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one document may cost.
+
+    `seconds` of wall-clock time; `memory` in octets of address space, on top of what an idle worker takes;
+    `input_bytes` in octets, for the input, for its decompressed form and for the UTF-8 form of the text alike.
+    """
+
+    seconds: float = 60.0
+    memory: int = 2 << 30
+    input_bytes: int = 200_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What counts as text, and who reads it.
+
+    `content`: "landmarks" leaves navigation, banners, footers, asides, dialogs and forms out where HTML says so by
+    element or ARIA role; "full" keeps them; "main" keeps the main block only (needs the extra `main-content`).
+    `engine`: "fast", "reference", or "auto": fast first, reference where fast fails or finds no text.
+    `format`: None finds the kind from the content, then from the name.
+    """
+
+    content: Content = "landmarks"
+    engine: Engine = "auto"
+    format: Format | None = None
