@@ -28,6 +28,10 @@ class KeyLayout:
         """The name of a table's field, "t00" on."""
         return f"t{table:02d}"
 
+    def describe(self) -> str:
+        """The layout in words, for messages."""
+        return f"{self.tables} tables of {self.bits} bits"
+
     def term(self, key: int) -> str:
         """A key as fixed-width lower-case hexadecimal digits."""
         return f"{key:0{(self.bits + 3) // 4}x}"

@@ -1,4 +1,4 @@
-"""The contract that every store keeps; `tests/store_contract.py` is the suite that holds them to it."""
+"""The contract that every store keeps; `tests/stores/contract.py` is the suite that holds them to it."""
 
 from __future__ import annotations
 
@@ -9,16 +9,21 @@ from enum import Enum
 from types import TracebackType
 from typing import Any, Self
 
+import numpy as np
+import numpy.typing as npt
+
+from indexer.errors import IncompatibleStoreError
 from indexer.keys import KeyLayout
 from indexer.model import Failure, Record, Ref
 
 
 @dataclass(frozen=True, slots=True)
 class StoreInfo:
-    """What the fingerprints of a store were made with; two stores with different ones can't be mixed or compared.
+    """What the fingerprints of a store were made with.
 
-    `scheme` is the scheme's id with its parameters; `content` the content mode of extraction; `extractor` the version
-    of the extraction rules; `unicode` the pinned Unicode version; `version` the neardup version that made the store.
+    `scheme` is the scheme's id with its parameters, the same as in `Fingerprint.scheme`; `content` the content mode of
+    extraction; `extractor` the version of the extraction rules; `unicode` the pinned Unicode version; `version` the
+    neardup version that made the store. Where any but `version` differs, fingerprints can't be mixed or compared.
     """
 
     scheme: str
@@ -27,6 +32,25 @@ class StoreInfo:
     extractor: str
     unicode: str
     version: str
+
+    def require_comparable(self, wanted: StoreInfo, store: str) -> None:
+        """Raise IncompatibleStoreError, naming each difference, unless `wanted` is comparable with this store's info."""
+        differences = [
+            f"{label} {ours} in the store, {theirs} asked for"
+            for label, ours, theirs in (
+                ("scheme", self.scheme, wanted.scheme),
+                ("key layout", self.layout.describe(), wanted.layout.describe()),
+                ("content mode", self.content, wanted.content),
+                ("extraction rules", self.extractor, wanted.extractor),
+                ("Unicode version", self.unicode, wanted.unicode),
+            )
+            if ours != theirs
+        ]
+        if differences:
+            raise IncompatibleStoreError(
+                f"{store}: its fingerprints can't be compared with the ones asked for: {'; '.join(differences)}. "
+                f"Use the store's own settings (it was made by neardup {self.version}), or index into a new store"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +95,14 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
+class ValueBatch:
+    """Some documents of a scan: `values[i]` (dtype uint64) is the fingerprint's value of the document `refs[i]`."""
+
+    refs: Sequence[Ref]
+    values: npt.NDArray[np.uint64]
+
+
+@dataclass(frozen=True, slots=True)
 class Stats:
     """Counts of a store: documents by kind and format, failures by reason, octets on disk."""
 
@@ -88,7 +120,8 @@ class Stats:
 class Store(ABC):
     """Keeps records, finds candidates by their keys; never hashes. A context manager; close() may be called twice.
 
-    Every method raises StoreError where the store can't be read or written.
+    Every method raises StoreError where the store can't be read or written, or is closed. A store object belongs to
+    the thread and process that opened it; others open their own.
     """
 
     capabilities: Capabilities
@@ -98,8 +131,10 @@ class Store(ABC):
     def put(self, records: Iterable[Record]) -> Iterator[PutResult]:
         """Store records in the order given, replacing those with the same ref; one result each.
 
-        Records are consumed lazily and kept in batches; the results of a batch come when it is durable. A record that
-        the store refuses is a FAILED result, never an exception. Storing a document clears its recorded failure.
+        Records are consumed lazily and kept in batches; the results of a batch come when a kill of the process can't
+        undo it any more. Nothing is stored until the results are iterated, and all of it when they are exhausted. A
+        record that the store refuses is a FAILED result, never an exception. Storing a document clears its recorded
+        failure; replacing one drops its annotations, which were about the old text.
         """
 
     @abstractmethod
@@ -114,11 +149,21 @@ class Store(ABC):
     def with_value(
         self, values: Sequence[int], *, include_short: bool = False, limit: int | None = None
     ) -> Iterator[Record]:
-        """The records with one of these unsigned 64-bit values, by the order of `values`, then by ref."""
+        """The records with one of these unsigned 64-bit values, by ref, at most `limit`; each value is named once."""
 
     @abstractmethod
     def scan(self) -> Iterator[Record]:
-        """Every record, by ref, in bounded memory; a snapshot as of the first one."""
+        """Every record, in bounded memory and the store's own order; a snapshot as of the first one.
+
+        The order is the same from one scan to the next as long as nothing is written.
+        """
+
+    @abstractmethod
+    def scan_values(self, *, include_short: bool = False) -> Iterator[ValueBatch]:
+        """Only identity and value of every document with a fingerprint, in batches; else as scan().
+
+        Ten million documents pass in bounded memory without reading titles or metadata.
+        """
 
     @abstractmethod
     def annotate(self, annotations: Iterable[tuple[Ref, Mapping[str, Any]]]) -> int:
