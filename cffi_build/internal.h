@@ -1,0 +1,129 @@
+/* Shared by the .c files of the core; nothing outside includes it. */
+#ifndef ND_INTERNAL_H
+#define ND_INTERNAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "simhash.h"
+
+#if defined(__x86_64__) && !defined(ND_PLAIN)
+#define ND_X86 1
+#include <immintrin.h>
+#endif
+
+/* Octets behind every text buffer that may be read (they are zero), so that loops take whole blocks. */
+#define ND_SLACK 64
+
+typedef struct {
+    uint8_t *data;
+    size_t length;
+    size_t capacity; /* without the slack */
+} nd_buffer;
+
+/* Room for `more` octets; false where memory runs out, and the buffer is as it was. */
+bool nd_buffer_reserve(nd_buffer *buffer, size_t more);
+
+int nd_normalise_into(const uint8_t *text, size_t length, nd_buffer *out);
+
+/* Overwrites URLs, e-mail addresses, DOIs and like identifiers in a normalised text with spaces. */
+void nd_blank_identifiers(uint8_t *text, size_t length);
+
+/* Tokens on their way from the scan to whoever wants them. */
+#define ND_BATCH 256
+typedef struct {
+    size_t starts[ND_BATCH];
+    size_t ends[ND_BATCH];
+    size_t count;
+} nd_batch;
+
+/* Takes the tokens of a batch and leaves it to be filled again; false stops the scan. */
+typedef bool (*nd_batch_sink)(void *state, const uint8_t *text, const nd_batch *batch);
+
+/* Gives every token of a normalised text to `sink`, in order; false where the sink stopped it. The text has
+   ND_SLACK zero octets behind it. */
+bool nd_scan_tokens(const uint8_t *text, size_t length, nd_batch_sink sink, void *state);
+
+/* Adds up hashes, each bit +1 or -1, in 64 counters laid out by bit plane: plane p holds bit p of all 64 counts. */
+typedef struct {
+    uint64_t pending[16]; /* carry-save sums of weight 1, 2, 4 and 8 */
+    uint64_t planes[64];
+    uint64_t count;
+} nd_counter;
+
+void nd_counter_add(nd_counter *counter, const uint64_t *hashes, size_t count);
+uint64_t nd_counter_simhash(const nd_counter *counter);
+
+/* lookup8: what the state starts from, its whole blocks of 24 octets (gives how many octets they are), and the last mix
+   of `count` independent states at once, which leaves the hashes in c. */
+#define ND_GOLDEN 0x9E3779B97F4A7C13u
+size_t nd_mix_blocks(const uint8_t *key, size_t length, uint64_t *a, uint64_t *b, uint64_t *c);
+void nd_mix_batch(uint64_t *a, uint64_t *b, uint64_t *c, size_t count);
+
+static inline uint64_t nd_load64(const uint8_t *at) {
+    uint64_t word;
+    memcpy(&word, at, sizeof word);
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    word = __builtin_bswap64(word);
+#endif
+    return word;
+}
+
+static inline bool nd_is_lower_alnum(uint8_t c) { return (uint8_t)(c - 'a') < 26 || (uint8_t)(c - '0') < 10; }
+
+/* Decodes the character at text[0], length > 0; gives its length in octets. */
+static inline size_t nd_decode(const uint8_t *text, size_t length, uint32_t *code) {
+    uint8_t lead = text[0];
+    *code = 0xFFFD;
+    if (lead < 0x80) {
+        *code = lead;
+        return 1;
+    }
+    if (lead < 0xC2 || lead > 0xF4) return 1;
+    if (lead < 0xE0) {
+        if (length < 2 || (text[1] & 0xC0) != 0x80) return 1;
+        *code = (uint32_t)(lead & 0x1F) << 6 | (text[1] & 0x3F);
+        return 2;
+    }
+    /* The second octet's range shuts out overlong forms, surrogates and what lies past U+10FFFF. */
+    uint8_t low = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
+    uint8_t high = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
+    if (length < 2 || text[1] < low || text[1] > high) return 1;
+    if (length < 3 || (text[2] & 0xC0) != 0x80) return 2;
+    if (lead < 0xF0) {
+        *code = (uint32_t)(lead & 0x0F) << 12 | (uint32_t)(text[1] & 0x3F) << 6 | (text[2] & 0x3F);
+        return 3;
+    }
+    if (length < 4 || (text[3] & 0xC0) != 0x80) return 3;
+    *code = (uint32_t)(lead & 0x07) << 18 | (uint32_t)(text[1] & 0x3F) << 12 | (uint32_t)(text[2] & 0x3F) << 6 |
+            (text[3] & 0x3F);
+    return 4;
+}
+
+/* Writes at most 4 octets. */
+static inline size_t nd_encode(uint32_t code, uint8_t *out) {
+    if (code < 0x80) {
+        out[0] = (uint8_t)code;
+        return 1;
+    }
+    if (code < 0x800) {
+        out[0] = (uint8_t)(0xC0 | code >> 6);
+        out[1] = (uint8_t)(0x80 | (code & 0x3F));
+        return 2;
+    }
+    if (code < 0x10000) {
+        out[0] = (uint8_t)(0xE0 | code >> 12);
+        out[1] = (uint8_t)(0x80 | (code >> 6 & 0x3F));
+        out[2] = (uint8_t)(0x80 | (code & 0x3F));
+        return 3;
+    }
+    out[0] = (uint8_t)(0xF0 | code >> 18);
+    out[1] = (uint8_t)(0x80 | (code >> 12 & 0x3F));
+    out[2] = (uint8_t)(0x80 | (code >> 6 & 0x3F));
+    out[3] = (uint8_t)(0x80 | (code & 0x3F));
+    return 4;
+}
+
+#endif

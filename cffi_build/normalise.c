@@ -1,0 +1,268 @@
+/* toNFKC_Casefold (Unicode Standard 3.13, R5): every character through NFKC_CF, then the whole into NFC. */
+
+#include <stdlib.h>
+
+#include "internal.h"
+#include "unicode_tables.h"
+
+#define HANGUL_FIRST 0xAC00u
+#define HANGUL_COUNT 11172u
+#define JAMO_L 0x1100u
+#define JAMO_V 0x1161u
+#define JAMO_T 0x11A7u
+#define JAMO_L_COUNT 19u
+#define JAMO_V_COUNT 21u
+#define JAMO_T_COUNT 28u
+
+/* A run of characters that may reorder or compose with each other. Most are a letter and a mark or two, so they stay in
+   `fixed`; a hostile one of a million marks moves to the heap. */
+typedef struct {
+    uint32_t code;
+    uint8_t class;
+} mark;
+
+typedef struct {
+    mark fixed[32];
+    mark *items;
+    size_t count;
+    size_t capacity;
+} segment;
+
+bool nd_buffer_reserve(nd_buffer *buffer, size_t more) {
+    if (more <= buffer->capacity - buffer->length) return true;
+    if (more > SIZE_MAX / 4 - buffer->length) return false;
+    size_t capacity = buffer->length + more + buffer->length / 2;
+    uint8_t *data = realloc(buffer->data, capacity + ND_SLACK);
+    if (data == NULL) return false;
+    buffer->data = data;
+    buffer->capacity = capacity;
+    return true;
+}
+
+static bool segment_push(segment *run, uint32_t code, uint8_t class) {
+    if (run->count == run->capacity) {
+        if (run->capacity > SIZE_MAX / 4 / sizeof(mark)) return false;
+        size_t capacity = run->capacity * 2;
+        mark *items = realloc(run->items == run->fixed ? NULL : run->items, capacity * sizeof(mark));
+        if (items == NULL) return false;
+        if (run->items == run->fixed) memcpy(items, run->fixed, sizeof run->fixed);
+        run->items = items;
+        run->capacity = capacity;
+    }
+    run->items[run->count++] = (mark){code, class};
+    return true;
+}
+
+static void segment_free(segment *run) {
+    if (run->items != run->fixed) free(run->items);
+}
+
+static uint8_t combining_class(uint32_t code) {
+    return nd_normal_records[nd_normal_value(code)].first_class;
+}
+
+/* Adds a character's mapping, canonically decomposed. */
+static bool segment_add(segment *run, uint32_t code) {
+    if (code - HANGUL_FIRST < HANGUL_COUNT) {
+        uint32_t syllable = code - HANGUL_FIRST;
+        uint32_t tail = syllable % JAMO_T_COUNT;
+        return segment_push(run, JAMO_L + syllable / (JAMO_V_COUNT * JAMO_T_COUNT), 0) &&
+               segment_push(run, JAMO_V + syllable / JAMO_T_COUNT % JAMO_V_COUNT, 0) &&
+               (tail == 0 || segment_push(run, JAMO_T + tail, 0));
+    }
+    uint16_t value = nd_normal_value(code);
+    if (value == 0) return segment_push(run, code, 0);
+    const nd_normal_record *record = &nd_normal_records[value];
+    for (size_t i = 0; i < record->decomposed_length; i++) {
+        uint32_t part = nd_decomposed[record->decomposed + i];
+        if (!segment_push(run, part, combining_class(part))) return false;
+    }
+    return true;
+}
+
+/* Stable sort by class of the marks between two starters: insertion for the few that real text has, counting for
+   more, so that no run costs more than linear time. */
+static bool sort_marks(mark *items, size_t count) {
+    if (count <= 16) {
+        for (size_t i = 1; i < count; i++) {
+            mark moved = items[i];
+            size_t j = i;
+            for (; j > 0 && items[j - 1].class > moved.class; j--) items[j] = items[j - 1];
+            items[j] = moved;
+        }
+        return true;
+    }
+    size_t starts[257] = {0};
+    mark *sorted = malloc(count * sizeof(mark));
+    if (sorted == NULL) return false;
+    for (size_t i = 0; i < count; i++) starts[items[i].class + 1]++;
+    for (size_t i = 1; i < 257; i++) starts[i] += starts[i - 1];
+    for (size_t i = 0; i < count; i++) sorted[starts[items[i].class]++] = items[i];
+    memcpy(items, sorted, count * sizeof(mark));
+    free(sorted);
+    return true;
+}
+
+static bool reorder(segment *run) {
+    for (size_t i = 0; i < run->count;) {
+        if (run->items[i].class == 0) {
+            i++;
+            continue;
+        }
+        size_t end = i;
+        while (end < run->count && run->items[end].class != 0) end++;
+        if (!sort_marks(run->items + i, end - i)) return false;
+        i = end;
+    }
+    return true;
+}
+
+/* The primary composite of two characters, or 0. */
+static uint32_t composite(uint32_t first, uint32_t second) {
+    if (first - JAMO_L < JAMO_L_COUNT && second - JAMO_V < JAMO_V_COUNT)
+        return HANGUL_FIRST + ((first - JAMO_L) * JAMO_V_COUNT + (second - JAMO_V)) * JAMO_T_COUNT;
+    if (first - HANGUL_FIRST < HANGUL_COUNT && (first - HANGUL_FIRST) % JAMO_T_COUNT == 0 &&
+        second - JAMO_T - 1 < JAMO_T_COUNT - 1)
+        return first + (second - JAMO_T);
+    size_t low = 0, high = nd_composition_count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        const nd_composition *pair = &nd_compositions[middle];
+        if (pair->first < first || (pair->first == first && pair->second < second))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low < nd_composition_count && nd_compositions[low].first == first && nd_compositions[low].second == second)
+        return nd_compositions[low].composite;
+    return 0;
+}
+
+/* Canonical composition (Unicode Standard 3.11, D117). */
+static void compose(segment *run) {
+    size_t starter = SIZE_MAX, written = 0;
+    for (size_t i = 0; i < run->count; i++) {
+        mark current = run->items[i];
+        if (starter != SIZE_MAX) {
+            bool adjacent = written == starter + 1;
+            bool blocked = !adjacent && (run->items[written - 1].class == 0 || run->items[written - 1].class >= current.class);
+            uint32_t joined = blocked ? 0 : composite(run->items[starter].code, current.code);
+            if (joined != 0) {
+                run->items[starter].code = joined;
+                continue;
+            }
+        }
+        if (current.class == 0) starter = written;
+        run->items[written++] = current;
+    }
+    run->count = written;
+}
+
+/* Writes text[from..] up to the next character that starts afresh (at least one character is taken); gives where it
+   stopped, or SIZE_MAX where memory ran out. */
+static size_t normalise_segment(const uint8_t *text, size_t length, size_t from, nd_buffer *out) {
+    segment run;
+    run.items = run.fixed;
+    run.count = 0;
+    run.capacity = sizeof run.fixed / sizeof run.fixed[0];
+    size_t at = from;
+    bool done = false;
+    while (at < length) {
+        uint32_t code;
+        size_t size = nd_decode(text + at, length - at, &code);
+        uint16_t value = nd_normal_value(code);
+        bool fresh = value == 0 || (nd_normal_records[value].flags & ND_BOUNDARY);
+        if (fresh && at != from) break;
+        if (!segment_add(&run, code)) goto fail;
+        at += size;
+    }
+    if (!reorder(&run)) goto fail;
+    compose(&run);
+    if (run.count > SIZE_MAX / 8 || !nd_buffer_reserve(out, run.count * 4 + (length - at))) goto fail;
+    for (size_t i = 0; i < run.count; i++) out->length += nd_encode(run.items[i].code, out->data + out->length);
+    done = true;
+fail:
+    segment_free(&run);
+    return done ? at : SIZE_MAX;
+}
+
+/* Copies ASCII from text[at..], lower-cased, to out; gives how many octets. */
+static size_t copy_ascii(const uint8_t *text, size_t length, uint8_t *out) {
+    const uint64_t high = 0x8080808080808080u;
+    size_t done = 0;
+    while (done + 8 <= length) {
+        uint64_t word;
+        memcpy(&word, text + done, 8);
+        if (word & high) break;
+        /* Bit 7 of each octet: at least 'A', and not above 'Z'. */
+        uint64_t upper = (word + 0x3F3F3F3F3F3F3F3Fu) & ~(word + 0x2525252525252525u) & high;
+        word |= upper >> 2;
+        memcpy(out + done, &word, 8);
+        done += 8;
+    }
+    while (done < length && text[done] < 0x80) {
+        uint8_t c = text[done];
+        out[done++] = (uint8_t)(c - 'A') < 26 ? c | 0x20 : c;
+    }
+    return done;
+}
+
+int nd_normalise_into(const uint8_t *text, size_t length, nd_buffer *out) {
+    if (length > SIZE_MAX / 32 || !nd_buffer_reserve(out, length + 1)) return ND_NO_MEMORY;
+    size_t at = 0;
+    /* Where the last character that starts afresh begins, in text and in out: what a mark takes us back to. */
+    size_t fresh_in = 0, fresh_out = 0;
+    uint8_t last_class = 0;
+    /* Always true at the loop's head: out has room for as many octets as text has left. */
+    while (at < length) {
+        if (text[at] < 0x80) {
+            size_t run = copy_ascii(text + at, length - at, out->data + out->length);
+            at += run;
+            out->length += run;
+            fresh_in = at - 1;
+            fresh_out = out->length - 1;
+            last_class = 0;
+            continue;
+        }
+        uint32_t code;
+        size_t size = nd_decode(text + at, length - at, &code);
+        uint16_t value = nd_normal_value(code);
+        const nd_normal_record *record = &nd_normal_records[value];
+        bool self = value == 0 || (record->flags & ND_SELF);
+        bool fresh = value == 0 || (record->flags & ND_BOUNDARY);
+        if (value != 0 && record->mapped_length == 0) {
+            at += size;
+            continue;
+        }
+        bool in_order = (record->flags & ND_NEVER_COMPOSES) && record->first_class >= last_class;
+        if (fresh || (self && in_order)) {
+            if (fresh) {
+                fresh_in = at;
+                fresh_out = out->length;
+            }
+            if (self && code != 0xFFFD) {
+                memcpy(out->data + out->length, text + at, size);
+                out->length += size;
+            } else if (self) {
+                if (!nd_buffer_reserve(out, 3 + (length - at))) return ND_NO_MEMORY;
+                out->length += nd_encode(code, out->data + out->length);
+            } else {
+                if (!nd_buffer_reserve(out, record->mapped_length + (length - at))) return ND_NO_MEMORY;
+                memcpy(out->data + out->length, nd_mapped + record->mapped, record->mapped_length);
+                out->length += record->mapped_length;
+            }
+            last_class = record->last_class;
+            at += size;
+            continue;
+        }
+        out->length = fresh_out;
+        at = normalise_segment(text, length, fresh_in, out);
+        if (at == SIZE_MAX) return ND_NO_MEMORY;
+        /* The next character starts afresh, so nothing comes back to before it. */
+        fresh_in = at;
+        fresh_out = out->length;
+        last_class = 0;
+    }
+    memset(out->data + out->length, 0, ND_SLACK);
+    return ND_OK;
+}

@@ -1,0 +1,94 @@
+/* The C core of neardup: from UTF-8 text to the 64-bit simhash of the scheme simhash-doc, its keys, and distances.
+
+   Throughout:
+   - Text is UTF-8 and untrusted. Ill-formed sequences are read as U+FFFD, one for each maximal subpart (Unicode
+     Standard, section 3.9, "U+FFFD Substitution of Maximal Subparts"). No length or content can make a function read
+     or write outside of what it was given. A NULL pointer is allowed wherever the length beside it is 0.
+   - Functions that can fail return ND_OK or one of the codes below and then leave their outputs untouched.
+   - Nothing is kept between calls; every function may be called from several threads at once.
+   - Hashes are numbers: bit 1 is the most significant. Written as octets they are big-endian. Results do not depend
+     on the machine's byte order, on its instructions, or on nd_set_simd_level.
+
+   Everything between the two cffi marks is read by the builder of the Python extension. */
+#ifndef ND_SIMHASH_H
+#define ND_SIMHASH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* cffi: begin */
+
+#define ND_OK 0
+#define ND_EMPTY 1     /* there is nothing to make a fingerprint of */
+#define ND_NO_MEMORY 2 /* memory ran out */
+#define ND_OVERFLOW 3  /* the weights together pass the range of a signed 64-bit bucket */
+
+#define ND_KEY_TABLES 16 /* keys of a hash */
+#define ND_KEY_BITS 28   /* bits of a key within its table */
+
+/* The tokens of a text: token i is text[starts[i]] to text[ends[i] - 1], in order. Owned by the caller, who gives it
+   back with nd_tokens_free. */
+typedef struct {
+    uint8_t *text; /* normalised, identifiers blanked */
+    size_t length;
+    size_t *starts;
+    size_t *ends;
+    size_t count;
+} nd_tokens;
+
+/* The version of Unicode that all tables are of, such as "18.0.0". Static; never freed. */
+const char *nd_unicode_version(void);
+
+/* Jenkins' 64-bit hash (lookup8.c, function `hash`, 1997) of `length` octets with an initial value; octets are read as
+   little-endian words, as there. */
+uint64_t nd_lookup8(const uint8_t *key, size_t length, uint64_t initial);
+
+/* The simhash-doc fingerprint of a text: normalised, identifiers blanked, cut into tokens, each hashed with lookup8
+   (initial value 0), added up. Writes the hash and the number of tokens. ND_EMPTY where the text holds no token,
+   ND_NO_MEMORY. Uses about 1.1 times `length` octets of memory, at most 12 times for hostile text. */
+int nd_fingerprint(const uint8_t *text, size_t length, uint64_t *value, uint64_t *tokens);
+
+/* The tokens that nd_fingerprint hashes. ND_NO_MEMORY. */
+int nd_tokenise(const uint8_t *text, size_t length, nd_tokens *tokens);
+
+/* Frees what nd_tokenise or nd_normalise gave; the struct itself is the caller's. A zeroed struct is allowed. */
+void nd_tokens_free(nd_tokens *tokens);
+
+/* toNFKC_Casefold of a text (Unicode Standard, section 3.13, R5), into tokens->text and tokens->length, with no
+   tokens. ND_NO_MEMORY. */
+int nd_normalise(const uint8_t *text, size_t length, nd_tokens *tokens);
+
+/* The simhash of ready features (Charikar 2002): bucket i gets weights[j] for every feature hash j whose bit i is 1,
+   -weights[j] where it is 0; a bucket above 0 gives bit 1, and one of exactly 0 gives bit 0. `weights` NULL counts
+   every feature once. ND_EMPTY where count is 0; ND_OVERFLOW where the absolute weights add up to more than
+   INT64_MAX. */
+int nd_simhash(const uint64_t *features, const int64_t *weights, size_t count, uint64_t *value);
+
+/* The 16 packed keys, table << 28 | key: table t = 4b + s takes the b-th 16-bit block from the left, then the s-th
+   12-bit block of the 48 bits left, in order. `keys` holds 16 numbers for each of `count` values. */
+void nd_keys(const uint64_t *values, size_t count, uint32_t *keys);
+
+/* Hamming distances, 0 to 64, of one hash to `count` hashes. */
+void nd_hamming_one(uint64_t query, const uint64_t *values, size_t count, uint8_t *distances);
+
+/* Hamming distances of each of `left_count` hashes to each of `right_count`, row by row. */
+void nd_hamming_many(const uint64_t *left, size_t left_count, const uint64_t *right, size_t right_count,
+                     uint8_t *distances);
+
+/* The instructions in use: 0 plain C, 1 AVX2, 2 AVX-512. The best the machine has is chosen at the first call. */
+int nd_simd_level(void);
+
+/* Asks for a level, for tests; gives the level in use from now on, never more than the machine has. */
+int nd_set_simd_level(int level);
+
+/* cffi: end */
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

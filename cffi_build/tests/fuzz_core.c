@@ -1,0 +1,103 @@
+/* Fuzz target: any octets through every function that takes text, and the results held against each other.
+
+   With Clang this is driven by libFuzzer. Elsewhere the small driver below makes inputs by itself:
+   fuzz_core [seconds] [seed]. */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "simhash.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(int holds, const char *what) {
+    if (holds) return;
+    fprintf(stderr, "does not hold: %s\n", what);
+    abort();
+}
+
+/* The same by the list of tokens: hashes of all, added up with weights of one. */
+static int fingerprint_by_list(const uint8_t *data, size_t size, uint64_t *value) {
+    nd_tokens tokens;
+    require(nd_tokenise(data, size, &tokens) == ND_OK, "tokenise");
+    uint64_t *hashes = malloc((tokens.count + 1) * sizeof *hashes);
+    int64_t *weights = malloc((tokens.count + 1) * sizeof *weights);
+    require(hashes != NULL && weights != NULL, "memory");
+    size_t last = 0;
+    for (size_t i = 0; i < tokens.count; i++) {
+        require(tokens.starts[i] >= last && tokens.starts[i] < tokens.ends[i] && tokens.ends[i] <= tokens.length, "order");
+        last = tokens.ends[i];
+        hashes[i] = nd_lookup8(tokens.text + tokens.starts[i], tokens.ends[i] - tokens.starts[i], 0);
+        weights[i] = 1;
+    }
+    int status = nd_simhash(hashes, weights, tokens.count, value);
+    free(hashes);
+    free(weights);
+    nd_tokens_free(&tokens);
+    return status;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    uint64_t values[3] = {0}, counts[3] = {0}, listed = 0;
+    int statuses[3];
+    /* An allocation of exactly this size, so that a read past its end is seen. */
+    uint8_t *exact = malloc(size == 0 ? 1 : size);
+    require(exact != NULL, "memory");
+    if (size != 0) memcpy(exact, data, size);
+    for (int level = 0; level < 3; level++) {
+        nd_set_simd_level(level);
+        statuses[level] = nd_fingerprint(exact, size, &values[level], &counts[level]);
+        require(statuses[level] == statuses[0] && values[level] == values[0] && counts[level] == counts[0], "same by level");
+    }
+    require(fingerprint_by_list(exact, size, &listed) == statuses[0] && listed == values[0], "same by list");
+    nd_tokens once, twice;
+    require(nd_normalise(exact, size, &once) == ND_OK, "normalise");
+    require(nd_normalise(once.text, once.length, &twice) == ND_OK, "normalise again");
+    require(once.length == twice.length && memcmp(once.text, twice.text, once.length) == 0, "normalising is idempotent");
+    nd_tokens_free(&once);
+    nd_tokens_free(&twice);
+    free(exact);
+    return 0;
+}
+
+#ifdef ND_FUZZ_DRIVER
+static uint64_t seed = 88172645463325252u;
+
+static uint64_t draw(void) {
+    seed ^= seed << 13;
+    seed ^= seed >> 7;
+    return seed ^= seed << 17;
+}
+
+static const char *const PIECES[] = {
+    "the quick brown fox ", "https://example.org/a?b=c#d", "doi:10.1000/182", "10.1000/xyz", "www.a.b", "a@b.co",
+    "123e4567-e89b-12d3-a456-426614174000", "\xCC\x81", "\xCC\xA3", "\xE2\x80\x8D", "\xC2\xAD", "\xEF\xB7\xBA",
+    "\xE1\x84\x80", "\xE1\x85\xA1", "\xE1\x86\xA8", "\xEA\xB0\x80", "\xE4\xB8\xAD\xE6\x96\x87", "\xC3\x84", "'", "\"",
+    ".", ":", "_", "\xD7\x90", "\xE0\xA4\x95\xE0\xA5\x8D", "\xF0\x9F\x91\xA8", "\xED\xA0\x80", "\xF4\x90\x80\x80", "\n"};
+
+int main(int argc, char **argv) {
+    static uint8_t input[4096];
+    time_t end = time(NULL) + (argc > 1 ? atol(argv[1]) : 10);
+    if (argc > 2) seed ^= strtoull(argv[2], NULL, 10) * 0x9E3779B97F4A7C15u;
+    unsigned long runs = 0;
+    for (; time(NULL) < end; runs++) {
+        size_t size = 0, wanted = draw() % (draw() % 8 == 0 ? sizeof input - 64 : 256);
+        while (size < wanted) {
+            if (draw() % 3 == 0) {
+                input[size++] = (uint8_t)draw();
+                continue;
+            }
+            const char *piece = PIECES[draw() % (sizeof PIECES / sizeof PIECES[0])];
+            size_t length = strlen(piece);
+            memcpy(input + size, piece, length);
+            size += length;
+        }
+        if (size != 0 && draw() % 4 == 0) input[draw() % size] ^= (uint8_t)(1u << draw() % 8);
+        LLVMFuzzerTestOneInput(input, size);
+    }
+    printf("%lu inputs, nothing found\n", runs);
+    return 0;
+}
+#endif

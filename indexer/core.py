@@ -1,0 +1,167 @@
+"""The C core with Python's types: the only module that imports the extension.
+
+Every call lets go of the GIL for as long as the C code runs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from indexer._core import ffi, lib
+from indexer.errors import UsageError
+
+UNICODE_VERSION: str = ffi.string(lib.nd_unicode_version()).decode("ascii")
+KEY_TABLES: int = lib.ND_KEY_TABLES
+KEY_BITS: int = lib.ND_KEY_BITS
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """A text as the core sees it: normalised with identifiers blanked, and its tokens in order, all UTF-8."""
+
+    text: bytes
+    tokens: tuple[bytes, ...]
+
+
+def _octets(text: str | bytes) -> bytes:
+    # A lone surrogate becomes three octets that no UTF-8 has; the core reads ill-formed octets as U+FFFD.
+    return text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+
+
+def _check(status: int) -> None:
+    if status == lib.ND_NO_MEMORY:
+        raise MemoryError("the core ran out of memory")
+    if status == lib.ND_OVERFLOW:
+        raise UsageError("the weights add up to more than a signed 64-bit bucket holds")
+
+
+def fingerprint(text: str | bytes) -> tuple[int, int] | None:
+    """The simhash-doc value (unsigned 64 bits) and the number of tokens of a text; None where it holds no token.
+
+    Octets are read as UTF-8, ill-formed ones as U+FFFD. Raises MemoryError.
+    """
+    octets = _octets(text)
+    out = ffi.new("uint64_t[2]")
+    status = lib.nd_fingerprint(ffi.from_buffer(octets), len(octets), out, out + 1)
+    if status == lib.ND_EMPTY:
+        return None
+    _check(status)
+    return out[0], out[1]
+
+
+def _taken(tokens: Any) -> bytes:
+    return bytes(ffi.buffer(tokens.text, tokens.length)) if tokens.length else b""
+
+
+def tokenise(text: str | bytes) -> Tokens:
+    """The tokens that `fingerprint` hashes, with the text that they are cut from. Raises MemoryError."""
+    octets = _octets(text)
+    tokens = ffi.new("nd_tokens *")
+    _check(lib.nd_tokenise(ffi.from_buffer(octets), len(octets), tokens))
+    try:
+        normal = _taken(tokens)
+        return Tokens(normal, tuple(normal[tokens.starts[i] : tokens.ends[i]] for i in range(tokens.count)))
+    finally:
+        lib.nd_tokens_free(tokens)
+
+
+def normalise(text: str | bytes) -> bytes:
+    """toNFKC_Casefold of a text as UTF-8 (Unicode Standard, section 3.13). Raises MemoryError."""
+    octets = _octets(text)
+    tokens = ffi.new("nd_tokens *")
+    _check(lib.nd_normalise(ffi.from_buffer(octets), len(octets), tokens))
+    try:
+        return _taken(tokens)
+    finally:
+        lib.nd_tokens_free(tokens)
+
+
+def lookup8(key: bytes, initial: int = 0) -> int:
+    """Jenkins' 64-bit hash (lookup8.c, `hash`) of octets with an initial value, unsigned."""
+    return int(lib.nd_lookup8(ffi.from_buffer(key), len(key), initial))
+
+
+def _hashes(values: ArrayLike, name: str) -> NDArray[np.uint64]:
+    array = np.asarray(values)
+    if array.size == 0:
+        array = array.astype(np.uint64)
+    if array.ndim != 1 or array.dtype.kind not in "ui" or (array.dtype.kind == "i" and array.dtype.itemsize != 8):
+        raise UsageError(f"{name} must be a one-dimensional array of 64-bit integers, not {array.ndim}-d {array.dtype}")
+    # A signed array holds the same bits, as search engines and SQLite give them back.
+    return np.ascontiguousarray(array.view(np.uint64) if array.dtype == np.int64 else array.astype(np.uint64, copy=False))
+
+
+def _pointer(kind: str, array: NDArray[Any]) -> Any:
+    return ffi.from_buffer(kind, array) if array.size else ffi.NULL
+
+
+def simhash(features: ArrayLike, weights: ArrayLike | None = None) -> int | None:
+    """The simhash (Charikar 2002) of ready 64-bit feature hashes, each counted once or by its integer weight.
+
+    `features` is a uint64 (or int64, same bits) array of shape (n,), `weights` an int64 array of the same shape. Gives
+    an unsigned value, None for no feature. A bucket of exactly 0 gives bit 0. Raises UsageError where shapes or types
+    do not fit, and where the absolute weights pass the range of int64.
+    """
+    hashes = _hashes(features, "features")
+    counts = None
+    if weights is not None:
+        counts = np.asarray(weights)
+        if counts.size and counts.dtype.kind not in "iu":
+            raise UsageError(f"weights must be integers, not {counts.dtype}")
+        if counts.shape != hashes.shape:
+            raise UsageError(f"weights have shape {counts.shape}, features {hashes.shape}")
+        if counts.dtype == np.uint64 and counts.size and int(counts.max()) > np.iinfo(np.int64).max:
+            raise UsageError("a weight passes the range of a signed 64-bit integer")
+        counts = np.ascontiguousarray(counts, dtype=np.int64)
+    out = ffi.new("uint64_t *")
+    status = lib.nd_simhash(
+        _pointer("uint64_t[]", hashes),
+        ffi.NULL if counts is None else _pointer("int64_t[]", counts),
+        hashes.size,
+        out,
+    )
+    if status == lib.ND_EMPTY:
+        return None
+    _check(status)
+    return int(out[0])
+
+
+def simhash_keys(values: ArrayLike) -> NDArray[np.uint32]:
+    """The 16 packed keys, table << 28 | key, of each hash: shape (n,) to uint32 of shape (n, 16)."""
+    hashes = _hashes(values, "values")
+    keys = np.empty((hashes.size, KEY_TABLES), dtype=np.uint32)
+    lib.nd_keys(_pointer("uint64_t[]", hashes), hashes.size, _pointer("uint32_t[]", keys))
+    return keys
+
+
+def hamming_distances(query: int, values: ArrayLike) -> NDArray[np.uint8]:
+    """The Hamming distance, 0 to 64, of one unsigned hash to each of `values`: shape (n,) to uint8 of shape (n,)."""
+    hashes = _hashes(values, "values")
+    distances = np.empty(hashes.size, dtype=np.uint8)
+    lib.nd_hamming_one(query, _pointer("uint64_t[]", hashes), hashes.size, _pointer("uint8_t[]", distances))
+    return distances
+
+
+def hamming_matrix(left: ArrayLike, right: ArrayLike) -> NDArray[np.uint8]:
+    """The Hamming distances of each of `left` to each of `right`: shapes (n,) and (m,) to uint8 of shape (n, m)."""
+    rows, columns = _hashes(left, "left"), _hashes(right, "right")
+    distances = np.empty((rows.size, columns.size), dtype=np.uint8)
+    lib.nd_hamming_many(
+        _pointer("uint64_t[]", rows), rows.size, _pointer("uint64_t[]", columns), columns.size,
+        _pointer("uint8_t[]", distances),
+    )  # fmt: skip
+    return distances
+
+
+def simd_level() -> int:
+    """The instructions in use: 0 plain C, 1 AVX2, 2 AVX-512."""
+    return int(lib.nd_simd_level())
+
+
+def set_simd_level(level: int) -> int:
+    """Ask for a level of instructions, for tests; gives the level in use, never more than the machine has."""
+    return int(lib.nd_set_simd_level(level))
