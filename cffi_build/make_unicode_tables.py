@@ -57,7 +57,9 @@ def members(pattern: str) -> set[int]:
 
 
 def casefold(text: str) -> str:
-    return str(regex._regex.fold_case(FULL_CASE_FOLDING, text))
+    """Full case folding (CaseFolding.txt, status C and F)."""
+    # `regex` keeps all forms of i apart from each other, for the sake of Turkish (status T); the standard's default does not.
+    return str(regex._regex.fold_case(FULL_CASE_FOLDING, text)).replace("I", "i").replace("\u0130", "i\u0307")
 
 
 def nfkc_casefold_mapping(char: str, ignorable: set[int]) -> str:
