@@ -1,8 +1,16 @@
-"""Key layouts: how a fingerprint's keys are packed, named and written."""
+"""Keys: how they are packed and written, the 16 of a 64-bit simhash, and the probes that find all within a radius."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from itertools import combinations, product
+
+import numpy as np
+import numpy.typing as npt
+
+from indexer.errors import UsageError
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +23,11 @@ class KeyLayout:
 
     tables: int
     bits: int
+
+    @property
+    def end(self) -> int:
+        """The first integer that is no packed key any more."""
+        return self.tables << self.bits
 
     def pack(self, table: int, key: int) -> int:
         """The packed form of `key` (0 <= key < 2**bits) in `table` (0 <= table < tables)."""
@@ -38,3 +51,193 @@ class KeyLayout:
 
 
 SIMHASH64_LAYOUT = KeyLayout(tables=16, bits=28)
+
+MAX_DISTANCE = 7
+
+# The 64 bits, from the most significant, cut wherever a block of any table begins or ends: the bits of one cell are in
+# the keys of the same tables. So whether a plan finds a pair depends only on how many bits differ in each cell.
+CELLS = (12, 4, 8, 4, 4, 4, 4, 8, 4, 12)
+
+# For each radius the probes: under a table, one word for each way of flipping bits of its key, one digit for each cell
+# of the key, from its most significant bit. "0100" means: every key with exactly one bit flipped in the second cell.
+#
+# How they were found: a word costs as many probes as it has keys (the product of the binomials cell over digit) and
+# covers the patterns of differing bits (counts for each cell, their sum at most the radius) that show these digits in
+# its table. The cheapest set of words that covers every pattern is an integer program (set cover), solved with HiGHS:
+# proven optimal for every radius. tests/test_keys.py holds that no pattern is missed.
+PLANS: tuple[Mapping[int, str], ...] = (
+    # 1 probe for radius 0
+    {15: "0000"},
+    # 2 probes for radius 1
+    {0: "0000", 11: "0000"},
+    # 6 probes for radius 2
+    {0: "0000", 1: "00000", 5: "000000", 6: "00000", 11: "0000", 12: "000"},
+    # 16 probes for radius 3
+    {
+        0: "0000",
+        1: "00000",
+        2: "0000",
+        3: "000",
+        4: "0000",
+        5: "000000",
+        6: "00000",
+        7: "0000",
+        8: "0000",
+        9: "00000",
+        10: "000000",
+        11: "0000",
+        12: "000",
+        13: "0000",
+        14: "00000",
+        15: "0000",
+    },
+    # 90 probes for radius 4
+    {
+        2: "0000 0001 1000",
+        3: "000 010",
+        4: "0000",
+        5: "100000",
+        7: "0000 0001",
+        8: "0000",
+        9: "00000 00010 00100",
+        10: "000000",
+        11: "0100",
+        12: "010",
+        13: "0000",
+        14: "00000",
+        15: "0000 0001 1000",
+    },
+    # 278 probes for radius 5
+    {
+        0: "0000",
+        1: "00000 00100 10000",
+        2: "0000 0001 1000",
+        3: "000 100",
+        4: "0000 0001 0010 0100 1000",
+        5: "000000 001000 010100 100010",
+        6: "00100 01000",
+        7: "0000",
+        8: "0000",
+        9: "01000 10000",
+        10: "000000 001010 010001 100000",
+        11: "0000 0001 0010 0100",
+        12: "000 010",
+        13: "0000 0010 0100",
+        14: "00000 00001 01000",
+        15: "0000 1000",
+    },
+    # 744 probes for radius 6
+    {
+        0: "0000 0001 0010 1000 1010 1100",
+        1: "00000 00001 00010 10000 10001",
+        2: "0000 0001 0100 1000",
+        3: "000 010 100",
+        4: "0000 0010 0100 0101 1000",
+        5: "000000 000001 000010",
+        6: "00000 00001 10000",
+        7: "0000 1000",
+        8: "0000 0010",
+        9: "00000 00010 00100 01000 10000",
+        10: "000000 000001 000010 000100 001000 001001",
+        11: "0000 0001 0010 0100 0101 1001",
+        12: "000 010",
+        13: "0000 0010 0100 1000",
+        14: "00000 00010 00100 01000",
+        15: "0000 0001 0010 0101 1000",
+    },
+    # 1968 probes for radius 7
+    {
+        0: "0000 0010 0100 0110 1000 1010 1100",
+        1: "00000 00100 10001 10010",
+        2: "0000 0010 1000 1100 2000",
+        3: "000 001 100 101",
+        4: "0000 0010 0100 0101 0110 0200 1100 2000",
+        5: "000000 000001 000010 100000 101000 110000 200000",
+        6: "00000 00001 00100 01000 10000 10001",
+        7: "0000 0001 0010 0100 1000 1001",
+        8: "0000 0001 0010 0011 0100 1000",
+        9: "00000 00010 00100 00110 01000 10000",
+        10: "000000 000010 000100 001000 002000 011000 101000",
+        11: "0000 0020 0100 0101 0110 0200 1000 1100",
+        12: "000 001 010",
+        13: "0000 0001 0100 0110 0200 1100",
+        14: "00000 00001 01010 01100",
+        15: "0000 0001 0100 0101 1000 1001 1100",
+    },
+)
+
+
+def _block(value: int, length: int, start: int, width: int) -> int:
+    """`width` bits of a number of `length` bits, from bit `start`, counted from the most significant."""
+    return value >> (length - start - width) & ((1 << width) - 1)
+
+
+def simhash_keys(value: int) -> tuple[int, ...]:
+    """The 16 packed keys of an unsigned 64-bit simhash, by table.
+
+    Table 4b + s has the b-th block of 16 bits from the left, followed by the s-th block of 12 bits of the 48 bits
+    left, in order. Two values that differ in at most 3 bits share the key of at least one table. The tables are one
+    choice of those of Manku, Jain and Das Sarma, "Detecting near-duplicates for web crawling", WWW 2007, section 3.
+    """
+    keys = []
+    for b in range(4):
+        high = _block(value, 64, 16 * b, 16) << 12
+        left = value >> (64 - 16 * b) << (48 - 16 * b) | value & ((1 << (48 - 16 * b)) - 1)
+        keys += [SIMHASH64_LAYOUT.pack(4 * b + s, high | _block(left, 48, 12 * s, 12)) for s in range(4)]
+    return tuple(keys)
+
+
+def key_positions(table: int) -> tuple[int, ...]:
+    """The bits of the simhash (0 the most significant) that make a table's key, from its most significant bit."""
+    b, s = divmod(table, 4)
+    block = range(16 * b, 16 * b + 16)
+    left = [position for position in range(64) if position not in block]
+    return (*block, *left[12 * s : 12 * s + 12])
+
+
+def key_cells(table: int) -> tuple[int, ...]:
+    """Which of CELLS a table's key is made of, from its most significant bit."""
+    cell_of = [cell for cell, size in enumerate(CELLS) for _ in range(size)]
+    return tuple(dict.fromkeys(cell_of[position] for position in key_positions(table)))
+
+
+def probes(value: int, distance: int) -> Sequence[int]:
+    """The packed keys to ask for: every value within `distance` bits (0 to 7) of `value` has at least one of them.
+
+    `value` is an unsigned 64-bit simhash; the keys are Python integers without repetition: 1, 2, 6, 16, 90, 278, 744
+    and 1,968 of them for distances 0 to 7. Raises UsageError for another distance.
+    """
+    check_distance(distance)
+    tables, masks = _plan(distance)
+    probed: list[int] = (np.array(simhash_keys(value), dtype=np.int64)[tables] ^ masks).tolist()
+    return probed
+
+
+def check_distance(distance: int) -> None:
+    """Raise UsageError unless there is a plan for this distance."""
+    if not 0 <= distance <= MAX_DISTANCE:
+        raise UsageError(f"distance {distance}: lookups are exact for distances from 0 to {MAX_DISTANCE} only")
+
+
+@cache
+def _plan(distance: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """For each probe of a plan its table and the bits to flip in the key."""
+    flips = [
+        (table, mask)
+        for table, words in PLANS[distance].items()
+        for word in words.split()
+        for mask in _masks(table, word)
+    ]
+    pairs = np.array(flips, dtype=np.int64)
+    return pairs[:, 0], pairs[:, 1]
+
+
+def _masks(table: int, word: str) -> list[int]:
+    """The bits to flip in a table's key for one word of a plan: all choices of that many bits in each cell."""
+    choices = []
+    end = SIMHASH64_LAYOUT.bits
+    for cell, digit in zip(key_cells(table), word, strict=True):
+        bits = [1 << (end - 1 - place) for place in range(CELLS[cell])]
+        choices.append([sum(chosen) for chosen in combinations(bits, int(digit))])
+        end -= CELLS[cell]
+    return [sum(chosen) for chosen in product(*choices)]
