@@ -1,1 +1,72 @@
-"""neardup: near-duplicate documents by simhash, inside a search cluster or on one machine."""
+"""neardup: near-duplicate documents by simhash, inside a search cluster or on one machine.
+
+>>> from indexer import fingerprint
+>>> a = fingerprint("The quick brown fox jumps over the lazy dog")
+>>> a.tokens
+9
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from indexer.errors import NeardupError
+    from indexer.extract import extract
+    from indexer.model import Document, Fingerprint, Match, Record
+    from indexer.schemes.simhash import fingerprint
+    from indexer.similar import similar
+    from indexer.stores import open_store
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Document",
+    "Fingerprint",
+    "Match",
+    "NeardupError",
+    "Record",
+    "__version__",
+    "extract",
+    "fingerprint",
+    "open_store",
+    "similar",
+]
+
+# Where each name lives; it is imported when first asked for, so that the command starts at once.
+_HOMES = {
+    "Document": "indexer.model",
+    "Fingerprint": "indexer.model",
+    "Match": "indexer.model",
+    "NeardupError": "indexer.errors",
+    "Record": "indexer.model",
+    "extract": "indexer.extract",
+    "fingerprint": "indexer.schemes.simhash",
+    "open_store": "indexer.stores",
+    "similar": "indexer.similar",
+}
+
+
+class _Root(ModuleType):
+    def __setattr__(self, name: str, value: Any) -> None:
+        # Importing a submodule binds its name here; where a function has the same name, the function is meant.
+        if not (name in _HOMES and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+sys.modules[__name__].__class__ = _Root

@@ -129,7 +129,8 @@ class Record:
     `keys` are the packed keys of the fingerprint's tables (see `indexer.keys.KeyLayout`), empty where there is no
     fingerprint; `short` marks documents with too few tokens for a meaningful simhash; `source` is the path or URL;
     `source_digest` tells a stale fingerprint: a digest of the octets (or fields) that the fingerprint was made from,
-    the scheme and the extractor's version; `indexed_at` is ISO 8601 in UTC; `metadata` is the user's own, JSON types only.
+    the scheme and the extractor's version; `indexed_at` is ISO 8601 in UTC; `metadata` is the user's own, JSON types
+    only.
     """
 
     ref: Ref
@@ -177,7 +178,12 @@ class Match:
 
     @property
     def label(self) -> str:
-        """"close" to 1 bit, "loose" to 6 bits, else empty."""
-        if self.distance <= CLOSE_DISTANCE:
-            return "close"
-        return "loose" if self.distance <= LOOSE_DISTANCE else ""
+        """What the distance is called, see `label_of`."""
+        return label_of(self.distance)
+
+
+def label_of(distance: int) -> str:
+    """The name of a distance: "close" to 1 bit, "loose" to 6 bits, else empty."""
+    if distance <= CLOSE_DISTANCE:
+        return "close"
+    return "loose" if distance <= LOOSE_DISTANCE else ""

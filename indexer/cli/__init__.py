@@ -1,0 +1,157 @@
+"""The command `neardup`; one module for each group of commands."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from indexer import __version__
+from indexer.cli import completion, documents, indexing, query
+from indexer.cli.output import printable
+from indexer.config import ENVIRONMENT_PREFIX, command_defaults, load_settings
+from indexer.errors import NeardupError
+
+INTERRUPTED = 130
+BROKEN_PIPE = 141
+
+# Options that ask for one answer and are no settings.
+_NO_SETTINGS = frozenset({"help", "id", "text", "hash", "from", "paths-from", "dry-run"})
+
+EPILOG = """
+\b
+Examples:
+  neardup index docs/                  index a folder into ./collection.neardup
+  neardup similar draft.pdf            what is similar to this document
+  neardup compare old.html new.html    how far apart two documents are
+
+\b
+Settings: flags, then environment (NEARDUP_STORE, NEARDUP_INDEX_JOBS: the
+command, then the option), then ./neardup.toml or the file of --config.
+
+\b
+Exit codes:
+  0  done                        5  no such document or file
+  1  an error of another kind    6  a document gave no text, or
+  2  wrong use or settings          documents failed under --strict
+  3  the store can't be used   130  stopped by Ctrl-C (143: by SIGTERM)
+  4  the store does not fit    141  the reader of the output went away
+"""
+
+
+@click.group(
+    epilog=EPILOG,
+    context_settings={
+        "auto_envvar_prefix": ENVIRONMENT_PREFIX,
+        "help_option_names": ["-h", "--help"],
+        "max_content_width": 100,
+    },
+)
+@click.option(
+    "--config",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    show_envvar=True,
+    help="The settings file.  [default: ./neardup.toml, if there]",
+)
+@click.option("--debug", is_flag=True, show_envvar=True, help="Show the traceback of any error.")
+@click.version_option(__version__, "--version", prog_name="neardup", message="%(prog)s %(version)s")
+@click.pass_context
+def cli(ctx: click.Context, config: Path | None, debug: bool) -> None:
+    """Find near-duplicate documents: index HTML, PDF, XML and text, then ask what is similar."""
+    ctx.obj = {"debug": debug}
+    settings, path = load_settings(config)
+    ctx.obj["config"] = path
+    ctx.default_map = command_defaults(
+        settings, {name: _settings_of(each) for name, each in cli.commands.items()}, path
+    )
+
+
+def _settings_of(command: click.Command) -> frozenset[str]:
+    options = (each for each in command.params if isinstance(each, click.Option))
+    names = {max(option.opts, key=len).lstrip("-") for option in options}
+    return frozenset(names - _NO_SETTINGS)
+
+
+for command in (*indexing.COMMANDS, *query.COMMANDS, *documents.COMMANDS, *completion.COMMANDS):
+    cli.add_command(command)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit code."""
+    arguments = sys.argv[1:] if arguments is None else list(arguments)
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that can't show a character gets its escape, and the command goes on.
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    debug = "--debug" in arguments or bool(os.environ.get("NEARDUP_DEBUG"))
+    try:
+        result = cli.main(arguments, prog_name="neardup", standalone_mode=False)
+        sys.stdout.flush()
+        return result if isinstance(result, int) else 0
+    except BrokenPipeError:
+        return _reader_gone()
+    except (Exception, KeyboardInterrupt) as error:
+        if debug:
+            traceback.print_exc()
+        try:
+            return _explain(error, debug)
+        except BrokenPipeError:
+            return _reader_gone()
+
+
+def _explain(error: BaseException, debug: bool) -> int:
+    """Say what went wrong, and the exit code for it."""
+    if isinstance(error, click.Abort | KeyboardInterrupt):
+        return INTERRUPTED
+    if isinstance(error, click.ClickException):
+        return _explain_usage(error)
+    if isinstance(error, NeardupError):
+        _complain(str(error))
+        return error.exit_code
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EFBIG):
+        _complain(f"the output can't be written: {error.strerror}")
+        # What Python still holds for standard output would fail again at exit.
+        _discard_output()
+        return 1
+    _complain(f"unexpected {type(error).__name__}: {error}" + ("" if debug else "; --debug shows where"))
+    return 1
+
+
+def _explain_usage(error: click.ClickException) -> int:
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        error.show()
+        return error.exit_code
+    ctx = error.ctx if isinstance(error, click.UsageError) else None
+    message = error.format_message()
+    if ctx:
+        name = error.param.name if isinstance(error, click.BadParameter) and error.param else None
+        if name and ctx.get_parameter_source(name) is click.core.ParameterSource.DEFAULT_MAP:
+            message = f"{ctx.find_root().obj['config']}: {message}"
+        click.echo(ctx.get_usage(), err=True)
+        message += f" (see {ctx.command_path} --help)"
+    _complain(message)
+    return error.exit_code
+
+
+def _complain(message: str) -> None:
+    click.echo(f"neardup: {printable(message)}", err=True)
+
+
+def _reader_gone() -> int:
+    _discard_output()
+    return BROKEN_PIPE
+
+
+def _discard_output() -> None:
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            os.dup2(nowhere, stream.fileno())

@@ -1,0 +1,27 @@
+"""The shell's completion of the command."""
+
+from __future__ import annotations
+
+import click
+from click.shell_completion import get_completion_class
+
+
+@click.command(
+    epilog="""
+\b
+Examples:
+  neardup completion bash > ~/.local/share/bash-completion/completions/neardup
+  neardup completion zsh > "${fpath[1]}/_neardup"
+  neardup completion fish > ~/.config/fish/completions/neardup.fish
+"""
+)
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.pass_context
+def completion(ctx: click.Context, shell: str) -> None:
+    """Print the script that teaches a shell to complete neardup's commands and options."""
+    found = get_completion_class(shell)
+    assert found is not None  # noqa: S101 - the choices above are click's own shells
+    click.echo(found(ctx.find_root().command, {}, "neardup", "_NEARDUP_COMPLETE").source())
+
+
+COMMANDS = (completion,)

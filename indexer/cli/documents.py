@@ -1,0 +1,165 @@
+"""`neardup show`, `neardup delete` and `neardup stats`."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+
+import click
+
+from indexer.cli.asked import found
+from indexer.cli.options import json_option, opened, store_option
+from indexer.cli.output import answer_json, fields, record_json, say, size
+from indexer.errors import NotFoundError, UsageError
+from indexer.model import Ref
+from indexer.sources import list_of_paths, printable_path
+
+_DELETED_AT_ONCE = 1000
+
+
+@click.command(
+    epilog="""
+\b
+Examples:
+  neardup show docs/guide.html
+  neardup show 17 --json
+"""
+)
+@click.argument("identity", metavar="ID")
+@store_option
+@json_option
+def show(identity: str, store: str, as_json: bool) -> None:
+    """Show what is stored of the document ID.
+
+    With --json one object: id, hash, hex, tokens, short, source, title, format, extractor, bytes, source_digest,
+    indexed_at, metadata, annotations.
+    """
+    with opened(store, read_only=True) as source:
+        record = found(source, identity)
+        [annotations] = source.annotations([record.ref])
+    if as_json:
+        answer_json({**record_json(record), "annotations": dict(annotations or {})})
+        return
+    fields(
+        [
+            ("id", record.ref.id),
+            ("index", record.ref.index),
+            ("hash", record.fingerprint or "none: no words"),
+            ("words", f"{record.tokens}" + (" (short: left out of answers unless asked for)" if record.short else "")),
+            ("title", record.title),
+            ("path", record.source),
+            ("format", record.format),
+            ("size", size(record.size)),
+            ("extractor", record.extractor),
+            ("indexed at", record.indexed_at),
+            *((f"metadata {key}", value) for key, value in record.metadata.items()),
+            *((key, value) for key, value in (annotations or {}).items()),
+        ]
+    )
+
+
+@click.command(
+    epilog="""
+\b
+Examples:
+  neardup delete docs/old.html docs/older.html
+  neardup failures --json | jq -r .id | neardup delete --from -
+"""
+)
+@click.argument("identities", nargs=-1, metavar="[ID]...")
+@click.option(
+    "--from", "listed", metavar="FILE", help="Read ids from FILE (-: standard input), one a line or ended by NUL."
+)
+@store_option
+@json_option
+def delete(identities: tuple[str, ...], listed: str | None, store: str, as_json: bool) -> int:
+    """Delete documents from the store, and their recorded failures; the files themselves stay.
+
+    Ends with exit code 5 if an id was not there; the others are deleted. With --json one object: deleted, missing.
+    """
+    if not identities and not listed:
+        raise UsageError("name at least one id, or give --from")
+    deleted, missing = 0, 0
+    with opened(store) as target:
+        for batch in _batches((*identities, *(map(printable_path, list_of_paths(listed)) if listed else ()))):
+            refs = [Ref(identity) for identity in batch]
+            there = target.get(refs)
+            failed: frozenset[Ref] = frozenset()
+            if None in there:
+                failed = frozenset(failure.ref for failure in target.failures()) & frozenset(refs)
+            for ref, record in zip(refs, there, strict=True):
+                if record is None and ref not in failed:
+                    missing += 1
+                    say(f"{ref.id}: no document with this id is stored")
+            deleted += target.delete(refs)
+    if as_json:
+        answer_json({"deleted": deleted, "missing": missing})
+    else:
+        click.echo(f"deleted  {deleted:,}")
+    return NotFoundError.exit_code if missing else 0
+
+
+def _batches(identities: Iterable[str]) -> Iterable[list[str]]:
+    batch: list[str] = []
+    for identity in identities:
+        batch.append(identity)
+        if len(batch) == _DELETED_AT_ONCE:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+@click.command(
+    epilog="""
+\b
+Examples:
+  neardup stats
+  neardup stats --store pages.neardup --json
+"""
+)
+@store_option
+@json_option
+def stats(store: str, as_json: bool) -> None:
+    """Count what the store holds, and say what its fingerprints were made with.
+
+    With --json one object: store, documents, fingerprinted, distinct, short, empty, failures and formats (objects with
+    counts), bytes_on_disk, made_with.
+    """
+    with opened(store, read_only=True) as source:
+        counts, info = source.stats(), source.info
+    if as_json:
+        plain = {
+            field.name: dict(value) if isinstance(value := getattr(counts, field.name), Mapping) else value
+            for field in dataclasses.fields(counts)
+        }
+        answer_json({"store": store, **plain, "made_with": dataclasses.asdict(info)})
+        return
+    fields(
+        [
+            ("store", store),
+            ("documents", f"{counts.documents:,}"),
+            ("fingerprinted", f"{counts.fingerprinted:,}, of them {counts.distinct:,} distinct"),
+            ("short", f"{counts.short:,}"),
+            ("empty", f"{counts.empty:,}"),
+            ("formats", _counted(counts.formats)),
+            (
+                "failures",
+                f"{sum(counts.failures.values()):,}" + (f" ({_counted(counts.failures)})" if counts.failures else ""),
+            ),
+            ("on disk", size(counts.bytes_on_disk)),
+            (
+                "made with",
+                f"{info.scheme}, content {info.content}, extraction rules {info.extractor}, Unicode {info.unicode}",
+            ),
+        ]
+    )
+
+
+def _counted(counts: Mapping[str, int]) -> str:
+    return ", ".join(
+        f"{name} {count:,}" for name, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    )
+
+
+COMMANDS = (show, delete, stats)

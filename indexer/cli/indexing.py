@@ -1,0 +1,255 @@
+"""`neardup index` and `neardup failures`."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any, cast
+
+import click
+
+from indexer.cli.options import (
+    content_of,
+    extraction_options,
+    json_option,
+    opened,
+    store_file,
+    store_folder,
+    store_option,
+)
+from indexer.cli.output import answer, answer_json, printable, say, size
+from indexer.cli.progress import Bar
+from indexer.errors import ExtractionError, UsageError
+from indexer.extract.base import Content, Limits, Options
+from indexer.pipeline import DEFAULT_MIN_TOKENS, Settings, Summary, default_jobs, store_info
+from indexer.pipeline import index as run_index
+from indexer.sources import IdFrom, Selection, Sources, list_of_paths
+
+
+@dataclass
+class _Stopped:
+    """Which signal ended the run, once one did."""
+
+    number: int = 0
+
+
+@click.command(
+    epilog="""
+\b
+Examples:
+  neardup index docs/ papers/*.pdf           folders and files
+  neardup index 'site/**/*.html' --jobs 4    a pattern that neardup expands
+  zcat dump.jsonl.gz | neardup index -       JSON lines from standard input
+  find . -name '*.xml' -print0 | neardup index --paths-from -
+  neardup index docs/ --exclude 'drafts/*' --store ~/all.neardup
+
+A folder is walked: hidden files are passed over, so are links to folders, and files that are no documents by their
+name (styles, scripts, pictures, archives); the summary counts them as left out. Files that end in .jsonl, .ndjson or
+either with .gz, and "-", hold JSON lines: {"id", "text" or "html", and if you like "title", "url"; the rest is kept
+as metadata}.
+
+Running the same command again goes on where it ended: what is stored and has not changed is not read by a worker
+again. A document that fails is recorded with its reason, never stops the run, and is left alone until it changes or
+--retry-failed is given. The exit code is 0 all the same, unless --strict is given.
+"""
+)
+@click.argument("paths", nargs=-1, metavar="[PATH|DIR|GLOB|-]...")
+@store_option
+@click.option("--paths-from", metavar="FILE", help="Read paths from FILE (-: standard input), ended by newline or NUL.")
+@click.option("--include", multiple=True, metavar="GLOB", help="In folders, take only such files, whatever their kind.")
+@click.option("--exclude", multiple=True, metavar="GLOB", help="In folders, leave out such files and folders.")
+@click.option("--hidden", is_flag=True, help="In folders, take hidden files too.")
+@click.option("--follow-links", is_flag=True, help="In folders, follow links to folders, each folder once.")
+@click.option(
+    "--id-from",
+    type=click.Choice(["path", "absolute", "relative", "name", "stem", "digest"]),
+    default="path",
+    show_default=True,
+    help="What names a file: its path seen from the store's folder (absolute where it lies elsewhere), its absolute "
+    "path, its path below the folder named, its file name, that without suffix, or a digest of its content. JSON lines "
+    "bring their own.",
+)
+@click.option(
+    "--jobs", type=click.IntRange(1), metavar="N", help="Worker processes.  [default: one for each processor]"
+)
+@click.option(
+    "--min-tokens",
+    type=click.IntRange(0),
+    metavar="N",
+    default=DEFAULT_MIN_TOKENS,
+    show_default=True,
+    help="Documents with fewer words are stored, but left out of answers unless asked for.",
+)
+@extraction_options
+@click.option("--retry-failed", is_flag=True, help="Try documents again that failed before and have not changed.")
+@click.option("--strict", is_flag=True, help="End with exit code 6 if any document failed.")
+@click.option("--dry-run", is_flag=True, help="List the ids and files that would be read, and do nothing.")
+@click.option("-q", "--quiet", is_flag=True, help="No progress.")
+@json_option
+def index(paths: tuple[str, ...], store: str, as_json: bool, quiet: bool, **given: Any) -> int:
+    """Bring documents into the store: extract their text, fingerprint it, keep the fingerprint."""
+    if not paths and not given["paths_from"]:
+        raise UsageError("name at least one file, folder or pattern, or - for JSON lines on standard input")
+    if given["paths_from"] == "-" and "-" in paths:
+        raise UsageError("standard input can't be the list of paths and JSON lines at once")
+    selection = _selection(store, given)
+
+    def sources() -> Sources:
+        listed = list_of_paths(given["paths_from"]) if given["paths_from"] else ()
+        return Sources(paths, selection, paths_from=listed)
+
+    found = sources()
+    if given["dry_run"]:
+        return _list(found)
+    content = given["content"] or _content_for(store)
+    settings = Settings(
+        options=Options(content=content, engine=given["engine"], format=given["format"]),
+        limits=Limits(seconds=given["timeout"], memory=given["memory"], input_bytes=given["max_size"]),
+        jobs=given["jobs"] or default_jobs(),
+        min_tokens=given["min_tokens"],
+        retry_failed=given["retry_failed"],
+    )
+    summary = Summary()
+    shown = sys.stderr.isatty() and not quiet
+    with opened(store, create=store_info(content)) as target, _stoppable() as (stop, stopped):
+        try:
+            with Bar(summary, sources) if shown else nullcontext():
+                run_index(found, target, settings, summary=summary, stop=stop)
+        except KeyboardInterrupt:
+            stopped.number = stopped.number or signal.SIGINT
+    _report(summary, found.left_out, store, as_json=as_json, stopped=bool(stopped.number))
+    if stopped.number:
+        say("stopped; what was done is stored, and the same command again goes on from here")
+        return 128 + stopped.number
+    return ExtractionError.exit_code if given["strict"] and summary.failures + summary.failed_before else 0
+
+
+def _selection(store: str, given: dict[str, Any]) -> Selection:
+    own = store_file(store)
+    return Selection(
+        include=given["include"],
+        exclude=given["exclude"],
+        hidden=given["hidden"],
+        follow_links=given["follow_links"],
+        id_from=cast(IdFrom, given["id_from"]),
+        base=store_folder(store),
+        never=frozenset(own + suffix for suffix in ("", "-wal", "-shm")) if own else frozenset(),
+        line_limit=given["max_size"],
+    )
+
+
+def _content_for(store: str) -> Content:
+    """The content mode of a store that is there already, else the default."""
+    if store_file(store) and not os.path.exists(store_file(store)):
+        return "landmarks"
+    with opened(store, read_only=True) as found:
+        return content_of(found)
+
+
+def _list(found: Sources) -> int:
+    for item in found:
+        answer(f"{item.id}\t{item.source}")
+    say(f"a dry run: nothing was read or stored; {found.left_out} files left out by name")
+    return 0
+
+
+@contextmanager
+def _stoppable() -> Iterator[tuple[threading.Event, _Stopped]]:
+    """Make the first Ctrl-C or SIGTERM end the run in order, and the second one at once."""
+    stop, stopped = threading.Event(), _Stopped()
+
+    def on_signal(number: int, _frame: FrameType | None) -> None:
+        if stop.is_set():
+            os.write(2, b"\x1b[?25h" if sys.stderr.isatty() else b"")
+            os._exit(128 + number)
+        stopped.number = number
+        # The exception may be lost in some library's clean-up; the event is not.
+        stop.set()
+        raise KeyboardInterrupt
+
+    before = {number: signal.signal(number, on_signal) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield stop, stopped
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _report(summary: Summary, left_out: int, store: str, *, as_json: bool, stopped: bool) -> None:
+    if as_json:
+        counts = {name: getattr(summary, name) for name in ("indexed", "replaced", "unchanged")}
+        more = {name: getattr(summary, name) for name in ("failed_before", "reused", "empty", "short")}
+        answer_json(
+            {
+                "store": store,
+                **counts,
+                "failed": dict(summary.failed),
+                **more,
+                "left_out": left_out,
+                "bytes": summary.octets,
+                "seconds": round(summary.seconds, 3),
+                "stopped": stopped,
+            }
+        )
+        return
+    reasons = ", ".join(f"{reason} {count}" for reason, count in summary.failed.most_common())
+    lines = [
+        ("indexed", summary.indexed, f"{size(summary.octets)} read in {summary.seconds:.1f} s"),
+        ("replaced", summary.replaced, ""),
+        ("unchanged", summary.unchanged, ""),
+        ("empty", summary.empty, "stored; no text, so they match nothing"),
+        ("too short", summary.short, "stored; left out of answers unless asked for"),
+        ("failed", summary.failures, f"{reasons}; listed by: neardup failures"),
+    ]
+    if summary.reused:
+        lines.insert(3, ("reused", summary.reused, "equal to a stored document, so not extracted again"))
+    if summary.failed_before:
+        lines.append(("failed before", summary.failed_before, "not tried again; --retry-failed does"))
+    if left_out:
+        lines.append(("left out", left_out, "by name or kind of file; --include, --hidden, --follow-links take them"))
+    for name, count, remark in lines:
+        click.echo(f"{name:<13} {count:>9,}" + (f"  {printable(remark)}" if remark and count else ""))
+
+
+@click.command(
+    epilog="""
+\b
+Examples:
+  neardup failures
+  neardup failures --reason timeout --json
+  neardup failures --reason timeout --json | jq -r .source | neardup index --paths-from - --timeout 300 --retry-failed
+"""
+)
+@store_option
+@click.option("--reason", metavar="REASON", help="Only failures with this reason.")
+@json_option
+def failures(store: str, reason: str | None, as_json: bool) -> None:
+    """List the documents that could not be indexed: reason, id, and what was wrong.
+
+    With --json one object a line: id, source, reason, detail, failed_at.
+    """
+    with opened(store, read_only=True) as source:
+        for failure in source.failures():
+            if reason and failure.reason != reason:
+                continue
+            if as_json:
+                answer_json(
+                    {
+                        "id": failure.ref.id,
+                        "source": failure.source,
+                        "reason": failure.reason,
+                        "detail": failure.detail,
+                        "failed_at": failure.failed_at,
+                    }
+                )
+            else:
+                answer(f"{failure.reason:<13}  {failure.ref.id}" + (f": {failure.detail}" if failure.detail else ""))
+
+
+COMMANDS = (index, failures)

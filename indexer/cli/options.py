@@ -1,0 +1,138 @@
+"""Options that several commands share, and the values they take."""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import click
+
+from indexer.config import DEFAULT_STORE
+from indexer.errors import UsageError
+from indexer.extract.base import Content, Limits
+
+if TYPE_CHECKING:
+    from indexer.stores import Store, StoreInfo
+
+    _OctetsType = click.ParamType[int]
+else:
+    _OctetsType = click.ParamType
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
+
+
+class Size(_OctetsType):
+    """A number of octets: 500000, 200MB (powers of 1000), 2GiB (powers of 1024)."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The number of octets."""
+        found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]i?)?b?\s*", str(value).lower())
+        if not found:
+            self.fail(f"{value!r} is no size; write for example 500000, 200MB or 2GiB", param, ctx)
+        return int(float(found[1]) * _UNITS[found[2] or ""])
+
+
+store_option = click.option(
+    "--store",
+    metavar="FILE",
+    default=DEFAULT_STORE,
+    envvar="NEARDUP_STORE",
+    show_default=True,
+    show_envvar=True,
+    help="The store.",
+)
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Answer in JSON.")
+
+
+def extraction_options(command: Command) -> Command:
+    """Add what decides how documents are read."""
+    limits = Limits()
+    options = (
+        click.option(
+            "--content",
+            type=click.Choice(["landmarks", "full", "main"]),
+            help="What counts as the text of HTML: without navigation, banners and footers where HTML says so "
+            "(landmarks), everything (full), or the main block only (main, needs the extra main-content).  "
+            "[default: the store's own; landmarks for a new store or without one]",
+        ),
+        click.option(
+            "--engine",
+            type=click.Choice(["auto", "fast", "reference"]),
+            default="auto",
+            show_default=True,
+            help="Which extractor reads: the fast one, the reference, or (auto) the fast one first and the "
+            "reference where it fails or finds no text.",
+        ),
+        click.option(
+            "--format",
+            type=click.Choice(["html", "pdf", "xml", "text"]),
+            help="The kind of the documents.  [default: found from the content, then from the name]",
+        ),
+        click.option(
+            "--timeout",
+            type=click.FloatRange(min=0, min_open=True),
+            metavar="SECONDS",
+            default=limits.seconds,
+            show_default=True,
+            help="Time for one document.",
+        ),
+        click.option(
+            "--memory",
+            type=Size(),
+            metavar="SIZE",
+            default="2GiB",
+            show_default=True,
+            help="Memory for one document.",
+        ),
+        click.option(
+            "--max-size",
+            type=Size(),
+            metavar="SIZE",
+            default="200MB",
+            show_default=True,
+            help="The largest document that is read, and the longest line of JSON lines.",
+        ),
+    )
+    return functools.reduce(lambda wrapped, option: option(wrapped), reversed(options), command)
+
+
+def opened(store: str, *, create: StoreInfo | None = None, read_only: bool = False) -> Store:
+    """Open the store; one that is not there is made only where `create` says with what."""
+    from indexer.stores import open_store
+
+    return open_store(store, create=create, read_only=read_only)
+
+
+def content_of(store: Store) -> Content:
+    """The content mode that a store's fingerprints were made in."""
+    return cast(Content, store.info.content)
+
+
+def store_folder(store: str) -> str:
+    """The folder of an embedded store's file, empty for a store that is no file."""
+    path = store_file(store)
+    return os.path.dirname(path) if path else ""
+
+
+def store_file(store: str) -> str:
+    """The absolute path of an embedded store's file, empty for a store that is no file."""
+    scheme, colon, rest = store.partition("://")
+    if colon and scheme == "sqlite":
+        return os.path.abspath(rest.removeprefix("/"))
+    return "" if colon else os.path.abspath(store)
+
+
+def only_one(**given: object) -> None:
+    """Raise UsageError unless exactly one of the named ways of asking was used."""
+    used = [name for name, value in given.items() if value is not None]
+    if len(used) != 1:
+        names = ", ".join(given)
+        raise UsageError(f"give one of {names}" + (f"; you gave {' and '.join(used)}" if used else ""))

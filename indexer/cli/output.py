@@ -1,0 +1,124 @@
+"""What commands print: answers on standard output, talk on standard error, nothing that a terminal would obey."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from indexer.model import Fingerprint, Match, Record
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+# Joiners are invisible, harmless, and part of Persian, Hindi and emoji.
+_HARMLESS = "\u200c\u200d"
+
+
+def printable(text: str) -> str:
+    r"""Text as one line that is safe on a terminal: control, format and unassigned characters as \x1b or \u202e."""
+    if text.isprintable():
+        return text
+    return "".join(_visible(character) for character in text)
+
+
+def _visible(character: str) -> str:
+    if character.isprintable() or character in _HARMLESS:
+        return character
+    if character.isspace() and character not in "\x1c\x1d\x1e\x1f\x85":
+        return " "
+    return character.encode("unicode_escape").decode("ascii")
+
+
+def say(text: str) -> None:
+    """A remark for the person at the terminal."""
+    click.echo(f"neardup: {printable(text)}", err=True)
+
+
+def answer(text: str) -> None:
+    """A line of the answer, made safe."""
+    click.echo(printable(text))
+
+
+def answer_json(value: Mapping[str, Any]) -> None:
+    """One JSON object on one line, ASCII only, so that no terminal is harmed."""
+    click.echo(json.dumps(value))
+
+
+def fields(pairs: Iterable[tuple[str, object]]) -> None:
+    """Names and values, aligned; empty values are left out."""
+    rows = [(name, str(value)) for name, value in pairs if value not in ("", None)]
+    width = max((len(name) for name, _ in rows), default=0)
+    for name, value in rows:
+        click.echo(f"{name:<{width}}  {printable(value)}")
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[str] = ()) -> None:
+    """An aligned table; on a terminal fitted to its width, elsewhere never cut."""
+    from rich.table import Table
+    from rich.text import Text
+
+    grid = Table(box=None, pad_edge=False, header_style="bold")
+    for column in columns:
+        grid.add_column(column, justify="right" if column in right else "left", overflow="fold")
+    for row in rows:
+        grid.add_row(*(Text(printable(cell)) for cell in row))
+    _console().print(grid)
+
+
+def _console() -> Console:
+    from rich.console import Console
+
+    # Outside a terminal a line is as long as it has to be.
+    return Console(file=sys.stdout, highlight=False, width=None if sys.stdout.isatty() else 1_000_000)
+
+
+def size(octets: int) -> str:
+    """A number of octets with a unit, powers of 1000."""
+    value = float(octets)
+    for unit in ("octets", "kB", "MB", "GB"):
+        if value < 1000:
+            return f"{value:.0f} {unit}" if unit == "octets" else f"{value:.1f} {unit}"
+        value /= 1000
+    return f"{value:.1f} TB"
+
+
+def fingerprint_json(fingerprint: Fingerprint | None) -> dict[str, Any]:
+    """ "hash" as text and "tokens"; the hash is null where there is none."""
+    return {
+        "hash": str(fingerprint) if fingerprint else None,
+        "hex": f"{fingerprint.value:016x}" if fingerprint else None,
+        "tokens": fingerprint.tokens if fingerprint else 0,
+    }
+
+
+def record_json(record: Record) -> dict[str, Any]:
+    """A record as every command with --json shows it."""
+    place = {"index": record.ref.index, "routing": record.ref.routing} if record.ref.index else {}
+    return {
+        "id": record.ref.id,
+        **place,
+        **fingerprint_json(record.fingerprint),
+        "short": record.short,
+        "source": record.source,
+        "title": record.title,
+        "format": record.format,
+        "extractor": record.extractor,
+        "bytes": record.size,
+        "source_digest": record.source_digest,
+        "indexed_at": record.indexed_at,
+        "metadata": dict(record.metadata),
+    }
+
+
+def match_json(match: Match) -> dict[str, Any]:
+    """A match: its distance, similarity and label, then the record."""
+    return {
+        "distance": match.distance,
+        "similarity": match.similarity,
+        "label": match.label,
+        **record_json(match.record),
+    }

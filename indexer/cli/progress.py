@@ -1,0 +1,63 @@
+"""The progress of a run, on a terminal."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console, RenderableType
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from indexer.errors import NeardupError
+from indexer.pipeline import Summary
+from indexer.sources import Sources
+
+
+class Bar(Progress):
+    """A line that follows a summary; a second walk over the sources finds the total, for the time left."""
+
+    def __init__(self, summary: Summary, sources: Callable[[], Sources]) -> None:
+        super().__init__(
+            TextColumn("indexing"),
+            BarColumn(bar_width=None),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[rate]:,.0f}/s"),
+            TextColumn("{task.fields[failed]:,} failed"),
+            TimeRemainingColumn(compact=True),
+            console=Console(stderr=True),
+            expand=True,
+            transient=True,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
+        self._summary, self._sources = summary, sources
+        self._begin = time.monotonic()
+        self._bar = self.add_task("indexing", total=None, rate=0.0, failed=0)
+
+    def get_renderables(self) -> Iterable[RenderableType]:
+        """The line as of now."""
+        # Progress renders once before its constructor has ended.
+        if hasattr(self, "_bar"):
+            done = self._summary.done
+            rate = done / max(time.monotonic() - self._begin, 0.001)
+            self.update(self._bar, completed=done, rate=rate, failed=self._summary.failures)
+        yield from super().get_renderables()
+
+    def __enter__(self) -> Self:
+        threading.Thread(target=self._find_total, daemon=True).start()
+        super().__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        super().__exit__(kind, error, trace)
+
+    def _find_total(self) -> None:
+        try:
+            self.update(self._bar, total=self._sources().count())
+        except (NeardupError, OSError):
+            return

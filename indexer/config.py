@@ -1,0 +1,68 @@
+"""Settings from a file, in the order flags > environment > file > default; the command hands them on to click."""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+from indexer.errors import UsageError
+
+CONFIG_NAME = "neardup.toml"
+ENVIRONMENT_PREFIX = "NEARDUP"
+DEFAULT_STORE = "collection.neardup"
+
+
+def load_settings(path: Path | None) -> tuple[Mapping[str, Any], Path | None]:
+    """The settings file's content and its path: the file named, else ./neardup.toml, else nothing.
+
+    Raises UsageError where a named file is absent, and where a file can't be read or is no TOML.
+    """
+    if path is None:
+        path = Path(CONFIG_NAME)
+        if not path.exists():
+            return {}, None
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8")), path
+    except OSError as error:
+        raise UsageError(f"{path}: the settings file can't be read: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: no valid TOML: {error}") from error
+
+
+def command_defaults(
+    settings: Mapping[str, Any], options: Mapping[str, Collection[str]], path: Path | None
+) -> dict[str, dict[str, Any]]:
+    """Default values for each command, from a settings file.
+
+    `options` names the settings that each command knows. A key at the top of the file holds for every command that
+    knows it, one in the table of a command for that command, and the nearer one wins. Raises UsageError, which names
+    the key and the file, for a key or table that no command knows.
+    """
+    shared = {key: value for key, value in settings.items() if not isinstance(value, Mapping)}
+    tables = {key: value for key, value in settings.items() if isinstance(value, Mapping)}
+    everywhere = {name for names in options.values() for name in names}
+    for key in shared:
+        _require_known(key, everywhere, f"{path}: unknown setting {key!r}")
+    defaults: dict[str, dict[str, Any]] = {}
+    for command, names in options.items():
+        defaults[command] = {_parameter(key): value for key, value in shared.items() if key in names}
+    for command, table in tables.items():
+        _require_known(command, options, f"{path}: unknown table [{command}]")
+        for key, value in table.items():
+            _require_known(key, options[command], f"{path}: unknown setting {key!r} in [{command}]")
+            defaults[command][_parameter(key)] = value
+    return defaults
+
+
+def _parameter(key: str) -> str:
+    return key.replace("-", "_")
+
+
+def _require_known(key: str, known: Collection[str], problem: str) -> None:
+    if key not in known:
+        near = difflib.get_close_matches(key, known, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else f"; known: {', '.join(sorted(known))}"
+        raise UsageError(problem + hint)

@@ -1,0 +1,389 @@
+"""The way of documents into a store: read, recognise what is known, extract and fingerprint in workers, store."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import hashlib
+import os
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from indexer import __version__
+from indexer.extract.base import EXTRACTOR_VERSION, Content, Limits, Options
+from indexer.keys import SIMHASH64_LAYOUT
+from indexer.model import Failure, Fingerprint, Record, Ref
+from indexer.sources import Input, Rejected, UnreadableError, read_file
+
+if TYPE_CHECKING:
+    from indexer.extract import Outcome, Request
+    from indexer.model import Document
+    from indexer.stores import Store, StoreInfo
+
+DEFAULT_MIN_TOKENS = 20
+
+# Reasons of failure beside those of `indexer.extract.REASONS`.
+REASONS: Mapping[str, str] = {
+    "special-file": "A pipe, socket, device or folder where a file should be; it was not opened.",
+    "duplicate-id": "Another file, which still exists, is stored under this id.",
+    "refused": "The store did not take the record.",
+}
+
+# What is read ahead of the workers, and what is written at once.
+_GROUP_ITEMS = 64
+_GROUP_OCTETS = 8_000_000
+_BATCH_RECORDS = 256
+_BATCH_SECONDS = 2.0
+# Equal documents wait for the first of them to be extracted; beyond this many, they are extracted like any other.
+_MOST_WAITING = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How to index: `jobs` worker processes; documents under `min_tokens` tokens are marked short.
+
+    A document that failed before is tried again if its octets or the rules changed, or with `retry_failed`.
+    """
+
+    options: Options = field(default_factory=Options)
+    limits: Limits = field(default_factory=Limits)
+    jobs: int = 1
+    min_tokens: int = DEFAULT_MIN_TOKENS
+    retry_failed: bool = False
+
+
+@dataclass(slots=True)
+class Summary:
+    """What became of the documents of a run; every input is in exactly one of the first five counts.
+
+    `indexed` are new, `replaced` took the place of a record with the same id, `unchanged` were passed over,
+    `failed` counts by reason, `failed_before` were passed over because they failed before and have not changed.
+    Of the indexed and replaced, `reused` took the fingerprint of an equal document without extraction, `empty` have
+    no text and `short` too few tokens. `octets` were read.
+    """
+
+    indexed: int = 0
+    replaced: int = 0
+    unchanged: int = 0
+    failed: Counter[str] = field(default_factory=Counter)
+    failed_before: int = 0
+    reused: int = 0
+    empty: int = 0
+    short: int = 0
+    octets: int = 0
+    seconds: float = 0.0
+
+    @property
+    def failures(self) -> int:
+        """The number of documents that failed in this run."""
+        return self.failed.total()
+
+    @property
+    def done(self) -> int:
+        """The number of inputs dealt with."""
+        return self.indexed + self.replaced + self.unchanged + self.failures + self.failed_before
+
+
+def store_info(content: Content) -> StoreInfo:
+    """What this version's fingerprints are made with, for a content mode: what a new store is made for."""
+    from indexer.schemes import simhash
+    from indexer.stores import StoreInfo
+
+    return StoreInfo(
+        scheme=simhash.SCHEME,
+        layout=SIMHASH64_LAYOUT,
+        content=content,
+        extractor=EXTRACTOR_VERSION,
+        unicode=simhash.UNICODE_VERSION,
+        version=__version__,
+    )
+
+
+def source_digest(octets: bytes, info: StoreInfo, options: Options, *, name: str = "", title: str = "") -> str:
+    """The SHA-256, in hexadecimal, of everything that a stored fingerprint and title depend on.
+
+    That is the document's octets, the scheme, the extraction rules, and what else decides how the octets are read: the
+    content mode, the engine and format asked for, the suffix of the name, and a title given from outside.
+    """
+    suffix = os.path.splitext(name.lower().removesuffix(".gz"))[1]
+    rules = (info.scheme, info.unicode, info.extractor, info.content, options.engine, options.format or suffix, title)
+    digest = hashlib.sha256("\0".join(rules).encode("utf-8", "replace"))
+    digest.update(b"\0\0")
+    digest.update(octets)
+    return digest.hexdigest()
+
+
+def fingerprint_document(document: Document) -> tuple[Fingerprint | None, tuple[int, ...]]:
+    """The fingerprint of a document's text and its packed keys; what the workers do after extraction."""
+    from indexer.schemes import simhash
+
+    fingerprint = simhash.fingerprint(document.text)
+    return fingerprint, simhash.keys(fingerprint) if fingerprint else ()
+
+
+def index(
+    inputs: Iterable[Input | Rejected],
+    store: Store,
+    settings: Settings | None = None,
+    *,
+    summary: Summary | None = None,
+    stop: threading.Event | None = None,
+) -> Summary:
+    """Bring documents into a store and say what became of them. Doing the same again goes on where it ended.
+
+    A document whose id and source digest are stored is passed over, one whose digest is stored under another id is
+    stored without extraction. A document that can't be read is recorded with its reason, and an older record of it is
+    kept. `summary` is kept up to date meanwhile. When interrupted (KeyboardInterrupt, or `stop` set, which raises it)
+    what is done is written first. Raises StoreError, and IncompatibleStoreError where the store's content mode, scheme
+    or rules are others.
+    """
+    run = _Run(store, settings or Settings(), summary if summary is not None else Summary(), stop)
+    run.run(inputs)
+    return run.summary
+
+
+@dataclass(slots=True, eq=False)
+class _Pending:
+    item: Input
+    ref: Ref
+    digest: str
+    data: bytes
+
+
+class _Run:
+    def __init__(self, store: Store, settings: Settings, summary: Summary, stop: threading.Event | None) -> None:
+        self.store, self.settings, self.summary = store, settings, summary
+        self.options = settings.options
+        self._stop = stop or threading.Event()
+        store.info.require_comparable(store_info(self.options.content), "the store")
+        self._known_failures = {failure.ref: (failure.source, failure.source_digest) for failure in store.failures()}
+        # The newest document of each id that is on its way, so that the last of several with one id wins.
+        self._newest: dict[Ref, _Pending] = {}
+        # Equal documents wait here for the one that is being extracted.
+        self._waiting: dict[str, list[_Pending]] = {}
+        self._records: list[tuple[_Pending, Record]] = []
+        self._failures: list[Failure] = []
+        self._written = time.monotonic()
+
+    def run(self, inputs: Iterable[Input | Rejected]) -> None:
+        from indexer.extract import WorkerPool
+
+        begin = time.monotonic()
+        settings = self.settings
+        try:
+            with WorkerPool(
+                settings.jobs,
+                self.options,
+                settings.limits,
+                task="indexer.pipeline:fingerprint_document",
+                keep_text=False,
+            ) as pool:
+                for outcome in pool.map(self._requests(inputs)):
+                    self._take(outcome)
+                    self._write_when_due()
+                    self._halt_when_told()
+        finally:
+            while self._records or self._failures:
+                self._write()
+            self.summary.seconds = time.monotonic() - begin
+
+    def _halt_when_told(self) -> None:
+        if self._stop.is_set():
+            raise KeyboardInterrupt
+
+    def _requests(self, inputs: Iterable[Input | Rejected]) -> Iterator[Request]:
+        from indexer.extract import Request
+
+        for group in self._groups(inputs):
+            # Everything is decided before the first request is given: what the store said is stale after that.
+            for pending in self._examine(group):
+                data, pending.data = pending.data, b""
+                yield Request(pending, data, name=pending.item.path, format=pending.item.format)
+                self._halt_when_told()
+            self._write_when_due()
+
+    def _groups(self, inputs: Iterable[Input | Rejected]) -> Iterator[list[_Pending]]:
+        group: list[_Pending] = []
+        octets = 0
+        for item in inputs:
+            self._halt_when_told()
+            pending = self._read(item)
+            if pending:
+                group.append(pending)
+                octets += len(pending.data)
+            if len(group) >= _GROUP_ITEMS or octets >= _GROUP_OCTETS:
+                yield group
+                group, octets = [], 0
+            self._write_when_due()
+        yield group
+
+    def _read(self, item: Input | Rejected) -> _Pending | None:
+        if isinstance(item, Rejected):
+            self._fail(Ref(item.id), item.source, item.reason, item.detail)
+            return None
+        try:
+            data = read_file(item.path, self.settings.limits.input_bytes) if item.path else item.data
+        except UnreadableError as error:
+            self._fail(Ref(item.id or item.source), item.source, error.reason, error.detail)
+            return None
+        self.summary.octets += len(data)
+        options = dataclasses.replace(self.options, format=item.format) if item.format else self.options
+        digest = source_digest(data, self.store.info, options, name=item.path, title=item.title)
+        # Half of SHA-256 names a document safely, and still fits on a line.
+        return _Pending(item, Ref(item.id or hashlib.sha256(data).hexdigest()[:32]), digest, data)
+
+    def _examine(self, group: list[_Pending]) -> list[_Pending]:
+        """The documents that have to be extracted; the others are dealt with."""
+        stored = dict(zip(group, self.store.get([pending.ref for pending in group]), strict=True))
+        twins = self.store.find_digests([pending.digest for pending in group])
+        unwritten = {pending.digest: record for pending, record in self._records}
+        wanted = []
+        for pending in group:
+            newest = self._newest.get(pending.ref)
+            if self._settled(pending, None if newest else stored[pending], newest):
+                continue
+            self._newest[pending.ref] = pending
+            twin = twins.get(pending.digest) or unwritten.get(pending.digest)
+            waiting = self._waiting.get(pending.digest)
+            if twin:
+                self._reuse(pending, twin)
+            elif waiting is not None and len(waiting) < _MOST_WAITING:
+                waiting.append(pending)
+            else:
+                self._waiting.setdefault(pending.digest, [])
+                wanted.append(pending)
+        return wanted
+
+    def _settled(self, pending: _Pending, old: Record | None, newest: _Pending | None) -> bool:
+        """Whether nothing has to be stored for a document, given the record or the document with its id."""
+        item = pending.item
+        known_digest = old.source_digest if old else newest.digest if newest else ""
+        known_source = old.source if old else newest.item.source if newest else item.source
+        if item.path and known_source != item.source and os.path.lexists(known_source):
+            if known_digest == pending.digest:
+                self.summary.unchanged += 1
+            else:
+                self._fail_pending(pending, "duplicate-id", f"{known_source} has this id; choose another --id-from")
+            return True
+        source, failed = self._known_failures.get(pending.ref, ("", ""))
+        failed = failed if source == item.source else ""
+        if old and known_digest == pending.digest and not failed and self._adopt(pending, old) == old:
+            self.summary.unchanged += 1
+            return True
+        if failed == pending.digest and not self.settings.retry_failed and not newest:
+            self.summary.failed_before += 1
+            return True
+        return False
+
+    def _reuse(self, pending: _Pending, twin: Record) -> None:
+        self.summary.reused += 1
+        self._accept(pending, dataclasses.replace(self._adopt(pending, twin), indexed_at=_now()))
+
+    def _adopt(self, pending: _Pending, record: Record) -> Record:
+        """The record of a document that equals the one of `record`, octet for octet."""
+        return dataclasses.replace(
+            record,
+            ref=pending.ref,
+            source=pending.item.source,
+            metadata=pending.item.metadata,
+            short=self._is_short(record.fingerprint),
+        )
+
+    def _is_short(self, fingerprint: Fingerprint | None) -> bool:
+        return fingerprint is not None and fingerprint.tokens < self.settings.min_tokens
+
+    def _take(self, outcome: Outcome) -> None:
+        pending: _Pending = outcome.request.key
+        waiting = self._waiting.pop(pending.digest, [])
+        if outcome.document is None or outcome.error:
+            error = outcome.error
+            reason, detail = (error.reason, error.detail) if error else ("crashed", "")
+            for each in (pending, *waiting):
+                self._fail_pending(each, reason, detail)
+            return
+        document = outcome.document
+        fingerprint, keys = outcome.result
+        record = Record(
+            ref=pending.ref,
+            fingerprint=fingerprint,
+            keys=keys,
+            short=self._is_short(fingerprint),
+            source=pending.item.source,
+            title=pending.item.title or document.title,
+            format=document.format,
+            extractor=document.extractor,
+            size=document.size,
+            source_digest=pending.digest,
+            indexed_at=_now(),
+            metadata=pending.item.metadata,
+        )
+        self._accept(pending, record)
+        for each in waiting:
+            self._reuse(each, record)
+
+    def _accept(self, pending: _Pending, record: Record) -> None:
+        if self._newest.get(pending.ref) is not pending:
+            self.summary.replaced += 1
+        else:
+            self._records.append((pending, record))
+
+    def _fail_pending(self, pending: _Pending, reason: str, detail: str) -> None:
+        newest = self._newest.get(pending.ref)
+        if newest is pending:
+            del self._newest[pending.ref]
+        elif newest and reason != "duplicate-id":
+            self.summary.replaced += 1
+            return
+        self._fail(pending.ref, pending.item.source, reason, detail, pending.digest)
+
+    def _fail(self, ref: Ref, source: str, reason: str, detail: str, digest: str = "") -> None:
+        # Storing a record clears a failure of the same id, so the one that came first must be written first.
+        if any(record.ref == ref for _, record in self._records):
+            self._write()
+        self.summary.failed[reason] += 1
+        self._known_failures[ref] = (source, digest)
+        self._failures.append(Failure(ref, source, reason, detail, _now(), digest))
+
+    def _write_when_due(self) -> None:
+        waiting = len(self._records) + len(self._failures)
+        if waiting >= _BATCH_RECORDS or (waiting and time.monotonic() - self._written >= _BATCH_SECONDS):
+            self._write()
+
+    def _write(self) -> None:
+        if self._failures:
+            self.store.put_failures(self._failures)
+            self._failures = []
+        if self._records:
+            results = list(self.store.put(record for _, record in self._records))
+            batch, self._records = self._records, []
+            for (pending, record), result in zip(batch, results, strict=True):
+                if self._newest.get(pending.ref) is pending:
+                    del self._newest[pending.ref]
+                self._count(pending, record, result.status.value, result.reason)
+        self._written = time.monotonic()
+
+    def _count(self, pending: _Pending, record: Record, status: str, reason: str) -> None:
+        if status == "failed":
+            self._fail(pending.ref, pending.item.source, "refused", reason, pending.digest)
+            return
+        self._known_failures.pop(pending.ref, None)
+        self.summary.indexed += status == "created"
+        self.summary.replaced += status == "replaced"
+        self.summary.empty += record.fingerprint is None
+        self.summary.short += record.short
+
+
+def _now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def default_jobs() -> int:
+    """As many workers as this process may use processors."""
+    with contextlib.suppress(AttributeError):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
