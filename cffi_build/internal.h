@@ -102,6 +102,21 @@ static inline size_t nd_decode(const uint8_t *text, size_t length, uint32_t *cod
     return 4;
 }
 
+/* Whether an ideograph from U+4000 to U+9FFF stands at text[0]; they are all alike to every table, as the generator of
+   the tables makes sure. The hexagrams among them, U+4DC0 to U+4DFF, begin with the octets E4 B7 and are left out. */
+static inline bool nd_is_common_han(const uint8_t *text, size_t length) {
+    return length >= 3 && (uint8_t)(text[0] - 0xE4) < 6 && (text[1] & 0xC0) == 0x80 && (text[2] & 0xC0) == 0x80 &&
+           !(text[0] == 0xE4 && text[1] == 0xB7);
+}
+
+/* The same for two ideographs at text[0..5], where eight octets may be read. */
+static inline bool nd_are_common_han(const uint8_t *text) {
+    uint64_t word = nd_load64(text), nibbles = word & 0x0F00000Fu;
+    uint64_t at_least_4 = nibbles + 0x0C00000Cu, at_least_10 = nibbles + 0x06000006u;
+    return (word & 0xC0C0F0C0C0F0u) == 0x8080E08080E0u && (at_least_4 & ~at_least_10 & 0x10000010u) == 0x10000010u &&
+           (word & 0xFFFF) != 0xB7E4 && (word >> 24 & 0xFFFF) != 0xB7E4;
+}
+
 /* Writes at most 4 octets. */
 static inline size_t nd_encode(uint32_t code, uint8_t *out) {
     if (code < 0x80) {

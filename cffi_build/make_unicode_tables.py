@@ -99,12 +99,26 @@ def word_trie() -> Trie:
     kept = set().union(*(members(rf"\p{{General_Category={name}}}") for name in KEPT_CATEGORIES))
     for code in kept:
         # The C core leaves out the rules that only place a boundary beside one of these, for it cuts there anyway.
-        if WORD_BREAK_CLASSES[values[code]][0] in {"CR", "MidLetter", "MidNum", "MidNumLet", "Single_Quote", "Double_Quote"}:
+        if WORD_BREAK_CLASSES[values[code]][0] in {
+            "CR",
+            "MidLetter",
+            "MidNum",
+            "MidNumLet",
+            "Single_Quote",
+            "Double_Quote",
+        }:
             sys.exit(f"U+{code:04X} is kept and of a class that tokenise.c takes for never kept")
         values[code] |= KEPT
     for code in members(r"\p{Alphabetic}"):
         values[code] |= ALPHABETIC
+    require_alike(values, KEPT | ALPHABETIC)
     return Trie(values)
+
+
+def require_alike(values: list[int], wanted: int) -> None:
+    """The C core looks none of the ideographs U+4000 to U+9FFF up, the octets E4 B7 in front aside."""
+    if set(values[0x4000:0x4DC0] + values[0x4E00:0xA000]) != {wanted}:
+        sys.exit("not all of U+4000 to U+9FFF are alike; change nd_is_common_han in internal.h")
 
 
 def composition_pairs() -> dict[tuple[int, int], int]:
@@ -155,6 +169,8 @@ class Normalisation:
                     (*self.add_mapped(mapping), *self.add_decomposed(decomposition), first_class, last_class, flags)
                 )
             values[code] = seen[key]
+        require_alike(values, 0)
+        self.mapped += bytes(8)  # the C core copies eight octets at a time
         self.trie = Trie(values)
 
     def add_mapped(self, mapping: str) -> tuple[int, int]:

@@ -207,6 +207,31 @@ static size_t copy_ascii(const uint8_t *text, size_t length, uint8_t *out) {
     return done;
 }
 
+/* U+FFFD, which also stands for ill-formed octets and so can't be copied from the text. */
+static const nd_normal_record REPLACEMENT = {0, 3, 0, 1, 0, 0, ND_SELF | ND_BOUNDARY | ND_NEVER_COMPOSES};
+
+/* How many octets from text[at] on, past ASCII, stay as they are and never meet what stands before them; `fresh` gets
+   where the last character of them begins. */
+static size_t plain_run(const uint8_t *text, size_t length, size_t at, size_t *fresh) {
+    size_t start = at;
+    while (at < length && text[at] >= 0x80) {
+        while (length - at >= 8 && nd_are_common_han(text + at)) {
+            *fresh = at + 3;
+            at += 6;
+        }
+        if (at == length || text[at] < 0x80) break;
+        size_t size = 3;
+        if (!nd_is_common_han(text + at, length - at)) {
+            uint32_t code;
+            size = nd_decode(text + at, length - at, &code);
+            if (code == 0xFFFD || nd_normal_value(code) != 0) break;
+        }
+        *fresh = at;
+        at += size;
+    }
+    return at - start;
+}
+
 int nd_normalise_into(const uint8_t *text, size_t length, nd_buffer *out) {
     if (length > SIZE_MAX / 32 || !nd_buffer_reserve(out, length + 1)) return ND_NO_MEMORY;
     size_t at = 0;
@@ -224,33 +249,35 @@ int nd_normalise_into(const uint8_t *text, size_t length, nd_buffer *out) {
             last_class = 0;
             continue;
         }
+        size_t plain = plain_run(text, length, at, &fresh_in);
+        if (plain != 0) {
+            fresh_out = out->length + (fresh_in - at);
+            memcpy(out->data + out->length, text + at, plain);
+            out->length += plain;
+            at += plain;
+            last_class = 0;
+            continue;
+        }
         uint32_t code;
         size_t size = nd_decode(text + at, length - at, &code);
-        uint16_t value = nd_normal_value(code);
-        const nd_normal_record *record = &nd_normal_records[value];
-        bool self = value == 0 || (record->flags & ND_SELF);
-        bool fresh = value == 0 || (record->flags & ND_BOUNDARY);
-        if (value != 0 && record->mapped_length == 0) {
+        const nd_normal_record *record = &nd_normal_records[nd_normal_value(code)];
+        if (code == 0xFFFD) record = &REPLACEMENT;
+        if (record->mapped_length == 0) {
             at += size;
             continue;
         }
         bool in_order = (record->flags & ND_NEVER_COMPOSES) && record->first_class >= last_class;
-        if (fresh || (self && in_order)) {
-            if (fresh) {
+        if ((record->flags & ND_BOUNDARY) || ((record->flags & ND_SELF) && in_order)) {
+            if (record->flags & ND_BOUNDARY) {
                 fresh_in = at;
                 fresh_out = out->length;
             }
-            if (self && code != 0xFFFD) {
-                memcpy(out->data + out->length, text + at, size);
-                out->length += size;
-            } else if (self) {
-                if (!nd_buffer_reserve(out, 3 + (length - at))) return ND_NO_MEMORY;
-                out->length += nd_encode(code, out->data + out->length);
-            } else {
-                if (!nd_buffer_reserve(out, record->mapped_length + (length - at))) return ND_NO_MEMORY;
-                memcpy(out->data + out->length, nd_mapped + record->mapped, record->mapped_length);
-                out->length += record->mapped_length;
-            }
+            if (!nd_buffer_reserve(out, record->mapped_length + (length - at))) return ND_NO_MEMORY;
+            const uint8_t *mapped = code == 0xFFFD ? (const uint8_t *)"\xEF\xBF\xBD\0\0\0\0" : nd_mapped + record->mapped;
+            /* Nearly all mappings are short; both sides have room for eight octets. */
+            memcpy(out->data + out->length, mapped, 8);
+            if (record->mapped_length > 8) memcpy(out->data + out->length, mapped, record->mapped_length);
+            out->length += record->mapped_length;
             last_class = record->last_class;
             at += size;
             continue;

@@ -132,6 +132,19 @@ static size_t scan_any(scan *scan, size_t length, size_t at) {
     size_t start = SIZE_MAX; /* of the piece that is open */
     bool alphabetic = false;
     while (at < length) {
+        if (nd_is_common_han(text + at, length - at)) {
+            if (start != SIZE_MAX && alphabetic && !emit(scan, start, at)) return SIZE_MAX;
+            start = at;
+            alphabetic = true;
+            before = last = ND_WB_OTHER;
+            at += 3;
+            while (nd_are_common_han(text + at)) { /* reads the slack at most */
+                if (!emit(scan, start, at) || !emit(scan, at, at + 3)) return SIZE_MAX;
+                start = at + 3;
+                at += 6;
+            }
+            continue;
+        }
         uint32_t code;
         size_t size = nd_decode(text + at, length - at, &code);
         uint8_t property = nd_word_property(code);

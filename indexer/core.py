@@ -92,7 +92,9 @@ def _hashes(values: ArrayLike, name: str) -> NDArray[np.uint64]:
     if array.ndim != 1 or array.dtype.kind not in "ui" or (array.dtype.kind == "i" and array.dtype.itemsize != 8):
         raise UsageError(f"{name} must be a one-dimensional array of 64-bit integers, not {array.ndim}-d {array.dtype}")
     # A signed array holds the same bits, as search engines and SQLite give them back.
-    return np.ascontiguousarray(array.view(np.uint64) if array.dtype == np.int64 else array.astype(np.uint64, copy=False))
+    return np.ascontiguousarray(
+        array.view(np.uint64) if array.dtype == np.int64 else array.astype(np.uint64, copy=False)
+    )
 
 
 def _pointer(kind: str, array: NDArray[Any]) -> Any:
