@@ -58,7 +58,7 @@ def members(pattern: str) -> set[int]:
 
 def casefold(text: str) -> str:
     """Full case folding (CaseFolding.txt, status C and F)."""
-    # `regex` keeps all forms of i apart from each other, for the sake of Turkish (status T); the standard's default does not.
+    # `regex` keeps all forms of i apart, for the sake of Turkish (status T); the standard's default does not.
     return str(regex._regex.fold_case(FULL_CASE_FOLDING, text)).replace("I", "i").replace("\u0130", "i\u0307")
 
 

@@ -7,7 +7,7 @@ import binascii
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 from indexer.errors import UsageError
 
@@ -20,7 +20,8 @@ LOOSE_DISTANCE = 6
 DEFAULT_DISTANCE = 3
 
 
-class Ref(NamedTuple):
+@dataclass(frozen=True, slots=True, order=True)
+class Ref:
     """The identity of a stored document: its id, the index that holds it, and its routing value.
 
     An embedded store has one unnamed index and no routing.

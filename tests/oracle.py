@@ -5,7 +5,7 @@ It needs `regex` and `unicodedata2` of the core's Unicode version, and shares no
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import regex
 import unicodedata2 as ucd
@@ -17,7 +17,7 @@ ATOM = r"[a-z0-9.!#$%&'*+/=?^_`{|}~\-]"
 NAMES = "doi|hdl|urn|arxiv|isbn|issn|pmid|pmcid|orcid|mailto|ark|swh|oai"
 
 
-@lru_cache(maxsize=None)
+@cache
 def mapping(char: str) -> str:
     """NFKC_Casefold of one character: compatibility, case and ignorables, again until nothing changes."""
     before, text = None, char
@@ -30,7 +30,7 @@ def mapping(char: str) -> str:
     return text
 
 
-@lru_cache(maxsize=None)
+@cache
 def folded(char: str) -> str:
     if char == "I":
         return "i"
@@ -91,10 +91,10 @@ def blank_identifiers(text: str) -> str:
     return text
 
 
-WORD_BREAK = (
-    "CR LF Newline Extend ZWJ Format Regional_Indicator Katakana Hebrew_Letter ALetter Single_Quote Double_Quote "
-    "MidNumLet MidLetter MidNum Numeric ExtendNumLet WSegSpace"
-).split()
+WORD_BREAK = [
+    *("CR", "LF", "Newline", "Extend", "ZWJ", "Format", "Regional_Indicator", "Katakana", "Hebrew_Letter", "ALetter"),
+    *("Single_Quote", "Double_Quote", "MidNumLet", "MidLetter", "MidNum", "Numeric", "ExtendNumLet", "WSegSpace"),
+]
 CLASSES = [(name, regex.compile(rf"\p{{Word_Break={name}}}")) for name in WORD_BREAK]
 PICTOGRAPHIC = regex.compile(r"\p{Extended_Pictographic}")
 KEPT = regex.compile(r"[\p{Ll}\p{Lu}\p{Lt}\p{Lo}\p{Lm}\p{Mn}\p{Mc}\p{Nd}\p{Pc}]+")
@@ -106,7 +106,7 @@ IGNORED = {"Extend", "Format", "ZWJ"}
 ENDS = {"CR", "LF", "Newline"}
 
 
-@lru_cache(maxsize=None)
+@cache
 def word_break(char: str) -> str:
     return next((name for name, pattern in CLASSES if pattern.match(char)), "Other")
 
@@ -117,10 +117,7 @@ def words(text: str) -> list[str]:
     # The positions that WB4 leaves over, for looking back and ahead across ignored characters.
     kept = [i for i, c in enumerate(classes) if c not in IGNORED or i == 0 or base(classes, i) is None]
     order = {position: n for n, position in enumerate(kept)}
-    boundaries = [0]
-    for i in range(1, len(text)):
-        if not joined(text, classes, kept, order, i):
-            boundaries.append(i)
+    boundaries = [0, *(i for i in range(1, len(text)) if not joined(text, classes, kept, order, i))]
     return [text[a:b] for a, b in zip(boundaries, [*boundaries[1:], len(text)], strict=True) if a < b]
 
 
@@ -142,7 +139,7 @@ def base(classes: list[str], i: int) -> int | None:
     return _bases(tuple(classes))[i]
 
 
-def joined(text: str, classes: list[str], kept: list[int], order: dict[int, int], i: int) -> bool:  # noqa: C901, PLR0911, PLR0912
+def joined(text: str, classes: list[str], kept: list[int], order: dict[int, int], i: int) -> bool:
     left, right = classes[i - 1], classes[i]
     if left == "CR" and right == "LF":  # WB3
         return True

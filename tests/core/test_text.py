@@ -14,7 +14,7 @@ from indexer import core
 from indexer.errors import ExtractionError
 from indexer.extract import Options, extract
 
-# One letter or more of many scripts, marks that reorder or compose, joiners, and the pieces that identifiers are made of.
+# Letters of many scripts, marks that reorder or compose, joiners, and the pieces that identifiers are made of.
 PIECES = [
     *"aZİı7_ \n\r\t.,:;'\"’·@-/",
     *"éßﬁǆſÅẛ",

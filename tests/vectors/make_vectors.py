@@ -53,8 +53,8 @@ TEXTS = {
     "a mark on a full stop between letters": "a.\u0301b 1.\u03012",
     "addresses on the web": "see https://example.org/a/b?c=d#e and www.example.com/x, or HTTP://EXAMPLE.ORG.",
     "addresses of mail": "write to Jane.Doe+x@mail.example.org or mailto:a@b.cd now; a@b is none",
-    "identifiers of papers": "doi:10.1000/182 10.1371/journal.pone.0123456 arXiv:2101.00001v2 https://doi.org/10.1/x end",
-    "other identifiers": "123e4567-e89b-12d3-a456-426614174000 0000-0002-1825-009X urn:isbn:0451450523 isbn:978-3-16 text",
+    "identifiers of papers": "doi:10.1000/182 10.1371/journal.pone.01 arXiv:2101.00001v2 https://doi.org/10.1/x end",
+    "other identifiers": "123e4567-e89b-12d3-a456-426614174000 0000-0002-1825-009X urn:isbn:045 isbn:978-3-16 text",
     "what only looks like one": "note: this 10.5/3 and/or 12:30 C++ a:b www of",
     "identifiers in Chinese text": "详见https://example.org/文章。谢谢",
     "Chinese": "人人生而自由，在尊严和权利上一律平等。",
@@ -68,7 +68,7 @@ TEXTS = {
     "Arabic": "يولد جميع الناس أحرارًا متساوين ﷺ",
     "Russian": "Все люди рождаются свободными и равными; ёлка",
     "emoji with joiners": "family 👨\u200d👩\u200d👧 flag 🇫🇷 thumbs 👍🏽 done",
-    "long words": "pneumonoultramicroscopicsilicovolcanoconiosis Donaudampfschifffahrtsgesellschaft abcdefghijklmnopqrstuvwx",
+    "long words": "pneumonoultramicroscopicsilicovolcanoconiosis Donaudampfschifffahrt abcdefghijklmnopqrstuvwx",
     "lines": "one\r\ntwo\nthree\u2028four\u0085five\tsix",
     "a paragraph": " ".join(
         f"Paragraph {n} says that near-duplicate documents, in the words of the field, share most of their terms."
