@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from indexer.errors import UsageError
 from indexer.stores.base import (
     Candidate,
     Capabilities,
@@ -28,14 +34,44 @@ __all__ = [
 DEFAULT_WAIT = 5.0
 
 
+Opener = Callable[[str, StoreInfo | None, bool, float], Store]
+
+
 def open_store(
-    url: str, *, create: StoreInfo | None = None, read_only: bool = False, wait: float = DEFAULT_WAIT
+    url: str | os.PathLike[str], *, create: StoreInfo | None = None, read_only: bool = False, wait: float = DEFAULT_WAIT
 ) -> Store:
     """Open the store at a path, a `sqlite:///path` URL or a cluster's URL.
 
     A store that is not there is made only where `create` is given. With `create` the store is opened to be written at
     once: a store that is there must be comparable with it (IncompatibleStoreError), and the place of the one writer is
-    taken now (StoreBusyError after `wait` seconds). Without it the writer's place is taken by the first write. With
-    `read_only` nothing is ever written; `create` is then only compared. Raises StoreError where there is no store.
+    taken now and kept until close() (StoreBusyError after `wait` seconds). Without it the first write takes that
+    place. With `read_only` nothing is ever written; `create` is then only compared. Raises StoreError where there is
+    no store or it can't be used, UsageError where the URL names no kind of store.
     """
-    raise NotImplementedError
+    name = os.fspath(url)
+    scheme = _SCHEME.match(name)
+    if scheme is None:
+        return _open_sqlite(name, create, read_only, wait)
+    opener = _OPENERS.get(scheme[1].lower())
+    if opener is None:
+        raise UsageError(f"{name}: no store is opened by {scheme[1]}:// in this version; give a path or sqlite:///path")
+    return opener(name, create, read_only, wait)
+
+
+def _open_sqlite(url: str, create: StoreInfo | None, read_only: bool, wait: float) -> Store:
+    from indexer.stores.sqlite import SqliteStore
+
+    scheme = _SCHEME.match(url)
+    path = url[scheme.end() :] if scheme else url
+    if scheme:
+        # As SQLAlchemy has it: three slashes before a relative path, four before an absolute one.
+        if not path.startswith("/"):
+            raise UsageError(f"{url}: write sqlite:///relative/path or sqlite:////absolute/path")
+        path = path[1:]
+    if not path or "\0" in path:
+        raise UsageError(f"{url!r}: is no path of a store")
+    return SqliteStore(Path(path), create=create, read_only=read_only, wait=wait)
+
+
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
+_OPENERS: Mapping[str, Opener] = {"sqlite": _open_sqlite}

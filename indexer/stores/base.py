@@ -34,7 +34,7 @@ class StoreInfo:
     version: str
 
     def require_comparable(self, wanted: StoreInfo, store: str) -> None:
-        """Raise IncompatibleStoreError, naming each difference, unless `wanted` is comparable with this store's info."""
+        """Raise IncompatibleStoreError, naming each difference, unless `wanted` can be compared with this info."""
         differences = [
             f"{label} {ours} in the store, {theirs} asked for"
             for label, ours, theirs in (
@@ -88,7 +88,7 @@ class PutResult:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A stored fingerprint value that shares a key with the question: its unsigned 64 bits and how many documents have it."""
+    """A stored value that shares a key with the question: its unsigned 64 bits and how many documents have it."""
 
     value: int
     documents: int
@@ -167,7 +167,11 @@ class Store(ABC):
 
     @abstractmethod
     def annotate(self, annotations: Iterable[tuple[Ref, Mapping[str, Any]]]) -> int:
-        """Merge fields into the stored annotations of documents (JSON types; None removes); how many were there."""
+        """Merge fields into the stored annotations of documents; how many of those named were there.
+
+        Values are JSON types (UsageError otherwise), None removes a field, a field is replaced as a whole. Kept in
+        batches like put().
+        """
 
     @abstractmethod
     def annotations(self, refs: Sequence[Ref]) -> list[Mapping[str, Any] | None]:

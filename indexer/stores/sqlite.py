@@ -1,0 +1,449 @@
+"""The embedded store: one SQLite file with a write-ahead log."""
+
+# ruff: noqa: D102 -- what the methods of a store do is said once, in base.py
+
+from __future__ import annotations
+
+import heapq
+import json
+import os
+import sqlite3
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from indexer.errors import StoreError, UsageError
+from indexer.model import Failure, Record, Ref, to_signed, to_unsigned
+from indexer.stores import sqlite_file
+from indexer.stores.base import Candidate, Capabilities, PutResult, PutStatus, Stats, Store, StoreInfo, ValueBatch
+from indexer.stores.lock import WriterLock
+from indexer.stores.sqlite_file import StoreFile, transaction
+from indexer.stores.sqlite_rows import (
+    RECORD_COLUMNS,
+    Packer,
+    RefusedError,
+    Row,
+    digest_crc,
+    pack_failure,
+    pack_json,
+    pack_ref,
+    pack_text,
+    unpack_failure,
+    unpack_text,
+)
+
+T = TypeVar("T")
+
+# A batch is one transaction: large enough that its keys, sorted, share pages; ended early by size and by time, so that
+# slow documents are safe soon.
+BATCH_RECORDS = 2000
+BATCH_OCTETS = 32 << 20
+BATCH_SECONDS = 2.0
+_READ_ROWS = 1000
+_SCAN_ROWS = 16_384
+_MIN_MERGE_BITS = 12
+
+
+class SqliteStore(Store):
+    """A store in one file of this machine, for one writer and any number of readers at once.
+
+    Beside the file stand SQLite's log (`-wal`, `-shm`, while it is open) and the writer's lock file (`-lock`).
+    """
+
+    capabilities = Capabilities(embedded=True, routing=False, filters=False, visible_at_once=True, atomic_batches=True)
+
+    def __init__(
+        self, path: Path, *, create: StoreInfo | None = None, read_only: bool = False, wait: float = 5.0
+    ) -> None:
+        self.path = path
+        self._file = StoreFile(path, read_only=read_only, wait=wait)
+        self._lock = WriterLock(path, wait)
+        self._process = os.getpid()
+        self._connection: sqlite3.Connection | None = None
+        try:
+            self._connection = self._made(create) if create is not None and not read_only else self._opened()
+            with self._file.explained():
+                self.info = sqlite_file.read_info(self._connection, path)
+            if create is not None:
+                self.info.require_comparable(create, str(path))
+        except BaseException:
+            self.close()
+            raise
+        self._packer = Packer(self.info)
+
+    def _made(self, info: StoreInfo) -> sqlite3.Connection:
+        if not self.path.parent.is_dir():
+            raise StoreError(f"{self.path}: the directory {self.path.parent} does not exist; make it first")
+        if self.path.is_dir():
+            raise StoreError(f"{self.path}: is a directory; name the file of the store")
+        self._lock.take()
+        connection = self._connection = self._file.make()
+        with self._file.explained():
+            empty = sqlite_file.is_empty(connection)
+            if empty or sqlite_file.check(connection, self.path):
+                sqlite_file.migrate(connection, info if empty else None)
+        return connection
+
+    def _opened(self) -> sqlite3.Connection:
+        connection = self._connection = self._file.open()
+        with self._file.explained():
+            missing = sqlite_file.check(connection, self.path)
+            if missing and self._file.read_only:
+                raise StoreError(
+                    f"{self.path}: was made by an older neardup; open it once for writing to bring it up to date"
+                )
+            if missing:
+                self._lock.take()
+                sqlite_file.migrate(connection, None)
+        return connection
+
+    @contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection]:
+        if self._connection is None:
+            raise StoreError(f"{self.path}: the store is closed")
+        if os.getpid() != self._process:
+            raise StoreError(f"{self.path}: a store object is used by the process that opened it; open another one")
+        with self._file.explained():
+            yield self._connection
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        with self._reading() as connection:
+            if self._file.read_only:
+                raise StoreError(f"{self.path}: the store was opened to be read only")
+            if not self._lock.held:
+                self._lock.take()
+            with transaction(connection):
+                yield connection
+
+    def put(self, records: Iterable[Record]) -> Iterator[PutResult]:
+        batch: list[Row | PutResult] = []
+        octets, started = 0, time.monotonic()
+        for record in records:
+            if not batch:
+                started = time.monotonic()
+            try:
+                row = self._packer.row(record)
+                octets += row.octets
+                batch.append(row)
+            except RefusedError as error:
+                batch.append(PutResult(record.ref, PutStatus.FAILED, str(error)))
+            full = len(batch) >= BATCH_RECORDS or octets >= BATCH_OCTETS
+            if full or time.monotonic() - started >= BATCH_SECONDS:
+                yield from self._put_batch(batch)
+                batch, octets = [], 0
+        if batch:
+            yield from self._put_batch(batch)
+
+    def _put_batch(self, batch: list[Row | PutResult]) -> list[PutResult]:
+        # Of equal refs in one batch the last is stored; the others were there for a moment that nobody saw.
+        last = {entry.id: entry for entry in batch if isinstance(entry, Row)}
+        with self._writing() as connection:
+            stored = _numbers(connection, list(last))
+            changes = _Changes(self._packer)
+            changes.remove_documents(connection, list(stored.values()))
+            changes.add_documents(connection, list(last.values()))
+            changes.finish(connection)
+            connection.executemany("DELETE FROM failures WHERE id = ?", [(name,) for name in last])
+        results = []
+        seen = set(stored)
+        for entry in batch:
+            if isinstance(entry, PutResult):
+                results.append(entry)
+                continue
+            results.append(PutResult(entry.ref, PutStatus.REPLACED if entry.id in seen else PutStatus.CREATED))
+            seen.add(entry.id)
+        return results
+
+    def get(self, refs: Sequence[Ref]) -> list[Record | None]:
+        names = [pack_ref(ref) for ref in refs]
+        found: dict[bytes, Record] = {}
+        with self._reading() as connection:
+            for some in _chunks([name for name in names if name is not None], _READ_ROWS):
+                where = f"d.id IN ({_marks(len(some))})"
+                found.update((row[0], self._packer.record(row)) for row in connection.execute(_select(where), some))
+        return [None if name is None else found.get(name) for name in names]
+
+    def candidates(self, keys: Sequence[int], *, include_short: bool = False) -> Iterator[Candidate]:
+        asked = json.dumps([self._packer.stored_key(key) for key in keys])
+        with self._reading() as connection:
+            cursor = connection.execute(
+                """SELECT value, documents, short FROM hashes WHERE number IN (
+                    SELECT hash FROM postings WHERE key IN (SELECT value FROM json_each(?1)) UNION
+                    SELECT hash FROM recent WHERE key IN (SELECT value FROM json_each(?1)))""",
+                (asked,),
+            )
+            for value, documents, short in cursor:
+                counted = documents if include_short else documents - short
+                if counted:
+                    yield Candidate(to_unsigned(value), counted)
+
+    def with_value(
+        self, values: Sequence[int], *, include_short: bool = False, limit: int | None = None
+    ) -> Iterator[Record]:
+        with self._reading() as connection:
+            hashes = _hash_numbers(connection, [to_signed(value) for value in values])
+            # Each list is read from the index in the order of the ids, so a million equal documents cost `limit` rows.
+            listed = (
+                connection.execute(
+                    "SELECT id, number FROM documents INDEXED BY documents_by_hash WHERE hash = ? AND short <= ? "
+                    "ORDER BY id LIMIT ?",
+                    (number, include_short, -1 if limit is None else limit),
+                )
+                for number in hashes.values()
+            )
+            rows = (row for cursor in listed for row in cursor)
+            chosen = sorted(rows) if limit is None else heapq.nsmallest(limit, rows)
+            for _, number in chosen:
+                row = connection.execute(_select("d.number = ?"), (number,)).fetchone()
+                if row:
+                    yield self._packer.record(row)
+
+    @contextmanager
+    def _snapshot(self) -> Iterator[sqlite3.Connection]:
+        # A connection of its own: what is written through the store meanwhile stays out of the scan.
+        with self._reading(), closing(self._file.connect()) as connection:
+            connection.execute("BEGIN")
+            yield connection
+
+    def scan(self) -> Iterator[Record]:
+        with self._snapshot() as connection:
+            for row in connection.execute(_select("1") + " ORDER BY d.number"):
+                yield self._packer.record(row)
+
+    def scan_values(self, *, include_short: bool = False) -> Iterator[ValueBatch]:
+        with self._snapshot() as connection:
+            cursor = connection.execute(
+                """SELECT d.id, h.value FROM documents d INDEXED BY documents_by_hash
+                CROSS JOIN hashes h ON h.number = d.hash WHERE d.hash IS NOT NULL AND d.short <= ?
+                ORDER BY d.hash, d.id""",
+                (include_short,),
+            )
+            while rows := cursor.fetchmany(_SCAN_ROWS):
+                values = np.array([value for _, value in rows], dtype=np.int64).view(np.uint64)
+                yield ValueBatch([Ref(unpack_text(name)) for name, _ in rows], values)
+
+    def annotate(self, annotations: Iterable[tuple[Ref, Mapping[str, Any]]]) -> int:
+        count = 0
+        for some in _chunks(annotations, BATCH_RECORDS):
+            count += self._annotate_batch(some)
+        return count
+
+    def _annotate_batch(self, batch: Sequence[tuple[Ref, Mapping[str, Any]]]) -> int:
+        names = [pack_ref(ref) for ref, _ in batch]
+        count = 0
+        with self._writing() as connection:
+            numbers = {
+                name: document
+                for name, (document, _, _) in _numbers(connection, [n for n in names if n is not None]).items()
+            }
+            fields = _annotations(connection, list(numbers.values()))
+            for name, (ref, added) in zip(names, batch, strict=True):
+                if name is None or name not in numbers:
+                    continue
+                count += 1
+                merged = {**fields.get(numbers[name], {}), **added}
+                fields[numbers[name]] = {key: value for key, value in merged.items() if value is not None}
+                try:
+                    pack_json(fields[numbers[name]], "annotation")
+                except RefusedError as error:
+                    raise UsageError(f"{ref.id!r}: {error}") from error
+            connection.executemany(
+                "INSERT OR REPLACE INTO annotations VALUES (?, ?)",
+                [(number, pack_json(merged, "annotation")) for number, merged in fields.items()],
+            )
+        return count
+
+    def annotations(self, refs: Sequence[Ref]) -> list[Mapping[str, Any] | None]:
+        names = [pack_ref(ref) for ref in refs]
+        with self._reading() as connection:
+            stored = _numbers(connection, [name for name in names if name is not None])
+            numbers = {name: document for name, (document, _, _) in stored.items()}
+            fields = _annotations(connection, list(numbers.values()))
+        return [None if name is None or name not in numbers else fields.get(numbers[name], {}) for name in names]
+
+    def find_digests(self, digests: Sequence[str]) -> Mapping[str, Record]:
+        wanted = set(digests) - {""}
+        found: dict[str, Record] = {}
+        with self._reading() as connection:
+            for some in _chunks({digest_crc(pack_text(digest)) for digest in wanted}, _READ_ROWS):
+                where = f"d.digest_crc IN ({_marks(len(some))})"
+                for row in connection.execute(_select(where) + " ORDER BY d.number", some):
+                    record = self._packer.record(row)
+                    if record.source_digest in wanted:
+                        found.setdefault(record.source_digest, record)
+        return found
+
+    def delete(self, refs: Sequence[Ref]) -> int:
+        count = 0
+        for some in _chunks([name for name in map(pack_ref, refs) if name is not None], BATCH_RECORDS):
+            with self._writing() as connection:
+                stored = list(_numbers(connection, some).values())
+                changes = _Changes(self._packer)
+                changes.remove_documents(connection, stored)
+                changes.finish(connection)
+                connection.executemany("DELETE FROM failures WHERE id = ?", [(name,) for name in some])
+            count += len(stored)
+        return count
+
+    def put_failures(self, failures: Iterable[Failure]) -> None:
+        for some in _chunks(failures, BATCH_RECORDS):
+            with self._writing() as connection:
+                connection.executemany(
+                    "INSERT OR REPLACE INTO failures VALUES (?, ?, ?, ?, ?, ?)", map(pack_failure, some)
+                )
+
+    def failures(self) -> Iterator[Failure]:
+        with self._snapshot() as connection:
+            columns = "id, source, reason, detail, failed_at, source_digest"
+            for row in connection.execute(f"SELECT {columns} FROM failures ORDER BY id"):  # noqa: S608 fixed columns
+                yield unpack_failure(row)
+
+    def stats(self) -> Stats:
+        with self._snapshot() as connection:
+            formats = connection.execute(
+                "SELECT format, count(*), sum(short) FROM documents GROUP BY format"
+            ).fetchall()
+            distinct, fingerprinted = connection.execute("SELECT count(*), total(documents) FROM hashes").fetchone()
+            reasons = connection.execute("SELECT reason, count(*) FROM failures GROUP BY reason").fetchall()
+            (schema,) = connection.execute("PRAGMA user_version").fetchone()
+        documents = sum(count for _, count, _ in formats)
+        return Stats(
+            documents=documents,
+            fingerprinted=int(fingerprinted),
+            distinct=distinct,
+            short=sum(short for _, _, short in formats),
+            empty=documents - int(fingerprinted),
+            failures={unpack_text(reason): count for reason, count in reasons},
+            formats={unpack_text(kind): count for kind, count, _ in formats},
+            bytes_on_disk=self._file.octets(),
+            extra={"schema": schema},
+        )
+
+    def close(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with self._file.explained():
+                connection.close()
+        self._lock.release()
+
+
+class _Changes:
+    """What one transaction does to documents, and so to the counts and keys of their values."""
+
+    def __init__(self, packer: Packer) -> None:
+        self._packer = packer
+        self._documents: Counter[int] = Counter()
+        self._short: Counter[int] = Counter()
+
+    def remove_documents(self, connection: sqlite3.Connection, stored: Sequence[tuple[int, int | None, int]]) -> None:
+        """Remove documents, each given by its number, its value's number and whether it is short."""
+        for _, number, short in stored:
+            if number is not None:
+                self._documents[number] -= 1
+                self._short[number] -= short
+        gone = [(document,) for document, _, _ in stored]
+        connection.executemany("DELETE FROM documents WHERE number = ?", gone)
+        connection.executemany("DELETE FROM annotations WHERE document = ?", gone)
+
+    def add_documents(self, connection: sqlite3.Connection, rows: Sequence[Row]) -> None:
+        """Add documents whose ids are not there, and the values that are new."""
+        keys = {row.value: row.keys for row in rows if row.value is not None}
+        numbers = _hash_numbers(connection, list(keys))
+        (top,) = connection.execute("SELECT coalesce(max(number), 0) FROM hashes").fetchone()
+        new = [value for value in keys if value not in numbers]
+        numbers.update((value, top + place) for place, value in enumerate(new, 1))
+        connection.executemany(
+            "INSERT INTO hashes VALUES (?, ?, ?, 0, 0)",
+            [(numbers[value], value, self._packer.pack_keys(keys[value])) for value in new],
+        )
+        stored_key = self._packer.stored_key
+        connection.executemany(
+            "INSERT OR IGNORE INTO recent VALUES (?, ?)",
+            sorted((stored_key(key), numbers[value]) for value in new for key in keys[value]),
+        )
+        for row in rows:
+            if row.value is not None:
+                self._documents[numbers[row.value]] += 1
+                self._short[numbers[row.value]] += row.short
+        connection.executemany(
+            "INSERT INTO documents VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            [(row.id, None if row.value is None else numbers[row.value], *row.columns) for row in rows],
+        )
+        self._merge(connection, top, top + len(new))
+
+    def finish(self, connection: sqlite3.Connection) -> None:
+        """Write the counts, and remove the values that no document has any more, with their keys."""
+        counts = [(self._documents[n], self._short[n], n) for n in self._documents]
+        connection.executemany(
+            "UPDATE hashes SET documents = documents + ?, short = short + ? WHERE number = ?", counts
+        )
+        lost = [number for number, change in self._documents.items() if change < 0]
+        for some in _chunks(lost, _READ_ROWS):
+            unused = connection.execute(
+                f"SELECT number, keys FROM hashes WHERE documents = 0 AND number IN ({_marks(len(some))})",  # noqa: S608
+                some,
+            ).fetchall()
+            gone = [
+                (self._packer.stored_key(key), number)
+                for number, keys in unused
+                for key in self._packer.unpack_keys(keys)
+            ]
+            connection.executemany("DELETE FROM postings WHERE key = ? AND hash = ?", gone)
+            connection.executemany("DELETE FROM recent WHERE key = ? AND hash = ?", gone)
+            connection.executemany("DELETE FROM hashes WHERE number = ?", [(number,) for number, _ in unused])
+
+    def _merge(self, connection: sqlite3.Connection, before: int, after: int) -> None:
+        """Move the recent keys of one table after the other, each time so many new values have come.
+
+        The step grows with the store, 1/128 to 1/256 of its values, so a table of it is rewritten for each such part:
+        some kilobytes are written for a document, whatever the size, and `recent` is small beside the rest.
+        """
+        bits = max(_MIN_MERGE_BITS, after.bit_length() - 8)
+        for step in range((before >> bits) + 1, (after >> bits) + 1):
+            first, end = self._packer.table_range(step)
+            connection.execute(
+                "INSERT INTO postings SELECT key, hash FROM recent WHERE key >= ? AND key < ? ORDER BY key, hash",
+                (first, end),
+            )
+            connection.execute("DELETE FROM recent WHERE key >= ? AND key < ?", (first, end))
+
+
+def _select(where: str) -> str:
+    return f"SELECT {RECORD_COLUMNS} FROM documents d LEFT JOIN hashes h ON h.number = d.hash WHERE {where}"  # noqa: S608
+
+
+def _marks(count: int) -> str:
+    return ",".join("?" * count)
+
+
+def _chunks(items: Iterable[T], size: int) -> Iterator[list[T]]:
+    iterator = iter(items)
+    while some := list(islice(iterator, size)):
+        yield some
+
+
+def _numbers(connection: sqlite3.Connection, names: Sequence[bytes]) -> dict[bytes, tuple[int, int | None, int]]:
+    """For each stored id its document's number, its value's number and whether it is short."""
+    found: dict[bytes, tuple[int, int | None, int]] = {}
+    for some in _chunks(names, _READ_ROWS):
+        sql = f"SELECT id, number, hash, short FROM documents WHERE id IN ({_marks(len(some))})"  # noqa: S608 only marks
+        found.update((name, (number, value, short)) for name, number, value, short in connection.execute(sql, some))
+    return found
+
+
+def _hash_numbers(connection: sqlite3.Connection, values: Sequence[int]) -> dict[int, int]:
+    """For each stored value, signed, its number."""
+    sql = "SELECT value, number FROM hashes WHERE value IN (SELECT value FROM json_each(?))"
+    return dict(connection.execute(sql, (json.dumps(values),)))
+
+
+def _annotations(connection: sqlite3.Connection, numbers: Sequence[int]) -> dict[int, dict[str, Any]]:
+    sql = "SELECT document, fields FROM annotations WHERE document IN (SELECT value FROM json_each(?))"
+    return {number: json.loads(fields) for number, fields in connection.execute(sql, (json.dumps(numbers),))}

@@ -1,0 +1,245 @@
+"""The file of an embedded store: its schema, how it is opened and made, and what SQLite's errors mean."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import quote
+
+from indexer.errors import IncompatibleStoreError, StoreBusyError, StoreError
+from indexer.keys import KeyLayout
+from indexer.stores.base import StoreInfo
+
+APPLICATION_ID = 0x6E647570  # "ndup", in the header of the file: tells a store from other SQLite files
+
+# Numbered by their place, from 1, and append-only: a store remembers how many it has seen. A string from outside is
+# kept as a BLOB of UTF-8 in which lone surrogates pass, because file names hold them and SQLite's text can't.
+MIGRATIONS: tuple[tuple[str, ...], ...] = (
+    (
+        "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
+        # The distinct fingerprint values: a million equal documents are one row with one set of keys.
+        """CREATE TABLE hashes (
+            number INTEGER PRIMARY KEY, value INTEGER NOT NULL UNIQUE, keys BLOB NOT NULL,
+            documents INTEGER NOT NULL, short INTEGER NOT NULL)""",
+        # A key arrives in `recent`, which is small, and moves to `postings` table by table in key order: random inserts
+        # into a large tree would write a page each.
+        "CREATE TABLE postings (key INTEGER, hash INTEGER, PRIMARY KEY (key, hash)) WITHOUT ROWID",
+        "CREATE TABLE recent (key INTEGER, hash INTEGER, PRIMARY KEY (key, hash)) WITHOUT ROWID",
+        """CREATE TABLE documents (
+            number INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, hash INTEGER, short INTEGER NOT NULL,
+            tokens INTEGER NOT NULL, size INTEGER NOT NULL, format BLOB NOT NULL, source BLOB NOT NULL,
+            title BLOB NOT NULL, extractor BLOB NOT NULL, indexed_at BLOB NOT NULL, digest_crc INTEGER,
+            source_digest BLOB NOT NULL, metadata TEXT)""",
+        # Holds all that a scan of values and an ordered list of equal documents need.
+        "CREATE INDEX documents_by_hash ON documents (hash, id, short) WHERE hash IS NOT NULL",
+        # Of the digest's CRC-32, not of the digest: a tenth of the size.
+        "CREATE INDEX documents_by_digest ON documents (digest_crc) WHERE digest_crc IS NOT NULL",
+        "CREATE TABLE annotations (document INTEGER PRIMARY KEY, fields TEXT NOT NULL)",
+        """CREATE TABLE failures (
+            id BLOB PRIMARY KEY, source BLOB NOT NULL, reason BLOB NOT NULL, detail BLOB NOT NULL,
+            failed_at BLOB NOT NULL, source_digest BLOB NOT NULL) WITHOUT ROWID""",
+    ),
+)
+
+_OLDEST_SQLITE = (3, 35, 0)
+# Twice SQLite's default: keys are scattered, so a write touches a page for each, and a wider tree is flatter.
+_PAGE_OCTETS = 8192
+_CACHE_KIB = 65_536
+# A page that several batches touch goes from the log to the file once for all of them.
+_LOG_PAGES = 8192
+
+
+class StoreFile:
+    """A path and how connections to it are opened."""
+
+    def __init__(self, path: Path, *, read_only: bool, wait: float) -> None:
+        self.path = path
+        self.read_only = read_only
+        self.immutable = False
+        self._wait = wait
+        if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
+            raise StoreError(f"SQLite {sqlite3.sqlite_version} is too old: the embedded store needs 3.35 or newer")
+
+    def connect(self, *, make: bool = False) -> sqlite3.Connection:
+        """A new connection with the settings of a store; nothing about the content is checked."""
+        mode = "rwc" if make else "rw"
+        uri = f"file:{quote(os.fsencode(os.path.abspath(self.path)))}?" + (
+            "immutable=1" if self.immutable else f"mode={mode}"
+        )
+        connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=self._wait, cached_statements=256)
+        try:
+            if make:
+                connection.execute(f"PRAGMA page_size = {_PAGE_OCTETS}")
+            # A file from somewhere else runs nothing of its own.
+            connection.execute("PRAGMA trusted_schema = OFF")
+            connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
+            # With a write-ahead log NORMAL is safe against a kill of the process; a power cut may undo the last
+            # batches, never a part of one.
+            connection.execute("PRAGMA synchronous = NORMAL")
+            connection.execute(f"PRAGMA wal_autocheckpoint = {_LOG_PAGES}")
+            connection.execute(f"PRAGMA journal_size_limit = {_LOG_PAGES * _PAGE_OCTETS}")
+            if self.read_only:
+                connection.execute("PRAGMA query_only = ON")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def open(self) -> sqlite3.Connection:
+        """A connection to a store that is there; StoreError where there is none or it can't be used."""
+        if self.path.is_dir():
+            raise StoreError(f"{self.path}: is a directory; name the file of the store")
+        if not self.path.exists():
+            raise StoreError(f"{self.path}: there is no store here; index some documents into it first")
+        with self.explained():
+            connection = self.connect()
+            try:
+                self._first_read(connection)
+            except sqlite3.OperationalError as error:
+                connection.close()
+                if error.sqlite_errorname not in ("SQLITE_CANTOPEN", "SQLITE_READONLY_DIRECTORY") or self._has_log():
+                    raise
+                # Nothing can be written beside the file, not even the log's index, and no log is there to be read: no
+                # writer is at work, so the file is read as it stands.
+                self.immutable = True
+                connection = self.connect()
+                self._first_read(connection)
+            except BaseException:
+                connection.close()
+                raise
+        return connection
+
+    def make(self) -> sqlite3.Connection:
+        """A connection to the file, which is made where it is not there."""
+        if self.path.is_dir():
+            raise StoreError(f"{self.path}: is a directory; name the file of the store")
+        with self.explained():
+            return self.connect(make=True)
+
+    def octets(self) -> int:
+        """The size of the file and of its log on disk."""
+        names = (self.path, Path(f"{self.path}-wal"))
+        return sum(name.stat().st_size for name in names if name.exists())
+
+    @contextmanager
+    def explained(self) -> Iterator[None]:
+        """Turn SQLite's errors into StoreError, StoreBusyError or IncompatibleStoreError that say what to do."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise _explain(self.path, error) from error
+
+    def _first_read(self, connection: sqlite3.Connection) -> None:
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+
+    def _has_log(self) -> bool:
+        log = Path(f"{self.path}-wal")
+        return log.exists() and log.stat().st_size > 0
+
+
+_EXPLANATIONS = (
+    ("SQLITE_FULL", "the disk is full; what was stored before is intact. Make room and run the same again"),
+    ("SQLITE_NOTADB", "is not a store: it is no SQLite file. Name another file"),
+    ("SQLITE_CORRUPT", "the file is damaged or cut short. Restore it from a copy, or index into a new file"),
+    ("SQLITE_READONLY", "the file or its directory can't be written to. Check their permissions"),
+    ("SQLITE_CANTOPEN", "can't be opened, or its log can't be made beside it. Check the directory and permissions"),
+    ("SQLITE_PERM", "can't be opened. Check the permissions of the file"),
+    ("SQLITE_AUTH", "can't be opened. Check the permissions of the file"),
+    ("SQLITE_IOERR", "the disk refused to read or write, or is full, or a size limit was met"),
+)
+
+
+def _explain(path: Path, error: sqlite3.Error) -> StoreError:
+    name = getattr(error, "sqlite_errorname", "")
+    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+        return StoreBusyError(f"{path}: another program keeps the file locked; try again when it has ended")
+    for start, text in _EXPLANATIONS:
+        if name.startswith(start):
+            return StoreError(f"{path}: {text} ({error})")
+    if isinstance(error, sqlite3.ProgrammingError):
+        return StoreError(f"{path}: {error}. A store object is used by the thread that opened it, until it is closed")
+    return StoreError(f"{path}: {error}")
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """All or nothing of what is written inside, as the only writer."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def is_empty(connection: sqlite3.Connection) -> bool:
+    """Whether the file holds nothing at all: never begun, or killed before its first transaction."""
+    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    (owner,) = connection.execute("PRAGMA application_id").fetchone()
+    return tables == 0 and owner in (0, APPLICATION_ID)
+
+
+def check(connection: sqlite3.Connection, path: Path, migrations: Sequence[Sequence[str]] = MIGRATIONS) -> int:
+    """How many migrations an existing store still needs; an error where it is no store or too new."""
+    if is_empty(connection):
+        raise StoreError(f"{path}: the file is empty; index some documents into it first")
+    (owner,) = connection.execute("PRAGMA application_id").fetchone()
+    if owner != APPLICATION_ID:
+        raise StoreError(f"{path}: is an SQLite file of another program, not a store. Name another file")
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if version > len(migrations):
+        raise IncompatibleStoreError(
+            f"{path}: was made by a newer neardup (schema {version}; this one knows {len(migrations)}). Upgrade neardup"
+        )
+    return len(migrations) - int(version)
+
+
+def migrate(
+    connection: sqlite3.Connection, info: StoreInfo | None, migrations: Sequence[Sequence[str]] = MIGRATIONS
+) -> None:
+    """Bring a file up to date in one transaction; an empty one becomes a store with `info`."""
+    (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
+    if mode != "wal":
+        raise StoreError("the file system can't hold a write-ahead log; put the store on a local disk")
+    with transaction(connection):
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        for statements in migrations[version:]:
+            for statement in statements:
+                connection.execute(statement)
+        connection.execute(f"PRAGMA user_version = {len(migrations)}")
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        if info is not None:
+            connection.executemany("INSERT INTO meta VALUES (?, ?)", _info_rows(info))
+
+
+def _info_rows(info: StoreInfo) -> list[tuple[str, str]]:
+    return [
+        ("scheme", info.scheme),
+        ("tables", str(info.layout.tables)),
+        ("bits", str(info.layout.bits)),
+        ("content", info.content),
+        ("extractor", info.extractor),
+        ("unicode", info.unicode),
+        ("version", info.version),
+    ]
+
+
+def read_info(connection: sqlite3.Connection, path: Path) -> StoreInfo:
+    """What the fingerprints of an existing store were made with."""
+    found = dict(connection.execute("SELECT name, value FROM meta"))
+    try:
+        return StoreInfo(
+            scheme=found["scheme"],
+            layout=KeyLayout(tables=int(found["tables"]), bits=int(found["bits"])),
+            content=found["content"],
+            extractor=found["extractor"],
+            unicode=found["unicode"],
+            version=found["version"],
+        )
+    except (KeyError, ValueError) as error:
+        raise StoreError(f"{path}: the store's description of itself is damaged ({error})") from error

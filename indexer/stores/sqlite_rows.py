@@ -1,0 +1,163 @@
+"""Records as rows of the embedded store and back: checked on the way in, exact on the way out."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from indexer.model import Failure, Fingerprint, Record, Ref, to_signed, to_unsigned
+from indexer.stores.base import StoreInfo
+
+MAX_RECORD_OCTETS = 16 << 20
+_MAX_INTEGER = (1 << 63) - 1
+
+# The order of the columns in every query that reads whole records.
+RECORD_COLUMNS = (
+    "d.id, h.value, d.tokens, h.keys, d.short, d.source, d.title, d.format, d.extractor, d.size, d.source_digest, "
+    "d.indexed_at, d.metadata"
+)
+
+
+class RefusedError(Exception):
+    """A record can't be stored as it is; the text is the reason."""
+
+
+@dataclass(slots=True)
+class Row:
+    """A checked record in the form that is stored; `value` is signed, None where there is no fingerprint."""
+
+    ref: Ref
+    id: bytes
+    value: int | None
+    keys: Sequence[int]
+    short: bool
+    columns: tuple[Any, ...]
+    octets: int
+
+
+def pack_text(text: str) -> bytes:
+    """UTF-8 in which lone surrogates pass, so that any Python string comes back as it was."""
+    return text.encode("utf-8", "surrogatepass")
+
+
+def unpack_text(octets: bytes) -> str:
+    """The reverse of pack_text."""
+    return octets.decode("utf-8", "surrogatepass")
+
+
+def pack_ref(ref: Ref) -> bytes | None:
+    """The stored form of an identity, None where an embedded store can't have it."""
+    return pack_text(ref.id) if not ref.index and ref.routing is None else None
+
+
+def digest_crc(digest: bytes) -> int | None:
+    """What source digests are indexed by; None for no digest."""
+    return zlib.crc32(digest) if digest else None
+
+
+def pack_json(value: Mapping[str, Any], name: str) -> str:
+    """JSON that reads back as an equal object; RefusedError, naming the field, for anything else."""
+    try:
+        text = json.dumps(value if isinstance(value, dict) else dict(value), allow_nan=False, separators=(",", ":"))
+        same = json.loads(text) == value
+    except (TypeError, ValueError, RecursionError, AttributeError) as error:
+        raise RefusedError(f"{name} is not made of JSON types: {error}") from error
+    if not same:
+        raise RefusedError(f"{name} is not made of JSON types: it would not read back as it is")
+    return text
+
+
+class Packer:
+    """Turns records into rows for a store with this info."""
+
+    def __init__(self, info: StoreInfo) -> None:
+        self._scheme = info.scheme
+        self._layout = info.layout
+        self._end = info.layout.end
+        self._half = self._end >> 1
+        self._kind = np.dtype("<u4") if self._end <= 1 << 32 else np.dtype("<u8")
+
+    def stored_key(self, key: int) -> int:
+        """A packed key as it is stored: moved to lie around zero, where SQLite needs the fewest octets."""
+        return key - self._half
+
+    def table_range(self, step: int) -> tuple[int, int]:
+        """The first stored key of table `step` modulo their number, and the first one after it."""
+        table = step % self._layout.tables
+        return self.stored_key(self._layout.pack(table, 0)), self.stored_key(self._layout.pack(table + 1, 0))
+
+    def pack_keys(self, keys: Sequence[int]) -> bytes:
+        """Keys as the little-endian array that a value's row keeps."""
+        return np.array(keys, dtype=self._kind).tobytes()
+
+    def unpack_keys(self, octets: bytes) -> tuple[int, ...]:
+        """The reverse of pack_keys."""
+        return tuple(np.frombuffer(octets, dtype=self._kind).tolist())
+
+    def row(self, record: Record) -> Row:
+        """The row of a record; RefusedError with the reason where it can't be stored exactly."""
+        name = pack_ref(record.ref)
+        if name is None:
+            raise RefusedError("an embedded store has no index names and no routing")
+        self._check_fingerprint(record)
+        for label, number in (("size", record.size), ("tokens", record.tokens)):
+            if not 0 <= number <= _MAX_INTEGER:
+                raise RefusedError(f"{label} {number} is out of range")
+        metadata = pack_json(record.metadata, "metadata") if record.metadata else None
+        strings = (record.format, record.source, record.title, record.extractor, record.indexed_at)
+        packed = [pack_text(text) for text in strings]
+        digest = pack_text(record.source_digest)
+        octets = len(name) + sum(map(len, packed)) + len(digest) + len(metadata or "")
+        if octets > MAX_RECORD_OCTETS:
+            raise RefusedError(f"id, titles and metadata take {octets} octets, more than {MAX_RECORD_OCTETS}")
+        columns = (record.short, record.tokens, record.size, *packed, digest_crc(digest), digest, metadata)
+        value = None if record.fingerprint is None else to_signed(record.fingerprint.value)
+        return Row(record.ref, name, value, record.keys, record.short, columns, octets)
+
+    def _check_fingerprint(self, record: Record) -> None:
+        if record.fingerprint is None:
+            if record.keys:
+                raise RefusedError("keys without a fingerprint")
+            return
+        if record.fingerprint.scheme != self._scheme:
+            raise RefusedError(f"a fingerprint of {record.fingerprint.scheme} in a store of {self._scheme}")
+        if not record.keys:
+            raise RefusedError("a fingerprint without keys")
+        if min(record.keys) < 0 or max(record.keys) >= self._end:
+            raise RefusedError("a key that is none of the store's key layout")
+
+    def record(self, row: Sequence[Any]) -> Record:
+        """A record from RECORD_COLUMNS."""
+        name, value, tokens, keys, short, source, title, kind, extractor, size, digest, indexed_at, metadata = row
+        return Record(
+            ref=Ref(unpack_text(name)),
+            fingerprint=None if value is None else Fingerprint(to_unsigned(value), tokens, self._scheme),
+            keys=() if value is None else self.unpack_keys(keys),
+            short=bool(short),
+            source=unpack_text(source),
+            title=unpack_text(title),
+            format=unpack_text(kind),
+            extractor=unpack_text(extractor),
+            size=size,
+            source_digest=unpack_text(digest),
+            indexed_at=unpack_text(indexed_at),
+            metadata=json.loads(metadata) if metadata else {},
+        )
+
+
+def pack_failure(failure: Failure) -> tuple[bytes, ...]:
+    """The row of a failure."""
+    name = pack_text(failure.ref.id)
+    texts = (failure.source, failure.reason, failure.detail, failure.failed_at, failure.source_digest)
+    return (name, *map(pack_text, texts))
+
+
+def unpack_failure(row: Sequence[bytes]) -> Failure:
+    """The reverse of pack_failure."""
+    name, source, reason, detail, failed_at, digest = map(unpack_text, row)
+    return Failure(Ref(name), source, reason, detail, failed_at, digest)
