@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 
 from indexer import __version__
 from indexer.extract.base import EXTRACTOR_VERSION, Content, Limits, Options
-from indexer.keys import SIMHASH64_LAYOUT
 from indexer.model import Failure, Fingerprint, Record, Ref
 from indexer.sources import Input, Rejected, UnreadableError, read_file
 
@@ -37,8 +36,8 @@ REASONS: Mapping[str, str] = {
 # What is read ahead of the workers, and what is written at once.
 _GROUP_ITEMS = 64
 _GROUP_OCTETS = 8_000_000
-_BATCH_RECORDS = 256
-_BATCH_SECONDS = 2.0
+_BATCH_RECORDS = 2000
+_BATCH_SECONDS = 1.0
 # Equal documents wait for the first of them to be extracted; beyond this many, they are extracted like any other.
 _MOST_WAITING = 10_000
 
@@ -91,6 +90,7 @@ class Summary:
 
 def store_info(content: Content) -> StoreInfo:
     """What this version's fingerprints are made with, for a content mode: what a new store is made for."""
+    from indexer.keys import SIMHASH64_LAYOUT
     from indexer.schemes import simhash
     from indexer.stores import StoreInfo
 
@@ -167,6 +167,7 @@ class _Run:
         # Equal documents wait here for the one that is being extracted.
         self._waiting: dict[str, list[_Pending]] = {}
         self._records: list[tuple[_Pending, Record]] = []
+        self._unwritten: dict[str, Record] = {}
         self._failures: list[Failure] = []
         self._written = time.monotonic()
 
@@ -241,14 +242,13 @@ class _Run:
         """The documents that have to be extracted; the others are dealt with."""
         stored = dict(zip(group, self.store.get([pending.ref for pending in group]), strict=True))
         twins = self.store.find_digests([pending.digest for pending in group])
-        unwritten = {pending.digest: record for pending, record in self._records}
         wanted = []
         for pending in group:
             newest = self._newest.get(pending.ref)
             if self._settled(pending, None if newest else stored[pending], newest):
                 continue
             self._newest[pending.ref] = pending
-            twin = twins.get(pending.digest) or unwritten.get(pending.digest)
+            twin = twins.get(pending.digest) or self._unwritten.get(pending.digest)
             waiting = self._waiting.get(pending.digest)
             if twin:
                 self._reuse(pending, twin)
@@ -331,6 +331,7 @@ class _Run:
             self.summary.replaced += 1
         else:
             self._records.append((pending, record))
+            self._unwritten[pending.digest] = record
 
     def _fail_pending(self, pending: _Pending, reason: str, detail: str) -> None:
         newest = self._newest.get(pending.ref)
@@ -343,7 +344,7 @@ class _Run:
 
     def _fail(self, ref: Ref, source: str, reason: str, detail: str, digest: str = "") -> None:
         # Storing a record clears a failure of the same id, so the one that came first must be written first.
-        if any(record.ref == ref for _, record in self._records):
+        if ref in self._newest and any(record.ref == ref for _, record in self._records):
             self._write()
         self.summary.failed[reason] += 1
         self._known_failures[ref] = (source, digest)
@@ -360,7 +361,7 @@ class _Run:
             self._failures = []
         if self._records:
             results = list(self.store.put(record for _, record in self._records))
-            batch, self._records = self._records, []
+            batch, self._records, self._unwritten = self._records, [], {}
             for (pending, record), result in zip(batch, results, strict=True):
                 if self._newest.get(pending.ref) is pending:
                     del self._newest[pending.ref]

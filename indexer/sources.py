@@ -28,7 +28,7 @@ NOT_DOCUMENTS = frozenset(
         "png jpg jpeg gif svg svgz webp avif ico bmp tif tiff woff woff2 ttf otf eot",
         "mp3 mp4 m4a ogg oga ogv wav flac webm avi mov mkv",
         "zip tar tgz bz2 xz zst 7z rar jar whl",
-        "exe dll so dylib o a class pyc pyo db sqlite sqlite3 neardup neardup-wal neardup-shm",
+        "exe dll so dylib o a class pyc pyo db sqlite sqlite3 neardup neardup-wal neardup-shm neardup-lock",
     )
     for suffix in kind.split()
 )

@@ -7,13 +7,14 @@ from click.shell_completion import get_completion_class
 
 
 @click.command(
+    short_help="Print the shell's completion script.",
     epilog="""
 \b
 Examples:
   neardup completion bash > ~/.local/share/bash-completion/completions/neardup
   neardup completion zsh > "${fpath[1]}/_neardup"
   neardup completion fish > ~/.config/fish/completions/neardup.fish
-"""
+""",
 )
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context

@@ -18,12 +18,13 @@ _DELETED_AT_ONCE = 1000
 
 
 @click.command(
+    short_help="Show what is stored of a document.",
     epilog="""
 \b
 Examples:
   neardup show docs/guide.html
   neardup show 17 --json
-"""
+""",
 )
 @click.argument("identity", metavar="ID")
 @store_option
@@ -59,12 +60,13 @@ def show(identity: str, store: str, as_json: bool) -> None:
 
 
 @click.command(
+    short_help="Delete documents from the store.",
     epilog="""
 \b
 Examples:
   neardup delete docs/old.html docs/older.html
   neardup failures --json | jq -r .id | neardup delete --from -
-"""
+""",
 )
 @click.argument("identities", nargs=-1, metavar="[ID]...")
 @click.option(
@@ -111,12 +113,13 @@ def _batches(identities: Iterable[str]) -> Iterable[list[str]]:
 
 
 @click.command(
+    short_help="Count what the store holds.",
     epilog="""
 \b
 Examples:
   neardup stats
   neardup stats --store pages.neardup --json
-"""
+""",
 )
 @store_option
 @json_option

@@ -6,8 +6,8 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any, cast
@@ -24,7 +24,6 @@ from indexer.cli.options import (
     store_option,
 )
 from indexer.cli.output import answer, answer_json, printable, say, size
-from indexer.cli.progress import Bar
 from indexer.errors import ExtractionError, UsageError
 from indexer.extract.base import Content, Limits, Options
 from indexer.pipeline import DEFAULT_MIN_TOKENS, Settings, Summary, default_jobs, store_info
@@ -40,6 +39,7 @@ class _Stopped:
 
 
 @click.command(
+    short_help="Bring documents into the store.",
     epilog="""
 \b
 Examples:
@@ -57,7 +57,7 @@ as metadata}.
 Running the same command again goes on where it ended: what is stored and has not changed is not read by a worker
 again. A document that fails is recorded with its reason, never stops the run, and is left alone until it changes or
 --retry-failed is given. The exit code is 0 all the same, unless --strict is given.
-"""
+""",
 )
 @click.argument("paths", nargs=-1, metavar="[PATH|DIR|GLOB|-]...")
 @store_option
@@ -119,7 +119,7 @@ def index(paths: tuple[str, ...], store: str, as_json: bool, quiet: bool, **give
     shown = sys.stderr.isatty() and not quiet
     with opened(store, create=store_info(content)) as target, _stoppable() as (stop, stopped):
         try:
-            with Bar(summary, sources) if shown else nullcontext():
+            with _bar(summary, sources) if shown else nullcontext():
                 run_index(found, target, settings, summary=summary, stop=stop)
         except KeyboardInterrupt:
             stopped.number = stopped.number or signal.SIGINT
@@ -128,6 +128,12 @@ def index(paths: tuple[str, ...], store: str, as_json: bool, quiet: bool, **give
         say("stopped; what was done is stored, and the same command again goes on from here")
         return 128 + stopped.number
     return ExtractionError.exit_code if given["strict"] and summary.failures + summary.failed_before else 0
+
+
+def _bar(summary: Summary, sources: Callable[[], Sources]) -> AbstractContextManager[object]:
+    from indexer.cli.progress import Bar
+
+    return Bar(summary, sources)
 
 
 def _selection(store: str, given: dict[str, Any]) -> Selection:
@@ -139,7 +145,7 @@ def _selection(store: str, given: dict[str, Any]) -> Selection:
         follow_links=given["follow_links"],
         id_from=cast(IdFrom, given["id_from"]),
         base=store_folder(store),
-        never=frozenset(own + suffix for suffix in ("", "-wal", "-shm")) if own else frozenset(),
+        never=frozenset(own + suffix for suffix in ("", "-wal", "-shm", "-lock")) if own else frozenset(),
         line_limit=given["max_size"],
     )
 
@@ -218,13 +224,14 @@ def _report(summary: Summary, left_out: int, store: str, *, as_json: bool, stopp
 
 
 @click.command(
+    short_help="List what could not be indexed, and why.",
     epilog="""
 \b
 Examples:
   neardup failures
   neardup failures --reason timeout --json
   neardup failures --reason timeout --json | jq -r .source | neardup index --paths-from - --timeout 300 --retry-failed
-"""
+""",
 )
 @store_option
 @click.option("--reason", metavar="REASON", help="Only failures with this reason.")

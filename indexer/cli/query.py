@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 
 @click.command(
+    short_help="Show what is similar to a document.",
     epilog="""
 \b
 Examples:
@@ -46,7 +47,7 @@ and nothing within the distance is missed, up to 7.
 
 With --json one object: query, distance, total (before --limit), and matches, the nearest first, each with distance,
 similarity, label, and the stored document as in "neardup show --json".
-"""
+""",
 )
 @click.argument("file", required=False, type=click.Path())
 @store_option
@@ -132,6 +133,7 @@ def _row(match: Match) -> tuple[str, ...]:
 
 
 @click.command(
+    short_help="Show how far apart two documents are.",
     epilog="""
 \b
 Examples:
@@ -140,7 +142,7 @@ Examples:
   neardup compare id:17 id:18 --store pages.neardup
 
 A and B are files, or else ids of stored documents; "id:ID" is always an id. - is standard input.
-"""
+""",
 )
 @click.argument("a", type=click.Path())
 @click.argument("b", type=click.Path())
@@ -193,6 +195,7 @@ def _is_id(name: str) -> bool:
 
 @click.command(
     name="hash",
+    short_help="Print fingerprints of files.",
     epilog="""
 \b
 Examples:
