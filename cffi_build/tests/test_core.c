@@ -1,4 +1,6 @@
-/* What is easier to see from C than from Python: ends of buffers, NULL with length 0, and each instruction level. */
+/* What is easier to see from C than from Python: ends of buffers, NULL with length 0, and each instruction level.
+
+   With arguments it prints the fingerprint of each file instead, so that builds can be compared. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,7 +86,22 @@ static void test_keys(void) {
     CHECK(keys[15] == (15u << 28 | 0xCDEF9ABu));
 }
 
-int main(void) {
+static int print_fingerprint(const char *path) {
+    FILE *file = fopen(path, "rb");
+    if (file == NULL) return 1;
+    uint8_t *text = malloc(1 << 24);
+    size_t length = text == NULL ? 0 : fread(text, 1, 1 << 24, file);
+    fclose(file);
+    uint64_t value = 0, tokens = 0;
+    int status = nd_fingerprint(text, length, &value, &tokens);
+    printf("%d %016llx %llu\n", status, (unsigned long long)value, (unsigned long long)tokens);
+    free(text);
+    return 0;
+}
+
+int main(int argc, char **argv) {
+    for (int i = 1; i < argc; i++) failures += print_fingerprint(argv[i]);
+    if (argc > 1) return failures != 0;
     test_nothing();
     test_ties_and_overflow();
     test_every_length();

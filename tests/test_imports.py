@@ -1,0 +1,65 @@
+"""Imports go one way: a room may import those above it, never those below."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parents[1] / "indexer"
+
+# From the ground up; a room may import its own and every lower floor, of its own floor only itself.
+FLOORS = [
+    {"errors", "model"},
+    {"config", "core", "features", "keys"},
+    {"schemes", "extract", "stores"},
+    {"jsonlines", "provision"},
+    {"sources"},
+    {"pipeline", "similar", "cluster"},
+    {"evaluate", "report", "bench", "bench_extract", "bench_store"},
+    {"cli", "demo"},
+    {"__init__", "__main__"},
+]
+FLOOR_OF = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
+# The one exception on the ground floor: the model raises the errors.
+SIDEWAYS = {("model", "errors")}
+
+
+def room_of(module: str) -> str:
+    parts = module.split(".")
+    return parts[1] if len(parts) > 1 else "__init__"
+
+
+def imports(path: Path) -> Iterator[tuple[str, int]]:
+    """Every module of this package that a file imports, and the line."""
+    tree = ast.parse(path.read_text("utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "indexer":
+            if node.module == "indexer":
+                yield from ((f"indexer.{alias.name}", node.lineno) for alias in node.names)
+            else:
+                yield node.module, node.lineno
+        elif isinstance(node, ast.Import):
+            yield from ((alias.name, node.lineno) for alias in node.names if alias.name.startswith("indexer."))
+
+
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_no_upward_import(path: Path) -> None:
+    room = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+    assert room in FLOOR_OF, f"{room} has no floor yet; give it one in this test"
+    for module, line in imports(path):
+        other = room_of(module)
+        if other in ("_core", room):
+            continue
+        allowed = FLOOR_OF.get(other, 0) < FLOOR_OF[room] or (room, other) in SIDEWAYS
+        assert allowed, f"{path.relative_to(PACKAGE)}:{line} imports {module}, which is not below it"
+
+
+def test_only_the_core_imports_the_extension() -> None:
+    users = {path.name for path in FILES if any(module == "indexer._core" for module, _ in imports(path))}
+    assert users == {"core.py"}
