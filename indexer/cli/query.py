@@ -79,19 +79,26 @@ def similar(file: str | None, store: str, distance: int, limit: int, as_json: bo
     with opened(store, read_only=True) as source:
         query = _query(source, file, given)
         own = query.ref or (_own_ref(source, store, file) if file and file != STDIN else None)
-        result = None
-        if query.fingerprint is None:
-            say(f"{query.name} has no words, so it has no fingerprint and matches nothing")
-        else:
-            if 0 < query.fingerprint.tokens < DEFAULT_MIN_TOKENS:
-                say(
-                    f"{query.name} has only {query.fingerprint.tokens} words: too few for a meaningful fingerprint, "
-                    "so documents may match by chance"
-                )
-            result = find(
-                source, query.fingerprint, distance, limit=limit, include_short=given["include_short"], exclude=own
-            )
-        _show(query, result, distance, as_json=as_json)
+        _warn(query)
+        result = find(
+            source,
+            query.fingerprint,
+            distance=distance,
+            limit=limit,
+            include_short=given["include_short"],
+            exclude=own,
+        )
+        _show(query, result, as_json=as_json)
+
+
+def _warn(query: Asked) -> None:
+    if query.fingerprint is None:
+        say(f"{query.name} has no words, so it has no fingerprint and matches nothing")
+    elif 0 < query.fingerprint.tokens < DEFAULT_MIN_TOKENS:
+        say(
+            f"{query.name} has only {query.fingerprint.tokens} words: too few for a meaningful fingerprint, "
+            "so it may match by chance, and may miss its near-duplicates"
+        )
 
 
 def _query(source: Store, file: str | None, given: dict[str, Any]) -> Asked:
@@ -111,9 +118,8 @@ def _own_ref(source: Store, store: str, file: str) -> Ref | None:
     return next((record.ref for record in records if record and record.source == path), None)
 
 
-def _show(query: Asked, result: Answer | None, distance: int, *, as_json: bool) -> None:
-    matches = list(result.matches) if result else []
-    total = result.total if result else 0
+def _show(query: Asked, result: Answer, *, as_json: bool) -> None:
+    matches, total, distance = result.matches, result.total, result.distance
     if as_json:
         about = {"name": query.name, "title": query.title, **fingerprint_json(query.fingerprint)}
         answer_json({"query": about, "distance": distance, "total": total, "matches": [match_json(m) for m in matches]})
@@ -122,7 +128,7 @@ def _show(query: Asked, result: Answer | None, distance: int, *, as_json: bool) 
         table(("id", "bits", "similarity", "", "title", "path"), map(_row, matches), right=("bits", "similarity"))
         if total > len(matches):
             say(f"the nearest {len(matches)} of {total}; --limit shows more")
-    elif result:
+    elif query.fingerprint:
         say(f"nothing else within {distance} bits" + ("; -k 6 looks further" if distance < 6 else ""))
 
 

@@ -1,0 +1,112 @@
+"""The demonstration: real documents are fetched, indexed, and asked about. `python -m indexer.demo [FOLDER]`."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import sys
+import tarfile
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+from indexer.errors import NeardupError
+
+FOLDER = Path(".demo")
+STORE = FOLDER / "demo.neardup"
+
+# Source releases of Python packages that bring documents along: two versions of a library's HTML documentation; RFCs
+# and drafts, each as XML, HTML and text; PDFs of all kinds, some encrypted or damaged.
+PACKAGES = (
+    ("mako", "1.2.4", ("doc/*.html",)),
+    ("mako", "1.3.10", ("doc/*.html",)),
+    ("xml2rfc", "3.12.0", ("tests/input/*.xml", "tests/valid/*.html", "tests/valid/*.xml", "tests/valid/*.txt")),
+    ("pypdf", "5.1.0", ("resources/*.pdf", "resources/encryption/*.pdf")),
+)
+# What to ask, below the folder of documents, and within how many bits.
+QUESTIONS = (
+    ("mako-1.3.10/doc/caching.html", 3),
+    ("xml2rfc-3.12.0/tests/input/rfc6787.xml", 6),
+    ("pypdf-5.1.0/resources/crazyones.pdf", 6),
+)
+_LARGEST = 20_000_000
+
+
+def main(arguments: list[str]) -> int:
+    """Run the demonstration on fetched documents, or on the folder named; the exit code."""
+    try:
+        documents = Path(arguments[0]) if arguments else _fetched(FOLDER / "documents")
+        FOLDER.mkdir(exist_ok=True)
+        _run("index", str(documents), "--store", str(STORE))
+        _run("failures", "--store", str(STORE))
+        asked = list(_with_neighbours(3)) if arguments else _questions(documents)
+        for question in asked:
+            _run("similar", *question, "--limit", "8", "--store", str(STORE))
+        if not asked:
+            print("\nNo two of these documents are near-duplicates.")
+    except NeardupError as error:
+        print(f"neardup: {error}", file=sys.stderr)
+        return error.exit_code
+    print(f"\nThe store is {STORE}. Try: neardup stats --store {STORE}")
+    return 0
+
+
+def _fetched(folder: Path) -> Path:
+    releases = FOLDER / "releases"
+    releases.mkdir(parents=True, exist_ok=True)
+    for name, version, patterns in PACKAGES:
+        if (folder / f"{name}-{version}").is_dir():
+            continue
+        print(f"fetching the source release of {name} {version}", flush=True)
+        command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
+        command += ["--no-binary", ":all:", "--dest", str(releases), f"{name}=={version}"]
+        if subprocess.run(command, check=False).returncode:  # noqa: S603 - our own arguments
+            raise NeardupError(
+                f"pip could not fetch {name} {version}; without a package registry, name a folder of your own: "
+                "make demo DOCS=folder"
+            )
+        [release] = [path for path in releases.iterdir() if path.name.lower() == f"{name}-{version}.tar.gz"]
+        _unpack(release, folder, patterns)
+    return folder
+
+
+def _unpack(release: Path, folder: Path, patterns: tuple[str, ...]) -> None:
+    top = release.name.lower().removesuffix(".tar.gz")
+    partial = folder / f"{top}.partial"
+    with tarfile.open(release) as archive:
+        for member in archive:
+            inner = Path(*Path(member.name).parts[1:])
+            if member.isfile() and member.size <= _LARGEST and any(_matches(inner, pattern) for pattern in patterns):
+                archive.extract(member.replace(name=str(inner)), partial, filter="data")
+    partial.rename(folder / top)
+
+
+def _matches(path: Path, pattern: str) -> bool:
+    return len(path.parts) == pattern.count("/") + 1 and path.match(pattern)
+
+
+def _questions(documents: Path) -> list[list[str]]:
+    return [[str(documents / name), "-k", str(distance)] for name, distance in QUESTIONS]
+
+
+def _with_neighbours(most: int) -> Iterator[list[str]]:
+    from indexer import open_store, similar
+
+    with open_store(STORE, read_only=True) as store:
+        records = (
+            record
+            for record in store.scan()
+            if record.fingerprint
+            and not record.short
+            and similar(store, record.fingerprint, exclude=record.ref, limit=0).total
+        )
+        yield from ([f"--id={record.ref.id}"] for record in islice(records, most))
+
+
+def _run(*arguments: str) -> None:
+    print(f"\n$ neardup {shlex.join(arguments)}", flush=True)
+    subprocess.run([sys.executable, "-m", "indexer", *arguments], check=False)  # noqa: S603 - our own arguments
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,121 @@
+"""The command as a user runs it: a process of its own, in a folder of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from written import changed, html, pdf, prose, xml
+
+COMMAND = [sys.executable, "-m", "indexer"]
+
+
+def clean_environment() -> dict[str, str]:
+    """This process's environment without anything that steers neardup."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("NEARDUP", "_NEARDUP"))}
+    return {**kept, "COLUMNS": "100"}
+
+
+@dataclass
+class Ended:
+    """A command that has ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        """The answer of a command with --json."""
+        return json.loads(self.out)
+
+    @property
+    def lines(self) -> list[Any]:
+        """The answers of a command that prints one JSON object a line."""
+        return [json.loads(line) for line in self.out.splitlines()]
+
+
+class Neardup:
+    """Runs `neardup` in a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def __call__(self, *arguments: str | Path, code: int = 0, stdin: str | bytes = b"", **environment: str) -> Ended:
+        """Run to the end; fails the test unless the exit code is the one expected."""
+        done = subprocess.run(
+            [*COMMAND, *map(str, arguments)],
+            cwd=self.folder,
+            env={**clean_environment(), **environment},
+            input=stdin.encode() if isinstance(stdin, str) else stdin,
+            capture_output=True,
+            timeout=120,
+        )
+        out, err = done.stdout.decode(), done.stderr.decode()
+        assert done.returncode == code, f"exit code {done.returncode}, expected {code}\n{out}\n{err}"
+        assert "Traceback" not in err, err
+        return Ended(done.returncode, out, err)
+
+    def start(self, *arguments: str | Path, stdin: int = subprocess.DEVNULL) -> subprocess.Popen[bytes]:
+        """Start in a process group of its own and come back at once."""
+        return subprocess.Popen(
+            [*COMMAND, *map(str, arguments)],
+            cwd=self.folder,
+            env=clean_environment(),
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+
+
+def write(folder: Path, files: dict[str, bytes | str]) -> None:
+    """Write files below a folder."""
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+def mixed_folder(folder: Path) -> None:
+    """Documents of every format: the same text four times, a near-copy, another, a short, an empty and a broken one."""
+    text = prose(1)
+    write(
+        folder,
+        {
+            "docs/a.html": html(text),
+            "docs/b.pdf": pdf(text),
+            "docs/deep/c.xml": xml(text),
+            "docs/deep/d.txt": text,
+            "docs/near.txt": changed(text),
+            "docs/other.html": html(prose(2), "Another"),
+            "docs/short.txt": "only a few words here",
+            "docs/empty.txt": "",
+            "docs/broken.pdf": b"%PDF-1.4\nnothing that could be read\n%%EOF",
+            "docs/picture.png": b"\x89PNG\r\n\x1a\n" + bytes(20),
+        },
+    )
+
+
+Records = dict[str, dict[str, Any]]
+
+
+def contents(neardup: Neardup, store: str | Path = "collection.neardup") -> tuple[Records, Records]:
+    """All that a store holds, records and failures by id, without the times at which it was written."""
+    from indexer import open_store
+    from indexer.cli.output import record_json
+
+    with open_store(neardup.folder / store, read_only=True) as source:
+        records = {
+            record.ref.id: {**record_json(record), "keys": record.keys, "indexed_at": None} for record in source.scan()
+        }
+        failures = {
+            failure.ref.id: {"reason": failure.reason, "source": failure.source, "digest": failure.source_digest}
+            for failure in source.failures()
+        }
+    return records, failures

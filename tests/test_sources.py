@@ -1,0 +1,331 @@
+"""From what a user names to a stream of inputs: walking, patterns, ids, lists of paths, JSON lines."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import resource
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from indexer import jsonlines, sources
+from indexer.errors import NotFoundError
+from indexer.sources import Input, Rejected, Selection, Sources, UnreadableError, list_of_paths, read_file
+
+
+def touch(folder: Path, *names: str) -> None:
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("x")
+
+
+def ids(found: Sources) -> list[str]:
+    return [item.id for item in found]
+
+
+def walked(folder: Path, **chosen: object) -> list[str]:
+    return ids(Sources([str(folder)], Selection(id_from="relative", **chosen)))  # type: ignore[arg-type]
+
+
+def test_a_folder_is_walked_in_order_without_hidden_files_and_non_documents(tmp_path: Path) -> None:
+    touch(
+        tmp_path, "b.html", "a/z.txt", "a/b/c.xml", "a/.git/x.txt", ".hidden.html", "style.css", "PICTURE.PNG", "none"
+    )
+    found = Sources([str(tmp_path)], Selection(id_from="relative"))
+    assert ids(found) == ["a/b/c.xml", "a/z.txt", "b.html", "none"]
+    assert found.left_out == 4
+
+
+def test_include_takes_what_is_no_document_and_hidden_what_is_hidden(tmp_path: Path) -> None:
+    touch(tmp_path, "a.css", "sub/b.css", "c.html", ".d.css")
+    assert walked(tmp_path, include=("*.css",)) == ["a.css", "sub/b.css"]
+    assert walked(tmp_path, include=("*.css",), hidden=True) == [".d.css", "a.css", "sub/b.css"]
+    assert walked(tmp_path, include=("sub/*",)) == ["sub/b.css"]
+
+
+def test_exclude_wins_and_keeps_out_of_folders(tmp_path: Path) -> None:
+    touch(tmp_path, "a.html", "drafts/b.html", "deep/drafts/c.html", "deep/d.html")
+    assert walked(tmp_path, exclude=("drafts",)) == ["a.html", "deep/d.html"]
+    assert walked(tmp_path, exclude=("deep/*",)) == ["a.html", "drafts/b.html"]
+    assert walked(tmp_path, include=("*.html",), exclude=("a.*",)) == [
+        "deep/d.html",
+        "deep/drafts/c.html",
+        "drafts/b.html",
+    ]
+
+
+def test_links_to_folders_are_followed_on_demand_and_never_in_circles(tmp_path: Path) -> None:
+    touch(tmp_path, "root/a.txt", "elsewhere/b.txt")
+    (tmp_path / "root/out").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "root/up").symlink_to(tmp_path / "root")
+    (tmp_path / "elsewhere/back").symlink_to(tmp_path / "root")
+    (tmp_path / "root/file.txt").symlink_to(tmp_path / "elsewhere/b.txt")
+    found = Sources([str(tmp_path / "root")], Selection(id_from="relative"))
+    assert ids(found) == ["a.txt", "file.txt"]
+    assert found.left_out == 2
+    assert walked(tmp_path / "root", follow_links=True) == ["a.txt", "file.txt", "out/b.txt"]
+
+
+def test_a_large_folder_is_listed_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sources, "FOLDER_PART", 10)
+    names = {f"{number:03}.txt" for number in range(30)} | {"sub/x.txt"}
+    touch(tmp_path, *names)
+    assert sorted(walked(tmp_path)) == sorted(names)
+
+
+def test_a_deep_tree_takes_no_file_descriptor_a_level(tmp_path: Path) -> None:
+    os.makedirs(tmp_path.joinpath(*["d"] * 400))
+    touch(tmp_path, "/".join(["d"] * 400) + "/bottom.txt")
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (200, hard))
+    try:
+        assert len(walked(tmp_path)) == 1
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@contextmanager
+def unprivileged() -> Iterator[None]:
+    """The permissions of files hold for root only while it is somebody else."""
+    if os.geteuid():
+        yield
+        return
+    os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+def test_what_can_not_be_read_is_rejected_with_a_reason(tmp_path: Path) -> None:
+    for folder in (tmp_path, *list(tmp_path.parents)[:2]):
+        folder.chmod(0o755)
+    touch(tmp_path, "closed/a.txt", "open/b.txt", "open/c.txt")
+    (tmp_path / "open/c.txt").chmod(0)
+    (tmp_path / "open/gone.txt").symlink_to(tmp_path / "nowhere")
+    (tmp_path / "closed").chmod(0)
+    try:
+        with unprivileged():
+            found = list(Sources([str(tmp_path)], Selection(id_from="name")))
+            assert [item.id for item in found if isinstance(item, Input)] == ["b.txt", "c.txt", "gone.txt"]
+            [closed] = [item for item in found if isinstance(item, Rejected)]
+            assert (closed.reason, closed.source) == ("unreadable", str(tmp_path / "closed"))
+            for name in ("c.txt", "gone.txt"):
+                with pytest.raises(UnreadableError) as caught:
+                    read_file(str(tmp_path / "open" / name), 100)
+                assert caught.value.reason == "unreadable"
+    finally:
+        (tmp_path / "closed").chmod(0o755)
+
+
+def test_special_files_are_never_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    os.mkfifo(tmp_path / "pipe.txt")
+    monkeypatch.chdir(tmp_path)
+    with socket.socket(socket.AF_UNIX) as unix:
+        unix.bind("socket.txt")
+        for name in ("pipe.txt", "socket.txt", "/dev/zero", "."):
+            with pytest.raises(UnreadableError) as caught:
+                read_file(name, 100)
+            assert caught.value.reason == "special-file", name
+
+
+def test_a_file_over_the_limit_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"x" * 101)
+    assert len(read_file(str(tmp_path / "a"), 101)) == 101
+    with pytest.raises(UnreadableError) as caught:
+        read_file(str(tmp_path / "a"), 100)
+    assert caught.value.reason == "too-large"
+
+
+def test_patterns_are_expanded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    touch(tmp_path, "a/x.html", "a/b/y.html", "a/b/z.txt", "a/style.css", "lit[1].html")
+    monkeypatch.chdir(tmp_path)
+    assert sorted(ids(Sources(["a/**/*.html"], Selection(id_from="relative")))) == ["b/y.html", "x.html"]
+    assert sorted(ids(Sources(["a/**"], Selection(id_from="relative")))) == ["b/y.html", "b/z.txt", "x.html"]
+    assert ids(Sources(["*/b"], Selection(id_from="name"))) == ["y.html", "z.txt"]
+    # A file whose name looks like a pattern is that file.
+    assert ids(Sources(["lit[1].html"], Selection(id_from="name"))) == ["lit[1].html"]
+
+
+def test_a_wrong_path_is_an_error_before_anything_is_done(tmp_path: Path) -> None:
+    touch(tmp_path, "a.txt")
+    with pytest.raises(NotFoundError, match="missing"):
+        Sources([str(tmp_path), str(tmp_path / "missing")])
+    with pytest.raises(NotFoundError, match="no file matches"):
+        list(Sources([str(tmp_path / "*.pdf")]))
+
+
+def test_ids(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    touch(tmp_path, "data/docs/sub/page.v2.html.gz")
+    (tmp_path / "elsewhere").mkdir()
+
+    def under(rule: str, name: str, base: Path = tmp_path / "data") -> list[str]:
+        return ids(Sources([name], Selection(id_from=rule, base=str(base))))  # type: ignore[arg-type]
+
+    file = "docs/sub/page.v2.html.gz"
+    for folder, name in ((tmp_path / "data", "docs"), (tmp_path / "elsewhere", "../data/docs")):
+        monkeypatch.chdir(folder)
+        assert under("path", name) == [file]
+        assert under("path", name, tmp_path / "elsewhere") == [str(tmp_path / "data" / file)]
+        assert under("absolute", name) == [str(tmp_path / "data" / file)]
+        assert under("relative", name) == ["sub/page.v2.html.gz"]
+        assert under("name", name) == ["page.v2.html.gz"]
+        assert under("stem", name) == ["page.v2"]
+        assert under("digest", name) == [""]
+    possible = sources.possible_ids(str(tmp_path / "data" / file), str(tmp_path / "data"))
+    assert {file, "page.v2.html.gz", "page.v2", "sub/page.v2.html.gz", str(tmp_path / "data" / file)} <= set(possible)
+
+
+def test_names_that_are_no_utf8(tmp_path: Path) -> None:
+    odd = os.fsencode(tmp_path) + b"/caf\xe9.txt"
+    with open(odd, "wb") as file:
+        file.write(b"text")
+    [item] = Sources([str(tmp_path)], Selection(id_from="name"))
+    assert isinstance(item, Input)
+    assert item.id == "caf\\xe9.txt"
+    assert item.source.encode("utf-8").endswith(b"caf\\xe9.txt")
+    assert read_file(item.path, 100) == b"text"
+
+
+def test_own_files_of_the_store_are_left_out(tmp_path: Path) -> None:
+    touch(tmp_path, "a.txt", "own")
+    assert walked(tmp_path, never=frozenset([str(tmp_path / "own")])) == ["a.txt"]
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\0"])
+def test_lists_of_paths(tmp_path: Path, end: bytes) -> None:
+    names = [b"plain", b"with space", b"not-utf8-\xff", b"x" * 3000] * 50
+    (tmp_path / "list").write_bytes(end.join(names) + end * 2)
+    assert [os.fsencode(name) for name in list_of_paths(str(tmp_path / "list"))] == names
+
+
+def test_listed_paths_are_files_folders_or_rejected(tmp_path: Path) -> None:
+    touch(tmp_path, "folder/a.txt", "b.css")
+    listed = [str(tmp_path / name) for name in ("folder", "b.css", "missing")]
+    found = list(Sources([], Selection(id_from="name"), paths_from=listed))
+    assert [item.id for item in found] == ["a.txt", "b.css", str(tmp_path / "missing")]
+    assert isinstance(found[2], Rejected)
+
+
+def test_counting_ahead(tmp_path: Path) -> None:
+    touch(tmp_path, "a.txt", "b/c.txt", "d.css")
+    assert Sources([str(tmp_path), str(tmp_path / "a.txt")]).count() == 3
+    touch(tmp_path, "lines.jsonl")
+    assert Sources([str(tmp_path)]).count() is None
+    assert Sources(["-"]).count() is None
+
+
+def read_lines(data: bytes, limit: int = 10_000) -> list[jsonlines.Line | jsonlines.BadLine]:
+    return list(jsonlines.read(io.BytesIO(data), compressed=False, limit=limit))
+
+
+def test_json_lines() -> None:
+    good = {
+        "id": 7,
+        "html": "<p>hé</p>",
+        "title": "T",
+        "url": "https://example.org/",
+        "lang": "fr",
+        "n": [1, {"a": None}],
+    }
+    lines = [
+        b"\xef\xbb\xbf" + json.dumps(good).encode(),
+        b"",
+        json.dumps({"id": "b", "text": "words", "html": "<p>other", "source": "here"}).encode(),
+        json.dumps({"id": "c", "text": "", "html": "<p>page"}).encode(),
+        b'{"id": "d", "text": "half \\ud800 pair"}',
+    ]
+    one, two, three, four = read_lines(b"\n".join(lines))
+    assert isinstance(one, jsonlines.Line)
+    assert (one.number, one.id, one.format, one.title, one.url) == (1, "7", "html", "T", "https://example.org/")
+    assert one.data.decode("utf-8-sig") == "<p>hé</p>"
+    assert one.metadata == {"lang": "fr", "n": [1, {"a": None}]}
+    assert isinstance(two, jsonlines.Line)
+    assert (two.number, two.data, two.format, two.url, two.metadata) == (3, b"words", "text", "here", {})
+    assert isinstance(three, jsonlines.Line)
+    assert three.format == "html"
+    assert isinstance(four, jsonlines.Line)
+    assert four.data.decode() == "half \N{REPLACEMENT CHARACTER} pair"
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        (b"nonsense", "no JSON"),
+        (b"[1]", "one JSON object"),
+        (b'{"id": "a"}', 'no "text" or "html"'),
+        (b'{"id": "a", "text": 7}', '"text" must be a string'),
+        (b'{"id": "", "text": "x"}', '"id" must be'),
+        (b'{"id": true, "text": "x"}', '"id" must be'),
+        (b'{"id": 1.5, "text": "x"}', '"id" must be'),
+        (b'{"id": "a", "text": "x", "title": 1}', '"title" must be a string'),
+        (b'{"id": "a", "text": "x", "n": NaN}', "NaN"),
+        (b'{"id": "a", "text": "\xff"}', "not UTF-8"),
+        (b"[" * 100_000, "nested too deeply"),
+        (b'{"id": ' + b"9" * 5000 + b', "text": "x"}', "digits"),
+    ],
+)
+def test_bad_lines_cost_only_themselves(line: bytes, words: str) -> None:
+    after = b'{"id": "after", "text": "x"}'
+    bad, good = read_lines(line + b"\n" + after, limit=200_000)
+    assert isinstance(bad, jsonlines.BadLine)
+    assert (bad.number, bad.reason) == (1, "malformed")
+    assert words in bad.detail
+    assert isinstance(good, jsonlines.Line)
+    assert (good.number, good.id) == (2, "after")
+
+
+def test_a_line_over_the_limit_is_skipped() -> None:
+    good = b'{"id": "a", "text": "x"}\n'
+    bad, line = read_lines(b"x" * 1_000_000 + b"\n" + good, limit=100)
+    assert isinstance(bad, jsonlines.BadLine)
+    assert (bad.number, bad.reason) == (1, "too-large")
+    assert isinstance(line, jsonlines.Line)
+    # Exactly at the limit is still within it, at the end of the stream too.
+    assert all(isinstance(each, jsonlines.Line) for each in read_lines(good + good.strip(), limit=len(good) - 1))
+
+
+def test_broken_compression_ends_the_file_only(tmp_path: Path) -> None:
+    whole = gzip.compress(b'{"id": "a", "text": "x"}\n' * 1000)
+    (tmp_path / "a.jsonl.gz").write_bytes(whole[:-20])
+    (tmp_path / "b.jsonl.gz").write_bytes(whole)
+    (tmp_path / "c.jsonl.gz").write_bytes(b"not gzip")
+    found = list(Sources([str(tmp_path)]))
+    broken = [item for item in found if isinstance(item, Rejected)]
+    assert len(found) - len(broken) >= 1000
+    assert [(item.reason, Path(item.id.rpartition(":")[0]).name) for item in broken] == [
+        ("unreadable", "a.jsonl.gz"),
+        ("unreadable", "c.jsonl.gz"),
+    ]
+
+
+@given(st.binary(max_size=300))
+def test_no_octets_break_the_reader(data: bytes) -> None:
+    for compressed in (False, True):
+        list(jsonlines.read(io.BytesIO(data), compressed=compressed, limit=50))
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@given(st.text(min_size=1), st.text(min_size=1), st.dictionaries(st.text(), json_values, max_size=4), st.booleans())
+def test_json_lines_come_back_as_written(identity: str, text: str, more: dict[str, object], ascii_only: bool) -> None:
+    metadata = {
+        key: value for key, value in more.items() if key not in ("id", "text", "html", "title", "url", "source")
+    }
+    line = json.dumps({"id": identity, "text": text, **metadata}, ensure_ascii=ascii_only)
+    [read] = read_lines(line.encode())
+    assert isinstance(read, jsonlines.Line)
+    assert (read.id, read.data.decode(), read.metadata) == (identity, text, metadata)
