@@ -187,20 +187,23 @@ class SqliteStore(Store):
     def with_value(
         self, values: Sequence[int], *, include_short: bool = False, limit: int | None = None
     ) -> Iterator[Record]:
+        most = -1 if limit is None else limit
         with self._reading() as connection:
-            hashes = _hash_numbers(connection, [to_signed(value) for value in values])
             # Each list is read from the index in the order of the ids, so a million equal documents cost `limit` rows.
+            if len(values) == 1:
+                where = "h.value = ? AND d.short <= ? ORDER BY d.id LIMIT ?"
+                rows = connection.execute(_select(where), (to_signed(values[0]), include_short, most))
+                yield from map(self._packer.record, rows)
+                return
             listed = (
                 connection.execute(
-                    "SELECT id, number FROM documents INDEXED BY documents_by_hash WHERE hash = ? AND short <= ? "
-                    "ORDER BY id LIMIT ?",
-                    (number, include_short, -1 if limit is None else limit),
+                    "SELECT id, number FROM documents WHERE hash = ? AND short <= ? ORDER BY id LIMIT ?",
+                    (number, include_short, most),
                 )
-                for number in hashes.values()
+                for number in _hash_numbers(connection, [to_signed(value) for value in values]).values()
             )
-            rows = (row for cursor in listed for row in cursor)
-            chosen = sorted(rows) if limit is None else heapq.nsmallest(limit, rows)
-            for _, number in chosen:
+            found = (row for cursor in listed for row in cursor)
+            for _, number in sorted(found) if limit is None else heapq.nsmallest(limit, found):
                 row = connection.execute(_select("d.number = ?"), (number,)).fetchone()
                 if row:
                     yield self._packer.record(row)
@@ -363,10 +366,9 @@ class _Changes:
             "INSERT INTO hashes VALUES (?, ?, ?, 0, 0)",
             [(numbers[value], value, self._packer.pack_keys(keys[value])) for value in new],
         )
-        stored_key = self._packer.stored_key
         connection.executemany(
             "INSERT OR IGNORE INTO recent VALUES (?, ?)",
-            sorted((stored_key(key), numbers[value]) for value in new for key in keys[value]),
+            self._packer.postings([keys[value] for value in new], [numbers[value] for value in new]),
         )
         for row in rows:
             if row.value is not None:

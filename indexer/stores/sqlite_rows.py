@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -85,6 +86,13 @@ class Packer:
     def stored_key(self, key: int) -> int:
         """A packed key as it is stored: moved to lie around zero, where SQLite needs the fewest octets."""
         return key - self._half
+
+    def postings(self, keys: Sequence[Sequence[int]], numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
+        """(stored key, number) for each key of each number, in the order of the table that they go to."""
+        flat = np.fromiter(chain.from_iterable(keys), dtype=np.int64) - self._half
+        owners = np.repeat(np.array(numbers, dtype=np.int64), [len(some) for some in keys])
+        order = np.argsort(flat, kind="stable")
+        return zip(flat[order].tolist(), owners[order].tolist(), strict=True)
 
     def table_range(self, step: int) -> tuple[int, int]:
         """The first stored key of table `step` modulo their number, and the first one after it."""
