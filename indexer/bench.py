@@ -1,0 +1,39 @@
+"""All measurements of the project, one after the other: `make bench`, or `python -m indexer.bench [NAME...]`."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from indexer.errors import UsageError
+
+SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+PARTS = {
+    "core": "text to fingerprint, beside gaoya",
+    "store": "the embedded store: put, look up, size",
+    "extract": "extraction: speed of each engine, and whether the two forms of a document meet",
+}
+
+
+def main(names: Sequence[str]) -> None:
+    """Run the named parts, all of them where none is named."""
+    for name in names:
+        if name not in PARTS:
+            raise UsageError(f"{name!r} is no part of the benchmark; there are: {', '.join(PARTS)}")
+    for name in names or PARTS:
+        print(f"== {name}: {PARTS[name]}", flush=True)
+        run = importlib.import_module(f"indexer.bench_{name}").run
+        if name == "extract" and not SHARED_DATA.is_dir():
+            print(f"needs the real documents in {SHARED_DATA}, which is absent: not measured")
+            continue
+        run(SHARED_DATA) if name == "extract" else run()
+        print()
+
+
+if __name__ == "__main__":
+    try:
+        main(sys.argv[1:])
+    except UsageError as error:
+        sys.exit(str(error))
