@@ -1,14 +1,20 @@
-"""Extraction: octets of HTML, PDF, XML or plain text to a Document."""
+"""Extraction: octets of HTML, PDF, XML or plain text to a Document, in worker processes with limits."""
 
 from __future__ import annotations
 
+import atexit
 import os
+import threading
 
 from indexer.extract.base import EXTRACTOR_VERSION, REASONS, Limits, Options
 from indexer.extract.pool import Outcome, Request, WorkerPool
 from indexer.model import Document
 
 __all__ = ["EXTRACTOR_VERSION", "REASONS", "Limits", "Options", "Outcome", "Request", "WorkerPool", "extract"]
+
+_lock = threading.Lock()
+# One worker each for the options and limits in use; a call for other ones begins a new worker and ends the old.
+_pool: tuple[tuple[Options, Limits, int], WorkerPool] | None = None
 
 
 def extract(
@@ -19,5 +25,41 @@ def extract(
     limits: Limits = Limits(),  # noqa: B008 - frozen
     sandbox: bool = True,
 ) -> Document:
-    """The text of one document, from its path or its octets."""
-    raise NotImplementedError
+    """The text of one document, from its path or its octets; `name` helps where the content does not tell its kind.
+
+    With `sandbox` a worker process reads it, started at the first call and used again, and all `limits` hold;
+    without, this process does, and of the limits only the one on size holds. Raises ExtractionError, whose reason is
+    one of REASONS; a document without text is no error.
+    """
+    path_or_octets = source if isinstance(source, bytes) else os.fspath(source)
+    if not sandbox:
+        from indexer.extract.document import read_document, read_file
+
+        if isinstance(path_or_octets, str):
+            return read_document(read_file(path_or_octets, limits), name or path_or_octets, options, limits)
+        return read_document(path_or_octets, name, options, limits)
+    with _lock:
+        outcome = next(iter(_worker(options, limits).map([Request(None, path_or_octets, name)])))
+    if outcome.error is not None:
+        raise outcome.error
+    assert outcome.document is not None  # noqa: S101 - an outcome has one or the other
+    return outcome.document
+
+
+def _worker(options: Options, limits: Limits) -> WorkerPool:
+    global _pool  # noqa: PLW0603 - the lazily started worker of this process
+    wanted = (options, limits, os.getpid())
+    if _pool is None or _pool[0] != wanted:
+        # After a fork the old pool belongs to the parent, and so do its threads.
+        if _pool is not None and _pool[0][2] == os.getpid():
+            _pool[1].close()
+        _pool = wanted, WorkerPool(1, options, limits)
+    return _pool[1]
+
+
+def _end() -> None:
+    if _pool is not None and _pool[0][2] == os.getpid():
+        _pool[1].close()
+
+
+atexit.register(_end)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, NamedTuple
+
+from indexer.errors import ExtractionError
 
 Content = Literal["landmarks", "full", "main"]
 Engine = Literal["auto", "fast", "reference"]
@@ -55,3 +57,17 @@ class Options:
     content: Content = "landmarks"
     engine: Engine = "auto"
     format: Format | None = None
+
+
+class Extracted(NamedTuple):
+    """What one engine made of one document: its name and version, the text, the title, and remarks for the user."""
+
+    engine: str
+    text: str
+    title: str = ""
+    notes: tuple[str, ...] = ()
+
+
+def too_large(what: str, octets: int, limits: Limits) -> ExtractionError:
+    """The error for something over the limit on size."""
+    return ExtractionError("too-large", f"{what} is {octets:,} octets or more; the limit is {limits.input_bytes:,}")

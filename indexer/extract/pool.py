@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
+import dataclasses
+import os
+import queue
+import select
+import signal
+import subprocess
+import sys
+import threading
+import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from indexer.errors import ExtractionError
-from indexer.extract.base import Format, Limits, Options
+import indexer
+from indexer.errors import ExtractionError, NeardupError, UsageError
+from indexer.extract import wire
+from indexer.extract.base import REASONS, Format, Limits, Options
 from indexer.model import Document
+
+# Requests that wait for each worker: enough that none is ever idle, few enough that memory stays flat.
+_AHEAD = 2
+_START_SECONDS = 60.0
+_READ = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,19 +51,75 @@ class Outcome:
 
 
 class WorkerPool:
-    """Worker processes that extract documents."""
+    """`jobs` worker processes that extract documents, each within `limits`.
+
+    `task` names a function, "package.module:function", that a worker calls with each document; what it returns
+    (JSON types, bytes, tuples, and the classes of `indexer.model`) comes back as the outcome's result. Without
+    `keep_text` the documents come back without their texts. Workers start when they are first needed.
+    """
 
     def __init__(
         self, jobs: int, options: Options, limits: Limits, *, task: str | None = None, keep_text: bool = True
     ) -> None:
-        self._task, self._keep_text, self._options, self._limits = task, keep_text, options, limits
+        if jobs < 1:
+            raise UsageError(f"jobs must be 1 or more, not {jobs}")
+        self._setup = {
+            "options": dataclasses.asdict(options),
+            "limits": dataclasses.asdict(limits),
+            "task": task,
+            "keep_text": keep_text,
+        }
+        self._limits = limits
+        self._jobs = jobs
+        self._threads: list[threading.Thread] = []
+        self._requests: queue.SimpleQueue[Request | None] = queue.SimpleQueue()
+        self._outcomes: queue.SimpleQueue[Outcome | BaseException] = queue.SimpleQueue()
+        self._workers: set[_Worker] = set()
+        self._lock = threading.Lock()
+        self._closed = False
 
     def map(self, requests: Iterable[Request]) -> Iterator[Outcome]:
-        """Outcomes as they finish."""
-        raise NotImplementedError
+        """The outcome of each request, as they finish; requests are taken only a few ahead of the workers.
+
+        Every request gets exactly one outcome. One `map` at a time. Raises NeardupError where workers can't start.
+        """
+        waiting = iter(requests)
+        under_way = 0
+        exhausted = False
+        try:
+            while True:
+                while not exhausted and under_way < self._jobs * (1 + _AHEAD):
+                    request = next(waiting, None)
+                    if request is None:
+                        exhausted = True
+                        break
+                    self._requests.put(request)
+                    under_way += 1
+                    self._start_thread(under_way)
+                if not under_way:
+                    return
+                outcome = self._outcomes.get()
+                under_way -= 1
+                if isinstance(outcome, BaseException):
+                    raise outcome
+                yield outcome
+        finally:
+            # An iteration that ends early leaves requests behind, whose outcomes the next one must not see.
+            if under_way:
+                self.close()
 
     def close(self) -> None:
-        """End the workers."""
+        """End the workers at once; what they were doing is lost."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            for worker in self._workers:
+                worker.kill()
+        for _ in self._threads:
+            self._requests.put(None)
+        for thread in self._threads:
+            thread.join()
 
     def __enter__(self) -> WorkerPool:
         return self
@@ -55,3 +128,173 @@ class WorkerPool:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _start_thread(self, wanted: int) -> None:
+        if self._closed:
+            raise UsageError("the pool of workers is closed")
+        if len(self._threads) < min(wanted, self._jobs):
+            thread = threading.Thread(target=self._serve, name="neardup-worker", daemon=True)
+            self._threads.append(thread)
+            thread.start()
+
+    def _serve(self) -> None:
+        """Drive one worker process after another.
+
+        The kernel ends a worker when the thread that started it ends (PR_SET_PDEATHSIG), so each thread starts its own.
+        """
+        worker: _Worker | None = None
+        while (request := self._requests.get()) is not None and not self._closed:
+            try:
+                if worker is None or not worker.alive:
+                    worker = self._replace(worker)
+                self._outcomes.put(worker.extract(request, self._limits))
+                if worker.retired:
+                    worker = self._replace(worker, start=False)
+            except BaseException as error:
+                # To the caller's thread, or it would wait for this outcome forever.
+                self._outcomes.put(error)
+        self._replace(worker, start=False)
+
+    def _replace(self, worker: _Worker | None, start: bool = True) -> Any:
+        with self._lock:
+            if worker is not None:
+                self._workers.discard(worker)
+                worker.kill()
+        if worker is not None:
+            worker.reap()
+        if not start:
+            return None
+        with self._lock:
+            if self._closed:
+                raise UsageError("the pool of workers is closed")
+            new = _Worker()
+            self._workers.add(new)
+        new.begin(self._setup)
+        return new
+
+
+class _Worker:
+    """One worker process, as seen by the thread that drives it."""
+
+    def __init__(self) -> None:
+        self.retired = False
+        self._text_limit = 0
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "indexer.extract.worker"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=_environment(),
+            bufsize=0,
+        )
+
+    @property
+    def alive(self) -> bool:
+        """Whether the process still runs."""
+        return not self.retired and self._process.poll() is None
+
+    def begin(self, setup: dict[str, Any]) -> None:
+        """Send the setup and wait until the worker is ready; NeardupError if it does not start."""
+        # The text may be as large as the input, and UTF-8 for what was octets of one-octet encodings is longer.
+        self._text_limit = 4 * int(setup["limits"]["input_bytes"]) + 1024
+        try:
+            self._send(setup)
+            answer, _ = self._receive(time.monotonic() + _START_SECONDS)
+        except (EOFError, TimeoutError, OSError, wire.ProtocolError) as error:
+            self.kill()
+            raise NeardupError(
+                f"the extraction worker did not start ({type(error).__name__}); "
+                f"`{sys.executable} -P -m indexer.extract.worker </dev/null` may say why"
+            ) from None
+        if "ready" not in answer:
+            self.kill()
+            raise NeardupError(f"the extraction worker did not start: {answer.get('failed')}")
+
+    def extract(self, request: Request, limits: Limits) -> Outcome:
+        """The outcome of one request; the worker does not survive a crash or the time limit."""
+        began = time.monotonic()
+        document, result, error = None, None, None
+        try:
+            octets = request.source if isinstance(request.source, bytes) else b""
+            path = os.fspath(request.source) if not isinstance(request.source, bytes) else ""
+            self._send({"path": path, "name": request.name, "format": request.format}, octets)
+            answer, text = self._receive(began + limits.seconds)
+            if "reason" in answer:
+                reason = answer["reason"] if answer["reason"] in REASONS else "malformed"
+                error = ExtractionError(reason, str(answer.get("detail", "")))
+            else:
+                document = Document(text.decode("utf-8", "replace"), **answer["document"])
+                result = answer["result"]
+            self.retired = bool(answer.get("retire"))
+        except TimeoutError:
+            self.kill()
+            error = ExtractionError("timeout", f"stopped after {limits.seconds:g} seconds")
+        except (EOFError, OSError):
+            self.kill()
+            error = ExtractionError("crashed", self._how_it_ended(limits))
+        except (wire.ProtocolError, TypeError, KeyError, AttributeError) as wrong:
+            self.kill()
+            error = ExtractionError("crashed", f"the worker's answer made no sense: {wrong}")
+        return Outcome(request, document, result, error, time.monotonic() - began)
+
+    def kill(self) -> None:
+        """End the process now; safe to call from any thread, and twice."""
+        self.retired = True
+        self._process.kill()
+
+    def reap(self) -> None:
+        """Wait for the killed process and let go of its pipes."""
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe:
+                pipe.close()
+
+    def _how_it_ended(self, limits: Limits) -> str:
+        status = self._process.wait()
+        if status < 0:
+            try:
+                name = signal.Signals(-status).name
+            except ValueError:
+                name = f"signal {-status}"
+            return f"the worker was ended by {name}; it may have met the memory limit of {limits.memory:,} octets"
+        return f"the worker ended with status {status}"
+
+    def _send(self, message: dict[str, Any], octets: bytes = b"") -> None:
+        assert self._process.stdin is not None  # noqa: S101 - for the type checker
+        for piece in wire.frame(message, octets):
+            left = memoryview(piece)
+            while left:
+                left = left[self._process.stdin.write(left) :]
+
+    def _receive(self, deadline: float) -> tuple[dict[str, Any], bytes]:
+        head = self._read(wire.HEAD_SIZE, deadline)
+        text, octets = wire.lengths(head, self._text_limit)
+        message = wire.message(self._read(text, deadline))
+        if not isinstance(message, dict):
+            raise wire.ProtocolError("not an object")
+        return message, self._read(octets, deadline)
+
+    def _read(self, size: int, deadline: float) -> bytes:
+        assert self._process.stdout is not None  # noqa: S101 - for the type checker
+        pipe = self._process.stdout.fileno()
+        poll = select.poll()
+        poll.register(pipe, select.POLLIN)
+        parts: list[bytes] = []
+        while size:
+            left = deadline - time.monotonic()
+            if left <= 0 or not poll.poll(left * 1000):
+                raise TimeoutError
+            part = os.read(pipe, min(size, _READ))
+            if not part:
+                raise EOFError
+            parts.append(part)
+            size -= len(part)
+        return b"".join(parts)
+
+
+def _environment() -> dict[str, str]:
+    """The environment of a worker: it imports what this process would import."""
+    home = str(Path(indexer.__file__).resolve().parents[1])
+    paths = [*(path for path in sys.path if path and os.path.isabs(path)), home]
+    # A numeric library's threads would only take address space.
+    return {"OPENBLAS_NUM_THREADS": "1", **os.environ, "PYTHONPATH": os.pathsep.join(dict.fromkeys(paths))}

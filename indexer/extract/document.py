@@ -1,0 +1,102 @@
+"""One document in this process: what kind it is, which engines read it, and what becomes of their failures."""
+
+from __future__ import annotations
+
+import os
+
+from indexer.errors import ExtractionError
+from indexer.extract.base import Extracted, Format, Limits, Options, too_large
+from indexer.extract.sniff import sniff, unpack
+from indexer.model import Document
+
+_MAX_TITLE = 500
+_MAX_DETAIL = 300
+
+
+def read_file(path: str, limits: Limits) -> bytes:
+    """The octets of a file; ExtractionError "unreadable" or "too-large"."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read(limits.input_bytes + 1)
+    except (OSError, ValueError) as error:
+        raise ExtractionError("unreadable", f"{path}: {getattr(error, 'strerror', None) or error}") from None
+    if len(data) > limits.input_bytes:
+        raise too_large("the file", os.path.getsize(path), limits)
+    return data
+
+
+def read_document(data: bytes, name: str, options: Options, limits: Limits) -> Document:
+    """The text of some octets; `name` helps where the content does not tell its kind.
+
+    A document without any text is a Document with the text "". Raises ExtractionError.
+    """
+    unpacked = unpack(data, name, limits)
+    notes = (unpacked.note,) if unpacked.note else ()
+    content = unpacked.data
+    if not content.strip(b"\0 \t\r\n\f"):
+        return Document("", format=options.format or "text", content=options.content, size=len(data), notes=notes)
+    kind = options.format or sniff(content, unpacked.name)
+    found = _read(kind, content, options, limits)
+    octets = len(found.text.encode("utf-8", "replace"))
+    if octets > limits.input_bytes:
+        raise too_large("the text", octets, limits)
+    return Document(
+        text=found.text,
+        title=found.title[:_MAX_TITLE],
+        format=kind,
+        extractor=found.engine,
+        content=options.content,
+        size=len(data),
+        notes=notes + found.notes,
+    )
+
+
+def _read(kind: Format, data: bytes, options: Options, limits: Limits) -> Extracted:
+    """What the first engine that finds text makes of it, else what the first engine said: no text, or an error."""
+    engines = ("fast", "reference") if options.engine == "auto" else (options.engine,)
+    first: Extracted | ExtractionError | None = None
+    for engine in engines:
+        try:
+            found = _read_with(kind, engine, data, options, limits, probe=first is not None)
+        except ExtractionError as error:
+            if error.reason not in ("malformed", "encrypted"):
+                raise
+            first = first or error
+            continue
+        if found.text:
+            if first is None:
+                return found
+            why = f"failed ({first.detail})" if isinstance(first, ExtractionError) else "found no text"
+            return found._replace(notes=(*found.notes, f"the fast engine {why}"))
+        first = first or found
+    if isinstance(first, Extracted):
+        return first
+    raise first or ExtractionError("malformed")
+
+
+def _read_with(kind: Format, engine: str, data: bytes, options: Options, limits: Limits, probe: bool) -> Extracted:
+    try:
+        # Imported here: a worker for HTML never loads the PDF engines, and so on.
+        if kind == "html":
+            from indexer.extract.html import extract_html
+
+            return extract_html(data, options.content, engine)
+        if kind == "pdf":
+            from indexer.extract.pdf import extract_pdf
+
+            return extract_pdf(data, engine, limits, probe=probe)
+        if kind == "xml":
+            from indexer.extract.xml import extract_xml
+
+            return extract_xml(data, engine)
+        from indexer.extract.text import extract_text
+
+        return extract_text(data)
+    except ExtractionError:
+        raise
+    except MemoryError:
+        raise ExtractionError("out-of-memory", f"more than {limits.memory:,} octets") from None
+    except Exception as error:
+        # Parsers raise whatever they like on damaged input, and none of it may cost more than this document.
+        detail = f"{type(error).__name__}: {error}"[:_MAX_DETAIL]
+        raise ExtractionError("malformed", f"{engine} engine: {detail}") from None

@@ -1,0 +1,176 @@
+"""PDF: the lines of each page as the engine orders them, put together again into running text."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterable, Iterator
+from functools import cache
+from importlib.metadata import version
+from itertools import islice
+
+from indexer.errors import ExtractionError
+from indexer.extract.base import EXTRACTOR_VERSION, Extracted, Limits, too_large
+from indexer.extract.text import collapsed, printable
+
+# Running headers and footers of more lines than this are not known in practice.
+_EDGE = 4
+# Left and right pages may have their own: a page is compared with the next two on either side.
+_NEIGHBOURS = (1, 2)
+_DIGITS = re.compile(r"\d+|\b[ivxlc]+\b", re.IGNORECASE)
+# PDFium writes a hyphen that it takes for a line's end as U+0002 or U+FFFE, and leaves the line break out.
+_BROKEN_WORD = re.compile(r"([^\W\d_]+)(?:[-\u2010]\n|\u00ad\n?|[\x02\ufffe]\n?)(\w+)")
+_WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+# The reference engine is slow: on a PDF in which the fast one saw no text it reads this many pages, and goes on
+# only if it sees any.
+_PROBE = 20
+_PASSWORD_ERROR = 4
+
+
+def extract_pdf(data: bytes, engine: str, limits: Limits, *, probe: bool = False) -> Extracted:
+    """The document of a PDF; `engine` is "fast" or "reference".
+
+    With `probe`, the reference engine gives up after some pages without text. Raises ExtractionError "encrypted"
+    where an empty password does not open it, "malformed" where the engine can't read it, "too-large" for its text.
+    """
+    if engine == "fast":
+        title, pages = _read_fast(data, limits)
+    else:
+        title, pages = _read_reference(data, limits, probe)
+    text = running_text(pages)
+    notes = () if text else (f"no text on {len(pages)} pages: perhaps scanned",)
+    return Extracted(_engine_name(engine), text, collapsed(printable(title)), notes)
+
+
+@cache
+def _engine_name(engine: str) -> str:
+    package, label = ("pypdfium2", "pdfium/pypdfium2") if engine == "fast" else ("pdfminer.six", "pdfminer.six")
+    return f"{label} {version(package)} rules {EXTRACTOR_VERSION}"
+
+
+def running_text(pages: list[list[str]]) -> str:
+    """The text of pages of lines: running headers, footers and page numbers out, broken words joined."""
+    lines = [line for page in _without_running_lines(pages) for line in page]
+    return collapsed(printable(_joined("\n".join(lines))))
+
+
+def _without_running_lines(pages: list[list[str]]) -> Iterator[list[str]]:
+    """Each page without the lines at its edges that stand, digits aside, at the same edge of a page near it."""
+    tops = [[_plain(line) for line in page[:_EDGE]] for page in pages]
+    bottoms = [[_plain(line) for line in page[: -_EDGE - 1 : -1]] for page in pages]
+    for number, page in enumerate(pages):
+        top = _running(tops, number)
+        bottom = _running(bottoms, number)
+        yield page[top : max(top, len(page) - bottom)]
+
+
+def _plain(line: str) -> str:
+    return _DIGITS.sub("#", "".join(line.split()))
+
+
+def _running(edges: list[list[str]], number: int) -> int:
+    """How many lines of page `number`, counted from its edge, also stand at the edge of a neighbour."""
+    near = [
+        line
+        for step in _NEIGHBOURS
+        for other in (number - step, number + step)
+        if 0 <= other < len(edges)
+        for line in edges[other]
+    ]
+    count = 0
+    for line in edges[number]:
+        if line not in near:
+            break
+        count += 1
+    return count
+
+
+def _joined(text: str) -> str:
+    """`text` with the words that a hyphen breaks over two lines in one piece.
+
+    The document is its own dictionary: a hyphen stays if the word is found with it elsewhere, or if both halves are
+    words of their own and the word without it is not found; before capitals and digits it stays anyway.
+    """
+    if not _BROKEN_WORD.search(text):
+        return text
+    known = {word.lower() for word in _WORD.findall(_BROKEN_WORD.sub(" ", text))}
+
+    def join(match: re.Match[str]) -> str:
+        left, right = match.groups()
+        if "\u00ad" in match[0]:
+            return left + right
+        whole, hyphened = (left + right).lower(), f"{left}-{right}".lower()
+        if not right[0].islower() or (hyphened in known and whole not in known):
+            return f"{left}-{right}"
+        halves = left.lower() in known and right.lower() in known
+        return f"{left}-{right}" if halves and whole not in known else left + right
+
+    return _BROKEN_WORD.sub(join, text)
+
+
+def _lines(text: str) -> list[str]:
+    return [line for line in text.replace("\r\n", "\n").split("\n") if line.strip()]
+
+
+def _bounded(pages: Iterable[list[str]], limits: Limits) -> list[list[str]]:
+    kept: list[list[str]] = []
+    size = 0
+    for page in pages:
+        size += sum(map(len, page))
+        if size > limits.input_bytes:
+            raise too_large("the text", size, limits)
+        kept.append(page)
+    return kept
+
+
+def _read_fast(data: bytes, limits: Limits) -> tuple[str, list[list[str]]]:
+    import pypdfium2
+
+    try:
+        document = pypdfium2.PdfDocument(data)
+    except pypdfium2.PdfiumError as error:
+        if error.err_code == _PASSWORD_ERROR:
+            raise ExtractionError("encrypted", "an empty password does not open it") from None
+        raise ExtractionError("malformed", f"not a PDF that pdfium reads: {error}") from None
+    failed: list[int] = []
+
+    def pages() -> Iterator[list[str]]:
+        for number in range(len(document)):
+            try:
+                page = document[number]
+                text_page = page.get_textpage()
+                text = text_page.get_text_range()
+                text_page.close()
+                page.close()
+            except pypdfium2.PdfiumError:
+                failed.append(number)
+                continue
+            yield _lines(text)
+
+    try:
+        read = _bounded(pages(), limits)
+        if failed and not any(read):
+            raise ExtractionError("malformed", f"pdfium can't load any of {len(document)} pages")
+        return document.get_metadata_value("Title"), read
+    finally:
+        document.close()
+
+
+def _read_reference(data: bytes, limits: Limits, probe: bool) -> tuple[str, list[list[str]]]:
+    from pdfminer.high_level import extract_pages
+    from pdfminer.layout import LAParams, LTTextContainer
+    from pdfminer.pdfdocument import PDFEncryptionError, PDFPasswordIncorrect
+
+    def pages() -> Iterator[list[str]]:
+        # Page images and vector figures cost time and give no text.
+        for page in extract_pages(io.BytesIO(data), laparams=LAParams(all_texts=True)):
+            yield [line for box in page if isinstance(box, LTTextContainer) for line in _lines(box.get_text())]
+
+    try:
+        found = pages()
+        first = _bounded(islice(found, _PROBE), limits)
+        if probe and not any(first):
+            return "", first
+        return "", first + _bounded(found, limits)
+    except (PDFPasswordIncorrect, PDFEncryptionError) as error:
+        raise ExtractionError("encrypted", f"an empty password does not open it: {error}") from None

@@ -1,0 +1,154 @@
+"""What kind of document some octets are: from the content first, then from the name."""
+
+from __future__ import annotations
+
+import codecs
+import os
+import re
+import zlib
+from typing import NamedTuple
+
+from indexer.errors import ExtractionError
+from indexer.extract.base import Format, Limits, too_large
+
+_GZIP = b"\x1f\x8b\x08"
+_HEAD = 4096
+_CHUNK = 1 << 20
+
+_SUFFIXES: dict[str, Format] = {
+    **dict.fromkeys((".html", ".htm", ".xhtml", ".xht", ".shtml"), "html"),
+    ".pdf": "pdf",
+    **dict.fromkeys((".xml", ".jats", ".nxml", ".tei", ".dbk", ".docbook", ".rss", ".atom", ".rdf"), "xml"),
+    **dict.fromkeys((".txt", ".text", ".md", ".rst", ".tex", ".csv", ".log", ".asc"), "text"),
+}
+# Names of formats that a user may expect to be read; the message is better with them.
+_MAGIC = (
+    (b"PK\x03\x04", "a ZIP archive, or an office or EPUB document, which is one"),
+    (b"\xd0\xcf\x11\xe0", "an old Microsoft Office document"),
+    (b"{\\rtf", "an RTF document"),
+    (b"%!PS", "a PostScript document"),
+    (b"\x89PNG", "a PNG image"),
+    (b"\xff\xd8\xff", "a JPEG image"),
+    (b"GIF8", "a GIF image"),
+    (b"\x7fELF", "a program"),
+    (b"\xfd7zXZ", "xz-compressed"),
+    (b"BZh", "bzip2-compressed"),
+    (b"\x28\xb5\x2f\xfd", "Zstandard-compressed"),
+    (b"SQLite format 3\0", "an SQLite database"),
+)
+# The tags by which the MIME Sniffing Standard knows HTML, and those that such pages begin with besides.
+_HTML = re.compile(
+    rb"<(?:!doctype\s+html|html|head|body|script|iframe|h[1-6]|div|font|table|a|style|title|b|br|p|meta|link|ul|ol|"
+    rb"center|span|section|article|main|header|nav|form|frameset)[\s/>]",
+    re.IGNORECASE,
+)
+_PROLOGUE = re.compile(
+    rb"\s*(?:<\?.*?\?>|<!--.*?-->|<!doctype(?!\s+html)[^\[>]*(?:\[.*?\]\s*)?>)", re.DOTALL | re.IGNORECASE
+)
+_XML = re.compile(rb"\s*(?:<\?xml[\s?]|<!doctype\s|<!--|<\?|<[A-Za-z_][\w.:-]*[\s/>])", re.IGNORECASE)
+_ELEMENT = re.compile(rb"<[A-Za-z_]")
+_MARKUP_END = re.compile(rb"</[A-Za-z_][\w.:-]*\s*>|/>")
+# The octets that mark binary data in the MIME Sniffing Standard, section 3.
+_BINARY = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]")
+
+
+class Unpacked(NamedTuple):
+    """Octets ready to be read, the name without a compression's suffix, and a note if they came out damaged."""
+
+    data: bytes
+    name: str
+    note: str = ""
+
+
+def unpack(data: bytes, name: str, limits: Limits) -> Unpacked:
+    """Undo gzip (RFC 1952), one layer, as far as it goes.
+
+    Raises ExtractionError "too-large" where the input or what it decompresses to is over the limit.
+    """
+    if len(data) > limits.input_bytes:
+        raise too_large("the input", len(data), limits)
+    if not data.startswith(_GZIP):
+        return Unpacked(data, name)
+    plain_name = name[:-3] if name.lower().endswith(".gz") else name
+    parts: list[bytes] = []
+    size = 0
+    rest = data
+    note = ""
+    while rest.startswith(_GZIP):
+        inflate = zlib.decompressobj(wbits=31)
+        try:
+            while not inflate.eof and rest:
+                parts.append(inflate.decompress(rest, _CHUNK))
+                rest = inflate.unconsumed_tail
+                size += len(parts[-1])
+                if size > limits.input_bytes:
+                    raise too_large("the decompressed document", size, limits)
+        except zlib.error as error:
+            note = f"damaged gzip data, read as far as it goes: {error}"
+            break
+        if not inflate.eof:
+            note = "the gzip data ends early, read as far as it goes"
+            break
+        rest = inflate.unused_data.lstrip(b"\0")
+    if note and not size:
+        raise ExtractionError("malformed", note)
+    return Unpacked(b"".join(parts), plain_name, note)
+
+
+def sniff(data: bytes, name: str = "") -> Format:
+    """The kind of document; ExtractionError "unsupported" for content that is none of the known kinds."""
+    head = _ascii_view(data[:_HEAD])
+    if b"%PDF-" in head[:1024]:
+        return "pdf"
+    for magic, what in _MAGIC:
+        if head.startswith(magic):
+            raise ExtractionError("unsupported", f"this is {what}")
+    named = _SUFFIXES.get(os.path.splitext(name)[1].lower())
+    if found := _markup(head, named):
+        return found
+    if named == "pdf":
+        return "pdf" if data.strip() else "text"
+    if _is_binary(head):
+        raise ExtractionError("unsupported", "binary data of no known kind")
+    return named or "text"
+
+
+def _markup(head: bytes, named: Format | None) -> Format | None:
+    start = head.lstrip()
+    if not start.startswith(b"<"):
+        return None
+    while prologue := _PROLOGUE.match(start):
+        start = start[prologue.end() :].lstrip()
+    if _HTML.match(start) and (named != "xml" or re.match(rb"<(?:!doctype\s+html|html)[\s>]", start, re.IGNORECASE)):
+        return "html"
+    if head.lstrip().startswith(b"<?xml") and (named != "html" or _ELEMENT.match(start)):
+        return "xml"
+    if named in ("html", "xml"):
+        return named
+    if _XML.match(head) and (_MARKUP_END.search(head) or b"xmlns" in head):
+        return "xml"
+    return None
+
+
+def _ascii_view(head: bytes) -> bytes:
+    """The head without byte-order marks, and with UTF-16 brought to ASCII, so that one set of patterns fits all."""
+    if head.startswith(codecs.BOM_UTF8):
+        return head[3:]
+    for bom, codec in ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be")):
+        if head.startswith(bom):
+            return head[2:].decode(codec, "replace").encode("utf-8")
+    for pattern, codec in ((b"<\0", "utf-16-le"), (b"\0<", "utf-16-be")):
+        if head.startswith(pattern):
+            return head.decode(codec, "replace").encode("utf-8")
+    return head
+
+
+def _is_binary(head: bytes) -> bool:
+    if not _BINARY.search(head):
+        return False
+    # UTF-16 text is full of zero octets, and a stray control character does not make a text binary.
+    from indexer.extract.text import decode
+
+    text, codec = decode(head)
+    marks = sum(1 for c in text if (c < " " and c not in "\t\n\r\f\x1b") or c == "\ufffd")
+    return marks > (0.3 if codec.startswith("utf-16") else 0.02) * len(text)

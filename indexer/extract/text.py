@@ -1,0 +1,97 @@
+"""Plain text, and the encodings of all kinds of text."""
+
+from __future__ import annotations
+
+import codecs
+import re
+
+import charset_normalizer
+import webencodings
+
+from indexer.extract.base import Extracted
+
+_BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
+# The Encoding Standard reads a declaration of UTF-16 as UTF-8, because the declaration itself was readable as ASCII.
+_NOT_AS_DECLARED = {"utf-16le": "utf-8", "utf-16be": "utf-8", "x-user-defined": "cp1252"}
+_FALLBACK = "cp1252"
+# Enough to tell an encoding by; the detector's cost grows with its input.
+_SAMPLE = 1 << 16
+# Under this share of undecodable sequences, a document declared as UTF-8 is UTF-8 with some damage.
+_DAMAGE = 0.1
+_CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1f\x7f\ufffe\uffff\ud800-\udfff]+")
+
+
+def decode(data: bytes, declared: str = "") -> tuple[str, str]:
+    """The text of `data` and the Python codec that read it, found as a browser does (WHATWG Encoding Standard).
+
+    In this order: a byte-order mark; the `declared` label; UTF-16 that shows by its zero octets; valid UTF-8; what a
+    detector says; windows-1252. Never fails: what can't be decoded becomes U+FFFD.
+    """
+    for bom, codec in _BOMS:
+        if data.startswith(bom):
+            return data[len(bom) :].decode(codec, "replace"), codec
+    codec = codec_of(declared)
+    if codec and codec != "utf-8":
+        return data.decode(codec, "replace"), codec
+    if wide := _utf16(data):
+        return data.decode(wide, "replace"), wide
+    try:
+        return data.decode("utf-8"), "utf-8"
+    except UnicodeDecodeError:
+        pass
+    if codec or len(data) > _SAMPLE:
+        text = data.decode("utf-8", "replace")
+        if text.count("\ufffd") < _DAMAGE * sum(1 for c in text[:_SAMPLE] if c > "\x7f"):
+            return text, "utf-8"
+    codec = _detect(data)
+    return data.decode(codec, "replace"), codec
+
+
+def codec_of(label: str) -> str:
+    """The Python codec for a label of the WHATWG Encoding Standard, or "" for a label that it does not know."""
+    encoding = webencodings.lookup(label) if label else None
+    if encoding is None:
+        return ""
+    if substitute := _NOT_AS_DECLARED.get(encoding.name):
+        return substitute
+    return encoding.codec_info.name
+
+
+def extract_text(data: bytes) -> Extracted:
+    """The document of plain text: all of it, decoded; the title is the first line that is not blank."""
+    text, codec = decode(data)
+    clean = printable(text)
+    first = next((line.strip() for line in clean[:2000].splitlines() if line.strip()), "")
+    return Extracted(f"plain ({codec})", clean, first)
+
+
+def printable(text: str) -> str:
+    """`text` with control characters (but for white space), noncharacters and lone surrogates as a space."""
+    return _CONTROLS.sub(" ", text)
+
+
+def collapsed(text: str) -> str:
+    """`text` with every run of white space as one space, and none at its ends."""
+    return " ".join(text.split())
+
+
+def _utf16(data: bytes) -> str:
+    """The UTF-16 codec if nearly every second octet of the start is zero, as in text of Latin letters, else ""."""
+    head = data[:2048]
+    half = len(head) // 2
+    if half < 2:
+        return ""
+    even, odd = head[0::2].count(0), head[1::2].count(0)
+    if odd >= 0.7 * half and even <= 0.05 * half:
+        return "utf-16-le"
+    return "utf-16-be" if even >= 0.7 * half and odd <= 0.05 * half else ""
+
+
+def _detect(data: bytes) -> str:
+    # The octets beyond ASCII are what tells encodings apart: begin just before the first of them.
+    first = re.search(rb"[\x80-\xff]", data)
+    start = max(0, first.start() - 256) if first else 0
+    best = charset_normalizer.from_bytes(data[start : start + _SAMPLE]).best()
+    if best is None or best.encoding in ("ascii", "utf_8"):
+        return _FALLBACK
+    return codec_of(best.encoding.replace("_", "-")) or best.encoding

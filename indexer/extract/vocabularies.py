@@ -1,0 +1,114 @@
+"""What the known XML vocabularies call their metadata, and which of their elements stand within words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+
+class Vocabulary(NamedTuple):
+    """What is left out of one vocabulary, by local names.
+
+    `out`: left out wherever it stands. `only`: of an element's children only these are kept; where the first item is
+    not empty, only if the element's own parent has that name. `inline`: does not end a word. `empty`: an empty
+    element that may stand within a word, such as a line's beginning.
+    """
+
+    name: str
+    out: frozenset[str] = frozenset()
+    only: Mapping[str, tuple[str, frozenset[str]]] = {}
+    inline: frozenset[str] = frozenset()
+    empty: frozenset[str] = frozenset()
+
+
+def _names(names: str) -> frozenset[str]:
+    return frozenset(names.split())
+
+
+# Formatting that many vocabularies name alike; in a vocabulary nobody knows, everything else ends a word.
+INLINE = _names("a b i u s em strong small big tt sub sup span font italic bold underline")
+# The source forms beside presentation MathML; scripts and styles of embedded HTML and SVG.
+NEVER = _names("annotation annotation-xml script style")
+
+UNKNOWN = Vocabulary("unknown vocabulary")
+
+_JATS = Vocabulary(
+    "JATS",
+    out=_names("journal-meta processing-meta permissions object-id alt-title tex-math contrib-id"),
+    only={
+        **dict.fromkeys(
+            ("article-meta", "front-stub", "book-meta", "collection-meta"),
+            ("", _names("title-group book-title-group abstract trans-abstract")),
+        ),
+        "book-part-meta": ("", _names("title-group abstract trans-abstract")),
+    },
+    inline=_names(
+        "monospace sc overline strike roman sans-serif styled-content named-content xref ext-link email uri "
+        "abbrev inline-formula private-char fixed-case ruby rb year volume issue"
+    ),
+)
+
+_TEI = Vocabulary(
+    "TEI",
+    out=_names("fw rt"),
+    only={
+        "teiHeader": ("", _names("fileDesc profileDesc")),
+        "fileDesc": ("", _names("titleStmt")),
+        "titleStmt": ("", _names("title")),
+        "profileDesc": ("", _names("abstract")),
+        # Of two readings of the same words, the edited one.
+        "choice": ("", _names("corr reg expan unclear seg choice")),
+    },
+    inline=_names(
+        "hi emph ref g seg add del corr sic reg orig expan ex abbr am supplied unclear damage subst choice foreign "
+        "persName placeName orgName name rs term mentioned soCalled date num c pc w"
+    ),
+    empty=_names("lb pb cb milestone"),
+)
+
+_DOCBOOK = Vocabulary(
+    "DocBook",
+    out=_names("indexterm remark toc lot index"),
+    only=dict.fromkeys(
+        _names(
+            "info articleinfo bookinfo chapterinfo partinfo prefaceinfo appendixinfo sectioninfo refentryinfo setinfo "
+            "sect1info sect2info sect3info sect4info sect5info refsectioninfo docinfo"
+        ),
+        ("", _names("title subtitle abstract")),
+    ),
+    inline=_names(
+        "emphasis phrase literal code command filename link ulink xref subscript superscript quote function "
+        "parameter varname constant classname methodname type option replaceable userinput computeroutput prompt "
+        "envar application acronym abbrev firstterm glossterm foreignphrase citetitle email uri symbol tag markup "
+        "guilabel guibutton guimenu keycap productname trademark"
+    ),
+)
+
+_RFC = Vocabulary(
+    "RFC XML",
+    out=_names("boilerplate toc iref cref link"),
+    only={"front": ("rfc", _names("title abstract note"))},
+    inline=_names("spanx bcp14 xref eref relref contact"),
+)
+
+_ROOTS = {
+    "rfc": _RFC,
+    **dict.fromkeys(("TEI", "TEI.2", "teiCorpus"), _TEI),
+    **dict.fromkeys(("book-part-wrapper", "collection-meta"), _JATS),
+}
+# Both JATS and DocBook have articles and books; their children tell which it is.
+_SHARED_ROOTS = _names("article book sub-article response part chapter section sect1 refentry set preface appendix")
+_JATS_CHILDREN = _names("front front-stub book-meta processing-meta collection-meta")
+_DOCBOOK_CHILDREN = _names("title info subtitle articleinfo bookinfo chapterinfo refmeta refentryinfo para sect1")
+
+
+def vocabulary_of(parent: str, name: str) -> Vocabulary:
+    """The vocabulary that begins with an element of this name, or with it as the first child of `parent`."""
+    if name in _ROOTS:
+        return _ROOTS[name]
+    if parent in _SHARED_ROOTS:
+        if name in _JATS_CHILDREN:
+            return _JATS
+        if name in _DOCBOOK_CHILDREN:
+            return _DOCBOOK
+    return UNKNOWN

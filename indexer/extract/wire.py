@@ -1,0 +1,89 @@
+"""What a pool and its workers say to each other: frames of JSON and octets.
+
+A worker that reads hostile documents may be under hostile control, so nothing it says may run code: JSON, not pickle.
+A frame is the length of the JSON (4 octets, big-endian), the length of the octets (8), the JSON, the octets.
+"""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import json
+import struct
+from collections.abc import Callable
+from typing import Any
+
+from indexer import model
+
+_HEAD = struct.Struct(">IQ")
+HEAD_SIZE = _HEAD.size
+# What a document says of itself besides its text is small, and so should be what a task makes of it.
+MAX_JSON = 64 << 20
+
+_MODELS: dict[str, Callable[..., Any]] = {
+    kind.__name__: kind for kind in (model.Fingerprint, model.Document, model.Record, model.Ref)
+}
+
+
+class ProtocolError(Exception):
+    """The other side said something that is no frame."""
+
+
+def frame(message: Any, octets: bytes = b"") -> tuple[bytes, bytes]:
+    """The two pieces of a frame, to be written one after the other; TypeError for what JSON can't say."""
+    text = json.dumps(_plain(message), ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+    return _HEAD.pack(len(text), len(octets)) + text, octets
+
+
+def lengths(head: bytes, limit: int) -> tuple[int, int]:
+    """The lengths of the JSON and of the octets that follow a head; ProtocolError if they are over the limits."""
+    text, octets = _HEAD.unpack(head)
+    if text > MAX_JSON or octets > limit:
+        raise ProtocolError(f"a frame of {text} and {octets} octets")
+    return text, octets
+
+
+def message(text: bytes) -> Any:
+    """What a frame's JSON says; ProtocolError where it is none."""
+    try:
+        return _restored(json.loads(text.decode("utf-8", "surrogatepass")))
+    except (ValueError, TypeError, RecursionError, LookupError) as error:
+        raise ProtocolError(str(error)) from None
+
+
+def _plain(value: Any) -> Any:
+    """`value` in JSON's types; what JSON lacks becomes an object with one key that begins with a dollar sign."""
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if type(value).__name__ in _MODELS and type(value) is _MODELS[type(value).__name__]:
+        names = _fields(type(value))
+        return {f"${type(value).__name__}": {name: _plain(getattr(value, name)) for name in names}}
+    if isinstance(value, bytes):
+        return {"$bytes": base64.b64encode(value).decode("ascii")}
+    if isinstance(value, tuple):
+        return {"$tuple": [_plain(item) for item in value]}
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if isinstance(value, dict) and all(isinstance(key, str) and not key.startswith("$") for key in value):
+        return {key: _plain(item) for key, item in value.items()}
+    raise TypeError(f"{type(value).__name__} can't be sent: a task returns JSON types, bytes, tuples or model classes")
+
+
+def _fields(kind: type[Any]) -> list[str]:
+    return [field.name for field in dataclasses.fields(kind)] if dataclasses.is_dataclass(kind) else [*kind._fields]
+
+
+def _restored(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_restored(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if len(value) == 1:
+        (key, item), *_ = value.items()
+        if key == "$bytes":
+            return base64.b64decode(item, validate=True)
+        if key == "$tuple":
+            return tuple(_restored(part) for part in item)
+        if key.startswith("$"):
+            return _MODELS[key[1:]](**{name: _restored(part) for name, part in item.items()})
+    return {key: _restored(item) for key, item in value.items()}

@@ -1,0 +1,151 @@
+"""The process that extracts: reads requests from standard input, answers on standard output, one after the other.
+
+Started by the pool as `python -P -m indexer.extract.worker`. It ends when its standard input closes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import importlib
+import logging
+import os
+import resource
+import signal
+import sys
+import warnings
+from collections.abc import Callable
+from typing import Any, BinaryIO
+
+from indexer.errors import ExtractionError
+from indexer.extract import wire
+from indexer.extract.base import Limits, Options
+from indexer.extract.document import read_document, read_file
+from indexer.model import Document
+
+_PR_SET_PDEATHSIG = 1
+_NO_LIMIT = 1 << 62
+# A worker that still holds this share of its memory after a document, be it a leak or fragments, is replaced.
+_HELD = 0.5
+
+Task = Callable[[Document], Any]
+
+
+def main() -> None:
+    """Serve requests until standard input closes."""
+    requests, answers = _claim_pipes()
+    _isolate()
+    try:
+        setup, _ = _receive(requests)
+        options, limits = Options(**setup["options"]), Limits(**setup["limits"])
+        task = _load(setup["task"])
+        idle = _address_space()
+        _limit_memory(idle + limits.memory)
+    except EOFError:
+        return
+    except Exception as error:
+        _send(answers, {"failed": f"{type(error).__name__}: {error}"})
+        return
+    _send(answers, {"ready": True})
+    held = idle + _HELD * limits.memory
+    while True:
+        try:
+            request, data = _receive(requests)
+        except EOFError:
+            return
+        answer, text = _answer(request, data, options, limits, task, setup["keep_text"])
+        del data
+        answer["retire"] = _address_space() > held
+        _send(answers, answer, text)
+
+
+def _answer(
+    request: dict[str, Any], data: bytes, options: Options, limits: Limits, task: Task | None, keep_text: bool
+) -> tuple[dict[str, Any], bytes]:
+    try:
+        path = request["path"]
+        octets = read_file(path, limits) if path else data
+        if request["format"]:
+            options = Options(options.content, options.engine, request["format"])
+        document = read_document(octets, request["name"] or path, options, limits)
+        del octets
+        result = None
+        if task is not None:
+            try:
+                result = task(document)
+                wire.frame(result)
+            except MemoryError:
+                raise
+            except Exception as error:
+                raise ExtractionError("task-failed", f"{type(error).__name__}: {error}") from None
+        answer = {
+            name: getattr(document, name) for name in ("title", "format", "extractor", "content", "size", "notes")
+        }
+        return {"document": answer, "result": result}, document.text.encode() if keep_text else b""
+    except ExtractionError as error:
+        return {"reason": error.reason, "detail": error.detail}, b""
+    except MemoryError:
+        return {"reason": "out-of-memory", "detail": f"more than {limits.memory:,} octets"}, b""
+
+
+def _claim_pipes() -> tuple[BinaryIO, BinaryIO]:
+    """The two pipes to the pool, out of reach of libraries that read standard input or print."""
+    requests = os.fdopen(os.dup(0), "rb")
+    answers = os.fdopen(os.dup(1), "wb", buffering=0)
+    null = os.open(os.devnull, os.O_RDWR)
+    os.dup2(null, 0)
+    os.dup2(null, 1)
+    os.close(null)
+    return requests, answers
+
+
+def _isolate() -> None:
+    # The pool ends its workers itself; the terminal's Ctrl-C is sent to the whole group.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if sys.platform == "linux":
+        # Standard input closes too when the parent dies, but a worker in the middle of a document would not see it.
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    warnings.simplefilter("ignore")
+    logging.disable(logging.CRITICAL)
+
+
+def _load(task: str | None) -> Task | None:
+    if task is None:
+        return None
+    module, _, function = task.partition(":")
+    loaded: Task = getattr(importlib.import_module(module), function)
+    return loaded
+
+
+def _limit_memory(octets: int) -> None:
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    octets = min(octets, hard if hard != resource.RLIM_INFINITY else _NO_LIMIT)
+    resource.setrlimit(resource.RLIMIT_AS, (octets, octets))
+
+
+def _address_space() -> int:
+    """The octets of address space that this process takes; 0 where the system does not say."""
+    with contextlib.suppress(OSError), open("/proc/self/statm", "rb") as file:
+        return int(file.read().split()[0]) * resource.getpagesize()
+    return 0
+
+
+def _receive(requests: BinaryIO) -> tuple[dict[str, Any], bytes]:
+    head = requests.read(wire.HEAD_SIZE)
+    if len(head) < wire.HEAD_SIZE:
+        raise EOFError
+    text, octets = wire.lengths(head, _NO_LIMIT)
+    message = wire.message(requests.read(text))
+    return message, requests.read(octets)
+
+
+def _send(answers: BinaryIO, message: dict[str, Any], octets: bytes = b"") -> None:
+    for piece in wire.frame(message, octets):
+        left = memoryview(piece)
+        while left:
+            left = left[answers.write(left) :]
+
+
+if __name__ == "__main__":
+    main()

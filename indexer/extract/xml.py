@@ -1,0 +1,165 @@
+"""XML: the words of JATS, TEI, DocBook and RFC XML without their metadata, and all the words of anything else.
+
+The fast engine is expat, which streams and so does not care how deep elements nest; the reference engine is lxml in
+recovery, for documents that are not well-formed. Both feed one builder, which knows the vocabularies. Entities that a
+document declares are never expanded, but dropped; those of HTML (`&nbsp;`, `&eacute;`) are read as their
+character. No DTD and nothing else is fetched.
+"""
+
+from __future__ import annotations
+
+import pyexpat
+import re
+from collections.abc import Mapping
+from functools import cache
+from html.entities import html5
+from importlib.metadata import version
+
+from indexer.errors import ExtractionError
+from indexer.extract.base import EXTRACTOR_VERSION, Extracted
+from indexer.extract.text import collapsed, decode, printable
+from indexer.extract.vocabularies import INLINE, NEVER, UNKNOWN, Vocabulary, vocabulary_of
+
+_ENCODING = re.compile(rb"\s*<\?xml\b[^>]*?\bencoding\s*=\s*[\"']([\w:.()+-]+)", re.IGNORECASE)
+_DECLARATION = re.compile(rb"\s*<\?xml\b.*?\?>", re.DOTALL)
+_TITLES = frozenset(("title", "article-title", "book-title"))
+
+
+def extract_xml(data: bytes, engine: str) -> Extracted:
+    """The document of an XML file; `engine` is "fast" or "reference"."""
+    source = _utf8(data)
+    builder = _Builder()
+    notes: tuple[str, ...] = ()
+    if engine == "fast":
+        _parse_fast(source, builder)
+    else:
+        _parse_reference(source, builder)
+        notes = ("read in recovery, as far as the markup goes",)
+    text = collapsed(printable("".join(builder.parts)))
+    title = collapsed(printable("".join(builder.title)))
+    return Extracted(_engine_name(engine, builder.vocabulary.name), text, title, notes)
+
+
+@cache
+def _engine_name(engine: str, vocabulary: str) -> str:
+    name = pyexpat.EXPAT_VERSION.replace("_", "/") if engine == "fast" else f"lxml {version('lxml')}"
+    return f"{name} rules {EXTRACTOR_VERSION} ({vocabulary})"
+
+
+class _Builder:
+    """Takes the events of a parser and keeps the text that counts."""
+
+    def __init__(self) -> None:
+        self.parts: list[str] = []
+        self.title: list[str] = []
+        self.vocabulary: Vocabulary = UNKNOWN
+        self._path: list[str] = []
+        self._left_out_at = 0
+        self._in_title_at = 0
+        self._root = ""
+
+    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
+        """An element begins."""
+        name = tag.rpartition("}")[2].rpartition(":")[2]
+        path = self._path
+        path.append(name)
+        if self._left_out_at:
+            return
+        if self.vocabulary is UNKNOWN:
+            self.vocabulary = vocabulary_of(self._root, name)
+            self._root = name
+        vocabulary = self.vocabulary
+        if name in NEVER or name in vocabulary.out or not self._is_allowed(vocabulary):
+            self._left_out_at = len(path)
+        elif name in _TITLES and not self.title and not self._in_title_at:
+            self._in_title_at = len(path)
+        if name not in INLINE and name not in vocabulary.inline and attributes.get("break") != "no":
+            self.parts.append(" ")
+
+    def _is_allowed(self, vocabulary: Vocabulary) -> bool:
+        """Whether the innermost element may stand in its parent, if that is a block of metadata."""
+        path = self._path
+        if len(path) < 2 or path[-2] not in vocabulary.only:
+            return True
+        grandparent, allowed = vocabulary.only[path[-2]]
+        return path[-1] in allowed or (grandparent != "" and (len(path) < 3 or path[-3] != grandparent))
+
+    def end(self, _tag: str = "") -> None:
+        """An element ends."""
+        depth = len(self._path)
+        name = self._path.pop()
+        if self._left_out_at:
+            if self._left_out_at == depth:
+                self._left_out_at = 0
+            return
+        if self._in_title_at == depth:
+            self._in_title_at = 0
+            if not "".join(self.title).strip():
+                self.title.clear()
+        if name not in INLINE and name not in self.vocabulary.inline and name not in self.vocabulary.empty:
+            self.parts.append(" ")
+
+    def data(self, text: str) -> None:
+        """A piece of text."""
+        if not self._left_out_at and self._path:
+            self.parts.append(text)
+            if self._in_title_at:
+                self.title.append(text)
+
+
+def _utf8(data: bytes) -> bytes:
+    found = _ENCODING.match(data[:1024])
+    text, codec = decode(data, found[1].decode("ascii", "replace") if found else "")
+    return data if codec == "utf-8" and "\ufffd" not in text else text.encode("utf-8", "replace")
+
+
+def _parse_fast(source: bytes, builder: _Builder) -> None:
+    parser = pyexpat.ParserCreate("utf-8")
+    parser.buffer_text = True
+    parser.buffer_size = 1 << 16
+    parser.specified_attributes = True
+    parser.StartElementHandler = builder.start
+    parser.EndElementHandler = builder.end
+    parser.CharacterDataHandler = builder.data
+    parser.CommentHandler = lambda _: None
+    parser.ProcessingInstructionHandler = lambda _, __: None
+    # Its mere presence keeps expat from expanding the entities that a document declares.
+    parser.DefaultHandler = lambda piece: _entity(piece, builder)
+    # Makes a reference to an undeclared entity, such as HTML's in a document without a DTD, no error.
+    parser.UseForeignDTD(True)
+    try:
+        # In one piece: fed in parts, expat reads a huge token from its start again with every part.
+        parser.Parse(source, True)
+    except pyexpat.ExpatError as error:
+        raise ExtractionError("malformed", f"not well-formed XML: {error}") from None
+
+
+def _entity(piece: str, builder: _Builder) -> None:
+    if piece.startswith("&") and piece.endswith(";"):
+        builder.data(html5.get(piece[1:], ""))
+
+
+def _parse_reference(source: bytes, builder: _Builder) -> None:
+    from lxml import etree
+
+    parser = etree.XMLParser(
+        recover=True, encoding="utf-8", resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False
+    )
+    try:
+        # The declaration may name the encoding that the octets had before.
+        root = etree.fromstring(_DECLARATION.sub(b"", source, count=1), parser)
+    except etree.XMLSyntaxError as error:
+        raise ExtractionError("malformed", f"not XML: {error}") from None
+    if root is None:
+        raise ExtractionError("malformed", "not XML: no element in it")
+    # Not as a parser target: in that mode lxml expands the entities that a document declares.
+    for entity in root.iter(etree.Entity):
+        entity.tail = html5.get(f"{entity.name};", "") + (entity.tail or "")
+    etree.strip_tags(root, etree.Entity, etree.Comment, etree.ProcessingInstruction)
+    for event, element in etree.iterwalk(root, events=("start", "end")):
+        if event == "start":
+            builder.start(element.tag, element.attrib)
+            builder.data(element.text or "")
+        else:
+            builder.end()
+            builder.data(element.tail or "")
