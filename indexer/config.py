@@ -33,32 +33,32 @@ def load_settings(path: Path | None) -> tuple[Mapping[str, Any], Path | None]:
 
 
 def command_defaults(
-    settings: Mapping[str, Any], options: Mapping[str, Collection[str]], path: Path | None
+    settings: Mapping[str, Any], options: Mapping[str, Mapping[str, bool]], path: Path | None
 ) -> dict[str, dict[str, Any]]:
     """Default values for each command, from a settings file.
 
-    `options` names the settings that each command knows. A key at the top of the file holds for every command that
-    knows it, one in the table of a command for that command, and the nearer one wins. Raises UsageError, which names
-    the key and the file, for a key or table that no command knows.
+    `options` names the settings that each command knows, and says which of them take several values. A key at the top
+    of the file holds for every command that knows it, one in the table of a command for that command, and the nearer
+    one wins. Raises UsageError, which names the key and the file, for a key or table that no command knows.
     """
     shared = {key: value for key, value in settings.items() if not isinstance(value, Mapping)}
     tables = {key: value for key, value in settings.items() if isinstance(value, Mapping)}
     everywhere = {name for names in options.values() for name in names}
     for key in shared:
         _require_known(key, everywhere, f"{path}: unknown setting {key!r}")
-    defaults: dict[str, dict[str, Any]] = {}
-    for command, names in options.items():
-        defaults[command] = {_parameter(key): value for key, value in shared.items() if key in names}
     for command, table in tables.items():
         _require_known(command, options, f"{path}: unknown table [{command}]")
-        for key, value in table.items():
+        for key in table:
             _require_known(key, options[command], f"{path}: unknown setting {key!r} in [{command}]")
-            defaults[command][_parameter(key)] = value
+    defaults: dict[str, dict[str, Any]] = {}
+    for command, several in options.items():
+        chosen = {key: value for key, value in shared.items() if key in several} | dict(tables.get(command, {}))
+        # One value alone stands for a list of one; click would take a string for a list of its letters.
+        defaults[command] = {
+            key.replace("-", "_"): [value] if several[key] and isinstance(value, str) else value
+            for key, value in chosen.items()
+        }
     return defaults
-
-
-def _parameter(key: str) -> str:
-    return key.replace("-", "_")
 
 
 def _require_known(key: str, known: Collection[str], problem: str) -> None:

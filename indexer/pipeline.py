@@ -268,12 +268,14 @@ class _Run:
             if known_digest == pending.digest:
                 self.summary.unchanged += 1
             else:
-                self._fail_pending(pending, "duplicate-id", f"{known_source} has this id; choose another --id-from")
+                # Listed by its path: the id is another file's.
+                self._fail(Ref(item.source), item.source, "duplicate-id", f"{known_source} has the id {item.id!r}")
             return True
         source, failed = self._known_failures.get(pending.ref, ("", ""))
         failed = failed if source == item.source else ""
         if old and known_digest == pending.digest and not failed and self._adopt(pending, old) == old:
             self.summary.unchanged += 1
+            self._forget_failure(item)
             return True
         if failed == pending.digest and not self.settings.retry_failed and not newest:
             self.summary.failed_before += 1
@@ -337,7 +339,7 @@ class _Run:
         newest = self._newest.get(pending.ref)
         if newest is pending:
             del self._newest[pending.ref]
-        elif newest and reason != "duplicate-id":
+        elif newest:
             self.summary.replaced += 1
             return
         self._fail(pending.ref, pending.item.source, reason, detail, pending.digest)
@@ -373,10 +375,20 @@ class _Run:
             self._fail(pending.ref, pending.item.source, "refused", reason, pending.digest)
             return
         self._known_failures.pop(pending.ref, None)
+        self._forget_failure(pending.item)
         self.summary.indexed += status == "created"
         self.summary.replaced += status == "replaced"
         self.summary.empty += record.fingerprint is None
         self.summary.short += record.short
+
+    def _forget_failure(self, item: Input) -> None:
+        """Remove a failure that was recorded by path, because the document had no id then."""
+        by_path = Ref(item.source)
+        if not item.path or item.id == item.source or by_path not in self._known_failures:
+            return
+        del self._known_failures[by_path]
+        if self.store.get([by_path]) == [None]:
+            self.store.delete([by_path])
 
 
 def _now() -> str:

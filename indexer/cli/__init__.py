@@ -72,10 +72,10 @@ def cli(ctx: click.Context, config: Path | None, debug: bool) -> None:
     )
 
 
-def _settings_of(command: click.Command) -> frozenset[str]:
-    options = (each for each in command.params if isinstance(each, click.Option))
-    names = {max(option.opts, key=len).lstrip("-") for option in options}
-    return frozenset(names - _NO_SETTINGS)
+def _settings_of(command: click.Command) -> dict[str, bool]:
+    """The options that can stand in a settings file, and whether each takes several values."""
+    options = {max(each.opts, key=len).lstrip("-"): each for each in command.params if isinstance(each, click.Option)}
+    return {name: option.multiple for name, option in options.items() if name not in _NO_SETTINGS}
 
 
 for command in (*indexing.COMMANDS, *query.COMMANDS, *documents.COMMANDS, *completion.COMMANDS):
@@ -85,6 +85,7 @@ for command in (*indexing.COMMANDS, *query.COMMANDS, *documents.COMMANDS, *compl
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
     arguments = sys.argv[1:] if arguments is None else list(arguments)
+    _open_standard_streams()
     for stream in (sys.stdout, sys.stderr):
         # A terminal that can't show a character gets its escape, and the command goes on.
         if hasattr(stream, "reconfigure"):
@@ -103,6 +104,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return _explain(error, debug)
         except BrokenPipeError:
             return _reader_gone()
+
+
+def _open_standard_streams() -> None:
+    # A caller may have closed them; Python then has None in their place.
+    sys.stdin = sys.stdin or open(os.devnull, encoding="utf-8")  # noqa: SIM115 - for as long as the process lives
+    sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
 
 
 def _explain(error: BaseException, debug: bool) -> int:
@@ -150,6 +158,7 @@ def _reader_gone() -> int:
 
 def _discard_output() -> None:
     nowhere = os.open(os.devnull, os.O_WRONLY)
+    _open_standard_streams()
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()

@@ -29,7 +29,7 @@ Examples:
 @click.argument("identity", metavar="ID")
 @store_option
 @json_option
-def show(identity: str, store: str, as_json: bool) -> None:
+def show(identity: str, store: str, json: bool) -> None:
     """Show what is stored of the document ID.
 
     With --json one object: id, hash, hex, tokens, short, source, title, format, extractor, bytes, source_digest,
@@ -38,7 +38,7 @@ def show(identity: str, store: str, as_json: bool) -> None:
     with opened(store, read_only=True) as source:
         record = found(source, identity)
         [annotations] = source.annotations([record.ref])
-    if as_json:
+    if json:
         answer_json({**record_json(record), "annotations": dict(annotations or {})})
         return
     fields(
@@ -74,7 +74,7 @@ Examples:
 )
 @store_option
 @json_option
-def delete(identities: tuple[str, ...], listed: str | None, store: str, as_json: bool) -> int:
+def delete(identities: tuple[str, ...], listed: str | None, store: str, json: bool) -> int:
     """Delete documents from the store, and their recorded failures; the files themselves stay.
 
     Ends with exit code 5 if an id was not there; the others are deleted. With --json one object: deleted, missing.
@@ -94,7 +94,7 @@ def delete(identities: tuple[str, ...], listed: str | None, store: str, as_json:
                     missing += 1
                     say(f"{ref.id}: no document with this id is stored")
             deleted += target.delete(refs)
-    if as_json:
+    if json:
         answer_json({"deleted": deleted, "missing": missing})
     else:
         click.echo(f"deleted  {deleted:,}")
@@ -123,7 +123,7 @@ Examples:
 )
 @store_option
 @json_option
-def stats(store: str, as_json: bool) -> None:
+def stats(store: str, json: bool) -> None:
     """Count what the store holds, and say what its fingerprints were made with.
 
     With --json one object: store, documents, fingerprinted, distinct, short, empty, failures and formats (objects with
@@ -131,7 +131,7 @@ def stats(store: str, as_json: bool) -> None:
     """
     with opened(store, read_only=True) as source:
         counts, info = source.stats(), source.info
-    if as_json:
+    if json:
         plain = {
             field.name: dict(value) if isinstance(value := getattr(counts, field.name), Mapping) else value
             for field in dataclasses.fields(counts)

@@ -92,7 +92,7 @@ again. A document that fails is recorded with its reason, never stops the run, a
 @click.option("--dry-run", is_flag=True, help="List the ids and files that would be read, and do nothing.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress.")
 @json_option
-def index(paths: tuple[str, ...], store: str, as_json: bool, quiet: bool, **given: Any) -> int:
+def index(paths: tuple[str, ...], store: str, json: bool, quiet: bool, **given: Any) -> int:
     """Bring documents into the store: extract their text, fingerprint it, keep the fingerprint."""
     if not paths and not given["paths_from"]:
         raise UsageError("name at least one file, folder or pattern, or - for JSON lines on standard input")
@@ -123,7 +123,7 @@ def index(paths: tuple[str, ...], store: str, as_json: bool, quiet: bool, **give
                 run_index(found, target, settings, summary=summary, stop=stop)
         except KeyboardInterrupt:
             stopped.number = stopped.number or signal.SIGINT
-    _report(summary, found.left_out, store, as_json=as_json, stopped=bool(stopped.number))
+    _report(summary, found.left_out, store, as_json=json, stopped=bool(stopped.number))
     if stopped.number:
         say("stopped; what was done is stored, and the same command again goes on from here")
         return 128 + stopped.number
@@ -160,7 +160,7 @@ def _content_for(store: str) -> Content:
 
 def _list(found: Sources) -> int:
     for item in found:
-        answer(f"{item.id}\t{item.source}")
+        click.echo(f"{printable(item.id)}\t{printable(item.source)}")
     say(f"a dry run: nothing was read or stored; {found.left_out} files left out by name")
     return 0
 
@@ -236,7 +236,7 @@ Examples:
 @store_option
 @click.option("--reason", metavar="REASON", help="Only failures with this reason.")
 @json_option
-def failures(store: str, reason: str | None, as_json: bool) -> None:
+def failures(store: str, reason: str | None, json: bool) -> None:
     """List the documents that could not be indexed: reason, id, and what was wrong.
 
     With --json one object a line: id, source, reason, detail, failed_at.
@@ -245,7 +245,7 @@ def failures(store: str, reason: str | None, as_json: bool) -> None:
         for failure in source.failures():
             if reason and failure.reason != reason:
                 continue
-            if as_json:
+            if json:
                 answer_json(
                     {
                         "id": failure.ref.id,

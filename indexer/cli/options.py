@@ -49,7 +49,7 @@ store_option = click.option(
     help="The store.",
 )
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Answer in JSON.")
+json_option = click.option("--json", is_flag=True, help="Answer in JSON.")
 
 
 def extraction_options(command: Command) -> Command:

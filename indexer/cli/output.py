@@ -5,14 +5,11 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from indexer.model import Fingerprint, Match, Record
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 # Joiners are invisible, harmless, and part of Persian, Hindi and emoji.
 _HARMLESS = "\u200c\u200d"
@@ -58,6 +55,7 @@ def fields(pairs: Iterable[tuple[str, object]]) -> None:
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[str] = ()) -> None:
     """An aligned table; on a terminal fitted to its width, elsewhere never cut."""
+    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
@@ -66,14 +64,12 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, right: Seque
         grid.add_column(column, justify="right" if column in right else "left", overflow="fold")
     for row in rows:
         grid.add_row(*(Text(printable(cell)) for cell in row))
-    _console().print(grid)
-
-
-def _console() -> Console:
-    from rich.console import Console
-
     # Outside a terminal a line is as long as it has to be.
-    return Console(file=sys.stdout, highlight=False, width=None if sys.stdout.isatty() else 1_000_000)
+    console = Console(file=sys.stdout, highlight=False, width=None if sys.stdout.isatty() else 1_000_000)
+    with console.capture() as capture:
+        console.print(grid)
+    for line in capture.get().splitlines():
+        click.echo(line.rstrip())
 
 
 def size(octets: int) -> str:

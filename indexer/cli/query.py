@@ -71,7 +71,7 @@ similarity, label, and the stored document as in "neardup show --json".
 )
 @extraction_options
 @json_option
-def similar(file: str | None, store: str, distance: int, limit: int, as_json: bool, **given: Any) -> None:
+def similar(file: str | None, store: str, distance: int, limit: int, json: bool, **given: Any) -> None:
     """Show the stored documents that are similar to FILE, the nearest first; FILE may be - for standard input."""
     only_one(**{"FILE": file, "--id": given["identity"], "--text": given["text"], "--hash": given["hash_"]})
     from indexer.similar import similar as find
@@ -88,7 +88,7 @@ def similar(file: str | None, store: str, distance: int, limit: int, as_json: bo
             include_short=given["include_short"],
             exclude=own,
         )
-        _show(query, result, as_json=as_json)
+        _show(query, result, as_json=json)
 
 
 def _warn(query: Asked) -> None:
@@ -125,7 +125,7 @@ def _show(query: Asked, result: Answer, *, as_json: bool) -> None:
         answer_json({"query": about, "distance": distance, "total": total, "matches": [match_json(m) for m in matches]})
         return
     if matches:
-        table(("id", "bits", "similarity", "", "title", "path"), map(_row, matches), right=("bits", "similarity"))
+        table(("id", "bits", "similarity", "label", "title", "path"), map(_row, matches), right=("bits", "similarity"))
         if total > len(matches):
             say(f"the nearest {len(matches)} of {total}; --limit shows more")
     elif query.fingerprint:
@@ -155,7 +155,7 @@ A and B are files, or else ids of stored documents; "id:ID" is always an id. - i
 @store_option
 @extraction_options
 @json_option
-def compare(a: str, b: str, store: str, as_json: bool, **given: Any) -> None:
+def compare(a: str, b: str, store: str, json: bool, **given: Any) -> None:
     """Show how far apart two documents are: the bits that differ, the similarity, the label."""
     in_store = any(_is_id(each) for each in (a, b))
     if in_store and store_file(store) and not os.path.exists(store_file(store)):
@@ -172,7 +172,7 @@ def compare(a: str, b: str, store: str, as_json: bool, **given: Any) -> None:
     left, right = _comparable(one), _comparable(two)
     distance = left.distance(right)
     similarity, label = 1 - distance / 64, label_of(distance)
-    if as_json:
+    if json:
         sides = {
             key: {"name": each.name, **fingerprint_json(each.fingerprint)} for key, each in (("a", one), ("b", two))
         }
@@ -218,17 +218,17 @@ With --json one object a line: name, hash, hex, tokens, title, format. Ends with
 @click.option("--text", metavar="TEXT", help="Fingerprint this text; - reads it from standard input.")
 @extraction_options
 @json_option
-def hash_(files: tuple[str, ...], text: str | None, as_json: bool, **given: Any) -> int:
+def hash_(files: tuple[str, ...], text: str | None, json: bool, **given: Any) -> int:
     """Print the fingerprint of each FILE; - is standard input. Needs no store."""
     if not files and text is None:
         raise UsageError("name at least one file, - for standard input, or give --text")
     reading = asked.reading(given, None)
     code = 0
     if text is not None:
-        _print_hash(asked.from_text(text), as_json=as_json)
+        _print_hash(asked.from_text(text), as_json=json)
     for file in files:
         try:
-            _print_hash(asked.from_file(file, *reading), as_json=as_json)
+            _print_hash(asked.from_file(file, *reading), as_json=json)
         except NeardupError as error:
             say(str(error))
             code = error.exit_code

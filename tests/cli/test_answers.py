@@ -1,0 +1,236 @@
+"""The commands that answer: similar, compare, hash, show, delete, stats, on written documents."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from command import Neardup, contents, mixed_folder, write
+from hypothesis import given
+from hypothesis import strategies as st
+from written import changed, html, prose, xml
+
+from indexer import fingerprint
+from indexer.cli.output import printable
+
+HOSTILE = "\x1b[31mred\x1b]0;title\x07 \x9b2J \u202egpj.exe [bold]x[/bold] \r\nline"
+
+
+@pytest.fixture
+def stored(neardup: Neardup) -> Neardup:
+    """A store with the mixed folder."""
+    mixed_folder(neardup.folder)
+    neardup("index", "docs")
+    return neardup
+
+
+def test_similar_finds_the_same_text_in_every_format(stored: Neardup) -> None:
+    for name in ("a.html", "b.pdf", "deep/c.xml", "deep/d.txt"):
+        found = stored("similar", f"docs/{name}", "-k", "7", "--json").json
+        matches = {match["id"]: match for match in found["matches"]}
+        others = {"docs/a.html", "docs/b.pdf", "docs/deep/c.xml", "docs/deep/d.txt"} - {f"docs/{name}"}
+        assert others | {"docs/near.txt"} == set(matches), name
+        assert found["total"] == 4
+        for match in matches.values():
+            assert match["similarity"] == 1 - match["distance"] / 64
+            assert match["label"] == ("close" if match["distance"] <= 1 else "loose" if match["distance"] <= 6 else "")
+        distances = [match["distance"] for match in found["matches"]]
+        assert distances == sorted(distances)
+
+
+def test_similar_by_every_way_of_asking(stored: Neardup) -> None:
+    text = prose(1)
+    value = str(fingerprint(text))
+    by_text = stored("similar", "--text", text, "-k", "7", "--json").json
+    for arguments in (("--text", "-"), ("--hash", value), ("--hash", value[4:].upper()), ("-",)):
+        found = stored("similar", *arguments, "-k", "7", "--json", stdin=text).json
+        assert found["matches"] == by_text["matches"]
+    by_id = stored("similar", "--id", "docs/a.html", "-k", "7", "--json").json
+    assert {match["id"] for match in by_id["matches"]} == {match["id"] for match in by_text["matches"]} - {
+        "docs/a.html"
+    }
+
+
+def test_similar_in_words(stored: Neardup) -> None:
+    done = stored("similar", "docs/deep/d.txt", "-k", "7", "--limit", "2")
+    header, *rows = done.out.splitlines()
+    assert header.split() == ["id", "bits", "similarity", "label", "title", "path"]
+    assert len(rows) == 2
+    assert all("close" in row for row in rows)
+    assert "the nearest 2 of 4" in done.err
+    done = stored("similar", "docs/other.html")
+    assert done.out == ""
+    assert "nothing else within 3 bits" in done.err
+
+
+def test_short_and_empty_questions_are_said_to_be_so(stored: Neardup) -> None:
+    done = stored("similar", "--text", "only a few words here")
+    assert "only 5 words" in done.err
+    assert done.out == ""
+    assert "docs/short.txt" in stored("similar", "--text", "only a few words here", "--include-short").out
+    for arguments in (("docs/empty.txt",), ("--text", "?!"), ("--id", "docs/empty.txt")):
+        done = stored("similar", *arguments, "--json")
+        assert "no words" in done.err
+        assert done.json["matches"] == []
+        assert done.json["query"]["hash"] is None
+
+
+def test_wrong_questions(stored: Neardup) -> None:
+    stored("similar", code=2)
+    stored("similar", "docs/a.html", "--id", "x", code=2)
+    stored("similar", "--hash", "nonsense", code=2)
+    stored("similar", "docs/a.html", "-k", "8", code=2)
+    assert "docs/nowhere.html" in stored("similar", "docs/nowhere.html", code=5).err
+    assert "no document" in stored("similar", "--id", "nowhere", code=5).err
+    assert "docs/broken.pdf" in stored("similar", "docs/broken.pdf", code=6).err
+    assert "no store" in stored("similar", "docs/a.html", "--store", "nowhere.neardup", code=3).err
+
+
+def test_a_file_is_no_answer_to_itself_whatever_its_id(neardup: Neardup) -> None:
+    write(neardup.folder, {"docs/sub/a.html": html(prose(1)), "copy.html": html(prose(1))})
+    for rule in ("path", "absolute", "relative", "name", "stem"):
+        store = f"{rule}.neardup"
+        neardup("index", "docs", "copy.html", "--id-from", rule, "--store", store)
+        found = neardup("similar", "docs/sub/a.html", "--store", store, "--json").json
+        assert [match["source"] for match in found["matches"]] == [str(neardup.folder / "copy.html")], rule
+
+
+def test_compare_files_and_ids(stored: Neardup) -> None:
+    done = stored("compare", "docs/a.html", "docs/near.txt", "--json").json
+    assert done["a"]["hash"] == str(fingerprint(prose(1)))
+    assert done["b"]["hash"] == str(fingerprint(changed(prose(1))))
+    assert done["similarity"] == 1 - done["distance"] / 64
+    by_id = stored("compare", "id:docs/a.html", "docs/near.txt", "--json").json
+    assert by_id["distance"] == done["distance"]
+    outside = Neardup(stored.folder / "docs")
+    plain = outside("compare", "docs/a.html", "near.txt", "--store", "../collection.neardup")
+    assert f"{done['distance']} of 64 bits" in plain.out
+    stored("compare", "docs/a.html", "docs/empty.txt", code=6)
+    stored("compare", "docs/a.html", "nowhere", code=5)
+
+
+def test_compare_and_hash_need_no_store(neardup: Neardup) -> None:
+    write(neardup.folder, {"a.txt": prose(1), "b.xml": xml(prose(1)), "empty.txt": ""})
+    assert neardup("compare", "a.txt", "b.xml", "--json").json["distance"] == 0
+    assert "no store" in neardup("compare", "a.txt", "nowhere", code=5).err
+    done = neardup("hash", "a.txt", "b.xml", "empty.txt", "-", stdin=prose(2))
+    rows = [line.split() for line in done.out.splitlines()]
+    assert [row[0] for row in rows] == [str(fingerprint(prose(1)))] * 2 + ["-", str(fingerprint(prose(2)))]
+    assert [row[1] for row in rows] == ["200", "200", "0", "200"]
+    assert list(neardup.folder.glob("*.neardup")) == []
+    neardup("hash", code=2)
+
+
+def test_hash_goes_on_after_a_failure(stored: Neardup) -> None:
+    done = stored("hash", "docs/broken.pdf", "nowhere", "docs/a.html", "--json", code=5)
+    assert [line["name"] for line in done.lines] == ["docs/a.html"]
+    assert len(done.err.splitlines()) == 2
+
+
+def test_show(stored: Neardup) -> None:
+    shown = stored("show", "docs/other.html", "--json").json
+    assert shown["title"] == "Another"
+    assert shown["source"] == str(stored.folder / "docs/other.html")
+    assert shown["hash"] == contents(stored)[0]["docs/other.html"]["hash"]
+    plain = stored("show", "docs/other.html").out
+    assert "Another" in plain
+    assert shown["hash"] in plain
+    assert "no document" in stored("show", "nowhere", code=5).err
+
+
+def test_delete(stored: Neardup) -> None:
+    assert stored("delete", "docs/a.html", "--json").json == {"deleted": 1, "missing": 0}
+    assert (stored.folder / "docs/a.html").exists()
+    stored("show", "docs/a.html", code=5)
+    done = stored("delete", "docs/near.txt", "nowhere", code=5)
+    assert "nowhere" in done.err
+    assert "docs/near.txt" not in contents(stored)[0]
+    # A failure alone can be deleted too, and ids can come from a list.
+    stored("delete", "--from", "-", stdin="docs/broken.pdf\n")
+    assert contents(stored)[1] == {}
+    stored("delete", code=2)
+
+
+def test_stats(stored: Neardup) -> None:
+    counts = stored("stats", "--json").json
+    assert counts["documents"] == 8
+    assert counts["fingerprinted"] == 7
+    assert (counts["short"], counts["empty"]) == (1, 1)
+    assert sum(counts["formats"].values()) == 8
+    assert sum(counts["failures"].values()) == 1
+    assert counts["made_with"]["content"] == "landmarks"
+    assert "documents      8" in stored("stats").out
+
+
+def test_nothing_that_a_terminal_obeys_is_printed(neardup: Neardup) -> None:
+    text = prose(1)
+    items = [
+        {"id": f"{HOSTILE}{number}", "text": text, "title": HOSTILE, "url": HOSTILE, HOSTILE: HOSTILE}
+        for number in (1, 2)
+    ]
+    bad = f'{{"id": 3, "{HOSTILE}'.replace("\n", " ")
+    neardup("index", "-", stdin="".join(json.dumps(item) + "\n" for item in items) + bad + "\n")
+    name = "file\x1b[31m\n.txt"
+    write(neardup.folder, {name: text, "other\x1b.pdf": b"%PDF-1.4 \x1b[31m"})
+    outputs = [
+        neardup("index", "."),
+        neardup("index", ".", "--dry-run"),
+        neardup("failures"),
+        neardup("similar", "--text", text),
+        neardup("similar", name),
+        neardup("similar", name, "--json"),
+        neardup("show", f"{HOSTILE}1"),
+        neardup("show", HOSTILE, code=5),
+        neardup("delete", HOSTILE, code=5),
+        neardup("compare", name, name),
+        neardup("hash", name),
+        neardup("hash", "other\x1b.pdf", code=6),
+        neardup("stats", "--store", HOSTILE, code=3),
+        neardup("index", HOSTILE, code=5),
+        neardup("stats", f"--no{HOSTILE}", code=2),
+        neardup("--config", HOSTILE, "stats", code=2),
+    ]
+    for done in outputs:
+        for line in (done.out + done.err).split("\n"):
+            assert line.replace("\t", " ").isprintable(), repr(line)
+    assert "\\x1b[31mred" in outputs[3].out
+    assert "[bold]x[/bold]" in outputs[3].out
+
+
+@given(st.text())
+def test_printable_text_is_one_harmless_line(text: str) -> None:
+    shown = printable(text)
+    assert all(character.isprintable() or character in "\u200c\u200d" for character in shown)
+    if text.isprintable():
+        assert shown == text
+
+
+def test_the_library_at_the_root(stored: Neardup) -> None:
+    import indexer
+
+    assert len(indexer.__all__) <= 12
+    document = indexer.extract(stored.folder / "docs/a.html")
+    one = indexer.fingerprint(document.text)
+    assert one is not None
+    with indexer.open_store(stored.folder / "collection.neardup", read_only=True) as store:
+        answer = indexer.similar(store, one, distance=7)
+    assert {match.record.ref.id for match in answer.matches} >= {"docs/a.html", "docs/near.txt"}
+    assert indexer.fingerprint("") is None
+    # The name is the function, also after the submodule of the same name was imported.
+    from indexer.extract import Limits
+
+    assert Limits
+    assert callable(indexer.extract)
+    for name in indexer.__all__:
+        assert getattr(indexer, name) is not None
+    with pytest.raises(AttributeError):
+        indexer.nothing  # noqa: B018
+
+
+def test_real_papers_meet_over_formats(neardup: Neardup, shared_data: Path) -> None:
+    [folder] = (shared_data / "jose").glob("jose.00300")
+    neardup("index", folder, "--jobs", "2")
+    pdf = next(folder.rglob("*.pdf"))
+    found = neardup("similar", pdf, "-k", "7", "--json").json
+    assert any(match["format"] == "xml" for match in found["matches"])

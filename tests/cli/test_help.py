@@ -1,0 +1,110 @@
+"""Help, completion, version: what a newcomer sees first."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import click
+import pytest
+from command import COMMAND, Neardup, clean_environment
+
+from indexer import __version__
+from indexer.cli import cli
+
+
+def commands(group: click.Group, *path: str) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    for name, command in group.commands.items():
+        yield (*path, name), command
+        if isinstance(command, click.Group):
+            yield from commands(command, *path, name)
+
+
+ALL = dict(commands(cli))
+
+
+@pytest.mark.parametrize("path", [(), *ALL], ids=" ".join)
+def test_every_command_has_help_with_an_example(neardup: Neardup, path: tuple[str, ...]) -> None:
+    shown = neardup(*path, "--help").out
+    assert re.search(rf"^ +neardup {' '.join(path)}", shown, re.MULTILINE), "no example"
+    assert neardup(*path, "-h").out == shown
+
+
+@pytest.mark.parametrize("path", ALL, ids=" ".join)
+def test_every_option_says_what_it_does(path: tuple[str, ...]) -> None:
+    for parameter in ALL[path].params:
+        if isinstance(parameter, click.Option):
+            assert parameter.help, parameter.name
+    assert len(ALL[path].get_short_help_str(60)) < 60
+
+
+def test_without_arguments_the_help_is_shown(neardup: Neardup) -> None:
+    done = neardup(code=2)
+    assert "Commands:" in done.out + done.err
+
+
+def test_wrong_use_is_explained(neardup: Neardup) -> None:
+    assert "indx" in neardup("indx", code=2).err
+    assert "neardup index --help" in neardup("index", "--no-such", code=2).err
+    assert "2GiB" in neardup("index", ".", "--memory", "lots", code=2).err
+
+
+def test_the_exit_codes_in_the_help_are_the_errors_own() -> None:
+    from indexer import errors
+
+    codes = {
+        kind.exit_code
+        for kind in vars(errors).values()
+        if isinstance(kind, type) and issubclass(kind, errors.NeardupError)
+    }
+    assert cli.epilog is not None
+    assert codes < {int(code) for code in re.findall(r"(?:^|\s)(\d+)  ", cli.epilog.partition("Exit codes:")[2])}
+
+
+def test_version(neardup: Neardup) -> None:
+    assert neardup("--version").out == f"neardup {__version__}\n"
+
+
+def test_the_console_script_is_the_same_command() -> None:
+    script = shutil.which("neardup", path=f"{sys.prefix}/bin")
+    if script is None:
+        pytest.skip("NOT INSTALLED: no neardup beside this Python, the console script was not tried")
+    by_module, by_script = (
+        subprocess.run([*command, "--help"], env=clean_environment(), capture_output=True, check=True).stdout
+        for command in (COMMAND, [script])
+    )
+    assert by_module == by_script
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_scripts(neardup: Neardup, shell: str) -> None:
+    script = neardup("completion", shell).out
+    assert "_NEARDUP_COMPLETE" in script
+    if program := shutil.which(shell):
+        path = neardup.folder / "script"
+        path.write_text(script)
+        checked = subprocess.run([program, "-n", str(path)], capture_output=True)
+        assert checked.returncode == 0, checked.stderr
+
+
+def test_completion_completes(neardup: Neardup) -> None:
+    asked = {"_NEARDUP_COMPLETE": "bash_complete"}
+    words = neardup(COMP_WORDS="neardup sim", COMP_CWORD="1", **asked).out.split()
+    assert words == ["plain,similar"]
+    options = neardup(COMP_WORDS="neardup index --id", COMP_CWORD="2", **asked).out.split()
+    assert options == ["plain,--id-from"]
+    rules = neardup(COMP_WORDS="neardup index --id-from ", COMP_CWORD="3", **asked).out.split()
+    assert "plain,relative" in rules
+
+
+def test_help_starts_without_the_heavy_libraries() -> None:
+    check = (
+        "import sys; from indexer.cli import main; main(['--help']); "
+        "heavy = {'numpy', 'rich', 'lxml', 'sqlite3', 'pypdfium2'} & set(sys.modules); "
+        "sys.exit(f'imported for the help: {heavy}' if heavy else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", check], env=clean_environment(), capture_output=True)
+    assert done.returncode == 0, done.stderr.decode()

@@ -1,0 +1,251 @@
+"""`neardup index` and `neardup failures`, with real processes on written and real documents."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+from command import Neardup, contents, mixed_folder, write
+from written import changed, html, prose
+
+
+def test_every_format_then_the_same_again(neardup: Neardup) -> None:
+    mixed_folder(neardup.folder)
+    first = neardup("index", "docs", "--json").json
+    counts = {name: first[name] for name in ("indexed", "replaced", "unchanged", "empty", "short", "left_out")}
+    assert counts == {"indexed": 8, "replaced": 0, "unchanged": 0, "empty": 1, "short": 1, "left_out": 1}
+    assert sum(first["failed"].values()) == 1
+    before = contents(neardup)
+    formats = {identity: record["format"] for identity, record in before[0].items()}
+    assert formats["docs/a.html"] == "html"
+    assert formats["docs/b.pdf"] == "pdf"
+    assert formats["docs/deep/c.xml"] == "xml"
+    assert formats["docs/deep/d.txt"] == "text"
+    assert before[0]["docs/other.html"]["title"] == "Another"
+
+    again = neardup("index", "docs", "--json").json
+    assert (again["indexed"], again["replaced"], again["unchanged"]) == (0, 0, 8)
+    assert (again["failed"], again["failed_before"]) == ({}, 1)
+    assert contents(neardup) == before
+
+
+def test_the_summary_in_words(neardup: Neardup) -> None:
+    mixed_folder(neardup.folder)
+    done = neardup("index", "docs")
+    for words in (
+        "indexed               8",
+        "empty                 1",
+        "too short             1",
+        "failed                1",
+    ):
+        assert words in done.out
+    assert done.err == ""
+    listed = neardup("failures")
+    assert "docs/broken.pdf" in listed.out
+    [failure] = neardup("failures", "--json").lines
+    assert failure["id"] == "docs/broken.pdf"
+    assert failure["source"] == str(neardup.folder / "docs/broken.pdf")
+    assert neardup("failures", "--reason", "no-such-reason").out == ""
+
+
+def test_what_changed_is_replaced_and_what_did_not_is_not(neardup: Neardup) -> None:
+    mixed_folder(neardup.folder)
+    neardup("index", "docs")
+    old = contents(neardup)[0]
+    write(neardup.folder, {"docs/other.html": html(prose(3), "New"), "docs/broken.pdf": prose(4)})
+    done = neardup("index", "docs", "--json").json
+    assert (done["indexed"], done["replaced"], done["unchanged"]) == (1, 1, 7)
+    records, failures = contents(neardup)
+    assert failures == {}
+    assert records["docs/other.html"]["title"] == "New"
+    assert records["docs/other.html"]["hash"] != old["docs/other.html"]["hash"]
+
+
+def test_a_document_that_fails_keeps_its_older_record(neardup: Neardup) -> None:
+    mixed_folder(neardup.folder)
+    neardup("index", "docs")
+    before = contents(neardup)[0]
+    good = (neardup.folder / "docs/b.pdf").read_bytes()
+    (neardup.folder / "docs/b.pdf").write_bytes((neardup.folder / "docs/broken.pdf").read_bytes())
+    assert sum(neardup("index", "docs", "--json").json["failed"].values()) == 1
+    records, failures = contents(neardup)
+    assert records == before
+    assert set(failures) == {"docs/b.pdf", "docs/broken.pdf"}
+    # What was right before is right again, and the failure is gone.
+    (neardup.folder / "docs/b.pdf").write_bytes(good)
+    neardup("index", "docs")
+    records, failures = contents(neardup)
+    assert records == before
+    assert set(failures) == {"docs/broken.pdf"}
+
+
+def test_failed_documents_are_tried_again_on_demand_and_fail_a_strict_run(neardup: Neardup) -> None:
+    mixed_folder(neardup.folder)
+    neardup("index", "docs", "--strict", code=6)
+    neardup("index", "docs", "--strict", code=6)
+    assert sum(neardup("index", "docs", "--retry-failed", "--json").json["failed"].values()) == 1
+    neardup("index", "docs/a.html", "--strict")
+
+
+def test_equal_documents_are_extracted_once(neardup: Neardup) -> None:
+    page = html(prose(1), "Same")
+    write(neardup.folder, {f"docs/{number}.html": page for number in range(200)})
+    done = neardup("index", "docs", "--json").json
+    assert (done["indexed"], done["reused"]) == (200, 199)
+    write(neardup.folder, {"more/copy.html": page, "more/copy.txt": page})
+    # The name decides about the format where the content does not, so a copy under another suffix is read itself.
+    done = neardup("index", "more", "--json").json
+    assert (done["indexed"], done["reused"]) == (2, 1)
+    hashes = {record["hash"] for record in contents(neardup)[0].values() if record["format"] == "html"}
+    assert len(hashes) == 1
+
+
+def test_ids_do_not_depend_on_where_the_command_runs(neardup: Neardup) -> None:
+    write(neardup.folder, {"docs/sub/a.txt": prose(1), "elsewhere/b.txt": ""})
+    neardup("index", "docs")
+    inside = Neardup(neardup.folder / "docs" / "sub")
+    done = inside("index", "a.txt", "--store", "../../collection.neardup", "--json").json
+    assert (done["indexed"], done["unchanged"]) == (0, 1)
+    assert set(contents(neardup)[0]) == {"docs/sub/a.txt"}
+
+
+def test_two_files_never_share_an_id(neardup: Neardup) -> None:
+    write(
+        neardup.folder, {"a/index.html": html(prose(1)), "b/index.html": html(prose(2)), "c/index.html": html(prose(1))}
+    )
+    for _ in range(2):
+        done = neardup("index", "a", "b", "c", "--id-from", "name", "--retry-failed", "--json").json
+        assert done["failed"] == {"duplicate-id": 1}
+        records, failures = contents(neardup)
+        assert records["index.html"]["source"] == str(neardup.folder / "a/index.html")
+        assert list(failures) == [str(neardup.folder / "b/index.html")]
+    # Under an id of its own the file is no failure any more.
+    neardup("index", "b", "--json")
+    assert contents(neardup)[1] == {}
+    # A file that has moved is the same document.
+    (neardup.folder / "a").rename(neardup.folder / "d")
+    done = neardup("index", "d", "--id-from", "name", "--json").json
+    assert (done["replaced"], done["failed"]) == (1, {})
+    assert contents(neardup)[0]["index.html"]["source"] == str(neardup.folder / "d/index.html")
+
+
+def test_ids_from_content(neardup: Neardup) -> None:
+    write(neardup.folder, {"a.txt": prose(1), "b.txt": prose(1), "c.txt": prose(2)})
+    done = neardup("index", "a.txt", "b.txt", "c.txt", "--id-from", "digest", "--json").json
+    assert (done["indexed"], done["unchanged"]) == (2, 1)
+    assert all(len(identity) == 32 for identity in contents(neardup)[0])
+
+
+def lines_of(*items: object) -> str:
+    return "".join(json.dumps(item) + "\n" for item in items)
+
+
+def test_json_lines_from_file_and_standard_input(neardup: Neardup) -> None:
+    text = prose(1)
+    items = [
+        {"id": 1, "text": text, "title": "One", "lang": "en", "tags": ["a", "b"]},
+        {"id": "two", "html": html(changed(text), "Two").decode(), "url": "https://example.org/two"},
+        {"id": "three"},
+    ]
+    done = neardup("index", "-", "--json", stdin=lines_of(*items) + "nonsense\n").json
+    assert (done["indexed"], done["failed"]) == (2, {"malformed": 2})
+    records, failures = contents(neardup)
+    assert records["1"]["metadata"] == {"lang": "en", "tags": ["a", "b"]}
+    assert (records["1"]["title"], records["two"]["title"]) == ("One", "Two")
+    assert (records["1"]["source"], records["two"]["source"]) == ("stdin", "https://example.org/two")
+    assert set(failures) == {"stdin:3", "stdin:4"}
+    found = neardup("similar", "--id", "1", "--json", "-k", "7").json
+    assert [match["id"] for match in found["matches"]] == ["two"]
+
+    # New metadata of the same text replaces the record without extraction.
+    items[0] = {**items[0], "tags": []}
+    write(neardup.folder, {"more.jsonl": lines_of(*items[:2])})
+    done = neardup("index", "more.jsonl", "--json").json
+    assert (done["replaced"], done["reused"], done["unchanged"]) == (1 + 0, 1, 1)
+    assert contents(neardup)[0]["1"]["metadata"] == {"lang": "en", "tags": []}
+
+
+def test_of_lines_with_one_id_the_last_wins(neardup: Neardup) -> None:
+    # The first takes longest, so that it ends last.
+    first = {"id": "x", "text": prose(1, 200_000)}
+    rest = [{"id": "x", "text": prose(seed)} for seed in range(2, 8)]
+    done = neardup("index", "-", "--json", stdin=lines_of(first, *rest)).json
+    assert (done["indexed"], done["replaced"]) == (1, 6)
+    assert contents(neardup)[0]["x"]["hash"] == json.loads(neardup("hash", "--text", prose(7), "--json").out)["hash"]
+
+
+def test_a_stored_id_that_is_overtaken_in_one_run_ends_as_the_last_line_says(neardup: Neardup) -> None:
+    last = {"id": "x", "text": prose(2)}
+    neardup("index", "-", stdin=lines_of(last))
+    before = contents(neardup)
+    neardup("index", "-", stdin=lines_of({"id": "x", "text": prose(1)}, last))
+    assert contents(neardup) == before
+
+
+def test_paths_from_a_list(neardup: Neardup) -> None:
+    write(neardup.folder, {"a b.txt": prose(1), "c.txt": prose(2), "folder/d.txt": prose(3)})
+    done = neardup("index", "--paths-from", "-", "--json", stdin=b"a b.txt\0folder\0missing\0").json
+    assert (done["indexed"], done["failed"]) == (2, {"unreadable": 1})
+    neardup("index", "--paths-from", "-", "-", code=2)
+    neardup("index", code=2)
+
+
+def test_a_dry_run_makes_nothing(neardup: Neardup) -> None:
+    mixed_folder(neardup.folder)
+    done = neardup("index", "docs", "--dry-run", "--include", "*.pdf")
+    assert done.out.splitlines() == [f"docs/{n}.pdf\t{neardup.folder}/docs/{n}.pdf" for n in ("b", "broken")]
+    assert not (neardup.folder / "collection.neardup").exists()
+
+
+def test_special_files_and_odd_names(neardup: Neardup) -> None:
+    write(neardup.folder, {"docs/good.txt": prose(1)})
+    os.mkfifo(neardup.folder / "docs/pipe.txt")
+    (neardup.folder / "docs/dangling.txt").symlink_to("nowhere")
+    with open(os.fsencode(neardup.folder) + b"/docs/caf\xe9.txt", "w") as file:
+        file.write(prose(2))
+    done = neardup("index", "docs", "--json").json
+    assert (done["indexed"], done["failed"]) == (2, {"special-file": 1, "unreadable": 1})
+    assert "docs/caf\\xe9.txt" in contents(neardup)[0]
+
+
+def test_limits_reach_the_workers(neardup: Neardup) -> None:
+    write(neardup.folder, {"docs/large.txt": prose(1, 5000), "docs/small.txt": prose(2)})
+    done = neardup("index", "docs", "--max-size", "10kB", "--json").json
+    assert (done["indexed"], done["failed"]) == (1, {"too-large": 1})
+    done = neardup("index", "docs", "--max-size", "10MB", "--json").json
+    assert (done["indexed"], done["unchanged"], done["failed"]) == (1, 1, {})
+    assert contents(neardup)[1] == {}
+
+
+def test_content_modes_are_never_mixed(neardup: Neardup) -> None:
+    mixed_folder(neardup.folder)
+    neardup("index", "docs/a.html", "--content", "full")
+    refused = neardup("index", "docs/other.html", "--content", "landmarks", code=4)
+    assert "content" in refused.err
+    # Without the option the store's own mode is used, by lookups too.
+    neardup("index", "docs/other.html")
+    records = contents(neardup)[0]
+    assert records["docs/other.html"]["tokens"] == 204
+    assert neardup("similar", "docs/other.html", "--json").json["query"]["tokens"] == 204
+    neardup("similar", "docs/a.html", "--content", "landmarks", code=2)
+
+
+def test_min_tokens_decides_what_is_short_even_later(neardup: Neardup) -> None:
+    write(neardup.folder, {"a.txt": prose(1, 30), "b.txt": prose(1, 30)})
+    assert neardup("index", "a.txt", "b.txt", "--min-tokens", "31", "--json").json["short"] == 2
+    assert neardup("similar", "a.txt", "--json").json["total"] == 0
+    assert neardup("similar", "a.txt", "--include-short", "--json").json["total"] == 1
+    done = neardup("index", "a.txt", "b.txt", "--json").json
+    assert (done["replaced"], done["reused"], done["short"]) == (2, 2, 0)
+    assert neardup("similar", "a.txt", "--json").json["total"] == 1
+
+
+def test_real_documents_pass_and_meet(neardup: Neardup, shared_data: Path) -> None:
+    pages = sorted((shared_data / "html/javadoc/commons-csv").rglob("*.html"))
+    done = neardup("index", shared_data / "html/javadoc/commons-csv", shared_data / "robust/libxml2", "--json").json
+    assert done["indexed"] >= len(pages)
+    page = next(path for path in pages if path.name == "CSVParser.html")
+    found = neardup("similar", page, "-k", "6", "--json").json
+    assert {Path(match["source"]).name for match in found["matches"]} == {"CSVParser.html"}
+    assert str(page) not in {match["source"] for match in found["matches"]}

@@ -1,0 +1,150 @@
+"""Killed, interrupted, terminated: the store holds whole documents, and the same command again completes it."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from command import Neardup, contents
+from written import prose
+
+from indexer.errors import StoreError
+
+DOCUMENTS = 7000
+KILLS = 30
+
+
+def write_lines(path: Path, documents: int = DOCUMENTS) -> None:
+    """Documents of 60 words, some equal, some empty or short, some broken."""
+    chance = random.Random(1)
+    vocabulary = prose(1, 300).split()
+    with path.open("w") as file:
+        for number in range(documents):
+            kind = number % 50
+            text = " ".join(chance.choices(vocabulary, k=60))
+            item: dict[str, object] = {"id": f"doc-{number}", "text": text, "number": number}
+            if kind == 1:
+                item["text"] = "the same text every time " * 10
+            elif kind == 2:
+                item["text"] = ["", "short"][number % 2]
+            elif kind == 3:
+                del item["text"]
+            file.write(json.dumps(item) + "\n")
+
+
+def children(process: subprocess.Popen[bytes]) -> list[int]:
+    with open(f"/proc/{process.pid}/task/{process.pid}/children") as file:
+        return [int(number) for number in file.read().split()]
+
+
+def is_running(pid: int) -> bool:
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def wait_until_gone(pids: list[int]) -> None:
+    deadline = time.monotonic() + 30
+    while any(map(is_running, pids)):
+        assert time.monotonic() < deadline, "workers outlive the command"
+        time.sleep(0.02)
+
+
+def test_killed_at_any_moment_and_run_again(neardup: Neardup) -> None:
+    write_lines(neardup.folder / "lines.jsonl")
+    begin = time.monotonic()
+    neardup("index", "lines.jsonl", "--store", "whole.neardup")
+    whole_run = time.monotonic() - begin
+    records, failures = contents(neardup, "whole.neardup")
+    assert len(records) + len(failures) == DOCUMENTS
+    chance = random.Random(2)
+    kills = stores = begun = 0
+    while kills < KILLS:
+        store = f"killed-{stores}.neardup"
+        stores += 1
+        for _ in range(5):
+            process = neardup.start("index", "lines.jsonl", "--store", store)
+            time.sleep(chance.uniform(0.05, whole_run))
+            process.kill()
+            killed = process.wait() == -signal.SIGKILL
+            process.communicate()
+            if not killed:
+                break
+            kills += 1
+            try:
+                partial = contents(neardup, store)
+            except StoreError:
+                # Killed before there was a store.
+                continue
+            begun += bool(partial[0])
+            assert partial[0].items() <= records.items()
+            assert partial[1].items() <= failures.items()
+        neardup("index", "lines.jsonl", "--store", store)
+        assert contents(neardup, store) == (records, failures), store
+    assert begun, "every kill came before the first document was stored; the test shows nothing"
+
+
+@pytest.fixture
+def busy(neardup: Neardup) -> subprocess.Popen[bytes]:
+    """A run that has taken 200 lines from its standard input and waits for more."""
+    process = neardup.start("index", "-", "--json", stdin=subprocess.PIPE)
+    assert process.stdin
+    for number in range(200):
+        process.stdin.write(json.dumps({"id": f"d{number}", "text": prose(number, 30)}).encode() + b"\n")
+    process.stdin.flush()
+    deadline = time.monotonic() + 60
+    while not children(process) or not (neardup.folder / "collection.neardup").exists():
+        assert process.poll() is None, process.stderr and process.stderr.read()
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    time.sleep(0.5)
+    return process
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_stopped_in_order(neardup: Neardup, busy: subprocess.Popen[bytes], number: signal.Signals, code: int) -> None:
+    workers = children(busy)
+    # Ctrl-C reaches every process of the terminal's group, SIGTERM only the one that it is sent to.
+    if number == signal.SIGINT:
+        os.killpg(busy.pid, number)
+    else:
+        busy.send_signal(number)
+    out, err = busy.communicate(timeout=60)
+    assert busy.returncode == code, err
+    summary = json.loads(out)
+    assert summary["stopped"] is True
+    assert summary["failed"] == {}
+    assert summary["indexed"] >= 64
+    assert b"the same command again goes on" in err
+    assert b"Traceback" not in err
+    wait_until_gone(workers)
+    assert len(contents(neardup)[0]) == summary["indexed"]
+    assert contents(neardup)[1] == {}
+
+
+def test_stopped_at_once_by_the_second_ctrl_c(neardup: Neardup, busy: subprocess.Popen[bytes]) -> None:
+    workers = children(busy)
+    for _ in range(5):
+        if busy.poll() is None:
+            os.killpg(busy.pid, signal.SIGINT)
+    _, err = busy.communicate(timeout=60)
+    assert busy.returncode == 130, err
+    assert b"Traceback" not in err
+    wait_until_gone(workers)
+    contents(neardup)
+
+
+def test_workers_do_not_outlive_a_killed_command(busy: subprocess.Popen[bytes]) -> None:
+    workers = children(busy)
+    assert workers
+    busy.kill()
+    busy.communicate()
+    wait_until_gone(workers)

@@ -1,0 +1,79 @@
+"""Flags before environment before file before default."""
+
+from __future__ import annotations
+
+import pytest
+from command import Neardup, write
+from written import prose
+
+from indexer.cli import _settings_of, cli
+from indexer.config import command_defaults
+from indexer.errors import UsageError
+
+
+def short_words(neardup: Neardup, *arguments: str, **environment: str) -> int:
+    """The number of documents that an index run of a 30-word text calls short, in a new store."""
+    for path in neardup.folder.glob("*.neardup*"):
+        path.unlink()
+    short: int = neardup("index", "a.txt", "--json", *arguments, **environment).json["short"]
+    return short
+
+
+def test_the_order_of_settings(neardup: Neardup) -> None:
+    write(neardup.folder, {"a.txt": prose(1, 30)})
+    assert short_words(neardup) == 0
+    write(neardup.folder, {"neardup.toml": "[index]\nmin-tokens = 31\n"})
+    assert short_words(neardup) == 1
+    assert short_words(neardup, NEARDUP_INDEX_MIN_TOKENS="30") == 0
+    assert short_words(neardup, "--min-tokens", "31", NEARDUP_INDEX_MIN_TOKENS="30") == 1
+
+
+def test_a_named_file_comes_instead_of_the_one_in_the_folder(neardup: Neardup) -> None:
+    write(neardup.folder, {"a.txt": prose(1, 30), "neardup.toml": "[index]\nmin-tokens = 31\n", "other.toml": ""})
+    assert neardup("--config", "other.toml", "index", "a.txt", "--json").json["short"] == 0
+    (neardup.folder / "collection.neardup").unlink()
+    assert neardup("index", "a.txt", "--json", NEARDUP_CONFIG="other.toml").json["short"] == 0
+
+
+def test_the_store_by_file_and_environment(neardup: Neardup) -> None:
+    write(neardup.folder, {"a.txt": prose(1), "neardup.toml": 'store = "file.neardup"\nexclude = ["b*"]\n'})
+    neardup("index", ".", "--include", "*.txt")
+    neardup("index", "a.txt", NEARDUP_STORE="environment.neardup")
+    neardup("index", "a.txt", "--store", "flag.neardup", NEARDUP_STORE="environment.neardup")
+    found = {path.name for path in neardup.folder.glob("*.neardup")}
+    assert found == {"file.neardup", "environment.neardup", "flag.neardup"}
+    assert neardup("stats", "--json").json["store"] == "file.neardup"
+
+
+def test_wrong_settings_name_key_and_file(neardup: Neardup) -> None:
+    for content, words in (
+        ("jbos = 3", ["neardup.toml", "'jbos'", "'jobs'"]),
+        ("[index]\nmin_tokens = 3", ["neardup.toml", "'min_tokens'", "[index]", "'min-tokens'"]),
+        ("[indx]\njobs = 3", ["neardup.toml", "[indx]", "'index'"]),
+        ("[stats]\njobs = 3", ["neardup.toml", "'jobs'", "[stats]"]),
+        ("[similar]\nid = 'x'", ["neardup.toml", "'id'", "[similar]"]),
+        ("this is no toml", ["neardup.toml", "TOML"]),
+        (b"\xff", ["neardup.toml", "TOML"]),
+        ("[stats]\njson = 'perhaps'", ["neardup.toml", "json", "perhaps"]),
+    ):
+        write(neardup.folder, {"neardup.toml": content})
+        done = neardup("stats", code=2)
+        for word in words:
+            assert word in done.err, (content, done.err)
+    assert "nowhere.toml" in neardup("--config", "nowhere.toml", "stats", code=2).err
+
+
+def test_nearer_keys_win_and_one_value_is_a_list_of_one() -> None:
+    settings = {"store": "a", "exclude": "*.tmp", "index": {"store": "b", "min-tokens": 3}}
+    options = {"index": {"store": False, "min-tokens": False, "exclude": True}, "stats": {"store": False}}
+    defaults = command_defaults(settings, options, None)
+    assert defaults == {"index": {"store": "b", "min_tokens": 3, "exclude": ["*.tmp"]}, "stats": {"store": "a"}}
+    with pytest.raises(UsageError, match="min-tokens"):
+        command_defaults({"stats": {"min-tokens": 1}}, options, None)
+
+
+def test_every_setting_is_named_like_its_parameter() -> None:
+    for name, command in cli.commands.items():
+        parameters = {parameter.name for parameter in command.params}
+        for setting in _settings_of(command):
+            assert setting.replace("-", "_") in parameters, (name, setting)
