@@ -37,10 +37,12 @@ class PlainTable:
         self._connection = sqlite3.connect(path, isolation_level=None)
         self._connection.executescript(
             """PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -65536;
-            CREATE TABLE IF NOT EXISTS documents (number INTEGER PRIMARY KEY, id TEXT UNIQUE, value INTEGER, tokens INTEGER, title TEXT,
-                source TEXT, format TEXT, extractor TEXT, size INTEGER, indexed_at TEXT, digest TEXT);
+            CREATE TABLE IF NOT EXISTS documents (
+                number INTEGER PRIMARY KEY, id TEXT UNIQUE, value INTEGER, tokens INTEGER, title TEXT, source TEXT,
+                format TEXT, extractor TEXT, size INTEGER, indexed_at TEXT, digest TEXT);
             CREATE INDEX IF NOT EXISTS digests ON documents (digest);
-            CREATE TABLE IF NOT EXISTS keys (key INTEGER, document INTEGER, PRIMARY KEY (key, document)) WITHOUT ROWID;"""
+            CREATE TABLE IF NOT EXISTS keys (
+                key INTEGER, document INTEGER, PRIMARY KEY (key, document)) WITHOUT ROWID;"""
         )
         self._count = 0
 
@@ -66,7 +68,7 @@ class PlainTable:
         sql = f"""SELECT DISTINCT id, value, title, source FROM keys JOIN documents ON number = document
             WHERE key IN ({",".join("?" * len(keys))})"""  # noqa: S608 only marks
         found = (
-            ((value ^ bits & (1 << 64) - 1).bit_count(), name) for name, bits in self._connection.execute(sql, keys)
+            ((value ^ bits & (1 << 64) - 1).bit_count(), name) for name, bits, *_ in self._connection.execute(sql, keys)
         )
         return sorted(pair for pair in found if pair[0] <= 3)
 

@@ -78,10 +78,7 @@ class SqliteStore(Store):
         self._packer = Packer(self.info)
 
     def _made(self, info: StoreInfo) -> sqlite3.Connection:
-        if not self.path.parent.is_dir():
-            raise StoreError(f"{self.path}: the directory {self.path.parent} does not exist; make it first")
-        if self.path.is_dir():
-            raise StoreError(f"{self.path}: is a directory; name the file of the store")
+        self._file.require_place()
         self._lock.take()
         connection = self._connection = self._file.make()
         with self._file.explained():

@@ -44,6 +44,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     ),
 )
 
+_HEADER_OCTETS = 100
 _OLDEST_SQLITE = (3, 35, 0)
 # Twice SQLite's default: keys are scattered, so a write touches a page for each, and a wider tree is flatter.
 _PAGE_OCTETS = 8192
@@ -66,7 +67,7 @@ class StoreFile:
             raise StoreError(f"SQLite {sqlite3.sqlite_version} is too old: the embedded store needs 3.35 or newer")
 
     def connect(self, *, make: bool = False) -> sqlite3.Connection:
-        """A new connection with the settings of a store; nothing about the content is checked."""
+        """A new connection with the settings of a store; the file is SQLite's, but nothing more is known of it."""
         mode = "rwc" if make else "rw"
         uri = f"file:{quote(os.fsencode(os.path.abspath(self.path)))}?" + (
             "immutable=1" if self.immutable else f"mode={mode}"
@@ -86,6 +87,7 @@ class StoreFile:
             connection.execute(f"PRAGMA journal_size_limit = {_LOG_PAGES * _PAGE_OCTETS}")
             if self.read_only:
                 connection.execute("PRAGMA query_only = ON")
+            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
         except BaseException:
             connection.close()
             raise
@@ -93,34 +95,40 @@ class StoreFile:
 
     def open(self) -> sqlite3.Connection:
         """A connection to a store that is there; StoreError where there is none or it can't be used."""
-        if self.path.is_dir():
-            raise StoreError(f"{self.path}: is a directory; name the file of the store")
-        if not self.path.exists():
-            raise StoreError(f"{self.path}: there is no store here; index some documents into it first")
         with self.explained():
-            connection = self.connect()
+            self._require_file()
+            if not self.path.exists():
+                raise StoreError(f"{self.path}: there is no store here; index some documents into it first")
             try:
-                self._first_read(connection)
+                return self.connect()
             except sqlite3.OperationalError as error:
-                connection.close()
-                if error.sqlite_errorname not in ("SQLITE_CANTOPEN", "SQLITE_READONLY_DIRECTORY") or self._has_log():
+                if not error.sqlite_errorname.startswith(("SQLITE_CANTOPEN", "SQLITE_READONLY")) or self._has_log():
                     raise
-                # Nothing can be written beside the file, not even the log's index, and no log is there to be read: no
-                # writer is at work, so the file is read as it stands.
-                self.immutable = True
-                connection = self.connect()
-                self._first_read(connection)
-            except BaseException:
-                connection.close()
-                raise
-        return connection
+            # Nothing can be written beside the file, not even the log's index, and no log is there to be read: no
+            # writer is at work, so the file is read as it stands.
+            self.immutable = True
+            return self.connect()
 
     def make(self) -> sqlite3.Connection:
         """A connection to the file, which is made where it is not there."""
+        with self.explained():
+            self.require_place()
+            return self.connect(make=True)
+
+    def require_place(self) -> None:
+        """Raise StoreError where no store can be made or opened for writing at the path."""
+        with self.explained():
+            if not self.path.parent.is_dir():
+                raise StoreError(f"{self.path}: the directory {self.path.parent} does not exist; make it first")
+            self._require_file()
+
+    def _require_file(self) -> None:
         if self.path.is_dir():
             raise StoreError(f"{self.path}: is a directory; name the file of the store")
-        with self.explained():
-            return self.connect(make=True)
+        # SQLite takes a file shorter than its header for an empty one, and would write over it. Only its size is asked
+        # for: closing the file here would drop the locks that another store object of this process has on it.
+        if self.path.exists() and 0 < self.path.stat().st_size < _HEADER_OCTETS:
+            raise StoreError(f"{self.path}: is not a store: it is no SQLite file. Name another file")
 
     def octets(self) -> int:
         """The size of the file and of its log on disk."""
@@ -134,19 +142,22 @@ class StoreFile:
             yield
         except sqlite3.Error as error:
             raise _explain(self.path, error) from error
-
-    def _first_read(self, connection: sqlite3.Connection) -> None:
-        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        except OSError as error:
+            raise StoreError(f"{self.path}: {error.strerror}") from error
+        except (ValueError, TypeError) as error:
+            # What is stored was checked on its way in, so this is not what was written.
+            raise StoreError(f"{self.path}: {_DAMAGED} ({error})") from error
 
     def _has_log(self) -> bool:
         log = Path(f"{self.path}-wal")
         return log.exists() and log.stat().st_size > 0
 
 
+_DAMAGED = "the file is damaged or cut short. Restore it from a copy, or index into a new file"
 _EXPLANATIONS = (
     ("SQLITE_FULL", "the disk is full; what was stored before is intact. Make room and run the same again"),
     ("SQLITE_NOTADB", "is not a store: it is no SQLite file. Name another file"),
-    ("SQLITE_CORRUPT", "the file is damaged or cut short. Restore it from a copy, or index into a new file"),
+    ("SQLITE_CORRUPT", _DAMAGED),
     ("SQLITE_READONLY", "the file or its directory can't be written to. Check their permissions"),
     ("SQLITE_CANTOPEN", "can't be opened, or its log can't be made beside it. Check the directory and permissions"),
     ("SQLITE_PERM", "can't be opened. Check the permissions of the file"),

@@ -1,0 +1,477 @@
+"""What every store must do: a suite that a store's tests inherit as it is."""
+
+from __future__ import annotations
+
+import random
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from indexer.errors import IncompatibleStoreError, StoreError, UsageError
+from indexer.keys import SIMHASH64_LAYOUT, KeyLayout, probes, simhash_keys
+from indexer.model import SIMHASH_DOC, Failure, Fingerprint, Record, Ref
+from indexer.stores import PutStatus, Store, StoreInfo
+
+INFO = StoreInfo(
+    scheme=SIMHASH_DOC, layout=SIMHASH64_LAYOUT, content="landmarks", extractor="1", unicode="16.0.0", version="0.1.0"
+)
+
+# Names that files, URLs and people have: every one is stored exactly or refused.
+HOSTILE = [
+    "plain",
+    "with space and 'quotes' \"double\"",
+    "ünïcödé/文档/ملف",
+    "cafe\u0301",
+    "café",
+    "nul\0inside",
+    "control\x1b[31m\r\n",
+    "surrogate\udc80escape",
+    "\ud800",
+    "\U0010ffff",
+    "; DROP TABLE documents; --",
+    "*",
+    "_all",
+    "x" * 10_000,
+    "é" * 5_000,
+]
+
+
+def record(name: str, value: int | None = 0x0123_4567_89AB_CDEF, **fields: Any) -> Record:
+    """A record with the true keys of its value."""
+    fingerprint = None if value is None else Fingerprint(value, fields.pop("tokens", 500))
+    return Record(Ref(name), fingerprint, () if value is None else simhash_keys(value), **fields)
+
+
+def put(store: Store, *records: Record) -> list[PutStatus]:
+    """Store records and give what became of each."""
+    return [result.status for result in store.put(records)]
+
+
+class StoreContract(ABC):
+    """Inherited by each store's tests; `opened` is a fixture that opens the test's own, at first empty, store."""
+
+    @pytest.fixture
+    @abstractmethod
+    def opened(self) -> Iterator[Callable[..., Store]]:
+        """A function `opened(create=INFO, read_only=False)`; every store it gave is closed after the test."""
+
+    @pytest.fixture
+    def store(self, opened: Callable[..., Store]) -> Store:
+        """An empty store, open for writing."""
+        return opened(create=INFO)
+
+    # Storing and reading
+
+    def test_an_empty_store_has_nothing(self, store: Store) -> None:
+        assert list(store.scan()) == []
+        assert list(store.scan_values()) == []
+        assert list(store.failures()) == []
+        assert list(store.put([])) == []
+        assert store.get([]) == []
+        assert store.get([Ref("a")]) == [None]
+        assert store.annotations([Ref("a")]) == [None]
+        assert list(store.candidates(probes(0, 7))) == []
+        assert list(store.with_value([0])) == []
+        assert store.find_digests(["d"]) == {}
+        assert store.delete([Ref("a")]) == 0
+        stats = store.stats()
+        assert (stats.documents, stats.fingerprinted, stats.distinct, stats.short, stats.empty) == (0, 0, 0, 0, 0)
+
+    def test_a_record_comes_back_as_it_was(self, store: Store) -> None:
+        full = record(
+            "dir/a.html",
+            0xFFFF_FFFF_FFFF_FFFF,
+            tokens=1234,
+            short=True,
+            source="/somewhere/dir/a.html",
+            title="A <b>title</b>",
+            format="html",
+            extractor="engine 1.2",
+            size=98_765,
+            source_digest="c0ffee",
+            indexed_at="2026-01-02T03:04:05Z",
+            metadata={"lang": "en", "nested": {"list": [1, 2.5, None, True, "ß"]}, "big": 2**53},
+        )
+        empty = record("empty", None, title="no words")
+        assert put(store, full, empty) == [PutStatus.CREATED, PutStatus.CREATED]
+        assert store.get([Ref("empty"), Ref("none"), Ref("dir/a.html")]) == [empty, None, full]
+        assert sorted(store.scan(), key=lambda found: found.ref) == [full, empty]
+
+    @pytest.mark.parametrize("value", [0, 1, 2**63 - 1, 2**63, 2**64 - 1])
+    def test_all_64_bits_are_unsigned(self, store: Store, value: int) -> None:
+        put(store, record("a", value))
+        (found,) = store.get([Ref("a")])
+        assert found is not None
+        assert found.fingerprint == Fingerprint(value, 500)
+        assert [candidate.value for candidate in store.candidates(probes(value, 0))] == [value]
+        assert [batch.values.tolist() for batch in store.scan_values()] == [[value]]
+
+    def test_results_come_in_the_order_of_the_records(self, store: Store) -> None:
+        names = [f"{number * 7919 % 3001:04d}" for number in range(3001)]
+        results = list(store.put(record(name, number) for number, name in enumerate(names)))
+        assert [result.ref.id for result in results] == names
+        assert {result.status for result in results} == {PutStatus.CREATED}
+
+    def test_records_are_taken_lazily(self, store: Store) -> None:
+        taken = []
+
+        def source() -> Iterator[Record]:
+            for number in range(10_000):
+                taken.append(number)
+                yield record(str(number), number)
+
+        results = store.put(source())
+        assert not taken
+        next(results)
+        assert len(taken) < 10_000
+
+    def test_the_same_ref_replaces(self, store: Store) -> None:
+        put(store, record("a", 1, title="old", metadata={"x": 1}), record("b", 2))
+        assert put(store, record("a", 7, title="new")) == [PutStatus.REPLACED]
+        assert store.get([Ref("a")]) == [record("a", 7, title="new")]
+        assert store.stats().documents == 2
+        # The old value is gone with its keys, and the new one is found.
+        assert {c.value for c in store.candidates([*simhash_keys(1), *simhash_keys(7)])} == {2, 7}
+
+    def test_the_last_of_equal_refs_in_one_call_stays(self, store: Store) -> None:
+        statuses = put(store, record("a", 1), record("b", 2), record("a", 3), record("a", None))
+        assert statuses == [PutStatus.CREATED, PutStatus.CREATED, PutStatus.REPLACED, PutStatus.REPLACED]
+        assert store.get([Ref("a")]) == [record("a", None)]
+        assert store.stats().documents == 2
+        assert [c.value for c in store.candidates(simhash_keys(1))] == [2]
+
+    @pytest.mark.parametrize("name", HOSTILE, ids=range(len(HOSTILE)))
+    def test_any_text_is_stored_exactly_or_refused(self, store: Store, name: str) -> None:
+        hostile = record(name, 5, title=name, source=name, format=name[:9], metadata={name: [name]}, source_digest=name)
+        (result,) = store.put([hostile])
+        if result.status is PutStatus.FAILED:
+            assert result.reason
+            assert store.get([Ref(name)]) == [None]
+            return
+        assert store.get([Ref(name)]) == [hostile]
+        assert list(store.scan()) == [hostile]
+        assert [ref for batch in store.scan_values() for ref in batch.refs] == [Ref(name)]
+        assert store.find_digests([name]) == {name: hostile}
+        assert store.annotate([(Ref(name), {"note": name})]) == 1
+        assert store.annotations([Ref(name)]) == [{"note": name}]
+        store.put_failures([Failure(Ref(name), name, "reason", name, "2026-01-01T00:00:00Z", name)])
+        assert [failure.detail for failure in store.failures()] == [name]
+        assert store.delete([Ref(name)]) == 1
+        assert store.get([Ref(name)]) == [None]
+
+    def test_names_that_look_alike_are_two(self, store: Store) -> None:
+        names = ["café", "cafe\u0301", "CAFÉ", "café ", "a", "a\0", "1", "01"]
+        put(store, *[record(name, number) for number, name in enumerate(names)])
+        assert store.stats().documents == len(names)
+        assert [found and found.ref.id for found in store.get([Ref(name) for name in names])] == names
+
+    @pytest.mark.parametrize(
+        "refused",
+        [
+            pytest.param(record("bad", 1, metadata={"x": float("nan")}), id="not-a-number"),
+            pytest.param(record("bad", 1, metadata={"x": {1, 2}}), id="a-set"),
+            pytest.param(record("bad", 1, metadata={1: "x"}), id="a-key-that-is-no-string"),
+            pytest.param(record("bad", 1, metadata={"x": b"octets"}), id="octets"),
+            pytest.param(record("bad", 1, size=2**64), id="a-size-past-64-bits"),
+            pytest.param(record("bad", 1, title="x" * (17 << 20)), id="a-title-of-17-MB"),
+            pytest.param(Record(Ref("bad"), Fingerprint(1, 5)), id="no-keys"),
+            pytest.param(Record(Ref("bad"), None, simhash_keys(1)), id="keys-of-nothing"),
+            pytest.param(Record(Ref("bad"), Fingerprint(1, 5), (SIMHASH64_LAYOUT.end,)), id="a-key-past-the-layout"),
+            pytest.param(Record(Ref("bad"), Fingerprint(1, 5), (-1,)), id="a-negative-key"),
+            pytest.param(Record(Ref("bad"), Fingerprint(1, 5, "another"), simhash_keys(1)), id="another-scheme"),
+        ],
+    )
+    def test_a_record_that_can_not_be_stored_is_a_failed_result(self, store: Store, refused: Record) -> None:
+        results = list(store.put([record("before", 2), refused, record("after", 3)]))
+        assert [result.status for result in results] == [PutStatus.CREATED, PutStatus.FAILED, PutStatus.CREATED]
+        assert results[1].ref == Ref("bad")
+        assert results[1].reason
+        assert store.get([Ref("bad")]) == [None]
+        assert store.stats().documents == 2
+
+    def test_a_refused_record_leaves_the_stored_one(self, store: Store) -> None:
+        put(store, record("a", 1))
+        assert put(store, record("a", 2, metadata={"x": float("inf")})) == [PutStatus.FAILED]
+        assert store.get([Ref("a")]) == [record("a", 1)]
+
+    def test_routing_is_kept_or_refused(self, store: Store) -> None:
+        routed = Record(Ref("a", store.stats().extra.get("index", "other"), "r"), Fingerprint(1, 5), simhash_keys(1))
+        (result,) = store.put([routed])
+        if store.capabilities.routing:
+            # The identity holds the routing: without it the document is another one.
+            assert result.status is PutStatus.CREATED
+            assert store.get([routed.ref]) == [routed]
+        else:
+            # A file has one unnamed index; a routing value would be lost.
+            assert result.status is PutStatus.FAILED
+            assert store.get([routed.ref]) == [None]
+            assert store.annotations([routed.ref]) == [None]
+            assert store.delete([routed.ref]) == 0
+
+    # Finding
+
+    def test_candidates_share_a_key(self, store: Store) -> None:
+        generator = random.Random(1)
+        stored = {generator.getrandbits(64) for _ in range(500)}
+        stored |= {value ^ 1 << generator.randrange(64) for value in list(stored)[:100]}
+        put(store, *[record(f"{value:x}", value) for value in stored])
+        for asked in list(stored)[:50]:
+            keys = set(probes(asked, 4))
+            expected = {value for value in stored if not keys.isdisjoint(simhash_keys(value))}
+            found = [candidate.value for candidate in store.candidates(list(keys))]
+            assert sorted(found) == sorted(expected)
+
+    def test_a_value_is_one_candidate_however_many_documents_have_it(self, store: Store) -> None:
+        put(store, *[record(f"{number:05d}", 42) for number in range(3000)], record("other", 43))
+        found = {candidate.value: candidate.documents for candidate in store.candidates(probes(42, 3))}
+        assert found == {42: 3000, 43: 1}
+        assert [r.ref.id for r in store.with_value([42, 43], limit=3)] == ["00000", "00001", "00002"]
+        assert [r.ref.id for r in store.with_value([43, 44])] == ["other"]
+        assert len(list(store.with_value([42]))) == 3000
+        assert store.stats().distinct == 2
+
+    def test_with_value_is_by_ref_over_all_values(self, store: Store) -> None:
+        names = ["b", "a", "é", "c", "B", "d"]
+        put(store, *[record(name, number % 3) for number, name in enumerate(names)])
+        assert [r.ref.id for r in store.with_value([2, 0, 1, 77])] == sorted(names)
+        assert [r.ref.id for r in store.with_value([2, 0, 1], limit=4)] == sorted(names)[:4]
+        assert [r.ref.id for r in store.with_value([1])] == ["B", "a"]
+        assert list(store.with_value([], limit=5)) == []
+        assert list(store.with_value([1], limit=0)) == []
+
+    def test_short_documents_are_left_out_unless_asked_for(self, store: Store) -> None:
+        put(store, record("long", 1), record("short", 1, short=True), record("alone", 2, short=True))
+        keys = [*simhash_keys(1), *simhash_keys(2)]
+        assert {(c.value, c.documents) for c in store.candidates(keys)} == {(1, 1)}
+        assert {(c.value, c.documents) for c in store.candidates(keys, include_short=True)} == {(1, 2), (2, 1)}
+        assert [r.ref.id for r in store.with_value([1, 2])] == ["long"]
+        assert [r.ref.id for r in store.with_value([1, 2], include_short=True)] == ["alone", "long", "short"]
+        assert [ref.id for batch in store.scan_values() for ref in batch.refs] == ["long"]
+        listed = [ref.id for batch in store.scan_values(include_short=True) for ref in batch.refs]
+        assert sorted(listed) == ["alone", "long", "short"]
+
+    def test_a_document_without_fingerprint_matches_nothing(self, store: Store) -> None:
+        put(store, record("empty", None), record("zero", 0))
+        assert [(c.value, c.documents) for c in store.candidates(probes(0, 7))] == [(0, 1)]
+        assert [ref.id for batch in store.scan_values() for ref in batch.refs] == ["zero"]
+        assert store.stats().empty == 1
+
+    def test_thousands_of_keys_and_values_may_be_asked_for(self, store: Store) -> None:
+        put(store, *[record(f"{number:05d}", number << 20) for number in range(4000)])
+        keys = [key for number in range(0, 4000, 2) for key in simhash_keys(number << 20)]
+        assert {c.value for c in store.candidates(keys)} >= {number << 20 for number in range(0, 4000, 2)}
+        found = [r.ref.id for r in store.with_value([number << 20 for number in range(4000)])]
+        assert found == [f"{number:05d}" for number in range(4000)]
+        refs = [Ref(f"{number:05d}") for number in range(5000)]
+        assert [r is not None for r in store.get(refs)] == [number < 4000 for number in range(5000)]
+
+    def test_digests_are_found(self, store: Store) -> None:
+        put(store, record("a", 1, source_digest="d1"), record("b", 2, source_digest="d2"), record("c", 3))
+        found = store.find_digests(["d2", "d1", "d1", "none", ""])
+        assert {digest: r.ref.id for digest, r in found.items()} == {"d1": "a", "d2": "b"}
+        put(store, record("a", 1, source_digest="d9"))
+        assert store.find_digests(["d1"]) == {}
+        many = [f"digest-{number}" for number in range(3000)]
+        put(store, *[record(f"m{number}", number, source_digest=digest) for number, digest in enumerate(many)])
+        assert set(store.find_digests(many)) == set(many)
+
+    # Deleting
+
+    def test_deleting_the_last_document_of_a_value_removes_its_keys(self, store: Store) -> None:
+        put(store, record("a", 5), record("b", 5), record("c", 5, short=True))
+        assert store.delete([Ref("a"), Ref("none"), Ref("a")]) == 1
+        assert [c.documents for c in store.candidates(simhash_keys(5))] == [1]
+        assert store.delete([Ref("b"), Ref("c")]) == 2
+        assert list(store.candidates(simhash_keys(5), include_short=True)) == []
+        assert store.stats().distinct == 0
+        put(store, record("d", 5))
+        assert [c.documents for c in store.candidates(simhash_keys(5))] == [1]
+
+    def test_counts_stay_true_over_many_changes(self, store: Store) -> None:
+        generator = random.Random(2)
+        model: dict[str, Record] = {}
+        for _ in range(30):
+            batch = [
+                record(
+                    str(generator.randrange(60)), generator.choice([None, *range(12)]), short=generator.random() < 0.3
+                )
+                for _ in range(generator.randrange(40))
+            ]
+            put(store, *batch)
+            model.update((each.ref.id, each) for each in batch)
+            gone = [str(generator.randrange(80)) for _ in range(generator.randrange(15))]
+            assert store.delete([Ref(name) for name in gone]) == len(set(gone) & model.keys())
+            for name in gone:
+                model.pop(name, None)
+            self._agrees(store, list(model.values()))
+
+    @staticmethod
+    def _agrees(store: Store, model: Sequence[Record]) -> None:
+        assert sorted(store.scan(), key=lambda r: r.ref) == sorted(model, key=lambda r: r.ref)
+        everything = [key for value in range(12) for key in simhash_keys(value)]
+        for include_short in (False, True):
+            expected: dict[int, int] = {}
+            for each in model:
+                if each.fingerprint and (include_short or not each.short):
+                    expected[each.fingerprint.value] = expected.get(each.fingerprint.value, 0) + 1
+            found = {c.value: c.documents for c in store.candidates(everything, include_short=include_short)}
+            assert found == expected
+        stats = store.stats()
+        assert stats.documents == len(model)
+        assert stats.fingerprinted == sum(r.fingerprint is not None for r in model)
+        assert stats.distinct == len({r.fingerprint.value for r in model if r.fingerprint})
+        assert stats.short == sum(r.short for r in model)
+        assert stats.empty == stats.documents - stats.fingerprinted
+
+    # Scanning
+
+    def test_a_scan_is_a_snapshot_and_does_not_stand_in_the_way(self, store: Store) -> None:
+        put(store, *[record(f"{number:04d}", number) for number in range(2500)])
+        scan, values = store.scan(), store.scan_values()
+        first, batch = next(scan), next(values)
+        put(store, record("later", 9999))
+        store.delete([Ref("0007")])
+        store.annotate([(Ref("0008"), {"x": 1})])
+        assert len([first, *scan]) == 2500
+        assert len(batch.refs) + sum(len(more.refs) for more in values) == 2500
+        assert store.stats().documents == 2500
+
+    def test_scans_keep_their_order(self, store: Store) -> None:
+        put(store, *[record(str(number * 31 % 997), number) for number in range(997)])
+        assert list(store.scan()) == list(store.scan())
+        assert [b.refs for b in store.scan_values()] == [b.refs for b in store.scan_values()]
+
+    def test_values_belong_to_their_refs(self, store: Store) -> None:
+        generator = random.Random(3)
+        stored = {f"doc-{number}": generator.getrandbits(64) for number in range(2500)}
+        put(store, *[record(name, value) for name, value in stored.items()])
+        found: dict[str, int] = {}
+        for batch in store.scan_values():
+            assert batch.values.dtype == np.uint64
+            assert len(batch.refs) == len(batch.values)
+            found.update((ref.id, value) for ref, value in zip(batch.refs, batch.values.tolist(), strict=True))
+        assert found == stored
+
+    # Annotations
+
+    def test_annotations_are_merged(self, store: Store) -> None:
+        put(store, record("a", 1), record("b", 2))
+        assert store.annotations([Ref("a"), Ref("none")]) == [{}, None]
+        assert store.annotate([(Ref("a"), {"cluster": {"id": "c1"}, "n": 1}), (Ref("none"), {"n": 1})]) == 1
+        assert store.annotate([(Ref("a"), {"n": None, "m": [1]}), (Ref("a"), {"m": [2]}), (Ref("b"), {"n": 0})]) == 3
+        assert store.annotations([Ref("b"), Ref("a")]) == [{"n": 0}, {"cluster": {"id": "c1"}, "m": [2]}]
+        assert store.get([Ref("a")]) == [record("a", 1)]
+
+    def test_replacing_or_deleting_drops_annotations(self, store: Store) -> None:
+        put(store, record("a", 1), record("b", 1))
+        store.annotate([(Ref("a"), {"x": 1}), (Ref("b"), {"x": 1})])
+        put(store, record("a", 1))
+        store.delete([Ref("b")])
+        put(store, record("b", 1))
+        assert store.annotations([Ref("a"), Ref("b")]) == [{}, {}]
+
+    def test_an_annotation_that_is_no_json_is_refused(self, store: Store) -> None:
+        put(store, record("a", 1))
+        with pytest.raises(UsageError, match="JSON"):
+            store.annotate([(Ref("a"), {"x": float("nan")})])
+        assert store.annotations([Ref("a")]) == [{}]
+
+    # Failures
+
+    def test_failures_are_kept_until_the_document_is_stored(self, store: Store) -> None:
+        failure = Failure(Ref("b"), "dir/b", "encrypted", "needs a password", "2026-01-01T00:00:00Z", "d")
+        other = Failure(Ref("a"), "dir/a", "timeout", "60 s", "2026-01-01T00:00:00Z")
+        store.put_failures([failure, other])
+        assert list(store.failures()) == [other, failure]
+        assert store.stats().failures == {"encrypted": 1, "timeout": 1}
+        again = Failure(Ref("b"), "dir/b", "broken", "", "2026-01-02T00:00:00Z", "e")
+        store.put_failures([again])
+        assert list(store.failures()) == [other, again]
+        put(store, record("b", 1))
+        assert list(store.failures()) == [other]
+        assert store.delete([Ref("a")]) == 0
+        assert list(store.failures()) == []
+
+    # Counts, opening and closing
+
+    def test_stats_count(self, store: Store) -> None:
+        put(
+            store,
+            record("a", 1, format="html"),
+            record("b", 1, format="html", short=True),
+            record("c", 2, format="pdf"),
+            record("d", None, format="pdf"),
+        )
+        stats = store.stats()
+        assert (stats.documents, stats.fingerprinted, stats.distinct, stats.short, stats.empty) == (4, 3, 2, 1, 1)
+        assert stats.formats == {"html": 2, "pdf": 2}
+        assert stats.bytes_on_disk > 0
+
+    def test_what_was_stored_is_there_after_opening_again(self, opened: Callable[..., Store]) -> None:
+        kept = [record(f"{number:04d}", number * 0x9E37_79B9 << 20, title=f"t{number}") for number in range(2100)]
+        with opened(create=INFO) as store:
+            put(store, *kept)
+            store.annotate([(Ref("0001"), {"x": 1})])
+        with opened() as store:
+            assert store.info == INFO
+            assert sorted(store.scan(), key=lambda r: r.ref) == kept
+            assert store.annotations([Ref("0001")]) == [{"x": 1}]
+            for each in kept[::100]:
+                assert each.fingerprint
+                value = each.fingerprint.value
+                assert value in {c.value for c in store.candidates(probes(value ^ 0b111, 3))}
+
+    def test_a_store_that_is_not_there_is_not_made_by_reading(self, opened: Callable[..., Store]) -> None:
+        for options in ({}, {"read_only": True}, {"read_only": True, "create": INFO}):
+            with pytest.raises(StoreError, match="no store"):
+                opened(**options)
+
+    def test_a_store_opened_to_be_read_refuses_to_write(self, opened: Callable[..., Store]) -> None:
+        with opened(create=INFO) as store:
+            put(store, record("a", 1))
+        with opened(read_only=True) as store:
+            assert store.get([Ref("a")]) == [record("a", 1)]
+            for write in (
+                lambda: put(store, record("b", 2)),
+                lambda: store.delete([Ref("a")]),
+                lambda: store.annotate([(Ref("a"), {"x": 1})]),
+                lambda: store.put_failures([Failure(Ref("f"), "", "r", "", "")]),
+            ):
+                with pytest.raises(StoreError, match="read only"):
+                    write()
+        with opened() as store:
+            assert store.stats().documents == 1
+
+    @pytest.mark.parametrize(
+        ("field", "other", "words"),
+        [
+            ("scheme", "minhash", "scheme"),
+            ("layout", KeyLayout(tables=20, bits=30), "20 tables of 30 bits"),
+            ("content", "full", "content mode landmarks in the store, full asked for"),
+            ("extractor", "2", "extraction rules"),
+            ("unicode", "99.0.0", "Unicode version"),
+        ],
+    )
+    def test_stores_are_not_mixed(self, opened: Callable[..., Store], field: str, other: Any, words: str) -> None:
+        opened(create=INFO).close()
+        settings = {name: getattr(INFO, name) for name in INFO.__slots__} | {field: other}
+        for read_only in (False, True):
+            with pytest.raises(IncompatibleStoreError, match=words):
+                opened(create=StoreInfo(**settings), read_only=read_only)
+        opened(create=INFO).close()
+
+    def test_another_version_of_neardup_may_go_on(self, opened: Callable[..., Store]) -> None:
+        opened(create=INFO).close()
+        settings = {name: getattr(INFO, name) for name in INFO.__slots__} | {"version": "9.9.9"}
+        assert opened(create=StoreInfo(**settings)).info == INFO
+
+    def test_a_closed_store_says_so(self, store: Store) -> None:
+        store.close()
+        store.close()
+        with pytest.raises(StoreError, match="closed"):
+            store.get([Ref("a")])
+        with pytest.raises(StoreError, match="closed"):
+            list(store.scan())

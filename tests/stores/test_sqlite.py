@@ -1,0 +1,579 @@
+"""The embedded store: the contract, and what only a file on a disk can suffer."""
+
+from __future__ import annotations
+
+import os
+import random
+import select
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from contract import INFO, StoreContract, put, record
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from writer import made
+
+from indexer.errors import IncompatibleStoreError, StoreBusyError, StoreError, UsageError
+from indexer.keys import KeyLayout, simhash_keys
+from indexer.model import SIMHASH_DOC, Failure, Fingerprint, Record, Ref
+from indexer.stores import PutStatus, Store, StoreInfo, open_store, sqlite_file
+
+WRITER = Path(__file__).with_name("writer.py")
+
+
+def start_writer(path: Path, *arguments: str) -> subprocess.Popen[str]:
+    """A writing process, once it holds the store."""
+    process = subprocess.Popen(
+        [sys.executable, str(WRITER), str(path), *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout
+    assert process.stdout.readline()
+    return process
+
+
+def end(process: subprocess.Popen[str], *, kill: bool = False) -> None:
+    """Let a process end by closing its input, or kill it with -9."""
+    if kill:
+        process.kill()
+    process.communicate()
+
+
+def whole(path: Path) -> None:
+    """The file passes SQLite's check, and its counts and keys are those of its documents."""
+    connection = sqlite3.connect(path)
+    try:
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    finally:
+        connection.close()
+    with open_store(path, read_only=True) as store:
+        stored = list(store.scan())
+        values = [each.fingerprint.value for each in stored if each.fingerprint]
+        assert store.stats().distinct == len(set(values))
+        for each in stored:
+            assert each.fingerprint
+            candidates = {c.value: c.documents for c in store.candidates(each.keys[:1])}
+            assert candidates[each.fingerprint.value] == values.count(each.fingerprint.value)
+
+
+class TestSqlite(StoreContract):
+    @pytest.fixture
+    def opened(self, tmp_path: Path) -> Iterator[Callable[..., Store]]:
+        stores: list[Store] = []
+
+        def open_it(**options: object) -> Store:
+            stores.append(open_store(tmp_path / "store.db", wait=0.2, **options))  # type: ignore[arg-type]
+            return stores[-1]
+
+        yield open_it
+        for store in stores:
+            store.close()
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Where the test's store is made."""
+    return tmp_path / "store.db"
+
+
+# Names
+
+
+def test_urls_and_paths_open_the_same_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("a.db", "sqlite:///a.db", f"sqlite:///{tmp_path}/a.db", tmp_path / "a.db", "SQLITE:///a.db"):
+        with open_store(name, create=INFO) as store:
+            assert list(store.put([record("x", 1)]))
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["a.db", "a.db-lock"]
+
+
+@pytest.mark.parametrize(
+    "name", ["q?mode=memory&x#y%41.db", "ü文\u202e.db", "\udcff\udc80.db", "a\nb.db", "sqlite:x.db"]
+)
+def test_any_file_name_is_a_name(tmp_path: Path, name: str) -> None:
+    with open_store(tmp_path / name, create=INFO) as store:
+        put(store, record("x", 1))
+    assert (tmp_path / name).stat().st_size > 0
+    with open_store(tmp_path / name, read_only=True) as store:
+        assert store.stats().documents == 1
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://localhost:9200/docs",
+        "elasticsearch+https://h/i",
+        "ftp://x",
+        "sqlite://host/x",
+        "sqlite:///",
+        "",
+        "a\0b",
+    ],
+)
+def test_urls_that_open_nothing_are_refused(url: str) -> None:
+    with pytest.raises(UsageError):
+        open_store(url, create=INFO)
+
+
+# Files that are no store
+
+
+def test_a_directory_is_no_store(tmp_path: Path) -> None:
+    for options in ({"create": INFO}, {}, {"read_only": True}):
+        with pytest.raises(StoreError, match="is a directory; name the file"):
+            open_store(tmp_path, **options)
+
+
+def test_a_missing_directory_is_named(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match=r"directory .*missing does not exist"):
+        open_store(tmp_path / "missing" / "a.db", create=INFO)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("content", [b"just some text\n" * 200, b"x", b"SQLite format 3\0" + bytes(4000)])
+def test_another_file_is_no_store_and_stays_as_it_is(path: Path, content: bytes) -> None:
+    path.write_bytes(content)
+    for options in ({"create": INFO}, {}, {"read_only": True}):
+        with pytest.raises(StoreError, match=r"store\.db: "):
+            open_store(path, **options)
+    assert path.read_bytes() == content
+
+
+def test_the_file_of_another_program_is_left_alone(path: Path) -> None:
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE documents (a)")
+    connection.close()
+    before = path.read_bytes()
+    for options in ({"create": INFO}, {}, {"read_only": True}):
+        with pytest.raises(StoreError, match="of another program"):
+            open_store(path, **options)
+    assert path.read_bytes() == before
+
+
+def test_an_empty_file_becomes_a_store_only_when_writing(path: Path) -> None:
+    path.touch()
+    for options in ({}, {"read_only": True}):
+        with pytest.raises(StoreError, match="is empty"):
+            open_store(path, **options)
+    with open_store(path, create=INFO) as store:
+        assert put(store, record("a", 1)) == [PutStatus.CREATED]
+
+
+def read_all(path: Path, **options: Any) -> None:
+    """Read every table of a store."""
+    with open_store(path, **options) as store:
+        list(store.scan())
+        list(store.scan_values())
+        list(store.candidates([key for value in range(3000) for key in simhash_keys(value)]))
+
+
+def test_a_file_cut_short_is_damaged(path: Path) -> None:
+    with open_store(path, create=INFO) as store:
+        put(store, *[record(str(number), number) for number in range(3000)])
+    size = path.stat().st_size
+    for kept in (size // 2, 8192 * 3, 5000, 600):
+        os.truncate(path, kept)
+        for options in ({"create": INFO}, {}, {"read_only": True}):
+            with pytest.raises(StoreError, match=r"damaged|no SQLite file|empty"):
+                read_all(path, **options)
+
+
+def test_damaged_pages_are_an_error_never_a_crash(path: Path) -> None:
+    with open_store(path, create=INFO) as store:
+        put(store, *[record(str(number), number << 32, title="t" * 50) for number in range(2000)])
+    sound = path.read_bytes()
+    generator = random.Random(4)
+    told: list[str] = []
+    for _ in range(25):
+        damaged = bytearray(sound)
+        for _ in range(200):
+            damaged[generator.randrange(100, len(damaged))] = generator.randrange(256)
+        path.write_bytes(damaged)
+        try:
+            with open_store(path) as store:
+                list(store.scan())
+                list(store.candidates(simhash_keys(5 << 32)))
+                put(store, *[record(str(number), number << 31) for number in range(100)])
+        except StoreError as error:
+            told.append(str(error))
+    assert told
+    assert all("store.db" in message for message in told)
+
+
+# Versions
+
+
+def test_a_newer_store_is_refused(path: Path) -> None:
+    open_store(path, create=INFO).close()
+    connection = sqlite3.connect(path)
+    connection.execute("PRAGMA user_version = 1000")
+    connection.close()
+    for options in ({"create": INFO}, {}, {"read_only": True}):
+        with pytest.raises(IncompatibleStoreError, match=r"newer neardup \(schema 1000.*Upgrade"):
+            open_store(path, **options)
+
+
+def test_an_older_store_is_brought_up_to_date(path: Path) -> None:
+    with open_store(path, create=INFO) as store:
+        put(store, record("a", 1))
+    later = (*sqlite_file.MIGRATIONS, ("ALTER TABLE documents ADD COLUMN later TEXT", "CREATE TABLE more (x)"))
+    connection = sqlite3.connect(path, isolation_level=None)
+    assert sqlite_file.check(connection, path, later) == 1
+    sqlite_file.migrate(connection, None, later)
+    assert sqlite_file.check(connection, path, later) == 0
+    assert connection.execute("SELECT later FROM documents").fetchall() == [(None,)]
+    assert sqlite_file.read_info(connection, path) == INFO
+    connection.close()
+
+
+def test_a_migration_that_fails_changes_nothing(path: Path) -> None:
+    open_store(path, create=INFO).close()
+    connection = sqlite3.connect(path, isolation_level=None)
+    with pytest.raises(sqlite3.OperationalError):
+        sqlite_file.migrate(connection, None, (*sqlite_file.MIGRATIONS, ("CREATE TABLE more (x)", "nonsense")))
+    assert sqlite_file.check(connection, path) == 0
+    assert connection.execute("SELECT count(*) FROM sqlite_master WHERE name = 'more'").fetchone() == (0,)
+    connection.close()
+
+
+# Several processes
+
+
+def test_two_processes_read_while_one_writes(path: Path) -> None:
+    writer = start_writer(path, "rounds", "1")
+    code = (
+        "import sys; from indexer.stores import open_store\n"
+        "with open_store(sys.argv[1], read_only=True) as store:\n"
+        "    for _ in range(20):\n"
+        "        stored = list(store.scan())\n"
+        "        assert stored and all(r.title == str(r.metadata['v']) for r in stored)\n"
+        "        assert sum(len(b.refs) for b in store.scan_values()) == store.stats().fingerprinted\n"
+        "print(len(stored))\n"
+    )
+    try:
+        readers = [subprocess.Popen([sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE) for _ in range(2)]
+        seen = [int(reader.communicate()[0]) for reader in readers]
+        assert [reader.returncode for reader in readers] == [0, 0]
+        assert min(seen) > 0
+        assert writer.poll() is None
+    finally:
+        end(writer, kill=True)
+
+
+def test_a_second_writer_waits_then_says_who_writes(path: Path) -> None:
+    writer = start_writer(path, "hold")
+    try:
+        with pytest.raises(StoreBusyError, match=f"process {writer.pid} is writing to this store"):
+            open_store(path, create=INFO, wait=0.2)
+        # Reading goes on, and without `create` only the first write asks for the writer's place.
+        with open_store(path, wait=0.2) as store:
+            assert store.stats().documents == 0
+            with pytest.raises(StoreBusyError, match="is writing"):
+                put(store, record("a", 1))
+    finally:
+        end(writer)
+
+
+def test_a_second_writer_that_waits_gets_its_turn(path: Path) -> None:
+    writer = start_writer(path, "hold")
+    ending = threading.Timer(0.5, lambda: end(writer))
+    ending.start()
+    with open_store(path, create=INFO, wait=60) as store:
+        assert put(store, record("a", 1)) == [PutStatus.CREATED]
+    ending.join()
+
+
+def test_a_killed_writer_keeps_nobody_out(path: Path) -> None:
+    end(start_writer(path, "hold"), kill=True)
+    with open_store(path, create=INFO, wait=0) as store:
+        assert put(store, record("a", 1)) == [PutStatus.CREATED]
+
+
+def test_one_process_has_one_writer_too(path: Path) -> None:
+    with open_store(path, create=INFO) as first:
+        with pytest.raises(StoreBusyError, match="this process itself"):
+            open_store(path, create=INFO, wait=0)
+        with open_store(path, read_only=True) as reader:
+            put(first, record("a", 1))
+            assert reader.stats().documents == 1
+    open_store(path, create=INFO, wait=0).close()
+
+
+def test_another_program_that_locks_the_file_is_told(path: Path) -> None:
+    with open_store(path, create=INFO, wait=0.1) as store:
+        other = sqlite3.connect(path, isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StoreBusyError, match="another program keeps the file locked"):
+            put(store, record("a", 1))
+        other.execute("ROLLBACK")
+        other.close()
+        assert put(store, record("a", 1)) == [PutStatus.CREATED]
+
+
+def test_a_store_belongs_to_its_thread(path: Path) -> None:
+    with open_store(path, create=INFO) as store:
+        errors: list[Exception] = []
+
+        def use() -> None:
+            try:
+                store.stats()
+                store.get([Ref("a")])
+            except StoreError as error:
+                errors.append(error)
+
+        thread = threading.Thread(target=use)
+        thread.start()
+        thread.join()
+        assert len(errors) == 1
+        assert "thread that opened it" in str(errors[0])
+
+
+def test_killed_at_any_moment_the_store_holds_whole_documents(path: Path) -> None:
+    generator = random.Random(5)
+    for first in range(0, 3000, 100):
+        writer = start_writer(path, "rounds", str(first + 1))
+        assert writer.stdout
+        # A moment within the first rounds, wherever the process is by then: in a batch, a merge or a commit.
+        deadline = time.monotonic() + generator.random() * 0.4
+        while (left := deadline - time.monotonic()) > 0:
+            select.select([], [], [], left)
+        end(writer, kill=True)
+        with open_store(path) as store:
+            stored = list(store.scan())
+            assert stored
+            for each in stored:
+                assert each == made(int(each.ref.id), int(each.title))
+    whole(path)
+    with open_store(path, create=INFO) as store:
+        put(store, *[made(number, 0) for number in range(3000)])
+        assert sorted(store.scan(), key=lambda r: r.ref) == [made(number, 0) for number in range(3000)]
+        assert store.stats().distinct == 3000
+    whole(path)
+
+
+# Disks
+
+
+def limited(path: Path, octets: int) -> subprocess.CompletedProcess[str]:
+    """Write many documents in a process whose files may not grow beyond a size."""
+    code = (
+        "import resource, signal, sys, runpy\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        f"resource.setrlimit(resource.RLIMIT_FSIZE, ({octets}, {octets}))\n"
+        f"sys.argv = ['writer.py', {str(path)!r}, 'once', '20000']\n"
+        f"sys.path.insert(0, {str(WRITER.parent)!r})\n"
+        f"runpy.run_path({str(WRITER)!r}, run_name='__main__')\n"
+    )
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+
+
+@pytest.mark.parametrize("octets", [0, 20_000, 300_000, 3_000_000])
+def test_a_limit_of_size_is_told_and_leaves_whole_documents(path: Path, octets: int) -> None:
+    done = limited(path, octets)
+    assert done.returncode == 1
+    assert "indexer.errors.StoreError" in done.stderr
+    assert "store.db" in done.stderr
+    with open_store(path, create=INFO) as store:
+        for each in store.scan():
+            assert each == made(int(each.ref.id), 0)
+        put(store, *[made(number, 0) for number in range(2000)])
+    whole(path)
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 2 MB in memory."""
+    mount = tmp_path / "disk"
+    mount.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(mount)], capture_output=True).returncode:
+        pytest.skip("NEEDS ROOT: a small tmpfs can't be mounted; a full disk was tried by a limit of file size only")
+    yield mount
+    subprocess.run(["umount", "-l", str(mount)], check=True)
+
+
+def test_a_full_disk_is_told_and_leaves_whole_documents(small_disk: Path) -> None:
+    path = small_disk / "store.db"
+
+    def fill(store: Store) -> None:
+        for start in range(0, 100_000, 200):
+            put(store, *[made(number, 0) for number in range(start, start + 200)])
+
+    with open_store(path, create=INFO) as store, pytest.raises(StoreError, match=r"disk is full|disk refused"):
+        fill(store)
+    with open_store(path, read_only=True) as store:
+        stored = list(store.scan())
+    assert stored
+    assert len(stored) % 200 == 0
+    assert stored == [made(number, 0) for number in range(len(stored))]
+    # Room made, the same goes on.
+    subprocess.run(["mount", "-o", "remount,size=50m", str(small_disk)], check=True)
+    with open_store(path, create=INFO) as store:
+        put(store, *[made(number, 0) for number in range(5000)])
+        assert store.stats().documents == 5000
+    whole(path)
+
+
+def test_a_disk_without_any_room_is_told(small_disk: Path) -> None:
+    subprocess.run(["dd", "if=/dev/zero", f"of={small_disk}/filler"], capture_output=True)
+    with pytest.raises(StoreError, match=r"full|No space|refused"):
+        open_store(small_disk / "store.db", create=INFO)
+
+
+def test_a_read_only_file_system_can_be_read(small_disk: Path) -> None:
+    path = small_disk / "store.db"
+    with open_store(path, create=INFO) as store:
+        put(store, record("a", 1))
+    subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
+    for options in ({"read_only": True}, {}):
+        with open_store(path, **options) as store:
+            assert store.stats().documents == 1
+            assert [r.ref.id for r in store.scan()] == ["a"]
+            assert [c.value for c in store.candidates(simhash_keys(1))] == [1]
+    with open_store(path) as store, pytest.raises(StoreError, match=r"can't be made or opened|can't be written"):
+        put(store, record("b", 1))
+    with pytest.raises(StoreError, match=r"can't be made or opened|can't be written"):
+        open_store(path, create=INFO)
+    with pytest.raises(StoreError, match="Read-only file system"):
+        open_store(small_disk / "new.db", create=INFO)
+
+
+@pytest.fixture
+def another_user() -> Iterator[Path]:
+    """A folder that the test's user, now not root, can read and not write."""
+    if os.geteuid() != 0:
+        pytest.skip("NEEDS ROOT: another user's view was not tried")
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        yield Path(folder)
+
+
+def test_a_directory_without_permission_can_be_read(another_user: Path) -> None:
+    path = another_user / "store.db"
+    with open_store(path, create=INFO) as store:
+        put(store, record("a", 1))
+    os.seteuid(65534)
+    try:
+        with open_store(path, read_only=True) as store:
+            assert store.stats().documents == 1
+        with open_store(path) as store:
+            assert store.get([Ref("a")]) == [record("a", 1)]
+            with pytest.raises(StoreError, match="lock file can't be made or opened: Permission denied"):
+                store.delete([Ref("a")])
+        with pytest.raises(StoreError, match="Permission denied"):
+            open_store(path, create=INFO)
+        with pytest.raises(StoreError, match="Permission denied"):
+            open_store(another_user / "new.db", create=INFO)
+    finally:
+        os.seteuid(0)
+
+
+def test_a_store_that_may_not_be_read_is_told(another_user: Path) -> None:
+    path = another_user / "store.db"
+    open_store(path, create=INFO).close()
+    path.chmod(0o600)
+    os.seteuid(65534)
+    try:
+        with pytest.raises(StoreError, match=r"can't be opened.*permissions"):
+            open_store(path, read_only=True)
+    finally:
+        os.seteuid(0)
+
+
+def test_a_store_copied_without_its_log_files_opens(path: Path, tmp_path: Path) -> None:
+    with open_store(path, create=INFO) as store:
+        put(store, *[made(number, 0) for number in range(100)])
+    shutil.copy(path, tmp_path / "copy.db")
+    whole(tmp_path / "copy.db")
+
+
+# Keys in two tables
+
+
+def test_keys_that_move_from_the_small_table_to_the_large_are_found(path: Path) -> None:
+    # Enough values that several tables were merged, some not, and some partly.
+    stored = [made(number, 0) for number in range(20_000)]
+    with open_store(path, create=INFO) as store:
+        put(store, *stored)
+        merged = sqlite3.connect(path)
+        ((large,), (small,)) = (merged.execute(f"SELECT count(*) FROM {t}").fetchone() for t in ("postings", "recent"))
+        merged.close()
+        assert large > 10_000
+        assert small > 10_000
+        assert large + small == 16 * 20_000
+        for each in stored[::97]:
+            for key in each.keys:
+                assert each.fingerprint
+                assert each.fingerprint.value in {c.value for c in store.candidates([key])}
+        assert store.delete([each.ref for each in stored[1:]]) == 19_999
+        assert store.stats().distinct == 1
+    left = sqlite3.connect(path)
+    ((large,), (small,)) = (left.execute(f"SELECT count(*) FROM {t}").fetchone() for t in ("postings", "recent"))
+    left.close()
+    assert large + small == 16
+
+
+def test_other_layouts_are_kept(path: Path) -> None:
+    # Several keys in one table, tables without one, and keys of more than 32 bits in all.
+    layout = KeyLayout(tables=20, bits=40)
+    info = StoreInfo(SIMHASH_DOC, layout, "full", "2", "16.0.0", "0.1.0")
+    keys = (layout.pack(0, 1), layout.pack(0, 2), layout.pack(19, 2**40 - 1))
+    stored = [Record(Ref("a"), Fingerprint(9, 30), keys), Record(Ref("b"), Fingerprint(10, 30), keys[2:])]
+    with open_store(path, create=info) as store:
+        assert [result.status for result in store.put(stored)] == [PutStatus.CREATED] * 2
+        assert sorted(c.value for c in store.candidates(keys)) == [9, 10]
+        assert [c.value for c in store.candidates(keys[1:2])] == [9]
+    with open_store(path, read_only=True) as store:
+        assert store.info == info
+        assert store.get([Ref("b"), Ref("a")]) == stored[::-1]
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+any_text = st.text(st.characters(codec=None, exclude_categories=[]), max_size=20)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
+@given(st.data())
+def test_any_record_comes_back(tmp_path: Path, data: st.DataObject) -> None:
+    strings = st.lists(any_text, min_size=7, max_size=7)
+    made_up = []
+    for name in data.draw(st.sets(any_text, max_size=5)):
+        texts = data.draw(strings)
+        value = data.draw(st.none() | st.integers(0, 2**64 - 1))
+        made_up.append(
+            Record(
+                Ref(name),
+                None if value is None else Fingerprint(value, data.draw(st.integers(0, 2**63 - 1))),
+                () if value is None else simhash_keys(value),
+                data.draw(st.booleans()),
+                *texts[:4],
+                data.draw(st.integers(0, 2**63 - 1)),
+                *texts[4:6],
+                data.draw(st.dictionaries(st.text(), json_values, max_size=3)),
+            )
+        )
+    path = tmp_path / "any.db"
+    with open_store(path, create=INFO) as store:
+        store.delete([each.ref for each in store.scan()])
+        results = list(store.put(made_up))
+        assert all(result.status is PutStatus.CREATED for result in results)
+        assert store.get([each.ref for each in made_up]) == made_up
+        store.put_failures([Failure(each.ref, *texts[:5]) for each in made_up])
+        assert [failure.ref for failure in store.failures()] == sorted(each.ref for each in made_up)
+
+
+def test_a_name_that_is_too_long_is_told(tmp_path: Path) -> None:
+    for options in ({"create": INFO}, {}, {"read_only": True}):
+        with pytest.raises(StoreError, match="name too long"):
+            open_store(tmp_path / ("x" * 300), **options)
