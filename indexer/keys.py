@@ -167,11 +167,6 @@ PLANS: tuple[Mapping[int, str], ...] = (
 )
 
 
-def _block(value: int, length: int, start: int, width: int) -> int:
-    """`width` bits of a number of `length` bits, from bit `start`, counted from the most significant."""
-    return value >> (length - start - width) & ((1 << width) - 1)
-
-
 def simhash_keys(value: int) -> tuple[int, ...]:
     """The 16 packed keys of an unsigned 64-bit simhash, by table.
 
@@ -179,11 +174,18 @@ def simhash_keys(value: int) -> tuple[int, ...]:
     left, in order. Two values that differ in at most 3 bits share the key of at least one table. The tables are one
     choice of those of Manku, Jain and Das Sarma, "Detecting near-duplicates for web crawling", WWW 2007, section 3.
     """
-    keys = []
+    keys: list[int] = []
     for b in range(4):
-        high = _block(value, 64, 16 * b, 16) << 12
-        left = value >> (64 - 16 * b) << (48 - 16 * b) | value & ((1 << (48 - 16 * b)) - 1)
-        keys += [SIMHASH64_LAYOUT.pack(4 * b + s, high | _block(left, 48, 12 * s, 12)) for s in range(4)]
+        below = 48 - 16 * b
+        block = (value >> below & 0xFFFF) << 12
+        left = value >> (below + 16) << below | value & ((1 << below) - 1)
+        first = b << 30 | block
+        keys += (
+            first | left >> 36,
+            first + 0x1000_0000 | left >> 24 & 0xFFF,
+            first + 0x2000_0000 | left >> 12 & 0xFFF,
+            first + 0x3000_0000 | left & 0xFFF,
+        )
     return tuple(keys)
 
 

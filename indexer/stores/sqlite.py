@@ -12,6 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
@@ -48,6 +49,10 @@ BATCH_SECONDS = 2.0
 _READ_ROWS = 1000
 _SCAN_ROWS = 16_384
 _MIN_MERGE_BITS = 12
+# Up to so many values the large table of keys is small enough to be written to at once.
+_SMALL_STORE = 1 << 15
+# SQLite takes 32,766 parameters; longer lists come as one of JSON, which takes it a little longer to read.
+_MAX_MARKS = 4000
 
 
 class SqliteStore(Store):
@@ -168,14 +173,12 @@ class SqliteStore(Store):
         return [None if name is None else found.get(name) for name in names]
 
     def candidates(self, keys: Sequence[int], *, include_short: bool = False) -> Iterator[Candidate]:
-        asked = json.dumps([self._packer.stored_key(key) for key in keys])
+        asked = self._packer.stored_keys(keys)
         with self._reading() as connection:
-            cursor = connection.execute(
-                """SELECT value, documents, short FROM hashes WHERE number IN (
-                    SELECT hash FROM postings WHERE key IN (SELECT value FROM json_each(?1)) UNION
-                    SELECT hash FROM recent WHERE key IN (SELECT value FROM json_each(?1)))""",
-                (asked,),
-            )
+            if len(asked) <= _MAX_MARKS:
+                cursor = connection.execute(_candidates_of(_numbered(len(asked))), asked)
+            else:
+                cursor = connection.execute(_candidates_of("SELECT value FROM json_each(?1)"), (json.dumps(asked),))
             for value, documents, short in cursor:
                 counted = documents if include_short else documents - short
                 if counted:
@@ -363,8 +366,9 @@ class _Changes:
             "INSERT INTO hashes VALUES (?, ?, ?, 0, 0)",
             [(numbers[value], value, self._packer.pack_keys(keys[value])) for value in new],
         )
+        table = "postings" if top < _SMALL_STORE else "recent"
         connection.executemany(
-            "INSERT OR IGNORE INTO recent VALUES (?, ?)",
+            f"INSERT OR IGNORE INTO {table} VALUES (?, ?)",  # noqa: S608 one of two names
             self._packer.postings([keys[value] for value in new], [numbers[value] for value in new]),
         )
         for row in rows:
@@ -390,9 +394,9 @@ class _Changes:
                 some,
             ).fetchall()
             gone = [
-                (self._packer.stored_key(key), number)
+                (key, number)
                 for number, keys in unused
-                for key in self._packer.unpack_keys(keys)
+                for key in self._packer.stored_keys(self._packer.unpack_keys(keys))
             ]
             connection.executemany("DELETE FROM postings WHERE key = ? AND hash = ?", gone)
             connection.executemany("DELETE FROM recent WHERE key = ? AND hash = ?", gone)
@@ -414,8 +418,20 @@ class _Changes:
             connection.execute("DELETE FROM recent WHERE key >= ? AND key < ?", (first, end))
 
 
+@lru_cache(maxsize=64)
 def _select(where: str) -> str:
     return f"SELECT {RECORD_COLUMNS} FROM documents d LEFT JOIN hashes h ON h.number = d.hash WHERE {where}"  # noqa: S608
+
+
+@lru_cache(maxsize=64)
+def _candidates_of(keys: str) -> str:
+    return f"""SELECT value, documents, short FROM hashes WHERE number IN (
+        SELECT hash FROM postings WHERE key IN ({keys}) UNION ALL SELECT hash FROM recent WHERE key IN ({keys}))"""  # noqa: S608
+
+
+@lru_cache(maxsize=64)
+def _numbered(count: int) -> str:
+    return ",".join(f"?{place}" for place in range(1, count + 1))
 
 
 def _marks(count: int) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -83,9 +83,10 @@ class Packer:
         self._half = self._end >> 1
         self._kind = np.dtype("<u4") if self._end <= 1 << 32 else np.dtype("<u8")
 
-    def stored_key(self, key: int) -> int:
-        """A packed key as it is stored: moved to lie around zero, where SQLite needs the fewest octets."""
-        return key - self._half
+    def stored_keys(self, keys: Iterable[int]) -> list[int]:
+        """Packed keys as they are stored: moved to lie around zero, where SQLite needs the fewest octets."""
+        half = self._half
+        return [key - half for key in keys]
 
     def postings(self, keys: Sequence[Sequence[int]], numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
         """(stored key, number) for each key of each number, in the order of the table that they go to."""
@@ -97,7 +98,8 @@ class Packer:
     def table_range(self, step: int) -> tuple[int, int]:
         """The first stored key of table `step` modulo their number, and the first one after it."""
         table = step % self._layout.tables
-        return self.stored_key(self._layout.pack(table, 0)), self.stored_key(self._layout.pack(table + 1, 0))
+        first, end = self.stored_keys((self._layout.pack(table, 0), self._layout.pack(table + 1, 0)))
+        return first, end
 
     def pack_keys(self, keys: Sequence[int]) -> bytes:
         """Keys as the little-endian array that a value's row keeps."""

@@ -498,21 +498,21 @@ def test_a_store_copied_without_its_log_files_opens(path: Path, tmp_path: Path) 
 
 
 def test_keys_that_move_from_the_small_table_to_the_large_are_found(path: Path) -> None:
-    # Enough values that several tables were merged, some not, and some partly.
-    stored = [made(number, 0) for number in range(20_000)]
+    # Enough values that the keys of several tables were moved, of some not, and of some partly.
+    stored = [made(number, 0) for number in range(60_000)]
     with open_store(path, create=INFO) as store:
         put(store, *stored)
         merged = sqlite3.connect(path)
         ((large,), (small,)) = (merged.execute(f"SELECT count(*) FROM {t}").fetchone() for t in ("postings", "recent"))
         merged.close()
-        assert large > 10_000
+        assert large > 16 * 32_768 + 10_000
         assert small > 10_000
-        assert large + small == 16 * 20_000
-        for each in stored[::97]:
+        assert large + small == 16 * 60_000
+        for each in stored[::397]:
             for key in each.keys:
                 assert each.fingerprint
                 assert each.fingerprint.value in {c.value for c in store.candidates([key])}
-        assert store.delete([each.ref for each in stored[1:]]) == 19_999
+        assert store.delete([each.ref for each in stored[1:]]) == 59_999
         assert store.stats().distinct == 1
     left = sqlite3.connect(path)
     ((large,), (small,)) = (left.execute(f"SELECT count(*) FROM {t}").fetchone() for t in ("postings", "recent"))
