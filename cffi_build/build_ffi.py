@@ -24,6 +24,7 @@ def main() -> None:
     header, output = map(Path, sys.argv[1:3])
     ffi = cffi.FFI()
     ffi.cdef(declarations(header.read_text(encoding="ascii")))
+    ffi.cdef('extern "Python" int nd_python_sink(void *, const uint64_t *, const uint64_t *, size_t);')
     ffi.set_source("indexer._core", '#include "simhash.h"')
     ffi.emit_c_code(str(output))
 

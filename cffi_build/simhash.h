@@ -85,6 +85,46 @@ int nd_simd_level(void);
 /* Asks for a level, for tests; gives the level in use from now on, never more than the machine has. */
 int nd_set_simd_level(int level);
 
+#define ND_STOPPED 4 /* the sink asked to stop */
+#define ND_MAX_DISTANCE 16
+#define ND_MAX_TABLES 1024
+
+/* All pairs within `distance` bits among distinct hashes. One search is: nd_pairs_plan; then for each table of the
+   plan nd_pairs_count and nd_pairs_scatter over slices of the values, and nd_pairs_scan over ranges of the buckets.
+   Slices and ranges may go to different threads. Every pair comes in one table only, whatever the ranges. */
+
+/* Writes the tables' masks (room for ND_MAX_TABLES) and gives their number; one mask of 0 means that comparing each
+   with each is cheapest. `distance` is at most ND_MAX_DISTANCE. */
+size_t nd_pairs_plan(const uint64_t *values, size_t count, unsigned distance, uint64_t *masks);
+
+/* The bits of a mask that tell the buckets of `count` values apart: 2 to the power of their number is the number of
+   buckets. */
+uint64_t nd_pairs_bucket_mask(uint64_t mask, size_t count);
+
+/* Adds to counts[b] the number of values whose bits under `bucket_mask`, drawn together, are b. */
+void nd_pairs_count(const uint64_t *values, size_t count, uint64_t bucket_mask, uint64_t *counts);
+
+/* Puts each value to out[cursors[b]++] of its bucket b. */
+void nd_pairs_scatter(const uint64_t *values, size_t count, uint64_t bucket_mask, uint64_t *cursors, uint64_t *out);
+
+/* Takes `count` pairs, smaller value first; what it was given is overwritten after it returns. Not 0 stops. */
+typedef int (*nd_pair_sink)(void *state, const uint64_t *left, const uint64_t *right, size_t count);
+
+/* Gives every pair of table `table` that lies in one of the buckets first to last - 1 of `values` (as scattered;
+   offsets[b] to offsets[b + 1] is bucket b) to the sink, in blocks of at most `block`. ND_NO_MEMORY, ND_STOPPED. */
+int nd_pairs_scan(const uint64_t *values, const uint64_t *offsets, size_t first, size_t last, uint64_t bucket_mask,
+                  const uint64_t *masks, size_t table, unsigned distance, size_t block, nd_pair_sink sink, void *state);
+
+/* The same without tables: each of the values first to last - 1 with every one behind it. */
+int nd_pairs_brute(const uint64_t *values, size_t count, size_t first, size_t last, unsigned distance, size_t block,
+                   nd_pair_sink sink, void *state);
+
+/* Where some wanted hashes stand: for every i with values[i] among `wanted` (`wanted_count` distinct ones), in order,
+   writes its place in `wanted` and i. `places` and `positions` have room for `room` numbers; gives in `found` how many
+   there are, which may be more than were written. ND_NO_MEMORY. */
+int nd_find_values(const uint64_t *values, size_t count, const uint64_t *wanted, size_t wanted_count, int64_t *places,
+                   int64_t *positions, size_t room, size_t *found);
+
 /* cffi: end */
 
 #ifdef __cplusplus

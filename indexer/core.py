@@ -5,6 +5,7 @@ Every call lets go of the GIL for as long as the C code runs.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,10 @@ from indexer.errors import UsageError
 UNICODE_VERSION: str = ffi.string(lib.nd_unicode_version()).decode("ascii")
 KEY_TABLES: int = lib.ND_KEY_TABLES
 KEY_BITS: int = lib.ND_KEY_BITS
+MAX_DISTANCE: int = lib.ND_MAX_DISTANCE
+
+PairSink = Callable[[NDArray[np.uint64], NDArray[np.uint64]], bool]
+"""Takes a block of pairs (smaller values, larger values), its own copies; False stops the search."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +90,8 @@ def lookup8(key: bytes, initial: int = 0) -> int:
     return int(lib.nd_lookup8(ffi.from_buffer(key), len(key), initial))
 
 
-def _hashes(values: ArrayLike, name: str) -> NDArray[np.uint64]:
+def as_hashes(values: ArrayLike, name: str) -> NDArray[np.uint64]:
+    """An array of 64-bit integers, unsigned or signed with the same bits, as uint64; else UsageError naming it."""
     array = np.asarray(values)
     if array.size == 0:
         array = array.astype(np.uint64)
@@ -108,7 +114,7 @@ def simhash(features: ArrayLike, weights: ArrayLike | None = None) -> int | None
     an unsigned value, None for no feature. A bucket of exactly 0 gives bit 0. Raises UsageError where shapes or types
     do not fit, and where the absolute weights pass the range of int64.
     """
-    hashes = _hashes(features, "features")
+    hashes = as_hashes(features, "features")
     counts = None
     if weights is not None:
         counts = np.asarray(weights)
@@ -134,7 +140,7 @@ def simhash(features: ArrayLike, weights: ArrayLike | None = None) -> int | None
 
 def simhash_keys(values: ArrayLike) -> NDArray[np.uint32]:
     """The 16 packed keys, table << 28 | key, of each hash: shape (n,) to uint32 of shape (n, 16)."""
-    hashes = _hashes(values, "values")
+    hashes = as_hashes(values, "values")
     keys = np.empty((hashes.size, KEY_TABLES), dtype=np.uint32)
     lib.nd_keys(_pointer("uint64_t[]", hashes), hashes.size, _pointer("uint32_t[]", keys))
     return keys
@@ -142,7 +148,7 @@ def simhash_keys(values: ArrayLike) -> NDArray[np.uint32]:
 
 def hamming_distances(query: int, values: ArrayLike) -> NDArray[np.uint8]:
     """The Hamming distance, 0 to 64, of one unsigned hash to each of `values`: shape (n,) to uint8 of shape (n,)."""
-    hashes = _hashes(values, "values")
+    hashes = as_hashes(values, "values")
     distances = np.empty(hashes.size, dtype=np.uint8)
     lib.nd_hamming_one(query, _pointer("uint64_t[]", hashes), hashes.size, _pointer("uint8_t[]", distances))
     return distances
@@ -150,13 +156,100 @@ def hamming_distances(query: int, values: ArrayLike) -> NDArray[np.uint8]:
 
 def hamming_matrix(left: ArrayLike, right: ArrayLike) -> NDArray[np.uint8]:
     """The Hamming distances of each of `left` to each of `right`: shapes (n,) and (m,) to uint8 of shape (n, m)."""
-    rows, columns = _hashes(left, "left"), _hashes(right, "right")
+    rows, columns = as_hashes(left, "left"), as_hashes(right, "right")
     distances = np.empty((rows.size, columns.size), dtype=np.uint8)
     lib.nd_hamming_many(
         _pointer("uint64_t[]", rows), rows.size, _pointer("uint64_t[]", columns), columns.size,
         _pointer("uint8_t[]", distances),
     )  # fmt: skip
     return distances
+
+
+def pairs_plan(distinct: NDArray[np.uint64], distance: int) -> NDArray[np.uint64]:
+    """The masks of the tables of the cheapest all-pairs search among distinct hashes; one of 0 says: without tables."""
+    masks = np.zeros(lib.ND_MAX_TABLES, dtype=np.uint64)
+    count = lib.nd_pairs_plan(_pointer("uint64_t[]", distinct), distinct.size, distance, _pointer("uint64_t[]", masks))
+    return masks[:count]
+
+
+def pairs_bucket_mask(mask: int, count: int) -> int:
+    """The bits of a table's mask that tell its buckets apart, for so many values."""
+    return int(lib.nd_pairs_bucket_mask(mask, count))
+
+
+def pairs_count(values: NDArray[np.uint64], bucket_mask: int, counts: NDArray[np.uint64]) -> None:
+    """Add to `counts`, shape (buckets,), how many values each bucket gets."""
+    lib.nd_pairs_count(_pointer("uint64_t[]", values), values.size, bucket_mask, _pointer("uint64_t[]", counts))
+
+
+def pairs_scatter(
+    values: NDArray[np.uint64], bucket_mask: int, cursors: NDArray[np.uint64], out: NDArray[np.uint64]
+) -> None:
+    """Put each value into `out` at its bucket's cursor, which moves on; the cursors must come from `pairs_count`."""
+    lib.nd_pairs_scatter(
+        _pointer("uint64_t[]", values), values.size, bucket_mask,
+        _pointer("uint64_t[]", cursors), _pointer("uint64_t[]", out),
+    )  # fmt: skip
+
+
+@ffi.def_extern(error=1)  # type: ignore[untyped-decorator]
+def nd_python_sink(state: Any, left: Any, right: Any, count: int) -> int:
+    """Hand a block of pairs from C to the PairSink behind `state`."""
+    blocks = [np.frombuffer(bytes(ffi.buffer(side, count * 8)), dtype=np.uint64) for side in (left, right)]
+    return 0 if ffi.from_handle(state)(*blocks) else 1
+
+
+@dataclass(frozen=True, slots=True)
+class Buckets:
+    """The values of one table of an all-pairs search: `values[offsets[b]:offsets[b + 1]]` is bucket b."""
+
+    values: NDArray[np.uint64]
+    offsets: NDArray[np.uint64]
+    bucket_mask: int
+    masks: NDArray[np.uint64]
+    table: int
+
+
+def pairs_scan(buckets: Buckets, distance: int, block: int, part: tuple[int, int], sink: PairSink) -> None:
+    """Give the pairs that lie in a part of the buckets (first, last + 1) to the sink, in blocks. Raises MemoryError."""
+    handle = ffi.new_handle(sink)
+    _check(
+        lib.nd_pairs_scan(
+            _pointer("uint64_t[]", buckets.values), _pointer("uint64_t[]", buckets.offsets), *part,
+            buckets.bucket_mask, _pointer("uint64_t[]", buckets.masks), buckets.table, distance, block,
+            lib.nd_python_sink, handle,
+        )
+    )  # fmt: skip
+
+
+def pairs_brute(values: NDArray[np.uint64], distance: int, block: int, rows: tuple[int, int], sink: PairSink) -> None:
+    """The same without tables: each value of a range of rows with every one behind it. Raises MemoryError."""
+    handle = ffi.new_handle(sink)
+    _check(
+        lib.nd_pairs_brute(
+            _pointer("uint64_t[]", values), values.size, *rows, distance, block, lib.nd_python_sink, handle
+        )
+    )
+
+
+def find_values(values: NDArray[np.uint64], wanted: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """For every value that is among the `wanted` ones (distinct), in order: its place there, and its position.
+
+    Raises MemoryError.
+    """
+    room = wanted.size + 1024
+    found = ffi.new("size_t *")
+    while True:
+        places, positions = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
+        _check(
+            lib.nd_find_values(
+                _pointer("uint64_t[]", values), values.size, _pointer("uint64_t[]", wanted), wanted.size,
+                _pointer("int64_t[]", places), _pointer("int64_t[]", positions), room, found,
+            )
+        )  # fmt: skip
+        if found[0] <= room:
+            return places[: found[0]], positions[: found[0]]
+        room = found[0]
 
 
 def simd_level() -> int:

@@ -14,11 +14,12 @@ PACKAGE = Path(__file__).resolve().parents[1] / "indexer"
 FLOORS = [
     {"errors", "model"},
     {"config", "core", "features", "keys"},
+    {"pairs"},
     {"schemes", "extract", "stores"},
     {"jsonlines", "provision"},
     {"sources"},
     {"pipeline", "similar", "cluster"},
-    {"evaluate", "report", "bench", "bench_extract", "bench_store"},
+    {"evaluate", "report", "bench", "bench_core", "bench_extract", "bench_pairs", "bench_store"},
     {"cli", "demo"},
     {"__init__", "__main__"},
 ]
