@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import click
+from click.shell_completion import shell_complete
 
 from indexer import __version__
 from indexer.cli import completion, documents, indexing, query
@@ -84,17 +85,15 @@ for command in (*indexing.COMMANDS, *query.COMMANDS, *documents.COMMANDS, *compl
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
-    arguments = sys.argv[1:] if arguments is None else list(arguments)
+    words = sys.argv[1:] if arguments is None else list(arguments)
     _open_standard_streams()
     for stream in (sys.stdout, sys.stderr):
         # A terminal that can't show a character gets its escape, and the command goes on.
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
-    debug = "--debug" in arguments or bool(os.environ.get("NEARDUP_DEBUG"))
+    debug = "--debug" in words or bool(os.environ.get("NEARDUP_DEBUG"))
     try:
-        result = cli.main(arguments, prog_name="neardup", standalone_mode=False)
-        sys.stdout.flush()
-        return result if isinstance(result, int) else 0
+        return _run(words)
     except BrokenPipeError:
         return _reader_gone()
     except (Exception, KeyboardInterrupt) as error:
@@ -104,6 +103,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return _explain(error, debug)
         except BrokenPipeError:
             return _reader_gone()
+
+
+def _run(arguments: list[str]) -> int:
+    if asked := os.environ.get("_NEARDUP_COMPLETE"):
+        return shell_complete(cli, {}, "neardup", "_NEARDUP_COMPLETE", asked)
+    # Not by cli.main(), which has its own way with a pipe that nobody reads.
+    try:
+        with cli.make_context("neardup", arguments) as ctx:
+            result = cli.invoke(ctx)
+    except click.exceptions.Exit as done:
+        result = done.exit_code
+    sys.stdout.flush()
+    return result if isinstance(result, int) else 0
 
 
 def _open_standard_streams() -> None:

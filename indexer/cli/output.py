@@ -47,7 +47,7 @@ def answer_json(value: Mapping[str, Any]) -> None:
 
 def fields(pairs: Iterable[tuple[str, object]]) -> None:
     """Names and values, aligned; empty values are left out."""
-    rows = [(name, str(value)) for name, value in pairs if value not in ("", None)]
+    rows = [(printable(name), str(value)) for name, value in pairs if value not in ("", None)]
     width = max((len(name) for name, _ in rows), default=0)
     for name, value in rows:
         click.echo(f"{name:<{width}}  {printable(value)}")

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from command import Neardup, contents, mixed_folder, write
-from written import changed, html, prose
+from written import changed, html, pdf, prose
 
 
 def test_every_format_then_the_same_again(neardup: Neardup) -> None:
@@ -53,7 +53,7 @@ def test_what_changed_is_replaced_and_what_did_not_is_not(neardup: Neardup) -> N
     mixed_folder(neardup.folder)
     neardup("index", "docs")
     old = contents(neardup)[0]
-    write(neardup.folder, {"docs/other.html": html(prose(3), "New"), "docs/broken.pdf": prose(4)})
+    write(neardup.folder, {"docs/other.html": html(prose(3), "New"), "docs/broken.pdf": pdf(prose(4))})
     done = neardup("index", "docs", "--json").json
     assert (done["indexed"], done["replaced"], done["unchanged"]) == (1, 1, 7)
     records, failures = contents(neardup)

@@ -8,6 +8,7 @@ import random
 import signal
 import subprocess
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from written import prose
 
 from indexer.errors import StoreError
 
-DOCUMENTS = 7000
+DOCUMENTS = 4500
 KILLS = 30
 
 
@@ -32,15 +33,15 @@ def write_lines(path: Path, documents: int = DOCUMENTS) -> None:
             if kind == 1:
                 item["text"] = "the same text every time " * 10
             elif kind == 2:
-                item["text"] = ["", "short"][number % 2]
+                item["text"] = ["", f"short {number}"][number // 50 % 2]
             elif kind == 3:
                 del item["text"]
             file.write(json.dumps(item) + "\n")
 
 
 def children(process: subprocess.Popen[bytes]) -> list[int]:
-    with open(f"/proc/{process.pid}/task/{process.pid}/children") as file:
-        return [int(number) for number in file.read().split()]
+    lists = Path(f"/proc/{process.pid}/task").glob("*/children")
+    return [int(number) for file in lists for number in file.read_text().split()]
 
 
 def is_running(pid: int) -> bool:
@@ -93,20 +94,21 @@ def test_killed_at_any_moment_and_run_again(neardup: Neardup) -> None:
 
 
 @pytest.fixture
-def busy(neardup: Neardup) -> subprocess.Popen[bytes]:
+def busy(neardup: Neardup) -> Iterator[subprocess.Popen[bytes]]:
     """A run that has taken 200 lines from its standard input and waits for more."""
-    process = neardup.start("index", "-", "--json", stdin=subprocess.PIPE)
-    assert process.stdin
-    for number in range(200):
-        process.stdin.write(json.dumps({"id": f"d{number}", "text": prose(number, 30)}).encode() + b"\n")
-    process.stdin.flush()
-    deadline = time.monotonic() + 60
-    while not children(process) or not (neardup.folder / "collection.neardup").exists():
-        assert process.poll() is None, process.stderr and process.stderr.read()
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-    time.sleep(0.5)
-    return process
+    with neardup.start("index", "-", "--json", stdin=subprocess.PIPE) as process:
+        assert process.stdin
+        for number in range(200):
+            process.stdin.write(json.dumps({"id": f"d{number}", "text": prose(number, 30)}).encode() + b"\n")
+        process.stdin.flush()
+        deadline = time.monotonic() + 60
+        while not children(process):
+            assert process.poll() is None
+            assert time.monotonic() < deadline, "no worker was started"
+            time.sleep(0.05)
+        time.sleep(0.5)
+        yield process
+        process.kill()
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])

@@ -84,15 +84,13 @@ def test_a_reader_that_goes_away(neardup: Neardup) -> None:
     bad = "".join(f'{{"id": "{number}", "long": "{"x" * 100}"}}\n' for number in range(3000))
     neardup("index", "-", stdin=bad)
     for arguments in (("failures",), ("failures", "--json")):
-        process = neardup.start(*arguments)
-        assert process.stdout
-        assert process.stderr
-        assert process.stdout.readline()
-        process.stdout.close()
-        err = process.stderr.read()
-        assert process.wait(60) == 141
-        assert err == b""
-        process.stderr.close()
+        with neardup.start(*arguments) as process:
+            assert process.stdout
+            assert process.stderr
+            assert process.stdout.readline()
+            process.stdout.close()
+            assert process.stderr.read() == b""
+        assert process.returncode == 141
 
 
 def test_closed_standard_streams(neardup: Neardup) -> None:
