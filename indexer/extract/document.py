@@ -9,6 +9,8 @@ from indexer.extract.base import Extracted, Format, Limits, Options, too_large
 from indexer.extract.sniff import sniff, unpack
 from indexer.model import Document
 
+_BLANK = b"\0 \t\r\n\f"
+_HEAD = 4096
 _MAX_TITLE = 500
 _MAX_DETAIL = 300
 
@@ -33,13 +35,15 @@ def read_document(data: bytes, name: str, options: Options, limits: Limits) -> D
     unpacked = unpack(data, name, limits)
     notes = (unpacked.note,) if unpacked.note else ()
     content = unpacked.data
-    if not content.strip(b"\0 \t\r\n\f"):
+    if not content[:_HEAD].strip(_BLANK) and not content.strip(_BLANK):
         return Document("", format=options.format or "text", content=options.content, size=len(data), notes=notes)
     kind = options.format or sniff(content, unpacked.name)
     found = _read(kind, content, options, limits)
-    octets = len(found.text.encode("utf-8", "replace"))
-    if octets > limits.input_bytes:
-        raise too_large("the text", octets, limits)
+    # Encoded only if it may matter: no character takes more than four octets.
+    if 4 * len(found.text) > limits.input_bytes:
+        octets = len(found.text.encode("utf-8", "replace"))
+        if octets > limits.input_bytes:
+            raise too_large("the text", octets, limits)
     return Document(
         text=found.text,
         title=found.title[:_MAX_TITLE],

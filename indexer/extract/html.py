@@ -19,7 +19,7 @@ from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser, LexborNod
 
 from indexer.errors import ExtractionError
 from indexer.extract.base import EXTRACTOR_VERSION, Content, Extracted
-from indexer.extract.text import collapsed, decode, printable
+from indexer.extract.text import cleaned, decode
 
 
 def _words(names: str) -> list[str]:
@@ -36,11 +36,17 @@ _BLOCKS = _words(
     "video xmp"
 )
 
-_NEVER_SHOWN = "head,title,script,style,template,noscript,svg,object,iframe,audio,video,canvas,rt,rp,datalist"
-_HIDDEN = "[hidden],[style]"
-_FURNITURE = "nav,header,footer,aside,dialog,form,search,button,select,textarea,[role]"
-_MATHML_NOTES = "annotation,annotation-xml"
-_ALWAYS_OUT = frozenset(f"{_NEVER_SHOWN},{_MATHML_NOTES}".split(","))
+# What no reader sees as text of the page; form controls and their like are no part of it either. The second line of
+# each is rare: pages without any of those are asked for the first only, because each name costs a look at each element.
+_NEVER_SHOWN = (
+    _words("head title script style noscript [hidden] [style]"),
+    _words("template svg object iframe audio video canvas rt rp datalist annotation annotation-xml"),
+)
+_FURNITURE = (
+    _words("nav header footer aside form [role]"),
+    _words("dialog search button select textarea"),
+)
+_ALWAYS_OUT = frozenset(_NEVER_SHOWN[0] + _NEVER_SHOWN[1])
 _OUT = frozenset(("nav", "aside", "dialog", "search", "button", "select", "textarea"))
 _OUT_ROLES = frozenset(
     _words(
@@ -58,6 +64,10 @@ _TEXT_IN_FORM = "main,article,h1,h2,[role=main],[role=article]"
 # The parser's cost grows with the square of the depth; browsers stop at 512 too.
 _MAX_DEPTH = 512
 _SUSPECT_DEPTH = 4000
+# So little can't nest deep enough to cost a second.
+_SMALL = 100_000
+_TAG_NAME_END = r"[\t\n\f\r />]"
+_CAPITALS = re.compile(rb"</?[A-Z]")
 _TAG = re.compile(rb"<(/?)([A-Za-z][^\s/>]*)[^>]*>")
 _ENDS_BY_ITSELF = frozenset(
     b"area base br col embed hr img input link meta param source track wbr "
@@ -66,7 +76,8 @@ _ENDS_BY_ITSELF = frozenset(
 # The Standard looks for the declaration in the first 1024 octets; real pages have it a little later too.
 _PRESCAN = 4096
 _COMMENT = re.compile(rb"<!--.*?(?:-->|$)", re.DOTALL)
-_META = re.compile(rb"<meta\b[^>]*?\bcharset\s*=\s*[\"']?\s*([\w:.()+-]+)", re.IGNORECASE)
+_META = re.compile(rb"<[Mm][Ee][Tt][Aa][\s/][^>]*")
+_CHARSET = re.compile(rb"\bcharset\s*=\s*[\"']?\s*([\w:.()+-]+)", re.IGNORECASE)
 _XML_ENCODING = re.compile(rb"\s*<\?xml\b[^>]*?\bencoding\s*=\s*[\"']([\w:.()+-]+)", re.IGNORECASE)
 _EMPTY_RAW = re.compile(rb"<((?:title|script|style|iframe|noscript|textarea|template)\b[^<>]*?)/>", re.IGNORECASE)
 
@@ -76,12 +87,14 @@ def extract_html(data: bytes, content: Content, engine: str) -> Extracted:
     source = _utf8(data)
     if content == "main":
         return _main_content(source)
-    spaced = _spaced(_flattened(source))
+    source = _flattened(source)
+    unusual = _unusual().search(source) is not None
+    spaced = _spaced(source, any_case=unusual and _CAPITALS.search(source) is not None)
     read = _read_fast if engine == "fast" else _read_reference
-    text, title = read(spaced, content)
+    text, title = read(spaced, content, unusual)
     notes: tuple[str, ...] = ()
     if not text and content == "landmarks":
-        text, title = read(spaced, "full")
+        text, title = read(spaced, "full", unusual)
         if text:
             notes = ("all text stands in navigation, banners, footers, asides, dialogs or forms; it was kept",)
     return Extracted(_engine_name(engine), text, title, notes)
@@ -96,26 +109,43 @@ def _engine_name(engine: str) -> str:
 
 def _utf8(data: bytes) -> bytes:
     """The page as UTF-8, decoded as a browser would."""
-    head = _COMMENT.sub(b"", data[:_PRESCAN])
-    found = _META.search(head) or _XML_ENCODING.match(head)
-    text, codec = decode(data, found[1].decode("ascii", "replace") if found else "")
-    source = data if codec == "utf-8" and "\ufffd" not in text else text.encode("utf-8", "replace")
+    source = data
+    # In ASCII there is nothing to decode, unless escape sequences switch character sets.
+    if not data.isascii() or b"\x1b" in data or b"\0" in data:
+        text, codec = decode(data, _declared(data[:_PRESCAN]))
+        if codec != "utf-8" or "\ufffd" in text:
+            source = text.encode("utf-8", "replace")
     # In XHTML an element may be empty; to an HTML parser it would swallow the rest of the page.
     if b"<?xml" in source[:100] or b"//DTD XHTML" in source[:500]:
         source = _EMPTY_RAW.sub(rb"<\1></\1>", source)
     return source
 
 
-def _spaced(source: bytes) -> bytes:
-    # Tags in capitals are rare, and the pattern that knows them is slower.
-    pattern = _block_tag(re.search(rb"</?[A-Z]", source) is not None)
-    return pattern.sub(b" <", source)
+def _declared(head: bytes) -> str:
+    """The label of the encoding that the page declares, or ""."""
+    if b"<!--" in head:
+        head = _COMMENT.sub(b"", head)
+    labels = (_CHARSET.search(meta[0]) for meta in _META.finditer(head))
+    found = next(filter(None, labels), None) or _XML_ENCODING.match(head)
+    return found[1].decode("ascii", "replace") if found else ""
+
+
+def _spaced(source: bytes, any_case: bool) -> bytes:
+    """The page with a space before each tag of a block element that has no white space before it."""
+    return _block_tag(any_case).sub(b" <", source)
 
 
 @cache
 def _block_tag(any_case: bool) -> re.Pattern[bytes]:
-    # Case is written out as classes: under re.I, the search for the "<" would lose its fast path.
-    return re.compile(f"<(?=/?{_trie(_BLOCKS, any_case)}[\\s/>])".encode())
+    # Case is written out as classes: under re.IGNORECASE, the search for the "<" would lose its fast path.
+    return re.compile(rf"<(?<=\S<)(?=/?{_trie(_BLOCKS, any_case)}{_TAG_NAME_END})".encode())
+
+
+@cache
+def _unusual() -> re.Pattern[bytes]:
+    """A pattern that finds a tag in capitals or a rare one: with either, the slower ways are taken."""
+    rare = _trie(_NEVER_SHOWN[1] + _FURNITURE[1], any_case=False)
+    return re.compile(rf"<(?:/?[A-Z]|{rare}{_TAG_NAME_END})".encode())
 
 
 def _trie(words: Iterable[str], any_case: bool) -> str:
@@ -166,6 +196,8 @@ def _flattened(source: bytes) -> bytes:
 
 def _may_be_deep(source: bytes) -> bool:
     """Whether, at any of some places, so many more tags have opened than closed that a closer look is due."""
+    if len(source) < _SMALL:
+        return False
     opened = 0
     step = 1 << 16
     for start in range(0, len(source), step):
@@ -204,9 +236,10 @@ def _plain(value: Any) -> str:
     return " ".join(value) if isinstance(value, list) else value or ""
 
 
-def _selector(content: Content) -> str:
-    always = f"{_NEVER_SHOWN},{_MATHML_NOTES},{_HIDDEN}"
-    return always if content == "full" else f"{always},{_FURNITURE}"
+@cache
+def _selector(content: Content, unusual: bool) -> str:
+    groups = _NEVER_SHOWN if content == "full" else (*_NEVER_SHOWN, *_FURNITURE)
+    return ",".join(name for group in (groups if unusual else groups[::2]) for name in group)
 
 
 def _ancestors(node: LexborNode) -> Iterable[str]:
@@ -218,11 +251,12 @@ def _ancestors(node: LexborNode) -> Iterable[str]:
         parent = parent.parent
 
 
-def _read_fast(source: bytes, content: Content) -> tuple[str, str]:
+def _read_fast(source: bytes, content: Content, unusual: bool) -> tuple[str, str]:
     page = LexborHTMLParser(source, options=LexborDocumentOptions.WO_EVENTS)
-    named = page.css_first("title") or page.css_first("h1")
-    title = collapsed(named.text()) if named is not None else ""
-    for node in page.css(_selector(content)):
+    found = page.css(_selector(content, unusual))
+    named = next((node for node in found if node.tag == "title"), None) or page.css_first("h1")
+    title = named.text() if named is not None else ""
+    for node in found:
         if _left_out(
             node.tag or "",
             node.attributes,
@@ -231,17 +265,17 @@ def _read_fast(source: bytes, content: Content) -> tuple[str, str]:
             lambda node=node: node.css_first(_TEXT_IN_FORM) is not None,  # type: ignore[misc]
         ):
             node.decompose()
-    return collapsed(printable(page.text())), printable(title)
+    return cleaned(page.text()), cleaned(title)
 
 
-def _read_reference(source: bytes, content: Content) -> tuple[str, str]:
+def _read_reference(source: bytes, content: Content, unusual: bool) -> tuple[str, str]:
     from bs4 import BeautifulSoup
     from bs4.element import CData, NavigableString
 
     page = BeautifulSoup(source, "lxml", from_encoding="utf-8")
     named = page.find("title") or page.find("h1")
-    title = collapsed(named.get_text()) if named else ""
-    for node in page.select(_selector(content)):
+    title = named.get_text() if named else ""
+    for node in page.select(_selector(content, unusual)):
         if node.decomposed:
             continue
         if _left_out(
@@ -253,7 +287,7 @@ def _read_reference(source: bytes, content: Content) -> tuple[str, str]:
         ):
             node.decompose()
     text = "".join(page.find_all(string=lambda s: type(s) in (NavigableString, CData)))
-    return collapsed(printable(text)), printable(title)
+    return cleaned(text), cleaned(title)
 
 
 def _main_content(source: bytes) -> Extracted:

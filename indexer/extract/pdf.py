@@ -11,7 +11,7 @@ from itertools import islice
 
 from indexer.errors import ExtractionError
 from indexer.extract.base import EXTRACTOR_VERSION, Extracted, Limits, too_large
-from indexer.extract.text import collapsed, printable
+from indexer.extract.text import cleaned
 
 # Running headers and footers of more lines than this are not known in practice.
 _EDGE = 4
@@ -39,7 +39,7 @@ def extract_pdf(data: bytes, engine: str, limits: Limits, *, probe: bool = False
         title, pages = _read_reference(data, limits, probe)
     text = running_text(pages)
     notes = () if text else (f"no text on {len(pages)} pages: perhaps scanned",)
-    return Extracted(_engine_name(engine), text, collapsed(printable(title)), notes)
+    return Extracted(_engine_name(engine), text, cleaned(title), notes)
 
 
 @cache
@@ -51,7 +51,7 @@ def _engine_name(engine: str) -> str:
 def running_text(pages: list[list[str]]) -> str:
     """The text of pages of lines: running headers, footers and page numbers out, broken words joined."""
     lines = [line for page in _without_running_lines(pages) for line in page]
-    return collapsed(printable(_joined("\n".join(lines))))
+    return cleaned(_joined("\n".join(lines)))
 
 
 def _without_running_lines(pages: list[list[str]]) -> Iterator[list[str]]:

@@ -70,9 +70,11 @@ def printable(text: str) -> str:
     return _CONTROLS.sub(" ", text)
 
 
-def collapsed(text: str) -> str:
-    """`text` with every run of white space as one space, and none at its ends."""
-    return " ".join(text.split())
+def cleaned(text: str) -> str:
+    """`text` as printable, with every run of white space as one space, and none at its ends."""
+    collapsed = " ".join(text.split())
+    # The check is many times faster than the search, and most texts pass it.
+    return collapsed if collapsed.isprintable() else " ".join(printable(collapsed).split())
 
 
 def _utf16(data: bytes) -> str:

@@ -17,7 +17,7 @@ from importlib.metadata import version
 
 from indexer.errors import ExtractionError
 from indexer.extract.base import EXTRACTOR_VERSION, Extracted
-from indexer.extract.text import collapsed, decode, printable
+from indexer.extract.text import cleaned, decode
 from indexer.extract.vocabularies import INLINE, NEVER, UNKNOWN, Vocabulary, vocabulary_of
 
 _ENCODING = re.compile(rb"\s*<\?xml\b[^>]*?\bencoding\s*=\s*[\"']([\w:.()+-]+)", re.IGNORECASE)
@@ -35,8 +35,8 @@ def extract_xml(data: bytes, engine: str) -> Extracted:
     else:
         _parse_reference(source, builder)
         notes = ("read in recovery, as far as the markup goes",)
-    text = collapsed(printable("".join(builder.parts)))
-    title = collapsed(printable("".join(builder.title)))
+    text = cleaned("".join(builder.parts))
+    title = cleaned("".join(builder.title))
     return Extracted(_engine_name(engine, builder.vocabulary.name), text, title, notes)
 
 
