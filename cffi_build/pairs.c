@@ -115,17 +115,7 @@ static void compare_group(output *out, const level *at, const uint64_t *values, 
     ND_DISPATCH(compare_all, out, at, values, count);
 }
 
-static inline uint64_t draw_bits_plain(uint64_t value, uint64_t mask) {
-    uint64_t drawn = 0;
-    for (uint64_t bit = 1; mask != 0; mask &= mask - 1, bit <<= 1)
-        if (value & mask & (~mask + 1)) drawn |= bit;
-    return drawn;
-}
-
 #ifdef ND_X86
-__attribute__((target("bmi2"))) static inline uint64_t draw_bits_avx2(uint64_t value, uint64_t mask) {
-    return _pext_u64(value, mask);
-}
 #define DRAW_FUNCTIONS(make) make(plain, ) make(avx2, ND_AVX2)
 #define DISPATCH_DRAW(name, ...) (nd_simd_level() > 0 ? name##_avx2(__VA_ARGS__) : name##_plain(__VA_ARGS__))
 #else
@@ -135,11 +125,11 @@ __attribute__((target("bmi2"))) static inline uint64_t draw_bits_avx2(uint64_t v
 
 #define MAKE_BUCKETS(level, attributes)                                                                              \
     attributes static void count_##level(const uint64_t *values, size_t count, uint64_t mask, uint64_t *counts) {    \
-        for (size_t i = 0; i < count; i++) counts[draw_bits_##level(values[i], mask)]++;                             \
+        for (size_t i = 0; i < count; i++) counts[nd_draw_bits_##level(values[i], mask)]++;                             \
     }                                                                                                                \
     attributes static void scatter_##level(const uint64_t *values, size_t count, uint64_t mask, uint64_t *cursors,   \
                                            uint64_t *out) {                                                          \
-        for (size_t i = 0; i < count; i++) out[cursors[draw_bits_##level(values[i], mask)]++] = values[i];           \
+        for (size_t i = 0; i < count; i++) out[cursors[nd_draw_bits_##level(values[i], mask)]++] = values[i];           \
     }
 DRAW_FUNCTIONS(MAKE_BUCKETS)
 

@@ -105,6 +105,22 @@ void nd_choose_plan(const uint64_t *values, size_t count, unsigned distance, nd_
     }
 }
 
+size_t nd_index_plan(const uint64_t *values, size_t count, unsigned distance, uint64_t *masks) {
+    double worth[64], told[64];
+    int order[64];
+    uint64_t blocks[64];
+    if (count == 0) {
+        for (unsigned b = 0; b <= distance; b++) masks[b] = 0;
+        return distance + 1;
+    }
+    measure_bits(values, count, worth);
+    order_bits(worth, order);
+    deal_blocks(worth, order, distance + 1, blocks, told);
+    for (unsigned b = 0; b <= distance; b++)
+        masks[b] = nd_split_mask(trim_key(blocks[b], worth, order, log2((double)count)), ND_MAX_DIRECTORY_BITS);
+    return distance + 1;
+}
+
 uint64_t nd_split_mask(uint64_t mask, unsigned bits) {
     /* Taken from both ends in turn would tell no more: the bits of a trimmed key are alike. */
     uint64_t part = 0;

@@ -119,6 +119,28 @@ int nd_pairs_scan(const uint64_t *values, const uint64_t *offsets, size_t first,
 int nd_pairs_brute(const uint64_t *values, size_t count, size_t first, size_t last, unsigned distance, size_t block,
                    nd_pair_sink sink, void *state);
 
+/* One table of an index for lookups: bucket b (first_bucket <= b < first_bucket + buckets) holds the values
+   values[offsets[b - first_bucket]] up to offsets[b - first_bucket + 1], all those whose bits under `mask`, drawn
+   together, are b. The caller makes sure that the offsets rise and end within `values`. */
+typedef struct {
+    uint64_t mask;
+    uint64_t first_bucket;
+    uint64_t buckets;
+    const uint64_t *offsets;
+    const uint64_t *values;
+} nd_table;
+
+/* The masks of an index that meets every pair within `distance` bits (at most ND_MAX_DISTANCE): distance + 1 of them,
+   with no more bits than tell `count` values apart. */
+size_t nd_index_plan(const uint64_t *values, size_t count, unsigned distance, uint64_t *masks);
+
+/* For the queries from *next on, each indexed value within `distance` bits: its query's number and the value, each
+   once over all shards of an index. Stops before the query whose finds would pass `room`; *next is where to go on,
+   and *found how many were written. */
+void nd_index_search(const nd_table *tables, size_t table_count, const uint64_t *queries, size_t count,
+                     unsigned distance, size_t *next, uint64_t *found_queries, uint64_t *found_values, size_t room,
+                     size_t *found);
+
 /* Where some wanted hashes stand: for every i with values[i] among `wanted` (`wanted_count` distinct ones), in order,
    writes its place in `wanted` and i. `places` and `positions` have room for `room` numbers; gives in `found` how many
    there are, which may be more than were written. ND_NO_MEMORY. */

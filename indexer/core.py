@@ -5,7 +5,7 @@ Every call lets go of the GIL for as long as the C code runs.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -250,6 +250,48 @@ def find_values(values: NDArray[np.uint64], wanted: NDArray[np.uint64]) -> tuple
         if found[0] <= room:
             return places[: found[0]], positions[: found[0]]
         room = found[0]
+
+
+@dataclass(frozen=True, slots=True)
+class IndexTable:
+    """A table of a lookup index, as the C core has it; `offsets` rise from 0 to the number of values."""
+
+    mask: int
+    first_bucket: int
+    offsets: NDArray[np.uint64]
+    values: NDArray[np.uint64]
+
+
+def index_plan(distinct: NDArray[np.uint64], distance: int) -> NDArray[np.uint64]:
+    """The masks of the distance + 1 tables of a lookup index."""
+    masks = np.zeros(MAX_DISTANCE + 1, dtype=np.uint64)
+    count = lib.nd_index_plan(_pointer("uint64_t[]", distinct), distinct.size, distance, _pointer("uint64_t[]", masks))
+    return masks[:count]
+
+
+def index_search(
+    tables: Sequence[IndexTable], queries: NDArray[np.uint64], distance: int
+) -> Iterator[tuple[NDArray[np.uint64], NDArray[np.uint64]]]:
+    """Blocks of finds: the queries' numbers, and the indexed values within `distance` bits, each once."""
+    array = ffi.new("nd_table[]", len(tables))
+    kept = []
+    for at, table in enumerate(tables):
+        offsets, values = _pointer("uint64_t[]", table.offsets), _pointer("uint64_t[]", table.values)
+        kept += [offsets, values]
+        array[at] = (table.mask, table.first_bucket, table.offsets.size - 1, offsets, values)
+    progress = ffi.new("size_t[2]")
+    room = 1 << 16
+    while progress[0] < queries.size:
+        before = progress[0]
+        numbers, found = np.empty(room, dtype=np.uint64), np.empty(room, dtype=np.uint64)
+        lib.nd_index_search(
+            array, len(tables), _pointer("uint64_t[]", queries), queries.size, distance, progress,
+            _pointer("uint64_t[]", numbers), _pointer("uint64_t[]", found), room, progress + 1,
+        )  # fmt: skip
+        if progress[1]:
+            yield numbers[: progress[1]], found[: progress[1]]
+        if progress[0] == before:
+            room *= 4  # one query alone has more finds than there was room for
 
 
 def simd_level() -> int:

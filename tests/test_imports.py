@@ -14,7 +14,7 @@ PACKAGE = Path(__file__).resolve().parents[1] / "indexer"
 FLOORS = [
     {"errors", "model"},
     {"config", "core", "features", "keys"},
-    {"pairs"},
+    {"hamming", "pairs"},
     {"schemes", "extract", "stores"},
     {"jsonlines", "provision"},
     {"sources"},

@@ -130,7 +130,7 @@ def test_without_tables_as_brute_force() -> None:
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_the_number_of_threads_changes_nothing(shape: str) -> None:
-    hashes = SHAPES[shape](3000)
+    hashes = np.concatenate([SHAPES[shape](900), random_hashes(4000, 14)])
     orders = []
     for threads in (1, 2, 5):
         blocks = list(iter_pairs(hashes, 4, threads))
