@@ -255,7 +255,7 @@ def test_two_processes_read_while_one_writes(path: Path) -> None:
         "    for _ in range(20):\n"
         "        stored = list(store.scan())\n"
         "        assert stored and all(r.title == str(r.metadata['v']) for r in stored)\n"
-        "        assert sum(len(b.refs) for b in store.scan_values()) == store.stats().fingerprinted\n"
+        "        assert 0 < sum(len(b.refs) for b in store.scan_values()) <= store.stats().fingerprinted\n"
         "print(len(stored))\n"
     )
     try:
