@@ -12,6 +12,7 @@ from indexer.errors import UsageError
 SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 PARTS = {
     "core": "text to fingerprint, beside gaoya",
+    "pairs": "all pairs and lookups, beside faiss",
     "store": "the embedded store: put, look up, size",
     "extract": "extraction: speed of each engine, and whether the two forms of a document meet",
 }
