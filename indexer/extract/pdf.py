@@ -20,6 +20,8 @@ _NEIGHBOURS = (1, 2)
 _DIGITS = re.compile(r"\d+|\b[ivxlc]+\b", re.IGNORECASE)
 # PDFium writes a hyphen that it takes for a line's end as U+0002 or U+FFFE, and leaves the line break out.
 _BROKEN_WORD = re.compile(r"([^\W\d_]+)(?:[-\u2010]\n|\u00ad\n?|[\x02\ufffe]\n?)(\w+)")
+# Typesetters break an address after one of these characters, and no reader takes the break for a part of it.
+_BROKEN_ADDRESS = re.compile(r"((?:https?://|www\.|doi:|\b10\.\d{4,9}/)[^\s\x02\ufffe]*[/\-_=&?%#])\n(?=[\w%#?&=~])")
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 # The reference engine is slow: on a PDF in which the fast one saw no text it reads this many pages, and goes on
 # only if it sees any.
@@ -91,6 +93,8 @@ def _joined(text: str) -> str:
     The document is its own dictionary: a hyphen stays if the word is found with it elsewhere, or if both halves are
     words of their own and the word without it is not found; before capitals and digits it stays anyway.
     """
+    # Twice, for what is broken over three lines.
+    text = _BROKEN_ADDRESS.sub(r"\1", _BROKEN_ADDRESS.sub(r"\1", text))
     if not _BROKEN_WORD.search(text):
         return text
     known = {word.lower() for word in _WORD.findall(_BROKEN_WORD.sub(" ", text))}

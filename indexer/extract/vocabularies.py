@@ -11,7 +11,8 @@ class Vocabulary(NamedTuple):
 
     `out`: left out wherever it stands. `only`: of an element's children only these are kept; where the first item is
     not empty, only if the element's own parent has that name. `inline`: does not end a word. `empty`: an empty
-    element that may stand within a word, such as a line's beginning.
+    element that may stand within a word, such as a line's beginning. `citations`: references in fields, without the
+    form in which a reader sees them.
     """
 
     name: str
@@ -19,6 +20,7 @@ class Vocabulary(NamedTuple):
     only: Mapping[str, tuple[str, frozenset[str]]] = {}
     inline: frozenset[str] = frozenset()
     empty: frozenset[str] = frozenset()
+    citations: frozenset[str] = frozenset()
 
 
 def _names(names: str) -> frozenset[str]:
@@ -30,11 +32,15 @@ INLINE = _names("a b i u s em strong small big tt sub sup span font italic bold 
 # The source forms beside presentation MathML; scripts and styles of embedded HTML and SVG.
 NEVER = _names("annotation annotation-xml script style")
 
+# What no citation style prints of a journal's article, and the types that mark one.
+NOT_OF_ARTICLES = _names("publisher-name publisher-loc")
+ARTICLE_TYPES = _names("article-journal journal")
+
 UNKNOWN = Vocabulary("unknown vocabulary")
 
 _JATS = Vocabulary(
     "JATS",
-    out=_names("journal-meta processing-meta permissions object-id alt-title tex-math contrib-id"),
+    out=_names("journal-meta processing-meta permissions object-id alt-title tex-math contrib-id issn isbn"),
     only={
         **dict.fromkeys(
             ("article-meta", "front-stub", "book-meta", "collection-meta"),
@@ -46,6 +52,7 @@ _JATS = Vocabulary(
         "monospace sc overline strike roman sans-serif styled-content named-content xref ext-link email uri "
         "abbrev inline-formula private-char fixed-case ruby rb year volume issue"
     ),
+    citations=_names("element-citation nlm-citation"),
 )
 
 _TEI = Vocabulary(

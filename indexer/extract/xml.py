@@ -18,10 +18,19 @@ from importlib.metadata import version
 from indexer.errors import ExtractionError
 from indexer.extract.base import EXTRACTOR_VERSION, Extracted
 from indexer.extract.text import cleaned, decode
-from indexer.extract.vocabularies import INLINE, NEVER, UNKNOWN, Vocabulary, vocabulary_of
+from indexer.extract.vocabularies import (
+    ARTICLE_TYPES,
+    INLINE,
+    NEVER,
+    NOT_OF_ARTICLES,
+    UNKNOWN,
+    Vocabulary,
+    vocabulary_of,
+)
 
 _ENCODING = re.compile(rb"\s*<\?xml\b[^>]*?\bencoding\s*=\s*[\"']([\w:.()+-]+)", re.IGNORECASE)
 _DECLARATION = re.compile(rb"\s*<\?xml\b.*?\?>", re.DOTALL)
+_GIVEN_NAME = re.compile(r"\b([^\W\d_a-z])[^\W\d_]+\.?")
 _TITLES = frozenset(("title", "article-title", "book-title"))
 
 
@@ -56,6 +65,8 @@ class _Builder:
         self._path: list[str] = []
         self._left_out_at = 0
         self._in_title_at = 0
+        self._citation_at = 0
+        self._is_article = False
         self._root = ""
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
@@ -69,7 +80,10 @@ class _Builder:
             self.vocabulary = vocabulary_of(self._root, name)
             self._root = name
         vocabulary = self.vocabulary
-        if name in NEVER or name in vocabulary.out or not self._is_allowed(vocabulary):
+        if name in vocabulary.citations:
+            self._citation_at = len(path)
+            self._is_article = attributes.get("publication-type") in ARTICLE_TYPES
+        if not self._is_allowed(vocabulary):
             self._left_out_at = len(path)
         elif name in _TITLES and not self.title and not self._in_title_at:
             self._in_title_at = len(path)
@@ -77,12 +91,17 @@ class _Builder:
             self.parts.append(" ")
 
     def _is_allowed(self, vocabulary: Vocabulary) -> bool:
-        """Whether the innermost element may stand in its parent, if that is a block of metadata."""
+        """Whether the innermost element counts, as it is called and where it stands."""
         path = self._path
+        name = path[-1]
+        if name in NEVER or name in vocabulary.out:
+            return False
+        if self._citation_at and self._is_article and name in NOT_OF_ARTICLES:
+            return False
         if len(path) < 2 or path[-2] not in vocabulary.only:
             return True
         grandparent, allowed = vocabulary.only[path[-2]]
-        return path[-1] in allowed or (grandparent != "" and (len(path) < 3 or path[-3] != grandparent))
+        return name in allowed or (grandparent != "" and (len(path) < 3 or path[-3] != grandparent))
 
     def end(self, _tag: str = "") -> None:
         """An element ends."""
@@ -92,6 +111,8 @@ class _Builder:
             if self._left_out_at == depth:
                 self._left_out_at = 0
             return
+        if self._citation_at == depth:
+            self._citation_at = 0
         if self._in_title_at == depth:
             self._in_title_at = 0
             if not "".join(self.title).strip():
@@ -102,9 +123,18 @@ class _Builder:
     def data(self, text: str) -> None:
         """A piece of text."""
         if not self._left_out_at and self._path:
+            if self._citation_at and self._path[-1] == "given-names":
+                text = _initials(text)
             self.parts.append(text)
             if self._in_title_at:
                 self.title.append(text)
+
+
+def _initials(names: str) -> str:
+    """Given names as citation styles print them: "Jean-Claude de" as "J.-C. de", and initials as they are."""
+    if names.isupper():
+        return names
+    return _GIVEN_NAME.sub(r"\1.", names)
 
 
 def _utf8(data: bytes) -> bytes:
