@@ -7,7 +7,7 @@ from itertools import combinations
 from math import comb
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from indexer.errors import UsageError
@@ -47,6 +47,7 @@ def patterns(distance: int, cells: tuple[int, ...] = CELLS) -> Iterator[tuple[in
             yield (here, *rest)
 
 
+@settings(deadline=None)
 @given(values)
 def test_the_keys_are_the_definition(value: int) -> None:
     assert list(simhash_keys(value)) == naive_keys(value)
@@ -60,6 +61,7 @@ def test_a_key_by_hand() -> None:
     assert SIMHASH64_LAYOUT.field(4) == "t04"
 
 
+@settings(deadline=None)
 @given(st.integers(0, 15), st.integers(0, 2**28 - 1))
 def test_packing_goes_both_ways(table: int, key: int) -> None:
     packed = SIMHASH64_LAYOUT.pack(table, key)
@@ -71,6 +73,7 @@ def test_terms_of_odd_widths_keep_their_zeros() -> None:
     assert KeyLayout(tables=3, bits=13).term(1) == "0001"
 
 
+@settings(deadline=None)
 @given(values)
 def test_positions_say_where_the_bits_of_a_key_are(value: int) -> None:
     for table, packed in enumerate(simhash_keys(value)):
@@ -128,6 +131,7 @@ def test_dropping_any_word_loses_pairs(distance: int) -> None:
     assert needed == {(table, word) for table, _, words in plan for word in words}
 
 
+@settings(deadline=None)
 @given(values, st.sets(st.integers(0, 63), max_size=MAX_DISTANCE), st.integers(0, MAX_DISTANCE))
 def test_probes_find_every_value_within_the_radius(value: int, flipped: set[int], distance: int) -> None:
     other = value
@@ -137,6 +141,7 @@ def test_probes_find_every_value_within_the_radius(value: int, flipped: set[int]
     assert not set(asked).isdisjoint(simhash_keys(other))
 
 
+@settings(deadline=None)
 @given(values)
 def test_probes_are_packed_keys_without_repetition(value: int) -> None:
     for distance in range(MAX_DISTANCE + 1):
