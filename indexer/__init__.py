@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from indexer.errors import NeardupError
+    from indexer.hamming import HammingIndex
     from indexer.extract import extract
     from indexer.model import Document, Fingerprint, Match, Record
+    from indexer.pairs import find_pairs
     from indexer.schemes.simhash import fingerprint
     from indexer.similar import similar
     from indexer.stores import open_store
@@ -26,11 +28,13 @@ __version__ = "0.1.0"
 __all__ = [
     "Document",
     "Fingerprint",
+    "HammingIndex",
     "Match",
     "NeardupError",
     "Record",
     "__version__",
     "extract",
+    "find_pairs",
     "fingerprint",
     "open_store",
     "similar",
@@ -40,10 +44,12 @@ __all__ = [
 _HOMES = {
     "Document": "indexer.model",
     "Fingerprint": "indexer.model",
+    "HammingIndex": "indexer.hamming",
     "Match": "indexer.model",
     "NeardupError": "indexer.errors",
     "Record": "indexer.model",
     "extract": "indexer.extract",
+    "find_pairs": "indexer.pairs",
     "fingerprint": "indexer.schemes.simhash",
     "open_store": "indexer.stores",
     "similar": "indexer.similar",

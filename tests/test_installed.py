@@ -1,0 +1,72 @@
+"""The wheel, installed in a clean environment away from the checkout, does the main job."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+PAGE = "<html><head><title>{title}</title></head><body><nav>{nav}</nav><article>{body}</article></body></html>"
+BODY = " ".join(f"Sentence {n} of an article that two sites carry under their own design." for n in range(40))
+OTHER = " ".join(f"Nothing here resembles line {n}: oranges, violins, tides and granite." for n in range(40))
+
+
+def run(*command: str, cwd: Path, env: dict[str, str] | None = None) -> str:
+    done = subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True)
+    assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def python(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The Python of an environment into which the wheel, and nothing else, was installed."""
+    folder = tmp_path_factory.mktemp("installed")
+    run(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "-w", str(folder), str(ROOT), cwd=folder)
+    (wheel,) = folder.glob("neardup-*.whl")
+    assert "-abi3-" in wheel.name
+    run(sys.executable, "-m", "venv", str(folder / "venv"), cwd=folder)
+    own = str(folder / "venv" / "bin" / "python")
+    run(own, "-m", "pip", "install", "--quiet", str(wheel), cwd=folder)
+    return own
+
+
+def clean_environment() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "NEARDUP", "VIRTUAL"))}
+
+
+def test_the_main_job(python: str, tmp_path: Path) -> None:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (docs / "a.html").write_text(PAGE.format(title="One", nav="Home Shop", body=BODY), "utf-8")
+    (docs / "b.html").write_text(PAGE.format(title="Two", nav="Start Kontakt Impressum", body=BODY), "utf-8")
+    (docs / "c.txt").write_text(OTHER, "utf-8")
+    neardup = str(Path(python).with_name("neardup"))
+    env = clean_environment()
+    run(neardup, "index", "docs", "--store", "s.neardup", cwd=tmp_path, env=env)
+    answer = json.loads(run(neardup, "similar", "docs/a.html", "--store", "s.neardup", "--json", cwd=tmp_path, env=env))
+    assert [Path(match["source"]).name for match in answer["matches"]] == ["b.html"]
+    assert run(python, "-m", "indexer", "--version", cwd=tmp_path, env=env).strip()
+
+
+def test_the_mapping_files_travel_with_it(python: str, tmp_path: Path) -> None:
+    script = "from indexer.provision import mappings_directory as d; print(d())"
+    folder = Path(run(python, "-c", script, cwd=tmp_path, env=clean_environment()).strip())
+    assert ROOT not in folder.parents
+    wanted = {path.relative_to(ROOT / "mappings") for path in (ROOT / "mappings").rglob("*") if path.is_file()}
+    assert {path.relative_to(folder) for path in folder.rglob("*") if path.is_file()} == wanted
+
+
+def test_the_library_needs_nothing_else(python: str, tmp_path: Path) -> None:
+    script = (
+        "import indexer; a, b = indexer.fingerprint('one two three'), indexer.fingerprint('One, two - three!'); "
+        "print(a.distance(b), a, len(indexer.__all__))"
+    )
+    distance, text, names = run(python, "-c", script, cwd=tmp_path, env=clean_environment()).split()
+    assert (distance, text[:4]) == ("0", "sd1-")
+    assert int(names) <= 12
