@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from indexer.errors import NeardupError
-    from indexer.hamming import HammingIndex
     from indexer.extract import extract
+    from indexer.hamming import HammingIndex
     from indexer.model import Document, Fingerprint, Match, Record
     from indexer.pairs import find_pairs
     from indexer.schemes.simhash import fingerprint
