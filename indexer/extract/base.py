@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
-from indexer.errors import ExtractionError
+from indexer.errors import ExtractionError, UsageError
 
 Content = Literal["landmarks", "full", "main"]
 Engine = Literal["auto", "fast", "reference"]
@@ -71,3 +72,11 @@ class Extracted(NamedTuple):
 def too_large(what: str, octets: int, limits: Limits) -> ExtractionError:
     """The error for something over the limit on size."""
     return ExtractionError("too-large", f"{what} is {octets:,} octets or more; the limit is {limits.input_bytes:,}")
+
+
+def require_main_content() -> None:
+    """Raise UsageError unless the library for the content mode "main" is installed."""
+    if importlib.util.find_spec("trafilatura") is None:
+        raise UsageError(
+            "the content mode `main` needs trafilatura, which is not installed: pip install 'neardup[main-content]'"
+        )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from indexer.errors import ExtractionError
+from indexer.errors import ExtractionError, NeardupError
 from indexer.extract.base import Extracted, Format, Limits, Options, too_large
 from indexer.extract.sniff import sniff, unpack
 from indexer.model import Document
@@ -96,7 +96,7 @@ def _read_with(kind: Format, engine: str, data: bytes, options: Options, limits:
         from indexer.extract.text import extract_text
 
         return extract_text(data)
-    except ExtractionError:
+    except NeardupError:
         raise
     except MemoryError:
         raise ExtractionError("out-of-memory", f"more than {limits.memory:,} octets") from None

@@ -10,16 +10,18 @@ ruby, the base text stays and the readings (`rt`, `rp`) go.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.metadata import version
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser, LexborNode
 
-from indexer.errors import ExtractionError
-from indexer.extract.base import EXTRACTOR_VERSION, Content, Extracted
+from indexer.extract.base import EXTRACTOR_VERSION, Content, Extracted, require_main_content
 from indexer.extract.text import cleaned, decode
+
+if TYPE_CHECKING:
+    from bs4 import Tag
 
 
 def _words(names: str) -> list[str]:
@@ -59,6 +61,8 @@ _KEPT_ROLE = re.compile(r"\s*(?:note|main|article|region|group|figure|definition
 # A header or footer within one of these is not the page's banner or content information (HTML-AAM 1.0).
 _SECTIONS = frozenset(("article", "aside", "main", "nav", "section"))
 _STYLE_HIDES = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)", re.IGNORECASE)
+# Characters of a paragraph that is no motto.
+_PROSE = 200
 _TEXT_IN_FORM = "main,article,h1,h2,[role=main],[role=article]"
 
 # The parser's cost grows with the square of the depth; browsers stop at 512 too.
@@ -208,14 +212,27 @@ def _may_be_deep(source: bytes) -> bool:
     return False
 
 
-def _left_out(
-    tag: str,
-    attributes: Mapping[str, Any],
-    content: Content,
-    ancestors: Callable[[], Iterable[str]],
-    holds_text: Callable[[], bool],
-) -> bool:
+class _Element(Protocol):
+    """What the decision needs to know of an element, whichever engine found it."""
+
+    @property
+    def tag(self) -> str:
+        """Its name, in small letters."""
+
+    @property
+    def attributes(self) -> Mapping[str, Any]:
+        """Its attributes."""
+
+    def ancestors(self) -> Iterable[str]:
+        """The tags of the elements around it, from the nearest."""
+
+    def inside(self, selector: str) -> Iterable[str]:
+        """The texts of the elements in it that a selector finds."""
+
+
+def _left_out(element: _Element, content: Content) -> bool:
     """Whether an element that one of the selectors found is no part of the text."""
+    tag, attributes = element.tag, element.attributes
     if tag in _ALWAYS_OUT or "hidden" in attributes or _STYLE_HIDES.search(_plain(attributes.get("style"))):
         return True
     if content == "full":
@@ -223,12 +240,19 @@ def _left_out(
     role = _plain(attributes.get("role")).lower()
     if not _OUT_ROLES.isdisjoint(role.split()):
         return True
-    if tag in ("header", "footer"):
-        furniture = _SECTIONS.isdisjoint(ancestors())
-    else:
+    return _is_furniture(element) and not _KEPT_ROLE.match(role)
+
+
+def _is_furniture(element: _Element) -> bool:
+    if element.tag in ("header", "footer"):
+        if not _SECTIONS.isdisjoint(element.ancestors()):
+            return False
+        # A banner has a name, a motto and links; a header with running text is the beginning of the document.
+        return element.tag == "footer" or all(len(text) < _PROSE for text in element.inside("p"))
+    if element.tag == "form":
         # Some frameworks wrap the whole page in one form.
-        furniture = tag in _OUT or (tag == "form" and not holds_text())
-    return furniture and not _KEPT_ROLE.match(role)
+        return not any(True for _ in element.inside(_TEXT_IN_FORM))
+    return element.tag in _OUT
 
 
 def _plain(value: Any) -> str:
@@ -242,30 +266,52 @@ def _selector(content: Content, unusual: bool) -> str:
     return ",".join(name for group in (groups if unusual else groups[::2]) for name in group)
 
 
-def _ancestors(node: LexborNode) -> Iterable[str]:
-    parent = node.parent
-    for _ in range(_MAX_DEPTH):
-        if parent is None:
-            return
-        yield parent.tag or ""
-        parent = parent.parent
+class _FastElement:
+    def __init__(self, node: LexborNode) -> None:
+        self._node = node
+        self.tag = node.tag or ""
+        self.attributes: Mapping[str, Any] = node.attributes
+
+    def ancestors(self) -> Iterable[str]:
+        parent = self._node.parent
+        for _ in range(_MAX_DEPTH):
+            if parent is None:
+                return
+            yield parent.tag or ""
+            parent = parent.parent
+
+    def inside(self, selector: str) -> Iterable[str]:
+        return (node.text() for node in self._node.css(selector))
 
 
 def _read_fast(source: bytes, content: Content, unusual: bool) -> tuple[str, str]:
+    page, title = _pruned(source, content, unusual)
+    return cleaned(page.text()), title
+
+
+def _pruned(source: bytes, content: Content, unusual: bool) -> tuple[LexborHTMLParser, str]:
+    """The page without what is no part of its text, and its title."""
     page = LexborHTMLParser(source, options=LexborDocumentOptions.WO_EVENTS)
     found = page.css(_selector(content, unusual))
     named = next((node for node in found if node.tag == "title"), None) or page.css_first("h1")
     title = named.text() if named is not None else ""
     for node in found:
-        if _left_out(
-            node.tag or "",
-            node.attributes,
-            content,
-            lambda node=node: _ancestors(node),  # type: ignore[misc]
-            lambda node=node: node.css_first(_TEXT_IN_FORM) is not None,  # type: ignore[misc]
-        ):
+        if _left_out(_FastElement(node), content):
             node.decompose()
-    return cleaned(page.text()), cleaned(title)
+    return page, cleaned(title)
+
+
+class _ReferenceElement:
+    def __init__(self, node: Tag) -> None:
+        self._node = node
+        self.tag = node.name
+        self.attributes: Mapping[str, Any] = node.attrs
+
+    def ancestors(self) -> Iterable[str]:
+        return (parent.name for parent in self._node.parents)
+
+    def inside(self, selector: str) -> Iterable[str]:
+        return (node.get_text() for node in self._node.select(selector))
 
 
 def _read_reference(source: bytes, content: Content, unusual: bool) -> tuple[str, str]:
@@ -276,19 +322,26 @@ def _read_reference(source: bytes, content: Content, unusual: bool) -> tuple[str
     named = page.find("title") or page.find("h1")
     title = named.get_text() if named else ""
     for node in page.select(_selector(content, unusual)):
-        if node.decomposed:
-            continue
-        if _left_out(
-            node.name,
-            node.attrs,
-            content,
-            lambda node=node: (parent.name for parent in node.parents),  # type: ignore[misc]
-            lambda node=node: node.select_one(_TEXT_IN_FORM) is not None,  # type: ignore[misc]
-        ):
+        # What stood in something left out is gone already.
+        if not node.decomposed and _left_out(_ReferenceElement(node), content):
             node.decompose()
     text = "".join(page.find_all(string=lambda s: type(s) in (NavigableString, CData)))
     return cleaned(text), cleaned(title)
 
 
 def _main_content(source: bytes) -> Extracted:
-    raise ExtractionError("unsupported", "not yet")
+    """The main block as trafilatura finds it.
+
+    Chosen by measuring on 529 pages of API documentation and 532 translations of one text: trafilatura, told to
+    favour recall, keeps 86% of the words of the former and resiliparse 8%, of which near-duplicates can't be told.
+    """
+    require_main_content()
+    import trafilatura
+
+    page, title = _pruned(source, "full", unusual=True)
+    # Its own deduplication and its slower second opinions would make the text depend on more than the page.
+    text = trafilatura.extract(
+        page.html, fast=True, favor_recall=True, include_comments=False, include_tables=True, deduplicate=False
+    )
+    engine = f"trafilatura {version('trafilatura')} rules {EXTRACTOR_VERSION}"
+    return Extracted(engine, cleaned(text or ""), title, () if text else ("no main content found",))

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib.metadata import version
 from itertools import islice
+from typing import NamedTuple
 
 from indexer.errors import ExtractionError
 from indexer.extract.base import EXTRACTOR_VERSION, Extracted, Limits, too_large
@@ -19,7 +20,15 @@ _EDGE = 4
 _NEIGHBOURS = (1, 2)
 _DIGITS = re.compile(r"\d+|\b[ivxlc]+\b", re.IGNORECASE)
 # PDFium writes a hyphen that it takes for a line's end as U+0002 or U+FFFE, and leaves the line break out.
-_BROKEN_WORD = re.compile(r"([^\W\d_]+)(?:[-\u2010]\n|\u00ad\n?|[\x02\ufffe]\n?)(\w+)")
+_BREAK = re.compile(r"[-\u2010\u00ad\x02\ufffe]\n?(?=\w)")
+_BREAK_MARKS = "\n\x02\ufffe"
+_WORD_BEFORE = re.compile(r"[^\W\d_]+$")
+_WORD_AFTER = re.compile(r"\w+")
+_LONGEST_WORD = 100
+# Typesetters break an address after one of these characters, and no reader takes the break for a part of it.
+_ADDRESS_BREAKS = "/-_=&?%#"
+_ADDRESS = re.compile(r"(?:https?://|www\.|doi:|\b10\.\d{4,9}/)\S*$|^[\w.%=&?#~-]*/\S*$")
+_WORD = re.compile(r"([^\W\d_]+)(?:[-\u2010]\n|\u00ad\n?|[\x02\ufffe]\n?)(\w+)")
 # Typesetters break an address after one of these characters, and no reader takes the break for a part of it.
 _BROKEN_ADDRESS = re.compile(r"((?:https?://|www\.|doi:|\b10\.\d{4,9}/)[^\s\x02\ufffe]*[/\-_=&?%#])\n(?=[\w%#?&=~])")
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
@@ -53,7 +62,14 @@ def _engine_name(engine: str) -> str:
 def running_text(pages: list[list[str]]) -> str:
     """The text of pages of lines: running headers, footers and page numbers out, broken words joined."""
     lines = [line for page in _without_running_lines(pages) for line in page]
-    return cleaned(_joined("\n".join(lines)))
+    return cleaned(_joined("".join(map(_ended, lines))))
+
+
+def _ended(line: str) -> str:
+    """A line with the line break, unless the line breaks an address."""
+    if line[-1] in _ADDRESS_BREAKS and _ADDRESS.search(line):
+        return line
+    return line + "\n"
 
 
 def _without_running_lines(pages: list[list[str]]) -> Iterator[list[str]]:
@@ -93,23 +109,57 @@ def _joined(text: str) -> str:
     The document is its own dictionary: a hyphen stays if the word is found with it elsewhere, or if both halves are
     words of their own and the word without it is not found; before capitals and digits it stays anyway.
     """
-    # Twice, for what is broken over three lines.
-    text = _BROKEN_ADDRESS.sub(r"\1", _BROKEN_ADDRESS.sub(r"\1", text))
-    if not _BROKEN_WORD.search(text):
+    breaks = list(_breaks(text))
+    if not breaks:
         return text
-    known = {word.lower() for word in _WORD.findall(_BROKEN_WORD.sub(" ", text))}
+    # The halves of broken words say nothing of which words there are.
+    known: set[str] = set()
+    end = 0
+    for found in breaks:
+        known.update(word.lower() for word in _WORD.findall(text[end : found.start - len(found.left)]))
+        end = found.end + len(found.right)
+    known.update(word.lower() for word in _WORD.findall(text[end:]))
+    parts: list[str] = []
+    end = 0
+    for found in breaks:
+        parts += (text[end : found.start], "-" if _keeps_hyphen(found, known) else "")
+        end = found.end
+    parts.append(text[end:])
+    return "".join(parts)
 
-    def join(match: re.Match[str]) -> str:
-        left, right = match.groups()
-        if "\u00ad" in match[0]:
-            return left + right
-        whole, hyphened = (left + right).lower(), f"{left}-{right}".lower()
-        if not right[0].islower() or (hyphened in known and whole not in known):
-            return f"{left}-{right}"
-        halves = left.lower() in known and right.lower() in known
-        return f"{left}-{right}" if halves and whole not in known else left + right
 
-    return _BROKEN_WORD.sub(join, text)
+class _Broken(NamedTuple):
+    left: str
+    right: str
+    soft: bool
+    start: int
+    end: int
+
+
+def _breaks(text: str) -> Iterator[_Broken]:
+    """Where a hyphen at a line's end stands between two halves."""
+    end = 0
+    for found in _BREAK.finditer(text):
+        mark = found[0]
+        soft = mark[0] == "\u00ad"
+        if not soft and mark[-1] not in _BREAK_MARKS:
+            continue
+        left = _WORD_BEFORE.search(text[max(end, found.start() - _LONGEST_WORD) : found.start()])
+        right = _WORD_AFTER.match(text, found.end())
+        if left and right:
+            end = found.end()
+            yield _Broken(left[0], right[0], soft, found.start(), end)
+
+
+def _keeps_hyphen(found: _Broken, known: set[str]) -> bool:
+    if found.soft:
+        return False
+    if not found.right[0].islower():
+        return True
+    left, right = found.left.lower(), found.right.lower()
+    if left + right in known:
+        return False
+    return f"{left}-{right}" in known or (left in known and right in known)
 
 
 def _lines(text: str) -> list[str]:

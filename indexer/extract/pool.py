@@ -20,7 +20,7 @@ from typing import Any
 import indexer
 from indexer.errors import ExtractionError, NeardupError, UsageError
 from indexer.extract import wire
-from indexer.extract.base import REASONS, Format, Limits, Options
+from indexer.extract.base import REASONS, Format, Limits, Options, require_main_content
 from indexer.model import Document
 
 # Requests that wait for each worker: enough that none is ever idle, few enough that memory stays flat.
@@ -63,6 +63,8 @@ class WorkerPool:
     ) -> None:
         if jobs < 1:
             raise UsageError(f"jobs must be 1 or more, not {jobs}")
+        if options.content == "main":
+            require_main_content()
         self._setup = {
             "options": dataclasses.asdict(options),
             "limits": dataclasses.asdict(limits),
