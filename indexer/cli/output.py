@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -54,22 +55,29 @@ def fields(pairs: Iterable[tuple[str, object]]) -> None:
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[str] = ()) -> None:
-    """An aligned table; on a terminal fitted to its width, elsewhere never cut."""
+    """An aligned table, one line a row; on a terminal that is too narrow for it, a paragraph a row."""
+    from rich.cells import cell_len
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    grid = Table(box=None, pad_edge=False, header_style="bold")
+    safe = [[printable(cell) for cell in row] for row in rows]
+    grid = Table(box=None, pad_edge=False)
     for column in columns:
-        grid.add_column(column, justify="right" if column in right else "left", overflow="fold")
-    for row in rows:
-        grid.add_row(*(Text(printable(cell)) for cell in row))
-    # Outside a terminal a line is as long as it has to be.
-    console = Console(file=sys.stdout, highlight=False, width=None if sys.stdout.isatty() else 1_000_000)
+        grid.add_column(column, justify="right" if column in right else "left", no_wrap=True)
+    for row in safe:
+        grid.add_row(*map(Text, row))
+    console = Console(file=sys.stdout, width=1_000_000, color_system=None)
     with console.capture() as capture:
         console.print(grid)
-    for line in capture.get().splitlines():
-        click.echo(line.rstrip())
+    lines = [line.rstrip() for line in capture.get().splitlines()]
+    if sys.stdout.isatty() and max(map(cell_len, lines)) > shutil.get_terminal_size().columns:
+        lines = []
+        for first, *others in safe:
+            named = (f"{column} {cell}" for column, cell in zip(columns[1:], others, strict=True) if cell)
+            lines += [first, "    " + "  ".join(named)]
+    for line in lines:
+        click.echo(line)
 
 
 def size(octets: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import textwrap
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,8 @@ from indexer.sources import STDIN, possible_ids, printable_path
 if TYPE_CHECKING:
     from indexer.similar import Answer
     from indexer.stores import Store
+
+_TITLE_WIDTH = 60
 
 
 @click.command(
@@ -125,7 +128,11 @@ def _show(query: Asked, result: Answer, *, as_json: bool) -> None:
         answer_json({"query": about, "distance": distance, "total": total, "matches": [match_json(m) for m in matches]})
         return
     if matches:
-        table(("id", "bits", "similarity", "label", "title", "path"), map(_row, matches), right=("bits", "similarity"))
+        columns, rows = ["id", "bits", "similarity", "label", "title", "path"], [_row(match) for match in matches]
+        # Mostly an id is the path as seen from here.
+        if all(row[0] == row[-1] for row in rows):
+            columns, rows = columns[:-1], [row[:-1] for row in rows]
+        table(columns, rows, right=("bits", "similarity"))
         if total > len(matches):
             say(f"the nearest {len(matches)} of {total}; --limit shows more")
     elif query.fingerprint:
@@ -134,8 +141,11 @@ def _show(query: Asked, result: Answer, *, as_json: bool) -> None:
 
 def _row(match: Match) -> tuple[str, ...]:
     record = match.record
-    label = match.label + (" short" if record.short else "")
-    return (record.ref.id, str(match.distance), f"{match.similarity:.3f}", label.strip(), record.title, record.source)
+    label = (match.label + " short" * record.short).strip()
+    title = textwrap.shorten(record.title, _TITLE_WIDTH, placeholder="…")
+    # Below the current folder a path is shown as the user would type it.
+    path = record.source.removeprefix(os.path.join(os.getcwd(), ""))
+    return (record.ref.id, str(match.distance), f"{match.similarity:.3f}", label, title, path)
 
 
 @click.command(

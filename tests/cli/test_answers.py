@@ -55,10 +55,15 @@ def test_similar_by_every_way_of_asking(stored: Neardup) -> None:
 def test_similar_in_words(stored: Neardup) -> None:
     done = stored("similar", "docs/deep/d.txt", "-k", "7", "--limit", "2")
     header, *rows = done.out.splitlines()
-    assert header.split() == ["id", "bits", "similarity", "label", "title", "path"]
+    assert header.split() == ["id", "bits", "similarity", "label", "title"]
     assert len(rows) == 2
     assert all("close" in row for row in rows)
     assert "the nearest 2 of 4" in done.err
+    # From elsewhere the path is not the id, and is shown.
+    elsewhere = Neardup(stored.folder / "docs/deep")
+    done = elsewhere("similar", "d.txt", "--store", "../../collection.neardup")
+    assert done.out.splitlines()[0].split()[-1] == "path"
+    assert str(stored.folder / "docs/a.html") in done.out
     done = stored("similar", "docs/other.html")
     assert done.out == ""
     assert "nothing else within 3 bits" in done.err

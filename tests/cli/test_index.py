@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 from pathlib import Path
 
 from command import Neardup, contents, mixed_folder, write
@@ -249,3 +250,23 @@ def test_real_documents_pass_and_meet(neardup: Neardup, shared_data: Path) -> No
     found = neardup("similar", page, "-k", "6", "--json").json
     assert {Path(match["source"]).name for match in found["matches"]} == {"CSVParser.html"}
     assert str(page) not in {match["source"] for match in found["matches"]}
+
+
+def peak_memory(neardup: Neardup, documents: int) -> int:
+    """The most memory that the command itself took while it indexed so many documents, in octets."""
+    with neardup.start("index", "-", "--store", f"{documents}.neardup", stdin=subprocess.PIPE) as process:
+        assert process.stdin
+        for number in range(documents):
+            text = " ".join(f"w{number * place % 9973}" for place in range(1, 21))
+            process.stdin.write(json.dumps({"id": f"document-{number}", "text": text}).encode() + b"\n")
+        process.stdin.close()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0
+    return usage.ru_maxrss * 1024
+
+
+def test_memory_does_not_grow_with_the_number_of_documents(neardup: Neardup) -> None:
+    few, many = (peak_memory(neardup, documents) for documents in (3000, 15_000))
+    # The store's cache of pages still fills; a list of the documents would take far more than this for each.
+    assert (many - few) / 12_000 < 2000, (few, many)

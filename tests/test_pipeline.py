@@ -1,0 +1,146 @@
+"""The pipeline as a library: what it counts, what it leaves behind when it is broken off, what digests depend on."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from indexer.errors import IncompatibleStoreError
+from indexer.extract.base import Limits, Options
+from indexer.model import Ref
+from indexer.pipeline import Settings, Summary, index, source_digest, store_info
+from indexer.sources import Input, Rejected
+from indexer.stores import Store, open_store
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with open_store(tmp_path / "c.neardup", create=store_info("landmarks")) as opened:
+        yield opened
+
+
+def texts(count: int, words: int = 30) -> Iterator[Input]:
+    for number in range(count):
+        text = " ".join(f"word{number}x{place}" for place in range(words))
+        yield Input(str(number), "somewhere", data=text.encode(), format="text", metadata={"number": number})
+
+
+def test_every_input_is_counted_once(store: Store) -> None:
+    inputs: list[Input | Rejected] = [
+        *texts(100),
+        Input("short", "s", data=b"too few words", format="text"),
+        Input("empty", "s", data=b" \n", format="text"),
+        Input("binary", "s", data=bytes(range(256)) * 10),
+        Input("gone", "s", path="/no/such/file"),
+        Rejected("bad", "s", "malformed", "said the source"),
+        Input("copy", "s", data=next(texts(1)).data, format="text"),
+    ]
+    summary = index(inputs, store, Settings(jobs=2))
+    assert (summary.indexed, summary.short, summary.empty, summary.reused) == (103, 1, 1, 1)
+    assert summary.failed == {"unsupported": 1, "unreadable": 1, "malformed": 1}
+    assert summary.done == len(inputs)
+    assert {failure.ref.id for failure in store.failures()} == {"binary", "gone", "bad"}
+    [record] = store.get([Ref("7")])
+    assert record is not None
+    assert record.fingerprint is not None
+    assert record.fingerprint.tokens == 30
+    assert record.metadata == {"number": 7}
+
+    again = index(inputs, store, Settings())
+    assert (again.unchanged, again.failed_before, again.failures) == (103, 1, 2)
+    assert again.done == len(inputs)
+
+
+def test_keys_are_those_of_the_scheme(store: Store) -> None:
+    from indexer.schemes import simhash
+
+    index(texts(3), store)
+    # A second look, by the way that reuses what is stored.
+    index((replace(item, id=f"copy-{item.id}") for item in texts(3)), store)
+    for record in store.scan():
+        assert record.fingerprint
+        assert record.keys == simhash.keys(record.fingerprint)
+
+
+class BrokenError(Exception):
+    """Something that goes wrong in the source."""
+
+
+def breaking_off(items: Iterable[Input], error: BaseException) -> Iterator[Input]:
+    yield from items
+    raise error
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), BrokenError()])
+def test_what_is_done_is_written_when_the_run_breaks_off(store: Store, error: BaseException) -> None:
+    summary = Summary()
+    with pytest.raises(type(error)):
+        index(breaking_off(texts(300), error), store, summary=summary)
+    assert summary.indexed == store.stats().documents > 0
+    assert index(texts(300), store).unchanged == summary.indexed
+    assert store.stats().documents == 300
+
+
+def test_a_run_can_be_told_to_stop(store: Store) -> None:
+    stop = threading.Event()
+
+    def stopping() -> Iterator[Input]:
+        for number, item in enumerate(texts(10_000)):
+            if number == 500:
+                stop.set()
+            yield item
+
+    summary = Summary()
+    with pytest.raises(KeyboardInterrupt):
+        index(stopping(), store, summary=summary, stop=stop)
+    assert 0 < summary.indexed < 1000
+    assert summary.indexed == store.stats().documents
+
+
+def test_what_the_store_refuses_is_a_failure(store: Store) -> None:
+    good, bad = texts(2)
+    summary = index([replace(bad, metadata={"long": "x" * (17 << 20)}), good], store)
+    assert (summary.indexed, summary.failed) == (1, {"refused": 1})
+    [failure] = store.failures()
+    assert (failure.ref.id, failure.reason) == ("1", "refused")
+
+
+def test_a_store_for_other_fingerprints_is_refused(store: Store) -> None:
+    with pytest.raises(IncompatibleStoreError, match="content"):
+        index(texts(1), store, Settings(options=Options(content="full")))
+
+
+def test_limits_hold(store: Store, tmp_path: Path) -> None:
+    (tmp_path / "large.txt").write_text("word " * 1000)
+    inputs = [Input("file", "s", path=str(tmp_path / "large.txt")), Input("line", "s", data=b"word " * 1000)]
+    summary = index(inputs, store, Settings(limits=Limits(input_bytes=1000)))
+    assert summary.failed == {"too-large": 2}
+
+
+def test_the_digest_depends_on_all_that_the_fingerprint_depends_on() -> None:
+    info, options = store_info("landmarks"), Options()
+    base = source_digest(b"octets", info, options)
+    others = [
+        source_digest(b"octet", info, options),
+        source_digest(b"octets", replace(info, scheme="another"), options),
+        source_digest(b"octets", replace(info, content="full"), options),
+        source_digest(b"octets", replace(info, extractor="0"), options),
+        source_digest(b"octets", replace(info, unicode="1.1"), options),
+        source_digest(b"octets", info, replace(options, engine="reference")),
+        source_digest(b"octets", info, replace(options, format="xml")),
+        source_digest(b"octets", info, options, name="a.html"),
+        source_digest(b"octets", info, options, title="Title"),
+    ]
+    assert len({base, *others}) == 1 + len(others)
+    # Not on the folder, the case of the suffix, the compression, or the version of the program.
+    assert source_digest(b"octets", info, options, name="x/A.HTML.gz") == source_digest(
+        b"octets", info, options, name="b.html"
+    )
+    assert source_digest(b"octets", replace(info, version="9"), options) == base
+    rules = "\0".join([info.scheme, info.unicode, info.extractor, "landmarks", "auto", "", ""])
+    assert base == hashlib.sha256(rules.encode() + b"\0\0octets").hexdigest()
