@@ -10,6 +10,7 @@ ruby, the base text stays and the readings (`rt`, `rp`) go.
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.metadata import version
@@ -315,10 +316,12 @@ class _ReferenceElement:
 
 
 def _read_reference(source: bytes, content: Content, unusual: bool) -> tuple[str, str]:
-    from bs4 import BeautifulSoup
+    from bs4 import BeautifulSoup, XMLParsedAsHTMLWarning
     from bs4.element import CData, NavigableString
 
-    page = BeautifulSoup(source, "lxml", from_encoding="utf-8")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", XMLParsedAsHTMLWarning)
+        page = BeautifulSoup(source, "lxml", from_encoding="utf-8")
     named = page.find("title") or page.find("h1")
     title = named.get_text() if named else ""
     for node in page.select(_selector(content, unusual)):

@@ -17,7 +17,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-import indexer
 from indexer.errors import ExtractionError, NeardupError, UsageError
 from indexer.extract import wire
 from indexer.extract.base import REASONS, Format, Limits, Options, require_main_content
@@ -296,7 +295,7 @@ class _Worker:
 
 def _environment() -> dict[str, str]:
     """The environment of a worker: it imports what this process would import."""
-    home = str(Path(indexer.__file__).resolve().parents[1])
+    home = str(Path(__file__).resolve().parents[2])
     paths = [*(path for path in sys.path if path and os.path.isabs(path)), home]
     # A numeric library's threads would only take address space.
     return {"OPENBLAS_NUM_THREADS": "1", **os.environ, "PYTHONPATH": os.pathsep.join(dict.fromkeys(paths))}
