@@ -40,8 +40,9 @@ def texts(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 @pytest.mark.parametrize("options", [("-DND_PLAIN=ON",), ("-DCMAKE_BUILD_TYPE=Debug", "-DND_SANITIZE=ON"), ()])
 def test_c_tests_and_equal_answers(tmp_path: Path, texts: list[Path], options: tuple[str, ...]) -> None:
     program = build(tmp_path, *options) / "test_core"
-    done = subprocess.run([str(program)], capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
+    for tests in (program, tmp_path / "test_pairs"):
+        done = subprocess.run([str(tests)], capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
     printed = subprocess.run([str(program), *map(str, texts)], check=True, capture_output=True, text=True).stdout
     for line, path in zip(printed.splitlines(), texts, strict=True):
         status, value, tokens = line.split()
