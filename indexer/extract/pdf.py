@@ -27,7 +27,7 @@ _WORD_AFTER = re.compile(r"\w+")
 _LONGEST_WORD = 100
 # Typesetters break an address after one of these characters, and no reader takes the break for a part of it.
 _ADDRESS_BREAKS = "/-_=&?%#"
-_ADDRESS = re.compile(r"(?:https?://|www\.|doi:|\b10\.\d{4,9}/)\S*$|^[\w.%=&?#~-]*/\S*$")
+_ADDRESS = re.compile(r"(?:https?://|www\.|doi:|\b10\.\d{4,9}/)\S*$")
 _WORD = re.compile(r"([^\W\d_]+)(?:[-\u2010]\n|\u00ad\n?|[\x02\ufffe]\n?)(\w+)")
 # Typesetters break an address after one of these characters, and no reader takes the break for a part of it.
 _BROKEN_ADDRESS = re.compile(r"((?:https?://|www\.|doi:|\b10\.\d{4,9}/)[^\s\x02\ufffe]*[/\-_=&?%#])\n(?=[\w%#?&=~])")
@@ -72,14 +72,23 @@ def _ended(line: str) -> str:
     return line + "\n"
 
 
-def _without_running_lines(pages: list[list[str]]) -> Iterator[list[str]]:
-    """Each page without the lines at its edges that stand, digits aside, at the same edge of a page near it."""
+def _without_running_lines(pages: list[list[str]]) -> list[list[str]]:
+    """The pages without the lines at their edges that stand, digits aside, at the same edge of a page near them.
+
+    Where that would take half of the text or more, it is a document of pages much alike, such as a form, and stays.
+    """
     tops = [[_plain(line) for line in page[:_EDGE]] for page in pages]
     bottoms = [[_plain(line) for line in page[: -_EDGE - 1 : -1]] for page in pages]
+    kept = []
     for number, page in enumerate(pages):
         top = _running(tops, number)
         bottom = _running(bottoms, number)
-        yield page[top : max(top, len(page) - bottom)]
+        kept.append(page[top : max(top, len(page) - bottom)])
+    return kept if 2 * _size(kept) > _size(pages) else pages
+
+
+def _size(pages: list[list[str]]) -> int:
+    return sum(len(line) for page in pages for line in page)
 
 
 def _plain(line: str) -> str:

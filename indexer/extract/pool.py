@@ -147,31 +147,37 @@ class WorkerPool:
         while (request := self._requests.get()) is not None and not self._closed:
             try:
                 if worker is None or not worker.alive:
-                    worker = self._replace(worker)
+                    self._end(worker)
+                    worker = None
+                    worker = self._begin()
                 self._outcomes.put(worker.extract(request, self._limits))
                 if worker.retired:
-                    worker = self._replace(worker, start=False)
+                    self._end(worker)
+                    worker = None
             except BaseException as error:
                 # To the caller's thread, or it would wait for this outcome forever.
                 self._outcomes.put(error)
-        self._replace(worker, start=False)
+        self._end(worker)
 
-    def _replace(self, worker: _Worker | None, start: bool = True) -> Any:
-        with self._lock:
-            if worker is not None:
-                self._workers.discard(worker)
-                worker.kill()
-        if worker is not None:
-            worker.reap()
-        if not start:
-            return None
+    def _begin(self) -> _Worker:
         with self._lock:
             if self._closed:
                 raise UsageError("the pool of workers is closed")
-            new = _Worker()
-            self._workers.add(new)
-        new.begin(self._setup)
-        return new
+            worker = _Worker()
+            self._workers.add(worker)
+        try:
+            worker.begin(self._setup)
+        except BaseException:
+            self._end(worker)
+            raise
+        return worker
+
+    def _end(self, worker: _Worker | None) -> None:
+        if worker is not None:
+            with self._lock:
+                self._workers.discard(worker)
+                worker.kill()
+            worker.reap()
 
 
 class _Worker:

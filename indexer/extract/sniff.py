@@ -13,7 +13,7 @@ from indexer.extract.base import Format, Limits, too_large
 
 _GZIP = b"\x1f\x8b\x08"
 _HEAD = 4096
-_CHUNK = 1 << 20
+_PIECE = 1024
 
 _SUFFIXES: dict[str, Format] = {
     **dict.fromkeys((".html", ".htm", ".xhtml", ".xht", ".shtml"), "html"),
@@ -46,6 +46,7 @@ _PROLOGUE = re.compile(
     rb"\s*(?:<\?.*?\?>|<!--.*?-->|<!doctype(?!\s+html)[^\[>]*(?:\[.*?\]\s*)?>)", re.DOTALL | re.IGNORECASE
 )
 _XML = re.compile(rb"\s*(?:<\?xml[\s?]|<!doctype\s|<!--|<\?|<[A-Za-z_][\w.:-]*[\s/>])", re.IGNORECASE)
+_HTML_ROOT = re.compile(rb"<(?:!doctype\s+html|html)[\s>]", re.IGNORECASE)
 _ELEMENT = re.compile(rb"<[A-Za-z_]")
 _MARKUP_END = re.compile(rb"</[A-Za-z_][\w.:-]*\s*>|/>")
 # The octets that mark binary data in the MIME Sniffing Standard, section 3.
@@ -70,29 +71,33 @@ def unpack(data: bytes, name: str, limits: Limits) -> Unpacked:
     if not data.startswith(_GZIP):
         return Unpacked(data, name)
     plain_name = name[:-3] if name.lower().endswith(".gz") else name
-    parts: list[bytes] = []
-    size = 0
-    rest = data
-    note = ""
-    while rest.startswith(_GZIP):
-        inflate = zlib.decompressobj(wbits=31)
-        try:
-            while not inflate.eof and rest:
-                parts.append(inflate.decompress(rest, _CHUNK))
-                rest = inflate.unconsumed_tail
-                size += len(parts[-1])
-                if size > limits.input_bytes:
-                    raise too_large("the decompressed document", size, limits)
-        except zlib.error as error:
-            note = f"damaged gzip data, read as far as it goes: {error}"
-            break
-        if not inflate.eof:
-            note = "the gzip data ends early, read as far as it goes"
-            break
-        rest = inflate.unused_data.lstrip(b"\0")
-    if note and not size:
+    content, note = _inflated(data, limits)
+    if note and not content:
         raise ExtractionError("malformed", note)
-    return Unpacked(b"".join(parts), plain_name, note)
+    return Unpacked(content, plain_name, note)
+
+
+def _inflated(data: bytes, limits: Limits) -> tuple[bytes, str]:
+    """What gzip data of one or more members holds, and a note if it is damaged."""
+    parts: list[bytes] = []
+    size = place = 0
+    while data.startswith(_GZIP, place):
+        inflate = zlib.decompressobj(wbits=31)
+        while not inflate.eof:
+            # In small pieces: of a bomb only the first piece over the limit is inflated, and of a damaged member only
+            # the piece with the damage is lost.
+            piece = data[place : place + _PIECE]
+            if not piece:
+                return b"".join(parts), "the gzip data ends early, read as far as it goes"
+            try:
+                parts.append(inflate.decompress(piece))
+            except zlib.error as error:
+                return b"".join(parts), f"damaged gzip data, read as far as it goes: {error}"
+            place += len(piece) - len(inflate.unused_data)
+            size += len(parts[-1])
+            if size > limits.input_bytes:
+                raise too_large("the decompressed document", size, limits)
+    return b"".join(parts), ""
 
 
 def sniff(data: bytes, name: str = "") -> Format:
@@ -119,9 +124,11 @@ def _markup(head: bytes, named: Format | None) -> Format | None:
         return None
     while prologue := _PROLOGUE.match(start):
         start = start[prologue.end() :].lstrip()
-    if _HTML.match(start) and (named != "xml" or re.match(rb"<(?:!doctype\s+html|html)[\s>]", start, re.IGNORECASE)):
+    declared = head.lstrip().startswith(b"<?xml")
+    # Of tags that XML may have too, only the root of HTML tells it apart.
+    if (_HTML_ROOT if declared or named == "xml" else _HTML).match(start):
         return "html"
-    if head.lstrip().startswith(b"<?xml") and (named != "html" or _ELEMENT.match(start)):
+    if declared and (named != "html" or _ELEMENT.match(start)):
         return "xml"
     if named in ("html", "xml"):
         return named

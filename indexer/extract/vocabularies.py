@@ -27,8 +27,9 @@ def _names(names: str) -> frozenset[str]:
     return frozenset(names.split())
 
 
-# Formatting that many vocabularies name alike; in a vocabulary nobody knows, everything else ends a word.
-INLINE = _names("a b i u s em strong small big tt sub sup span font italic bold underline")
+# Formatting that many vocabularies name alike; in one that nobody knows, everything else ends a word. Names of one
+# letter are often fields.
+INLINE = _names("em strong small big tt sub sup span font italic bold underline")
 # The source forms beside presentation MathML; scripts and styles of embedded HTML and SVG.
 NEVER = _names("annotation annotation-xml script style")
 

@@ -85,7 +85,8 @@ class _Builder:
             self._is_article = attributes.get("publication-type") in ARTICLE_TYPES
         if not self._is_allowed(vocabulary):
             self._left_out_at = len(path)
-        elif name in _TITLES and not self.title and not self._in_title_at:
+            return
+        if name in _TITLES and not self.title and not self._in_title_at:
             self._in_title_at = len(path)
         if name not in INLINE and name not in vocabulary.inline and attributes.get("break") != "no":
             self.parts.append(" ")

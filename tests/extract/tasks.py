@@ -1,0 +1,36 @@
+"""What the workers are told to do in the tests of the pool."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from typing import Any
+
+from indexer.model import Document, Fingerprint
+
+
+def obey(document: Document) -> Any:
+    """Do what the text says, or give back what every kind of answer looks like."""
+    orders = {
+        "hang": lambda: time.sleep(3600),
+        "spin": spin,
+        "kill": lambda: os.kill(os.getpid(), signal.SIGKILL),
+        "segfault": lambda: os.kill(os.getpid(), signal.SIGSEGV),
+        "exit": lambda: os._exit(3),
+        "hoard": lambda: len(bytearray(1 << 33)),
+        "print": lambda: print("noise on standard output", flush=True),
+        "raise": lambda: os.environ["no such name"],
+        "odd": object,
+        "pid": os.getpid,
+        "read": sys.stdin.read,
+    }
+    if document.text in orders:
+        return orders[document.text]()
+    return Fingerprint(7, len(document.text)), (1, b"\xff", [None, {"a": 0.5}]), document.text[:10]
+
+
+def spin() -> None:
+    while True:
+        pass

@@ -1,0 +1,207 @@
+"""What counts as text of an HTML page, by both engines alike."""
+
+from __future__ import annotations
+
+import importlib.util
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from indexer.extract.base import Content, Engine, Options
+from indexer.extract.document import Limits, read_document
+from indexer.model import Document
+
+ENGINES: list[Engine] = ["fast", "reference"]
+
+
+def read(page: str | bytes, engine: Engine = "fast", content: Content = "landmarks") -> Document:
+    octets = page if isinstance(page, bytes) else page.encode()
+    return read_document(octets, "page.html", Options(content, engine, "html"), Limits())
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("page", "text"),
+    [
+        ("<table><tr><td>a</td><td>b</td></tr><tr><th>c<th>d</table>", "a b c d"),
+        ("<TABLE><TR><TD>a</TD><TD>b</TD></TR></TABLE>", "a b"),
+        ("<b>near</b>dup", "neardup"),
+        ("<p>a<span>b</span><a href=x>c</a><code>d</code><x-y>e</x-y></p>f", "abcde f"),
+        ("one<br>two<br/>three<hr>four", "one two three four"),
+        ("long<wbr>word", "longword"),
+        ("near<!-- <p> -->dup", "neardup"),
+        ("<ul><li>a<li>b<ul><li>c</ul></ul>d", "a b c d"),
+        ("<div>a</div>b<div>c</div>", "a b c"),
+        ("<dl><dt>a<dd>b</dl><pre>c\nd</pre>", "a b c d"),
+        ("a<img alt=x>b", "a b"),
+        ("<figure><img><figcaption>caption</figcaption></figure><blockquote>quote</blockquote>", "caption quote"),
+        ("<ruby>漢<rp>(</rp><rt>kan</rt><rp>)</rp></ruby>字", "漢字"),
+        ("x &amp; y &lt;p&gt; &nbsp; z &#233;", "x & y <p> z é"),
+        ("<details><summary>sum</summary>more</details>", "sum more"),
+        ("<math><mi>x</mi><annotation>\\frac</annotation></math>", "x"),
+    ],
+)
+def test_blocks_end_words_and_inline_elements_do_not(page: str, text: str, engine: Engine) -> None:
+    assert read(page, engine).text == text
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("content", ["landmarks", "full"])
+@pytest.mark.parametrize(
+    "gone",
+    [
+        "<script>gone()</script>",
+        "<style>gone {}</style>",
+        "<template><p>gone</template>",
+        "<noscript>gone</noscript>",
+        "<p hidden>gone</p>",
+        "<P HIDDEN>gone</P>",
+        "<div style='color:red; DISPLAY : none'><p>gone</p></div>",
+        "<div style=visibility:hidden>gone</div>",
+        "<svg><title>gone</title><text>gone</text></svg>",
+        "<iframe>gone</iframe>",
+        "<!-- gone -->",
+    ],
+)
+def test_what_no_reader_sees_is_no_text(gone: str, content: Content, engine: Engine) -> None:
+    assert (
+        read(f"<title>T</title><meta name=description content=gone><p>a</p>{gone}<p>b", engine, content).text == "a b"
+    )
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    "gone",
+    [
+        "<nav>gone</nav>",
+        "<NAV><ul><li>gone</ul></NAV>",
+        "<header><a href=/>gone</a></header>",
+        "<footer><p>gone</footer>",
+        "<aside>gone</aside>",
+        "<dialog open>gone</dialog>",
+        "<form>gone<input></form>",
+        "<search>gone</search>",
+        "<button>gone</button>",
+        "<select><option>gone</select>",
+        "<div role=navigation>gone</div>",
+        "<div role='Banner'>gone</div>",
+        "<div role='none contentinfo'>gone</div>",
+        "<div role=complementary>gone</div>",
+        "<div role=dialog>gone</div>",
+        "<div role=search>gone</div>",
+    ],
+)
+def test_landmarks_are_left_out_unless_asked_for(gone: str, engine: Engine) -> None:
+    page = f"<p>a</p>{gone}<p>b"
+    assert read(page, engine).text == "a b"
+    assert read(page, engine, "full").text == "a gone b"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    "kept",
+    [
+        "<article><header><h1>kept</h1></header></article>",
+        "<section><footer>kept</footer></section>",
+        "<aside role=doc-footnote>kept</aside>",
+        "<aside role=note>kept</aside>",
+        "<form><main>kept</main></form>",
+        "<div role=main>kept</div>",
+        f"<header><p>kept{' and more' * 40}</header>",
+    ],
+)
+def test_what_belongs_to_the_text_stays(kept: str, engine: Engine) -> None:
+    assert "kept" in read(f"<p>a</p>{kept}<p>b", engine).text
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_page_of_landmarks_only_keeps_them_and_says_so(engine: Engine) -> None:
+    document = read("<nav>one</nav><aside>two</aside>", engine)
+    assert document.text == "one two"
+    assert "it was kept" in document.notes[0]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_title_is_no_text(engine: Engine) -> None:
+    document = read("<title>Site |\n Page</title><h1>Heading</h1><p>x", engine)
+    assert (document.title, document.text) == ("Site | Page", "Heading x")
+    assert read("<h1>Heading</h1>x", engine).title == "Heading"
+
+
+def test_two_designs_of_an_article_have_the_same_text() -> None:
+    article = "<h1>The thing</h1><p>It <em>works</em>.</p><table><tr><td>1</td><td>2</td></tr></table>"
+    old = f"<HTML><TITLE>A</TITLE><BODY><DIV ROLE=navigation>Home</DIV>{article}<DIV ROLE=contentinfo>(c)</DIV>"
+    new = (
+        f"<!doctype html><title>B</title><header><nav>Start</nav></header><main>\n{article}\n</main>"
+        "<aside>More</aside><footer>(c) B</footer>"
+    )
+    assert read(old).text == read(new).text == "The thing It works. 1 2"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_xhtml_with_empty_elements(engine: Engine) -> None:
+    page = '<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml"><head><title/><script src="a"/></head>'
+    assert read(page + "<body><p>text</p></body></html>", engine).text == "text"
+
+
+@pytest.mark.parametrize(
+    ("head", "codec"),
+    [
+        ("<meta charset=windows-1251>", "cp1251"),
+        ("<META HTTP-EQUIV='Content-Type' CONTENT='text/html; charset=koi8-r'>", "koi8-r"),
+        ("<?xml version='1.0' encoding='iso-8859-5'?>", "iso-8859-5"),
+        ("<meta charset=utf-16>", "utf-8"),
+        ("<!-- <meta charset=koi8-r> --><meta charset=utf-8>", "utf-8"),
+        ("", "utf-8"),
+        ("", "utf-16"),
+        ("<meta charset=koi8-r>", "utf-16"),
+        ("<meta charset=nonsense>", "utf-8"),
+        ("", "cp1251"),
+    ],
+)
+def test_the_encoding_is_found_as_a_browser_does(head: str, codec: str) -> None:
+    words = ("Все люди рождаются свободными и равными в своём достоинстве и правах. " * 8).strip()
+    page = f"{head}<p>{words}" if head.startswith("<?") else f"<html>{head}<p>{words}"
+    assert read(page.encode(codec)).text == words
+
+
+def test_latin1_is_windows_1252() -> None:
+    assert read("<meta charset=iso-8859-1><p>“naïve” – €".encode("cp1252")).text == "“naïve” – €"
+
+
+@pytest.mark.skipif(importlib.util.find_spec("trafilatura") is None, reason="the extra main-content is not installed")
+def test_main_content() -> None:
+    body = "".join(
+        f"<p>Paragraph {n} tells a story of some length, with a word or two about the sea.</p>" for n in range(9)
+    )
+    page = (
+        f"<title>T</title><div class=menu><a href=1>Home</a></div><article>{body}<p hidden>gone</article>"
+        "<div class=footer>x</div>"
+    )
+    document = read(page, content="main")
+    assert document.text.startswith("Paragraph 0 tells")
+    assert "Paragraph 8" in document.text
+    assert "gone" not in document.text
+    assert (document.title, document.content) == ("T", "main")
+    assert document.extractor.startswith("trafilatura ")
+
+
+WORDS = st.lists(st.text("abcxyz", min_size=1, max_size=5), min_size=1, max_size=20)
+
+
+@given(WORDS, st.randoms(use_true_random=False))
+def test_words_in_cells_come_back_whatever_the_case_and_space(words: list[str], chance: object) -> None:
+    tags = ["td", "TD", "p", "Li", "div", "h1"]
+    pick = getattr(chance, "choice")  # noqa: B009 - hypothesis gives a random.Random
+    parts = []
+    for word in words:
+        tag, space = pick(tags), pick(["", " ", "\n"])
+        parts.append(f"<{tag}>{space}{word}{space}</{tag}>")
+    assert read("".join(parts)).text.split() == words
+
+
+@given(st.binary(max_size=2000))
+def test_no_octets_are_too_odd(data: bytes) -> None:
+    for engine in ENGINES:
+        assert "<p>" not in read(b"<p>" + data.replace(b"&", b""), engine).text

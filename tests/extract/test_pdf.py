@@ -1,0 +1,102 @@
+"""From the lines of a PDF's pages to running text."""
+
+from __future__ import annotations
+
+import pytest
+
+from indexer.bench_extract import make_pdf
+from indexer.errors import ExtractionError
+from indexer.extract.base import Engine, Options
+from indexer.extract.document import Limits, read_document
+from indexer.extract.pdf import running_text
+from indexer.model import Document
+
+ENGINES: list[Engine] = ["fast", "reference"]
+
+
+def read(data: bytes, engine: Engine = "fast", limits: Limits = Limits()) -> Document:  # noqa: B008
+    return read_document(data, "a.pdf", Options(engine=engine), limits)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_text_of_a_pdf(engine: Engine) -> None:
+    words = [f"Sentence {n} of this page names the {animal}." for n, animal in enumerate(("cow", "dog", "owl", "emu"))]
+    document = read(
+        make_pdf([[word, f"The {word[-5:]} again."] for word in words], header="The running header"), engine
+    )
+    assert document.text == " ".join(f"{word} The {word[-5:]} again." for word in words)
+    assert document.format == "pdf"
+
+
+@pytest.mark.parametrize(
+    ("lines", "text"),
+    [
+        (["inclu-", "ding"], "including"),
+        (["inclu\u2010", "ding"], "including"),
+        (["inclu\u00ad", "ding"], "including"),
+        (["inclu\x02ding"], "including"),
+        (["inclu\ufffeding"], "including"),
+        (["COVID-", "19, Anglo-", "Saxon"], "COVID-19, Anglo-Saxon"),
+        (["near-duplicate and near-", "duplicate"], "near-duplicate and near-duplicate"),
+        (["a data-", "driven way: data is driven"], "a data-driven way: data is driven"),
+        (["something for some-", "thing: some thing"], "something for something: some thing"),
+        (["3 -", "4"], "3 - 4"),
+        (["dash -", "word"], "dash - word"),
+        (["see https://example.org/a-", "b/c and"], "see https://example.org/a-b/c and"),
+        (["see doi:10.1000/abc-", "9 and"], "see doi:10.1000/abc-9 and"),
+        (["either/", "or"], "either/ or"),
+        (["ﬁne"], "ﬁne"),
+        ([], ""),
+    ],
+)
+def test_words_broken_over_lines(lines: list[str], text: str) -> None:
+    assert running_text([lines]) == text
+
+
+def test_a_word_broken_over_pages() -> None:
+    pages = [["Title", "one inclu-", "1"], ["Title", "ding two", "2"]]
+    assert running_text(pages) == "one including two"
+
+
+def test_running_lines_differ_on_left_and_right_pages() -> None:
+    pages = [
+        [f"Chapter {1 + n // 6}" if n % 2 else "The book", f"text {'abcdefghijkl'[n]}", f"page {n} of 12", "xii"]
+        for n in range(12)
+    ]
+    assert running_text(pages) == " ".join(f"text {c}" for c in "abcdefghijkl")
+
+
+def test_lines_within_a_page_stay_however_often_they_repeat() -> None:
+    pages = [[f"start {c * 3}", "the same line", "the same line", f"end {c * 3}"] for c in "abcdef"]
+    assert running_text(pages).count("the same line") == 12
+
+
+def test_pages_much_alike_stay() -> None:
+    pages = [["Certificate", f"No. {n}", "awarded to somebody", "with thanks"] for n in range(5)]
+    assert running_text(pages).count("awarded to somebody") == 5
+
+
+def test_one_page_loses_nothing() -> None:
+    assert running_text([["1", "Title", "text", "1"]]) == "1 Title text 1"
+
+
+def test_no_text_is_no_error() -> None:
+    document = read_document(make_pdf([[], []], numbered=False), "", Options(), Limits())
+    assert document.text == ""
+    assert "perhaps scanned" in document.notes[0]
+
+
+def test_a_truncated_pdf_gives_what_is_left_or_a_reason() -> None:
+    whole = make_pdf([[f"page {c * 4} has words"] for c in "abcdefgh"])
+    for size in (10, 200, len(whole) // 2, len(whole) - 30):
+        try:
+            text = read_document(whole[:size], "a.pdf", Options(), Limits()).text
+        except ExtractionError as error:
+            text = error.reason
+        assert text == "malformed" or "has words" in text
+
+
+def test_text_over_the_limit_is_refused() -> None:
+    data = make_pdf([["word " * 15] * 50] * 40)
+    with pytest.raises(ExtractionError, match="too-large"):
+        read(data, limits=Limits(input_bytes=len(data) + 1000))

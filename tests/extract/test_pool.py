@@ -1,0 +1,235 @@
+"""Workers that crash, hang or blow up cost their own document and nothing else."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from indexer.errors import ExtractionError, NeardupError, UsageError
+from indexer.extract import REASONS, Limits, Options, Outcome, Request, WorkerPool, extract
+from indexer.model import Fingerprint
+
+FOLDER = Path(__file__).parent
+LIMITS = Limits(seconds=20, memory=512 << 20)
+
+
+def orders(*words: str) -> list[Request]:
+    return [Request(number, word.encode()) for number, word in enumerate(words)]
+
+
+def pool(jobs: int = 2, limits: Limits = LIMITS, **more: bool) -> WorkerPool:
+    return WorkerPool(jobs, Options(format="text"), limits, task="tasks:obey", **more)
+
+
+def by_key(outcomes: Iterator[Outcome]) -> dict[int, Outcome]:
+    found = list(outcomes)
+    assert len({outcome.request.key for outcome in found}) == len(found)
+    return {outcome.request.key: outcome for outcome in found}
+
+
+def test_every_request_has_one_outcome_with_the_tasks_answer() -> None:
+    with pool() as workers:
+        found = by_key(workers.map(orders(*(f"text {number}" for number in range(200)))))
+    assert sorted(found) == list(range(200))
+    for key, outcome in found.items():
+        text = f"text {key}"
+        assert outcome.error is None
+        assert outcome.document is not None
+        assert outcome.document.text == text
+        assert outcome.result == (Fingerprint(7, len(text)), (1, b"\xff", [None, {"a": 0.5}]), text[:10])
+
+
+@pytest.mark.parametrize(
+    ("order", "reason", "says"),
+    [
+        ("kill", "crashed", "SIGKILL"),
+        ("segfault", "crashed", "SIGSEGV"),
+        ("exit", "crashed", "status 3"),
+        ("hoard", "out-of-memory", "536,870,912"),
+        ("raise", "task-failed", "KeyError"),
+        ("odd", "task-failed", "object can't be sent"),
+    ],
+)
+def test_a_failure_costs_its_own_document(order: str, reason: str, says: str) -> None:
+    with pool() as workers:
+        found = by_key(workers.map(orders("one", order, "two", order, *"abcdefgh")))
+    assert len(found) == 12
+    failed = {key: outcome.error for key, outcome in found.items() if outcome.error}
+    assert sorted(failed) == [1, 3]
+    for error in failed.values():
+        assert error is not None
+        assert error.reason == reason
+        assert error.reason in REASONS
+        assert says in error.detail
+
+
+@pytest.mark.parametrize("order", ["hang", "spin"])
+def test_the_time_limit_ends_a_hang(order: str) -> None:
+    with pool(limits=Limits(seconds=1.0)) as workers:
+        found = by_key(workers.map(orders("one", order, "two", "three")))
+    assert [key for key, outcome in found.items() if outcome.error] == [1]
+    assert found[1].error is not None
+    assert found[1].error.reason == "timeout"
+    assert found[1].seconds >= 1.0
+
+
+def test_what_a_library_prints_is_no_answer() -> None:
+    with pool(jobs=1) as workers:
+        found = by_key(workers.map(orders("print", "read", "one")))
+    assert found[0].error is None
+    assert found[1].result == ""
+    assert found[2].result[2] == "one"
+
+
+def test_without_keep_text_the_text_stays_behind() -> None:
+    with pool(keep_text=False) as workers:
+        (outcome,) = workers.map(orders("some text"))
+    assert outcome.document is not None
+    assert outcome.document.text == ""
+    assert outcome.result[2] == "some text"
+
+
+def test_requests_are_taken_lazily() -> None:
+    taken = itertools.count()
+    last = 0
+
+    def requests() -> Iterator[Request]:
+        nonlocal last
+        for last in taken:
+            yield Request(last, b"text")
+
+    with pool() as workers:
+        outcomes = workers.map(requests())
+        for done, _ in enumerate(itertools.islice(outcomes, 100)):
+            assert last <= done + 10
+        outcomes.close()  # type: ignore[attr-defined]
+
+
+def test_a_worker_serves_many_documents() -> None:
+    with pool(jobs=1) as workers:
+        assert len({outcome.result for outcome in workers.map(orders(*["pid"] * 20))}) == 1
+        assert {outcome.error for outcome in workers.map(orders("a", "b"))} == {None}
+
+
+def test_a_large_document_passes_both_ways() -> None:
+    text = "many words " * 1_000_000
+    with WorkerPool(1, Options(), LIMITS) as workers:
+        (outcome,) = workers.map([Request(0, text.encode())])
+    assert outcome.document is not None
+    assert outcome.document.text == text
+
+
+def test_a_worker_that_dies_while_idle_is_replaced() -> None:
+    with pool(jobs=1) as workers:
+        (first,) = workers.map(orders("pid"))
+        os.kill(first.result, signal.SIGKILL)
+        wait_for_end(first.result)
+        (second,) = workers.map(orders("pid"))
+    assert second.error is None
+    assert second.result != first.result
+
+
+def test_a_pool_that_can_t_start_says_so() -> None:
+    with (
+        WorkerPool(2, Options(), LIMITS, task="no_such_module:function") as workers,
+        pytest.raises(NeardupError, match="no_such_module"),
+    ):
+        list(workers.map(orders("a", "b", "c")))
+    with pytest.raises(UsageError, match="jobs"):
+        WorkerPool(0, Options(), LIMITS)
+
+
+def test_a_closed_pool_is_refused() -> None:
+    workers = pool()
+    workers.close()
+    workers.close()
+    with pytest.raises(UsageError, match="closed"):
+        list(workers.map(orders("a")))
+
+
+def test_an_iteration_given_up_ends_the_workers() -> None:
+    workers = pool(jobs=1)
+    outcomes = workers.map(orders("pid", "hang", "hang"))
+    process = next(outcomes).result
+    outcomes.close()  # type: ignore[attr-defined]
+    wait_for_end(process)
+
+
+def test_files_that_can_t_be_read_are_named(tmp_path: Path) -> None:
+    with WorkerPool(1, Options(), Limits(input_bytes=100)) as workers:
+        large = tmp_path / "large.txt"
+        large.write_bytes(b"x" * 101)
+        found = by_key(
+            workers.map([Request(0, str(tmp_path / "none")), Request(1, str(tmp_path)), Request(2, str(large))])
+        )
+    reasons = {key: outcome.error.reason for key, outcome in found.items() if outcome.error}
+    assert reasons == {0: "unreadable", 1: "unreadable", 2: "too-large"}
+
+
+def test_extract_uses_one_worker_again_and_survives_its_death(tmp_path: Path) -> None:
+    path = tmp_path / "a.html"
+    path.write_text("<title>T</title><p>some text")
+    assert extract(path) == extract(path.read_bytes(), name="a.html", sandbox=False)
+    with pytest.raises(ExtractionError, match="unreadable"):
+        extract(tmp_path / "none")
+    with pytest.raises(ExtractionError, match="too-large"):
+        extract(b"x" * 1000, limits=Limits(input_bytes=999))
+
+
+SCRIPT = """
+    import sys
+    sys.path.insert(0, {folder!r})
+    from indexer.extract import *
+    with WorkerPool(2, Options(format="text"), Limits(), task="tasks:obey") as pool:
+        print(next(iter(pool.map([Request(0, b"pid")]))).result, flush=True)
+        print(*(o.result for o in pool.map([Request(0, b"pid")])), flush=True)
+        for outcome in pool.map([Request(0, b"hang"), Request(1, b"spin")]):
+            print(outcome)
+"""
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_no_worker_outlives_its_parent(how: signal.Signals) -> None:
+    code = textwrap.dedent(SCRIPT.format(folder=str(FOLDER)))
+    parent = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True
+    )
+    assert parent.stdout is not None
+    with parent.stdout:
+        first = int(parent.stdout.readline())
+        parent.stdout.readline()
+        workers = children(parent.pid)
+        assert first in workers
+        # As a terminal does, to the whole group of processes.
+        os.killpg(parent.pid, how) if how == signal.SIGINT else parent.send_signal(how)
+        parent.wait(timeout=20)
+    for worker in workers:
+        wait_for_end(worker)
+
+
+def children(parent: int) -> list[int]:
+    found = []
+    for task in Path(f"/proc/{parent}/task").iterdir():
+        found += [int(pid) for pid in (task / "children").read_text().split()]
+    return found
+
+
+def wait_for_end(process: int) -> None:
+    """Wait until a process has ended; fails after long enough for any machine."""
+    for _ in range(2000):
+        try:
+            if Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
+                return
+        except (FileNotFoundError, ProcessLookupError):
+            return
+        time.sleep(0.01)
+    pytest.fail(f"process {process} is still there")

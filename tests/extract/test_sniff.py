@@ -1,0 +1,124 @@
+"""The kind of a document and its encoding."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from indexer.errors import ExtractionError
+from indexer.extract.base import Limits, Options
+from indexer.extract.document import read_document
+from indexer.extract.sniff import sniff, unpack
+from indexer.extract.text import decode
+
+LIMITS = Limits(input_bytes=10_000)
+
+
+@pytest.mark.parametrize(
+    ("data", "name", "kind"),
+    [
+        (b"%PDF-1.4\n", "a.html", "pdf"),
+        (b"junk\n%PDF-1.4\n", "", "pdf"),
+        (b"<!DOCTYPE html><p>", "a.txt", "html"),
+        (b"\xef\xbb\xbf\n <!-- c --><HTML>", "", "html"),
+        ("<html><p>".encode("utf-16"), "", "html"),
+        ("<html><p>".encode("utf-16-le"), "", "html"),
+        (b"<?xml version='1.0'?><!DOCTYPE html><html>", "a.xml", "html"),
+        (b"<?xml version='1.0'?><article><front/></article>", "a.html", "xml"),
+        (b"<?xml version='1.0'?><!DOCTYPE a [<!ENTITY b 'c>'>]><a/>", "", "xml"),
+        (b"<article><front/></article>", "a.xml", "xml"),
+        (b"<rfc><front></front></rfc>", "", "xml"),
+        (b"plain words", "", "text"),
+        (b"plain words", "a.html", "html"),
+        (b"plain words < and >", "unknown.ext", "text"),
+        (b"<tag> begins this text", "", "text"),
+        (b"caf\xe9 au lait", "", "text"),
+        (b"a \x1b[1mlog\x1b[0m with a stray \x01 in a long line of words and more words to come", "a.log", "text"),
+        ("words".encode("utf-16"), "", "text"),
+    ],
+)
+def test_kinds(data: bytes, name: str, kind: str) -> None:
+    assert sniff(data, name) == kind
+
+
+@pytest.mark.parametrize("data", [b"PK\x03\x04abc", b"\x89PNG\r\n", bytes(range(256)) * 4, b"\x7fELF\x02\x01"])
+def test_unknown_kinds_are_named(data: bytes) -> None:
+    with pytest.raises(ExtractionError) as caught:
+        read_document(data, "a.dat", Options(), Limits())
+    assert caught.value.reason == "unsupported"
+
+
+def test_gzip_is_seen_through() -> None:
+    assert unpack(gzip.compress(b"one ") + gzip.compress(b"two") + b"\0" * 9, "a.html.gz", LIMITS)[:2] == (
+        b"one two",
+        "a.html",
+    )
+    document = read_document(gzip.compress(b"<p>a</p>b"), "a.html.gz", Options(), LIMITS)
+    assert (document.text, document.format) == ("a b", "html")
+
+
+def test_damaged_gzip_is_read_as_far_as_it_goes() -> None:
+    data = gzip.compress(b"".join(b"line %d\n" % (n * n) for n in range(5000)))
+    document = read_document(data[:-5000], "a.txt.gz", Options(), Limits())
+    assert document.text.startswith("line 0\nline 1\n")
+    assert "ends early" in document.notes[0]
+    broken = bytearray(data)
+    broken[-6] ^= 1
+    assert "damaged" in read_document(bytes(broken), "", Options(), Limits()).notes[0]
+    with pytest.raises(ExtractionError, match="malformed"):
+        read_document(data[:10], "", Options(), LIMITS)
+
+
+def test_a_gzip_bomb_is_refused() -> None:
+    with pytest.raises(ExtractionError, match="too-large"):
+        unpack(gzip.compress(b"\0" * 50_000_000), "", LIMITS)
+    pieces = [gzip.compress(b"x" * 4000)] * 3
+    with pytest.raises(ExtractionError, match="too-large"):
+        unpack(b"".join(pieces), "", LIMITS)
+
+
+@pytest.mark.parametrize("data", [b"", b"\0" * 5000, b" \n\t", gzip.compress(b"")])
+def test_nothing_is_an_empty_document(data: bytes) -> None:
+    assert read_document(data, "a.pdf", Options(), LIMITS).text == ""
+
+
+@pytest.mark.parametrize(
+    ("data", "declared", "text"),
+    [
+        (b"\xef\xbb\xbfcaf\xc3\xa9", "koi8-r", "café"),
+        ("café".encode("utf-16"), "utf-8", "café"),
+        ("a few plain words".encode("utf-16-be"), "", "a few plain words"),
+        (b"caf\xe9 \x80", "latin1", "café €"),
+        (b"caf\xc3\xa9", "us-ascii-nonsense", "café"),
+        ("日本語の文章".encode("shift_jis"), "Shift_JIS", "日本語の文章"),
+        ("한국어".encode("cp949"), "ks_c_5601-1987", "한국어"),
+        (b"x\xff" + "é".encode() * 50, "utf-8", "x\ufffd" + "é" * 50),
+    ],
+)
+def test_encodings(data: bytes, declared: str, text: str) -> None:
+    assert decode(data, declared)[0] == text
+
+
+def test_wrongly_declared_utf8_is_detected() -> None:
+    words = "Все люди рождаются свободными и равными в своём достоинстве и правах. " * 10
+    assert decode(words.encode("cp1251"), "utf-8")[0] == words
+
+
+@given(st.binary(max_size=3000), st.text(max_size=20))
+def test_decoding_never_fails(data: bytes, declared: str) -> None:
+    assert isinstance(decode(data, declared)[0], str)
+
+
+@given(st.binary(max_size=500))
+def test_any_octets_give_a_document_or_a_named_reason(data: bytes) -> None:
+    for octets in (data, gzip.compress(data), b"<" + data, b"%PDF-" + data, zlib.compress(data)):
+        reason = ""
+        try:
+            document = read_document(octets, "", Options(), LIMITS)
+        except ExtractionError as error:
+            reason = error.reason
+        assert document.size == len(octets) if not reason else reason in ("unsupported", "malformed", "encrypted")

@@ -1,0 +1,109 @@
+"""What counts as text of an XML document, by both engines alike."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from indexer.errors import ExtractionError
+from indexer.extract.base import Engine, Options
+from indexer.extract.document import Limits, read_document
+from indexer.model import Document
+
+ENGINES: list[Engine] = ["fast", "reference"]
+
+
+def read(source: str | bytes, engine: Engine = "fast") -> Document:
+    octets = source if isinstance(source, bytes) else source.encode()
+    return read_document(octets, "a.xml", Options(engine=engine, format="xml"), Limits())
+
+
+JATS = """<?xml version="1.0"?><!DOCTYPE article PUBLIC "-//NLM//DTD JATS v1.2//EN" "none.dtd">
+<article xmlns:mml="http://www.w3.org/1998/Math/MathML"><front><journal-meta><journal-title>gone</journal-title>
+</journal-meta><article-meta><article-id>gone</article-id><title-group><article-title>On <italic>E.
+coli</italic></article-title><alt-title>gone</alt-title>
+</title-group><contrib-group><contrib><name>
+<surname>gone</surname></name></contrib></contrib-group><aff>gone</aff><permissions><license>gone</license></permissions>
+<abstract><p>We show.</p></abstract><kwd-group><kwd>gone</kwd></kwd-group></article-meta></front>
+<body><sec><title>Results</title><p>H<sub>2</sub>O<xref>1</xref>
+<inline-formula><alternatives><tex-math>gone</tex-math>
+<mml:math><mml:mi>x</mml:mi></mml:math></alternatives></inline-formula></p>
+<fig><object-id>gone</object-id><caption><p>Caption</p></caption></fig>
+<table><tr><td>a</td><td>b</td></tr></table></sec></body>
+<back><ref-list><ref><element-citation publication-type="article-journal"><person-group><name><surname>Doe</surname>
+<given-names>Jean-Luc de</given-names></name></person-group><source>Journal</source>
+<publisher-name>gone</publisher-name>
+</element-citation></ref></ref-list></back></article>"""
+
+TEI = """<TEI xmlns="http://www.tei-c.org/ns/1.0"><teiHeader><fileDesc><titleStmt>
+<title>A play</title><author>gone</author></titleStmt>
+<publicationStmt><p>gone</p></publicationStmt></fileDesc><profileDesc><abstract><p>About.</p></abstract>
+<langUsage>gone</langUsage></profileDesc></teiHeader><text><body><fw>gone</fw><p>It was <hi>ne</hi>ver
+<choice><sic>gone</sic><corr>right</corr></choice> ex<lb break="no"/>ample<lb/>line</p></body></text></TEI>"""
+
+DOCBOOK = """<!DOCTYPE article PUBLIC "-//OASIS//DTD DocBook XML V4.5//EN" "none.dtd"><article><articleinfo>
+<title>Manual</title><author>gone</author><abstract><para>Short.</para></abstract></articleinfo>
+<sect1><title>One</title><para>Use <command>ls</command>s<indexterm>gone</indexterm>.</para></sect1></article>"""
+
+RFC = """<rfc><front><title abbrev="x">Protocol</title><author><organization>gone</organization></author><date/>
+<workgroup>gone</workgroup><abstract><t>It <bcp14>MUST</bcp14>.</t></abstract></front><middle><section>
+<name>Start</name>
+<t>a</t><t>b</t></section></middle><back><references><reference><front><title>Other</title><author>
+<organization>Kept</organization></author></front></reference></references></back></rfc>"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("source", "vocabulary", "title", "text"),
+    [
+        (JATS, "JATS", "On E. coli", "On E. coli We show. Results H2O1 x Caption a b Doe J.-L. de Journal"),
+        (TEI, "TEI", "A play", "A play About. It was never right example line"),
+        (DOCBOOK, "DocBook", "Manual", "Manual Short. One Use lss."),
+        (RFC, "RFC XML", "Protocol", "Protocol It MUST. Start a b Other Kept"),
+        ("<r><title>T</title><a>x</a><b>y</b><c>z</c></r>", "unknown vocabulary", "T", "T x y z"),
+        ("<r><![CDATA[a < b]]>&#233;&lt;</r>", "unknown vocabulary", "", "a < bé<"),
+        ("<r><!-- gone --><?gone gone?>near<em>d</em>up</r>", "unknown vocabulary", "", "neardup"),
+    ],
+)
+def test_vocabularies(source: str, vocabulary: str, title: str, text: str, engine: Engine) -> None:
+    document = read(source, engine)
+    assert (document.title, document.text) == (title, text)
+    assert document.extractor.endswith(f"({vocabulary})")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_declared_entities_are_dropped_and_those_of_html_read(engine: Engine) -> None:
+    source = '<!DOCTYPE r [<!ENTITY name "expanded">]><r>a &name; b na&iuml;ve c&nbsp;d &unknown; e</r>'
+    assert read(source, engine).text == "a b naïve c d e"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_external_entities_are_never_read(tmp_path: Path, engine: Engine) -> None:
+    secret = tmp_path / "secret.txt"
+    secret.write_text("secret")
+    doctypes = [
+        f'<!DOCTYPE r [<!ENTITY e SYSTEM "{secret.as_uri()}">]>',
+        f'<!DOCTYPE r [<!ENTITY % p SYSTEM "{secret.as_uri()}"> %p;]>',
+        f'<!DOCTYPE r SYSTEM "{secret.as_uri()}">',
+    ]
+    for doctype in doctypes:
+        assert read(f"{doctype}<r>a &e; b</r>", engine).text == "a b"
+    include = f'<r xmlns:xi="http://www.w3.org/2001/XInclude">a<xi:include href="{secret.as_uri()}" parse="text"/></r>'
+    assert read(include, engine).text == "a"
+
+
+def test_the_encoding_is_declared_or_marked() -> None:
+    assert read("<?xml version='1.0' encoding='iso-8859-2'?><r>żółw</r>".encode("iso-8859-2")).text == "żółw"
+    for codec in ("utf-16", "utf-16-le", "utf-16-be", "utf-8-sig"):
+        assert read("<?xml version='1.0'?><r>żółw and more</r>".encode(codec)).text == "żółw and more"
+
+
+def test_what_is_not_well_formed_is_read_in_recovery() -> None:
+    source = b"<r><a>one</a><b>two</c> three & four"
+    with pytest.raises(ExtractionError, match="malformed"):
+        read(source, "fast")
+    document = read_document(source, "a.xml", Options(format="xml"), Limits())
+    assert document.text.split()[:2] == ["one", "two"]
+    assert document.extractor.startswith("lxml ")
+    assert any("the fast engine failed" in note for note in document.notes)
