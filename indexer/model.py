@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -163,6 +164,41 @@ class Failure:
     detail: str
     failed_at: str
     source_digest: str = ""
+
+
+CLUSTER_ID_LENGTH = 26
+
+
+def own_cluster_id(ref: Ref) -> str:
+    """The cluster id of a document that is alone, and of a cluster that it founded: 26 characters of base32.
+
+    These are 128 bits of the BLAKE2b digest (RFC 7693) of index, routing and id, lower case, without padding. Documents
+    have different ids, so a cluster that is named after one of its members shares its name with no other.
+    """
+    parts = (ref.index, "" if ref.routing is None else "r" + ref.routing, ref.id)
+    octets = [part.encode("utf-8", "surrogatepass") for part in parts]
+    plain = b"".join(len(part).to_bytes(8, "big") + part for part in octets)
+    digest = hashlib.blake2b(plain, digest_size=16).digest()
+    return base64.b32encode(digest).decode("ascii").rstrip("=").lower()
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterRecord:
+    """What a store keeps of a cluster of two or more documents as a whole.
+
+    `title` is the canonical document's; `size` counts the members, `octets` sums their sizes; `radius` is the largest
+    distance of a member to the canonical document, in bits; `first_seen` and `last_seen` are the earliest and latest
+    `indexed_at` of the members.
+    """
+
+    id: str
+    canonical: Ref
+    title: str
+    size: int
+    octets: int
+    radius: int
+    first_seen: str
+    last_seen: str
 
 
 @dataclass(frozen=True, slots=True)

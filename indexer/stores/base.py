@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from indexer.errors import IncompatibleStoreError
 from indexer.keys import KeyLayout
-from indexer.model import Failure, Record, Ref
+from indexer.model import ClusterRecord, Failure, Record, Ref
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +176,30 @@ class Store(ABC):
     @abstractmethod
     def annotations(self, refs: Sequence[Ref]) -> list[Mapping[str, Any] | None]:
         """The annotations of these documents, in this order; None where there is no such document."""
+
+    @abstractmethod
+    def scan_annotations(self) -> Iterator[tuple[Ref, Mapping[str, Any]]]:
+        """Identity and annotations of every document, also of those without any; else as scan()."""
+
+    @abstractmethod
+    def cluster_members(self, ids: Sequence[str]) -> Iterator[tuple[str, Ref]]:
+        """Cluster id and identity of every document whose annotation `{"cluster": {"id": ...}}` is one of these."""
+
+    @abstractmethod
+    def put_clusters(self, clusters: Iterable[ClusterRecord]) -> None:
+        """Keep what belongs to clusters as a whole, replacing those with the same id. Kept in batches like put()."""
+
+    @abstractmethod
+    def get_clusters(self, ids: Sequence[str]) -> list[ClusterRecord | None]:
+        """The clusters with these ids, in this order; None where there is none."""
+
+    @abstractmethod
+    def clusters(self) -> Iterator[ClusterRecord]:
+        """Every cluster, by id; a snapshot as of the first one."""
+
+    @abstractmethod
+    def delete_clusters(self, ids: Sequence[str]) -> int:
+        """Forget clusters, not their documents; how many were there."""
 
     @abstractmethod
     def find_digests(self, digests: Sequence[str]) -> Mapping[str, Record]:

@@ -22,8 +22,9 @@ import numpy as np
 from indexer.errors import StoreError, UsageError
 from indexer.model import Failure, Record, Ref, to_signed, to_unsigned
 from indexer.stores import sqlite_file
-from indexer.stores.base import Candidate, Capabilities, PutResult, PutStatus, Stats, Store, StoreInfo, ValueBatch
+from indexer.stores.base import Candidate, Capabilities, PutResult, PutStatus, Stats, StoreInfo, ValueBatch
 from indexer.stores.lock import WriterLock
+from indexer.stores.sqlite_clusters import ClusterTable, cluster_name
 from indexer.stores.sqlite_file import StoreFile, transaction
 from indexer.stores.sqlite_rows import (
     RECORD_COLUMNS,
@@ -55,7 +56,7 @@ _SMALL_STORE = 1 << 15
 _MAX_MARKS = 4000
 
 
-class SqliteStore(Store):
+class SqliteStore(ClusterTable):
     """A store in one file of this machine, for one writer and any number of readers at once.
 
     Beside the file stand SQLite's log (`-wal`, `-shm`, while it is open) and the writer's lock file (`-lock`).
@@ -258,8 +259,8 @@ class SqliteStore(Store):
                 except RefusedError as error:
                     raise UsageError(f"{ref.id!r}: {error}") from error
             connection.executemany(
-                "INSERT OR REPLACE INTO annotations VALUES (?, ?)",
-                [(number, pack_json(merged, "annotation")) for number, merged in fields.items()],
+                "INSERT OR REPLACE INTO annotations VALUES (?, ?, ?)",
+                [(number, pack_json(merged, "annotation"), cluster_name(merged)) for number, merged in fields.items()],
             )
         return count
 

@@ -42,6 +42,15 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             id BLOB PRIMARY KEY, source BLOB NOT NULL, reason BLOB NOT NULL, detail BLOB NOT NULL,
             failed_at BLOB NOT NULL, source_digest BLOB NOT NULL) WITHOUT ROWID""",
     ),
+    (
+        """CREATE TABLE clusters (
+            id BLOB PRIMARY KEY, canonical BLOB NOT NULL, title BLOB NOT NULL, size INTEGER NOT NULL,
+            octets INTEGER NOT NULL, radius INTEGER NOT NULL, first_seen BLOB NOT NULL, last_seen BLOB NOT NULL)
+            WITHOUT ROWID""",
+        # Who is in a cluster is asked for each document that joins one.
+        "ALTER TABLE annotations ADD COLUMN cluster BLOB",
+        "CREATE INDEX annotations_by_cluster ON annotations (cluster) WHERE cluster IS NOT NULL",
+    ),
 )
 
 _HEADER_OCTETS = 100

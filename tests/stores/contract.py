@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import random
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import pytest
+from contract_clusters import ClusterContract
+from made import INFO as INFO
+from made import cluster
+from made import put as put
+from made import record as record
 
 from indexer.errors import IncompatibleStoreError, StoreError, UsageError
 from indexer.keys import SIMHASH64_LAYOUT, KeyLayout, probes, simhash_keys
-from indexer.model import SIMHASH_DOC, Failure, Fingerprint, Record, Ref
+from indexer.model import Failure, Fingerprint, Record, Ref
 from indexer.stores import PutStatus, Store, StoreInfo
-
-INFO = StoreInfo(
-    scheme=SIMHASH_DOC, layout=SIMHASH64_LAYOUT, content="landmarks", extractor="1", unicode="16.0.0", version="0.1.0"
-)
 
 # Names that files, URLs and people have: every one is stored exactly or refused.
 HOSTILE = [
@@ -39,18 +40,7 @@ HOSTILE = [
 ]
 
 
-def record(name: str, value: int | None = 0x0123_4567_89AB_CDEF, **fields: Any) -> Record:
-    """A record with the true keys of its value."""
-    fingerprint = None if value is None else Fingerprint(value, fields.pop("tokens", 500))
-    return Record(Ref(name), fingerprint, () if value is None else simhash_keys(value), **fields)
-
-
-def put(store: Store, *records: Record) -> list[PutStatus]:
-    """Store records and give what became of each."""
-    return [result.status for result in store.put(records)]
-
-
-class StoreContract(ABC):
+class StoreContract(ClusterContract):
     """Inherited by each store's tests; `opened` is a fixture that opens the test's own, at first empty, store."""
 
     @pytest.fixture
@@ -76,6 +66,10 @@ class StoreContract(ABC):
         assert list(store.candidates(probes(0, 7))) == []
         assert list(store.with_value([0])) == []
         assert store.find_digests(["d"]) == {}
+        assert list(store.scan_annotations()) == []
+        assert list(store.clusters()) == list(store.cluster_members(["c"])) == []
+        assert store.get_clusters(["c"]) == [None]
+        assert store.delete_clusters(["c"]) == 0
         assert store.delete([Ref("a")]) == 0
         stats = store.stats()
         assert (stats.documents, stats.fingerprinted, stats.distinct, stats.short, stats.empty) == (0, 0, 0, 0, 0)
@@ -439,6 +433,8 @@ class StoreContract(ABC):
                 lambda: store.delete([Ref("a")]),
                 lambda: store.annotate([(Ref("a"), {"x": 1})]),
                 lambda: store.put_failures([Failure(Ref("f"), "", "r", "", "")]),
+                lambda: store.put_clusters([cluster("c")]),
+                lambda: store.delete_clusters(["c"]),
             ):
                 with pytest.raises(StoreError, match="read only"):
                     write()

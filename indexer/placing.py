@@ -1,0 +1,194 @@
+"""Writing down who is in which cluster, only where it changed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from indexer.canonical import Rule
+from indexer.model import ClusterRecord, Record, Ref, own_cluster_id
+from indexer.refs import RefTable
+from indexer.stores.base import Store
+
+Hashes = npt.NDArray[np.uint64]
+Positions = npt.NDArray[np.int64]
+
+READ_AT_ONCE = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """Documents by position: identity and hash (dtype uint64)."""
+
+    refs: RefTable
+    values: Hashes
+
+
+@dataclass(slots=True)
+class Changes:
+    """What was written, or would be: documents whose cluster changed, clusters written and forgotten."""
+
+    documents: int = 0
+    clusters: int = 0
+    removed: int = 0
+
+
+class _Member(NamedTuple):
+    group: int
+    value: int
+    record: Record
+    noted: Mapping[str, Any]
+
+
+@dataclass(slots=True)
+class _Group:
+    """What is found out about the members of one cluster before anything is written."""
+
+    best: tuple[Any, ...] = ()
+    canonical: Record | None = None
+    value: int = 0
+    size: int = 0
+    octets: int = 0
+    first_seen: str = ""
+    last_seen: str = ""
+    named: Counter[str] = field(default_factory=Counter)
+    founders: set[str] = field(default_factory=set)
+    radius: int = 0
+    id: str = ""
+
+    def add(self, member: _Member, rule: Rule) -> None:
+        record = member.record
+        key = rule.key(record)
+        if self.canonical is None or key < self.best:
+            self.best, self.canonical, self.value = key, record, member.value
+        self.size += 1
+        self.octets += record.size
+        seen = record.indexed_at
+        self.first_seen = min(filter(None, (self.first_seen, seen)), default="")
+        self.last_seen = max(self.last_seen, seen)
+        old = cluster_of(member.noted)
+        if old is not None:
+            self.named[old] += 1
+            if old == own_cluster_id(record.ref):
+                self.founders.add(old)
+
+    def choose_id(self) -> None:
+        """Keep the name that most members have, if the document that it is made of is still one of them.
+
+        A name that only its founder has is no cluster's; the canonical document then names the cluster.
+        """
+        kept = [(-self.named[name], name) for name in self.founders if self.named[name] > 1]
+        self.id = min(kept)[1] if kept and self.size > 1 else own_cluster_id(_present(self.canonical).ref)
+
+    def cluster_record(self) -> ClusterRecord:
+        canonical = _present(self.canonical)
+        about = (self.id, canonical.ref, canonical.title)
+        return ClusterRecord(*about, self.size, self.octets, self.radius, self.first_seen, self.last_seen)
+
+
+def _present(record: Record | None) -> Record:
+    if record is None:
+        raise ValueError("a cluster without members")
+    return record
+
+
+class Placer:
+    """Puts documents into clusters in a store; with `dry_run` it only counts."""
+
+    def __init__(self, store: Store, rule: Rule, *, dry_run: bool = False) -> None:
+        self.store, self.rule, self.dry_run = store, rule, dry_run
+        self.changes = Changes()
+
+    def place(self, documents: Collection, groups: Sequence[Positions]) -> list[str]:
+        """Make each group of positions a cluster; the ids of those that have two members or more.
+
+        Reads the groups twice where they have more than READ_AT_ONCE documents together, and keeps none of them in
+        memory then. Documents that are gone meanwhile are left out.
+        """
+        batches: Iterator[list[_Member]] = self._members(documents, groups)
+        kept = None
+        if sum(group.size for group in groups) <= READ_AT_ONCE:
+            kept = list(batches)
+            batches = iter(kept)
+        found = [_Group() for _ in groups]
+        for batch in batches:
+            for member in batch:
+                found[member.group].add(member, self.rule)
+        for group, positions in zip(found, groups, strict=True):
+            if group.canonical is not None:
+                group.choose_id()
+                apart = np.bitwise_count(documents.values[positions] ^ np.uint64(group.value))
+                group.radius = int(apart.max())
+        for batch in iter(kept) if kept is not None else self._members(documents, groups):
+            self.note([(m.record.ref, self._wanted(m, found[m.group]), m.noted) for m in batch])
+        real = [group for group in found if group.size > 1]
+        self.put_clusters([group.cluster_record() for group in real])
+        return [group.id for group in real]
+
+    def _members(self, documents: Collection, groups: Sequence[Positions]) -> Iterator[list[_Member]]:
+        if not groups:
+            return
+        positions = np.concatenate(groups)
+        numbers = np.repeat(np.arange(len(groups)), [group.size for group in groups])
+        for start in range(0, positions.size, READ_AT_ONCE):
+            some = positions[start : start + READ_AT_ONCE]
+            refs = documents.refs.take(some)
+            yield [
+                _Member(number, value, record, noted)
+                for number, value, record, noted in zip(
+                    numbers[start : start + READ_AT_ONCE].tolist(),
+                    documents.values[some].tolist(),
+                    self.store.get(refs),
+                    self.store.annotations(refs),
+                    strict=True,
+                )
+                if record is not None and noted is not None
+            ]
+
+    def _wanted(self, member: _Member, group: _Group) -> dict[str, Any]:
+        if group.canonical is None:
+            return lone(member.record.ref)
+        return membership(group.id, member.record.ref == group.canonical.ref, (member.value ^ group.value).bit_count())
+
+    def note(self, wanted: Sequence[tuple[Ref, Mapping[str, Any], Mapping[str, Any]]]) -> None:
+        """Write the membership of documents, each given with the wanted one and all annotations as they are."""
+        changed = [(ref, {"cluster": new}) for ref, new, noted in wanted if noted.get("cluster") != new]
+        self.changes.documents += len(changed)
+        if changed and not self.dry_run:
+            self.store.annotate(changed)
+
+    def put_clusters(self, clusters: Sequence[ClusterRecord]) -> None:
+        """Write the clusters that differ from the stored ones."""
+        old = self.store.get_clusters([cluster.id for cluster in clusters])
+        changed = [cluster for cluster, before in zip(clusters, old, strict=True) if cluster != before]
+        self.changes.clusters += len(changed)
+        if changed and not self.dry_run:
+            self.store.put_clusters(changed)
+
+    def remove_clusters(self, ids: Sequence[str]) -> None:
+        """Forget clusters that have no members any more."""
+        self.changes.removed += len(ids)
+        if ids and not self.dry_run:
+            self.store.delete_clusters(ids)
+
+
+def membership(cluster: str, is_canonical: bool, distance: int) -> dict[str, Any]:
+    """The annotation `cluster` of a document."""
+    return {"id": cluster, "is_canonical": is_canonical, "distance": distance}
+
+
+def lone(ref: Ref) -> dict[str, Any]:
+    """The annotation `cluster` of a document that has no near-duplicates."""
+    return membership(own_cluster_id(ref), True, 0)
+
+
+def cluster_of(noted: Mapping[str, Any]) -> str | None:
+    """The cluster id in a document's annotations, None where there is none."""
+    cluster = noted.get("cluster")
+    found = cluster.get("id") if isinstance(cluster, dict) else None
+    return found if isinstance(found, str) else None

@@ -1,0 +1,73 @@
+"""Millions of identities and hashes in little memory."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from indexer.model import Ref
+
+Positions = npt.NDArray[np.int64]
+
+
+def ref_order(ref: Ref) -> tuple[str, str, str]:
+    """What identities are sorted by: id, index, routing."""
+    return ref.id, ref.index, ref.routing or ""
+
+
+class RefTable:
+    """Identities by position, packed: the octets of the id and 12 for each."""
+
+    def __init__(self, refs: Iterable[Ref] = ()) -> None:
+        self._ids = bytearray()
+        self._ends = array("q", [0])
+        self._places: dict[tuple[str, str | None], int] = {}
+        self._place_of = array("i")
+        self.extend(refs)
+
+    def extend(self, refs: Iterable[Ref]) -> None:
+        """Append identities."""
+        for ref in refs:
+            self._ids += ref.id.encode("utf-8", "surrogatepass")
+            self._ends.append(len(self._ids))
+            self._place_of.append(self._places.setdefault((ref.index, ref.routing), len(self._places)))
+
+    def __len__(self) -> int:
+        return len(self._place_of)
+
+    def take(self, positions: Sequence[int] | Positions) -> list[Ref]:
+        """The identities at these positions."""
+        places = list(self._places)
+        taken = []
+        for position in map(int, positions):
+            text = self._ids[self._ends[position] : self._ends[position + 1]].decode("utf-8", "surrogatepass")
+            taken.append(Ref(text, *places[self._place_of[position]]))
+        return taken
+
+
+class RefSet:
+    """Which identities are among some of a table, with 16 octets for each of those."""
+
+    def __init__(self, table: RefTable, positions: Positions) -> None:
+        self._table = table
+        hashes = np.fromiter(map(hash, _chunked(table, positions)), dtype=np.int64, count=positions.size)
+        order = np.argsort(hashes, kind="stable")
+        self._hashes, self._positions = hashes[order], positions[order]
+
+    def contains(self, refs: Sequence[Ref]) -> list[bool]:
+        """For each identity whether it is there."""
+        asked = np.fromiter(map(hash, refs), dtype=np.int64, count=len(refs))
+        starts = np.searchsorted(self._hashes, asked, side="left").tolist()
+        ends = np.searchsorted(self._hashes, asked, side="right").tolist()
+        return [
+            start < end and ref in self._table.take(self._positions[start:end])
+            for ref, start, end in zip(refs, starts, ends, strict=True)
+        ]
+
+
+def _chunked(table: RefTable, positions: Positions) -> Iterable[Ref]:
+    for start in range(0, positions.size, 4096):
+        yield from table.take(positions[start : start + 4096])

@@ -1,0 +1,99 @@
+"""The part of the embedded store that has to do with clusters."""
+
+# ruff: noqa: D102 -- what the methods of a store do is said once, in base.py
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from itertools import islice
+from typing import Any
+
+from indexer.model import ClusterRecord, Ref
+from indexer.stores.base import Store
+from indexer.stores.sqlite_rows import pack_text, unpack_text
+
+_BATCH = 2000
+_READ = 1000
+_COLUMNS = "id, canonical, title, size, octets, radius, first_seen, last_seen"
+
+
+class ClusterTable(Store):
+    """Clusters in one table, and their members by the annotations of documents."""
+
+    @abstractmethod
+    def _reading(self) -> AbstractContextManager[sqlite3.Connection]: ...
+
+    @abstractmethod
+    def _writing(self) -> AbstractContextManager[sqlite3.Connection]: ...
+
+    @abstractmethod
+    def _snapshot(self) -> AbstractContextManager[sqlite3.Connection]: ...
+
+    def scan_annotations(self) -> Iterator[tuple[Ref, Mapping[str, Any]]]:
+        with self._snapshot() as connection:
+            sql = """SELECT d.id, a.fields FROM documents d LEFT JOIN annotations a ON a.document = d.number
+                ORDER BY d.number"""
+            for name, fields in connection.execute(sql):
+                yield Ref(unpack_text(name)), json.loads(fields) if fields else {}
+
+    def cluster_members(self, ids: Sequence[str]) -> Iterator[tuple[str, Ref]]:
+        with self._reading() as connection:
+            sql = """SELECT d.id FROM annotations a CROSS JOIN documents d ON d.number = a.document
+                WHERE a.cluster = ? ORDER BY d.id"""
+            for cluster in dict.fromkeys(ids):
+                for (name,) in connection.execute(sql, (pack_text(cluster),)):
+                    yield cluster, Ref(unpack_text(name))
+
+    def put_clusters(self, clusters: Iterable[ClusterRecord]) -> None:
+        iterator = iter(clusters)
+        while some := list(islice(iterator, _BATCH)):
+            with self._writing() as connection:
+                connection.executemany(
+                    "INSERT OR REPLACE INTO clusters VALUES (?, ?, ?, ?, ?, ?, ?, ?)", map(_row, some)
+                )
+
+    def get_clusters(self, ids: Sequence[str]) -> list[ClusterRecord | None]:
+        names = [pack_text(name) for name in ids]
+        found: dict[bytes, ClusterRecord] = {}
+        with self._reading() as connection:
+            for start in range(0, len(names), _READ):
+                some = names[start : start + _READ]
+                sql = f"SELECT {_COLUMNS} FROM clusters WHERE id IN ({','.join('?' * len(some))})"  # noqa: S608
+                found.update((row[0], _cluster(row)) for row in connection.execute(sql, some))
+        return [found.get(name) for name in names]
+
+    def clusters(self) -> Iterator[ClusterRecord]:
+        with self._snapshot() as connection:
+            yield from map(_cluster, connection.execute(f"SELECT {_COLUMNS} FROM clusters ORDER BY id"))  # noqa: S608
+
+    def delete_clusters(self, ids: Sequence[str]) -> int:
+        count = 0
+        for start in range(0, len(ids), _BATCH):
+            with self._writing() as connection:
+                gone = [(pack_text(name),) for name in ids[start : start + _BATCH]]
+                count += connection.executemany("DELETE FROM clusters WHERE id = ?", gone).rowcount
+        return count
+
+
+def cluster_name(annotations: Mapping[str, Any]) -> bytes | None:
+    """The cluster id in a document's annotations as it is looked up by, None where there is none."""
+    cluster = annotations.get("cluster")
+    found = cluster.get("id") if isinstance(cluster, dict) else None
+    return pack_text(found) if isinstance(found, str) else None
+
+
+def _row(cluster: ClusterRecord) -> tuple[Any, ...]:
+    seen = (pack_text(cluster.first_seen), pack_text(cluster.last_seen))
+    names = (pack_text(cluster.id), pack_text(cluster.canonical.id), pack_text(cluster.title))
+    return (*names, cluster.size, cluster.octets, cluster.radius, *seen)
+
+
+def _cluster(row: Sequence[Any]) -> ClusterRecord:
+    name, canonical, title, size, octets, radius, *seen = row
+    first, last = map(unpack_text, seen)
+    names = (unpack_text(name), Ref(unpack_text(canonical)), unpack_text(title))
+    return ClusterRecord(*names, size, octets, radius, first, last)

@@ -1,0 +1,60 @@
+"""What every store must do with clusters; a part of the contract."""
+
+from __future__ import annotations
+
+from abc import ABC
+
+from made import cluster, put, record
+
+from indexer.model import Ref
+from indexer.stores import Store
+
+
+class ClusterContract(ABC):
+    """Inherited by the whole contract, which has the fixture `store`: an empty store, open for writing."""
+
+    def test_every_document_is_scanned_for_annotations(self, store: Store) -> None:
+        put(store, record("a", 1), record("b", 2, short=True), record("c", None))
+        store.annotate([(Ref("a"), {"x": 1, "cluster": {"id": "k", "is_canonical": True, "distance": 0}})])
+        noted = {"x": 1, "cluster": {"id": "k", "is_canonical": True, "distance": 0}}
+        found = sorted(store.scan_annotations(), key=lambda pair: pair[0])
+        assert [(ref.id, dict(fields)) for ref, fields in found] == [("a", noted), ("b", {}), ("c", {})]
+
+    def test_members_of_clusters_are_found_by_their_annotation(self, store: Store) -> None:
+        put(store, *[record(name, 1) for name in "abcdef"])
+        in_cluster = {"a": "one", "b": "two", "c": "one", "d": "three"}
+        store.annotate([(Ref(name), {"cluster": {"id": each}}) for name, each in in_cluster.items()])
+        store.annotate([(Ref("e"), {"cluster": "one"}), (Ref("f"), {"other": {"id": "one"}})])
+        found = sorted((name, ref.id) for name, ref in store.cluster_members(["one", "two", "none", "one"]))
+        assert found == [("one", "a"), ("one", "c"), ("two", "b")]
+        # Who moves, is replaced, loses the annotation or is deleted, is a member no more.
+        store.annotate([(Ref("a"), {"cluster": {"id": "two"}}), (Ref("c"), {"cluster": None})])
+        put(store, record("b", 1))
+        store.delete([Ref("d")])
+        assert [ref.id for _, ref in store.cluster_members(["one", "two", "three"])] == ["a"]
+
+    def test_clusters_come_back_as_they_were(self, store: Store) -> None:
+        full = cluster(
+            "b",
+            canonical=Ref("é\udc80"),
+            title="<b>\0",
+            size=2**40,
+            octets=2**50,
+            radius=6,
+            first_seen="2026",
+            last_seen="2027",
+        )
+        store.put_clusters(iter([full, cluster("c"), cluster("a")]))
+        assert list(store.clusters()) == [cluster("a"), full, cluster("c")]
+        assert store.get_clusters(["c", "none", "b", "c"]) == [cluster("c"), None, full, cluster("c")]
+        store.put_clusters([cluster("b", size=3)])
+        assert store.get_clusters(["b"]) == [cluster("b", size=3)]
+        assert store.delete_clusters(["a", "none", "b"]) == 2
+        assert list(store.clusters()) == [cluster("c")]
+        assert store.stats().documents == 0
+
+    def test_thousands_of_clusters_may_be_named(self, store: Store) -> None:
+        names = [f"{number:05d}" for number in range(5000)]
+        store.put_clusters(map(cluster, names))
+        assert [found is not None for found in store.get_clusters([*names, "x"])] == [True] * 5000 + [False]
+        assert store.delete_clusters(names) == 5000

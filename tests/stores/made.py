@@ -1,0 +1,30 @@
+"""What the tests of stores are made with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from indexer.keys import SIMHASH64_LAYOUT, simhash_keys
+from indexer.model import SIMHASH_DOC, ClusterRecord, Fingerprint, Record, Ref
+from indexer.stores import PutStatus, Store, StoreInfo
+
+INFO = StoreInfo(
+    scheme=SIMHASH_DOC, layout=SIMHASH64_LAYOUT, content="landmarks", extractor="1", unicode="16.0.0", version="0.1.0"
+)
+
+
+def record(name: str, value: int | None = 0x0123_4567_89AB_CDEF, **fields: Any) -> Record:
+    """A record with the true keys of its value."""
+    fingerprint = None if value is None else Fingerprint(value, fields.pop("tokens", 500))
+    return Record(Ref(name), fingerprint, () if value is None else simhash_keys(value), **fields)
+
+
+def put(store: Store, *records: Record) -> list[PutStatus]:
+    """Store records and give what became of each."""
+    return [result.status for result in store.put(records)]
+
+
+def cluster(name: str, **fields: Any) -> ClusterRecord:
+    """A cluster of two."""
+    known = {"canonical": Ref("a"), "title": "", "size": 2, "octets": 0, "radius": 0, "first_seen": "", "last_seen": ""}
+    return ClusterRecord(id=name, **{**known, **fields})
