@@ -1,6 +1,6 @@
 """Measures extraction: whether two forms of a document meet, how fast each engine is, very long and short texts.
 
-Run as `python -m indexer.bench_extract`. Speeds are of one process, from octets to fingerprint, in processor time.
+Run as `python -m indexer.bench_extract [FOLDER]`. Speeds are of one process, from octets to fingerprint, in processor time.
 """
 
 from __future__ import annotations
@@ -67,7 +67,8 @@ def versions(prints: Prints, pairs: Rows, rows: Rows) -> dict[str, Any]:
         near = {k: sum(d <= k for d in found) / len(found) for k in (0, 3, 7)}
         print(
             f"  Jaccard of 5-word shingles from {low:.2f}: {len(found):4} pairs, "
-            f"median {statistics.median(found):4.1f}, equal {near[0]:4.0%}, within 3 {near[3]:4.0%}, within 7 {near[7]:4.0%}"
+            f"median {statistics.median(found):4.1f}, equal {near[0]:4.0%}, within 3 {near[3]:4.0%}, "
+            f"within 7 {near[7]:4.0%}"
         )
         figures[f"{low:.2f}"] = {"pairs": len(found), "median": statistics.median(found), **near}
     group = {row["id"]: row["group"] for row in rows}
@@ -255,8 +256,7 @@ def _distance(first: Sequence[str], second: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    from indexer.bench import SHARED_DATA
-
-    if not SHARED_DATA.is_dir():
-        sys.exit(f"needs the real documents in {SHARED_DATA}, which is absent")
-    run(SHARED_DATA)
+    folder = Path(sys.argv[1]) if sys.argv[1:] else Path(__file__).resolve().parents[2] / "shared" / "data"
+    if not folder.is_dir():
+        sys.exit(f"needs the real documents in {folder}, which is absent; name their folder")
+    run(folder)

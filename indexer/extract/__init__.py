@@ -49,7 +49,7 @@ def extract(
 def _worker(options: Options, limits: Limits) -> WorkerPool:
     global _pool  # noqa: PLW0603 - the lazily started worker of this process
     wanted = (options, limits, os.getpid())
-    if _pool is None or _pool[0] != wanted:
+    if _pool is None or _pool[0] != wanted or _pool[1].closed:
         # After a fork the old pool belongs to the parent, and so do its threads.
         if _pool is not None and _pool[0][2] == os.getpid():
             _pool[1].close()

@@ -7,6 +7,7 @@ import os
 from indexer.errors import ExtractionError, NeardupError
 from indexer.extract.base import Extracted, Format, Limits, Options, too_large
 from indexer.extract.sniff import sniff, unpack
+from indexer.extract.text import cleaned, extract_text
 from indexer.model import Document
 
 _BLANK = b"\0 \t\r\n\f"
@@ -71,7 +72,7 @@ def _read(kind: Format, data: bytes, options: Options, limits: Limits) -> Extrac
             if first is None:
                 return found
             why = f"failed ({first.detail})" if isinstance(first, ExtractionError) else "found no text"
-            return found._replace(notes=(*found.notes, f"the fast engine {why}"))
+            return found._replace(notes=(*found.notes, cleaned(f"the fast engine {why}")))
         first = first or found
     if isinstance(first, Extracted):
         return first
@@ -93,8 +94,6 @@ def _read_with(kind: Format, engine: str, data: bytes, options: Options, limits:
             from indexer.extract.xml import extract_xml
 
             return extract_xml(data, engine)
-        from indexer.extract.text import extract_text
-
         return extract_text(data)
     except NeardupError:
         raise

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser, LexborNode
 
 from indexer.extract.base import EXTRACTOR_VERSION, Content, Extracted, require_main_content
-from indexer.extract.text import cleaned, decode
+from indexer.extract.text import cleaned, collapsed, decode
 
 if TYPE_CHECKING:
     from bs4 import Tag
@@ -149,8 +149,10 @@ def _block_tag(any_case: bool) -> re.Pattern[bytes]:
 @cache
 def _unusual() -> re.Pattern[bytes]:
     """A pattern that finds a tag in capitals or a rare one: with either, the slower ways are taken."""
-    rare = _trie(_NEVER_SHOWN[1] + _FURNITURE[1], any_case=False)
-    return re.compile(rf"<(?:/?[A-Z]|{rare}{_TAG_NAME_END})".encode())
+    names = _NEVER_SHOWN[1] + _FURNITURE[1]
+    first = "".join({name[0] for name in names})
+    # Looking at the first letter alone saves most looks at the names.
+    return re.compile(rf"<(?:[A-Z]|/[A-Z]|(?=[{first}]){_trie(names, any_case=False)}{_TAG_NAME_END})".encode())
 
 
 def _trie(words: Iterable[str], any_case: bool) -> str:
@@ -287,7 +289,7 @@ class _FastElement:
 
 def _read_fast(source: bytes, content: Content, unusual: bool) -> tuple[str, str]:
     page, title = _pruned(source, content, unusual)
-    return cleaned(page.text()), title
+    return collapsed(page.text()), title
 
 
 def _pruned(source: bytes, content: Content, unusual: bool) -> tuple[LexborHTMLParser, str]:
@@ -329,7 +331,7 @@ def _read_reference(source: bytes, content: Content, unusual: bool) -> tuple[str
         if not node.decomposed and _left_out(_ReferenceElement(node), content):
             node.decompose()
     text = "".join(page.find_all(string=lambda s: type(s) in (NavigableString, CData)))
-    return cleaned(text), cleaned(title)
+    return collapsed(text), cleaned(title)
 
 
 def _main_content(source: bytes) -> Extracted:

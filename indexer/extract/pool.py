@@ -109,6 +109,11 @@ class WorkerPool:
             if under_way:
                 self.close()
 
+    @property
+    def closed(self) -> bool:
+        """Whether the pool takes no more requests."""
+        return self._closed
+
     def close(self) -> None:
         """End the workers at once; what they were doing is lost."""
         with self._lock:

@@ -70,11 +70,16 @@ def printable(text: str) -> str:
     return _CONTROLS.sub(" ", text)
 
 
+def collapsed(text: str) -> str:
+    """`text` with every run of white space as one space, and none at its ends."""
+    return " ".join(text.split())
+
+
 def cleaned(text: str) -> str:
-    """`text` as printable, with every run of white space as one space, and none at its ends."""
-    collapsed = " ".join(text.split())
+    """`text` as printable, and collapsed."""
+    plain = collapsed(text)
     # The check is many times faster than the search, and most texts pass it.
-    return collapsed if collapsed.isprintable() else " ".join(printable(collapsed).split())
+    return plain if plain.isprintable() else collapsed(printable(plain))
 
 
 def _utf16(data: bytes) -> str:

@@ -21,12 +21,15 @@ from indexer.errors import ExtractionError
 from indexer.extract import wire
 from indexer.extract.base import Limits, Options
 from indexer.extract.document import read_document, read_file
+from indexer.extract.text import cleaned
 from indexer.model import Document
 
 _PR_SET_PDEATHSIG = 1
 _NO_LIMIT = 1 << 62
 # A worker that still holds this share of its memory after a document, be it a leak or fragments, is replaced.
 _HELD = 0.5
+# Details may quote the document.
+_MAX_DETAIL = 500
 
 Task = Callable[[Document], Any]
 
@@ -83,7 +86,7 @@ def _answer(
         }
         return {"document": answer, "result": result}, document.text.encode() if keep_text else b""
     except ExtractionError as error:
-        return {"reason": error.reason, "detail": error.detail}, b""
+        return {"reason": error.reason, "detail": cleaned(error.detail)[:_MAX_DETAIL]}, b""
     except MemoryError:
         return {"reason": "out-of-memory", "detail": f"more than {limits.memory:,} octets"}, b""
 

@@ -21,7 +21,7 @@ def obey(document: Document) -> Any:
         "exit": lambda: os._exit(3),
         "hoard": lambda: len(bytearray(1 << 33)),
         "print": lambda: print("noise on standard output", flush=True),
-        "raise": lambda: os.environ["no such name"],
+        "raise": lambda: os.environ["NO SUCH NAME"],
         "odd": object,
         "pid": os.getpid,
         "read": sys.stdin.read,

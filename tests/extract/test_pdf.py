@@ -22,9 +22,9 @@ def read(data: bytes, engine: Engine = "fast", limits: Limits = Limits()) -> Doc
 def test_the_text_of_a_pdf(engine: Engine) -> None:
     words = [f"Sentence {n} of this page names the {animal}." for n, animal in enumerate(("cow", "dog", "owl", "emu"))]
     document = read(
-        make_pdf([[word, f"The {word[-5:]} again."] for word in words], header="The running header"), engine
+        make_pdf([[word, f"The {word[-4:]} again."] for word in words], header="The running header"), engine
     )
-    assert document.text == " ".join(f"{word} The {word[-5:]} again." for word in words)
+    assert document.text == " ".join(f"{word} The {word[-4:]} again." for word in words)
     assert document.format == "pdf"
 
 
@@ -60,10 +60,15 @@ def test_a_word_broken_over_pages() -> None:
 
 def test_running_lines_differ_on_left_and_right_pages() -> None:
     pages = [
-        [f"Chapter {1 + n // 6}" if n % 2 else "The book", f"text {'abcdefghijkl'[n]}", f"page {n} of 12", "xii"]
+        [
+            f"Chapter {1 + n // 6}" if n % 2 else "The book",
+            f"the longer text of page {'abcdefghijkl'[n]}",
+            f"page {n} of 12",
+            "xii",
+        ]
         for n in range(12)
     ]
-    assert running_text(pages) == " ".join(f"text {c}" for c in "abcdefghijkl")
+    assert running_text(pages) == " ".join(f"the longer text of page {c}" for c in "abcdefghijkl")
 
 
 def test_lines_within_a_page_stay_however_often_they_repeat() -> None:

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -183,6 +184,23 @@ def test_extract_uses_one_worker_again_and_survives_its_death(tmp_path: Path) ->
         extract(tmp_path / "none")
     with pytest.raises(ExtractionError, match="too-large"):
         extract(b"x" * 1000, limits=Limits(input_bytes=999))
+
+
+def test_extract_begins_anew_after_an_interruption() -> None:
+    with pytest.raises(KeyboardInterrupt):
+        interrupted_while_extracting()
+    assert extract(b"some text").text == "some text"
+
+
+def interrupted_while_extracting() -> None:
+    extract(b"warm up")
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    try:
+        while True:
+            extract(b"<p>many words " * 200_000)
+    finally:
+        timer.join()
 
 
 SCRIPT = """
