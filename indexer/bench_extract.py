@@ -1,7 +1,8 @@
 """Measures extraction: whether two forms of a document meet, how fast each engine is, very long and short texts.
 
-Run as `python -m indexer.bench_extract [FOLDER]`. Speeds are of one process, from octets to fingerprint, in processor time.
-"""
+Run as `python -m indexer.bench_extract [FOLDER]`. Speeds are of one process, from octets to fingerprint, in processor
+time.
+
 
 from __future__ import annotations
 
