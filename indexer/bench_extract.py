@@ -2,7 +2,7 @@
 
 Run as `python -m indexer.bench_extract [FOLDER]`. Speeds are of one process, from octets to fingerprint, in processor
 time.
-
+"""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ _ADDRESS = re.compile(r"(?:https?://|www\.|doi:|\b10\.\d{4,9}/)\S*$")
 _WORD = re.compile(r"([^\W\d_]+)(?:[-\u2010]\n|\u00ad\n?|[\x02\ufffe]\n?)(\w+)")
 # Typesetters break an address after one of these characters, and no reader takes the break for a part of it.
 _BROKEN_ADDRESS = re.compile(r"((?:https?://|www\.|doi:|\b10\.\d{4,9}/)[^\s\x02\ufffe]*[/\-_=&?%#])\n(?=[\w%#?&=~])")
-_WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+_WORD = re.compile(r"\w+(?:-\w+)*")
 # The reference engine is slow: on a PDF in which the fast one saw no text it reads this many pages, and goes on
 # only if it sees any.
 _PROBE = 20
@@ -125,9 +125,9 @@ def _joined(text: str) -> str:
     known: set[str] = set()
     end = 0
     for found in breaks:
-        known.update(word.lower() for word in _WORD.findall(text[end : found.start - len(found.left)]))
+        known.update(_WORD.findall(text[end : found.start - len(found.left)].lower()))
         end = found.end + len(found.right)
-    known.update(word.lower() for word in _WORD.findall(text[end:]))
+    known.update(_WORD.findall(text[end:].lower()))
     parts: list[str] = []
     end = 0
     for found in breaks:
