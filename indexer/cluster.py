@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -167,12 +167,13 @@ def stored_clusters(store: Store, *, least: int = 1) -> Iterator[Cluster]:
         refs.extend((ref,))
         names += octets
         # The canonical document before those at distance 0.
-        ranks.append(0 if noted["cluster"]["is_canonical"] else 1 + noted["cluster"]["distance"])
+        cluster = noted["cluster"]
+        ranks.append(0 if cluster.get("is_canonical") else 1 + cluster.get("distance", 64))
     ids = np.frombuffer(bytes(names), dtype=_ID)
     order = np.argsort(ids, kind="stable")
     ordered = ids[order]
-    starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1]))) if ordered.size else order
-    for start, end in zip(starts.tolist(), [*starts[1:].tolist(), ordered.size], strict=True):
+    starts = [0, *(np.flatnonzero(ordered[1:] != ordered[:-1]) + 1).tolist()] if ordered.size else []
+    for start, end in pairwise([*starts, int(ordered.size)]):
         if end - start >= least:
             positions = order[start:end]
             found = sorted(

@@ -10,10 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from contract_clusters import ClusterContract
-from made import INFO as INFO
-from made import cluster
-from made import put as put
-from made import record as record
+from made import INFO, cluster, put, record
 
 from indexer.errors import IncompatibleStoreError, StoreError, UsageError
 from indexer.keys import SIMHASH64_LAYOUT, KeyLayout, probes, simhash_keys

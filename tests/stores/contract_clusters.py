@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from abc import ABC
-
 from made import cluster, put, record
 
 from indexer.model import Ref
 from indexer.stores import Store
 
 
-class ClusterContract(ABC):
+class ClusterContract:
     """Inherited by the whole contract, which has the fixture `store`: an empty store, open for writing."""
 
     def test_every_document_is_scanned_for_annotations(self, store: Store) -> None:
