@@ -73,5 +73,16 @@ def _open_sqlite(url: str, create: StoreInfo | None, read_only: bool, wait: floa
     return SqliteStore(Path(path), create=create, read_only=read_only, wait=wait)
 
 
+def _open_cluster(url: str, create: StoreInfo | None, read_only: bool, wait: float) -> Store:
+    from indexer.stores.search import open_search_store
+
+    return open_search_store(url, create, read_only, wait)
+
+
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
-_OPENERS: Mapping[str, Opener] = {"sqlite": _open_sqlite}
+_CLUSTERS = (
+    "https",
+    "http",
+    *(f"{engine}+{way}" for engine in ("elasticsearch", "opensearch") for way in ("https", "http")),
+)
+_OPENERS: Mapping[str, Opener] = {"sqlite": _open_sqlite, **dict.fromkeys(_CLUSTERS, _open_cluster)}

@@ -1,0 +1,312 @@
+"""The way to a cluster: its URL, which engine answers there, requests that are tried again, errors as sentences."""
+
+from __future__ import annotations
+
+import random
+import re
+import ssl
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from email.message import Message
+from typing import Any
+
+from indexer.errors import StoreError, UsageError
+from indexer.stores.access import Access, load_access
+
+JSON = "application/json"
+NDJSON = "application/x-ndjson"
+_ENGINES = ("elasticsearch", "opensearch")
+_URL = re.compile(r"(?:(elasticsearch|opensearch)\+)?(https?)://([^/?#]*)(/[^?#]*)?\Z", re.IGNORECASE)
+# What may pass: overload, a node that is starting or was lost, a gateway in front of it.
+RETRIED = frozenset({429, 502, 503, 504})
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What a store's URL names: hosts as "https://host:port/prefix", and an index, alias, data stream or pattern.
+
+    `engine` is empty where the URL leaves it to the server's answers; `shown` is the URL without a credential.
+    """
+
+    engine: str
+    hosts: tuple[str, ...]
+    name: str
+    shown: str
+    user: str = field(default="", repr=False)
+    password: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long to try: `timeout` seconds for one request, `limit` seconds in all, waits from `first` to `longest`."""
+
+    timeout: float = 60.0
+    limit: float = 180.0
+    first: float = 0.25
+    longest: float = 15.0
+
+    def wait(self, attempt: int, asked: float | None) -> float:
+        """Seconds to wait before another attempt: doubling, jittered by half, at least what the server asked for."""
+        doubled = min(self.longest, self.first * 2.0 ** min(attempt, 16))
+        return max(doubled * random.uniform(0.5, 1.0), min(asked or 0.0, self.limit))  # noqa: S311 no secret
+
+
+class AnswerError(StoreError):
+    """The server answered with an error: its status, the engine's error type and its reason."""
+
+    def __init__(self, status: int, kind: str, reason: str, retry_after: float | None = None) -> None:
+        super().__init__(f"{status} {kind}: {reason}")
+        self.status, self.kind, self.reason, self.retry_after = status, kind, reason, retry_after
+
+    @classmethod
+    def from_body(cls, status: int, body: Any, retry_after: float | None = None) -> AnswerError:
+        """From an answer's body, which is the engines' JSON, or something of a proxy between."""
+        error = body.get("error") if isinstance(body, Mapping) else None
+        if isinstance(error, Mapping):
+            return cls(status, *error_of(error), retry_after)
+        return cls(status, "error", str(error or body)[:300], retry_after)
+
+
+def error_of(error: Mapping[str, Any]) -> tuple[str, str]:
+    """The type and the reason of an engine's error object, with the cause that says most."""
+    reasons = [str(error.get("reason", ""))]
+    cause = error.get("caused_by") or next(iter(error.get("root_cause") or ()), None)
+    if isinstance(cause, Mapping) and cause.get("reason") and str(cause["reason"]) not in reasons[0]:
+        reasons.append(str(cause["reason"]))
+    return str(error.get("type", "error")), ": ".join(reasons)[:1000]
+
+
+def retry_after(value: str | None) -> float | None:
+    """Seconds from the header Retry-After; a date there is taken as no wish."""
+    try:
+        return max(0.0, float(value)) if value else None
+    except ValueError:
+        return None
+
+
+class UnreachableError(Exception):
+    """No whole answer came: refused, reset, cut short or too late."""
+
+
+class CertificateError(Exception):
+    """The server's certificate was not accepted, or it did not accept the client's."""
+
+
+def parse_url(url: str) -> Target:
+    """Read `[elasticsearch+|opensearch+]http[s]://host[:port][,host[:port]...][/prefix]/INDEX`.
+
+    Raises UsageError, which never repeats a credential.
+    """
+    found = _URL.match(url)
+    if not found:
+        raise UsageError(f"{hide_credentials(url)}: write https://host:9200/INDEX, several hosts with commas between")
+    engine, scheme, authority, path = found.groups(default="")
+    userinfo, _, places = authority.rpartition("@")
+    parts = [urllib.parse.unquote(part) for part in path.strip("/").split("/")]
+    name = parts.pop()
+    if not places or not name or not all(places.split(",")):
+        raise UsageError(f"{hide_credentials(url)}: name a host and an index, as in https://host:9200/INDEX")
+    _check_name(name, hide_credentials(url))
+    prefix = "/" + "/".join(parts) if parts else ""
+    port = ":443" if scheme.lower() == "https" else ":80"
+    hosts = tuple(
+        f"{scheme.lower()}://{place}{'' if re.search(r':[0-9]+$', place) else port}{prefix}"
+        for place in places.split(",")
+    )
+    user, _, password = userinfo.partition(":")
+    return Target(
+        engine.lower(), hosts, name, hide_credentials(url), urllib.parse.unquote(user), urllib.parse.unquote(password)
+    )
+
+
+def hide_credentials(url: str) -> str:
+    """A URL without what stands before its "@"."""
+    scheme, mark, rest = url.partition("://")
+    authority, slash, path = rest.partition("/")
+    return scheme + mark + authority.rpartition("@")[2] + slash + path
+
+
+def _check_name(name: str, shown: str) -> None:
+    if name != name.lower() or re.search(r'[\\/"<>| #:]', name) or name[0] in "_-+":
+        raise UsageError(f'{shown}: {name!r} is no name of an index: lower case, no spaces or \\ / " < > | # :')
+
+
+class Client(ABC):
+    """One engine's official client; `request` is all that the store needs of it."""
+
+    engine: str
+    product: str
+
+    def __init__(self, target: Target, access: Access, patience: Patience) -> None:
+        self.target, self.access, self.patience = target, access, patience
+
+    @abstractmethod
+    def perform(
+        self, method: str, path: str, params: Mapping[str, str], body: object, content_type: str, timeout: float
+    ) -> Any:
+        """One request, tried once: the answer's JSON.
+
+        Raises AnswerError, UnreachableError and CertificateError.
+        """
+
+    @abstractmethod
+    def open_snapshot(self, name: str, keep_alive: str) -> str:
+        """Open a point in time over an index, alias or pattern; its id."""
+
+    @abstractmethod
+    def close_snapshot(self, snapshot: str) -> None:
+        """Let go of a point in time."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of the connections."""
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        *,
+        content_type: str = JSON,
+        deadline: float | None = None,
+        on_try: Callable[[], None] | None = None,
+        **params: str,
+    ) -> Any:
+        """One request, tried again while the trouble may pass; StoreError for trouble that stays.
+
+        An answer that is about the request itself is an AnswerError of status 400, 404, 405 or 409, for the caller.
+        """
+        deadline = deadline or time.monotonic() + self.patience.limit
+        attempt = 0
+        while True:
+            if on_try:
+                on_try()
+            try:
+                return self.perform(method, path, params, body, content_type, self.patience.timeout)
+            except CertificateError as error:
+                raise StoreError(explain_certificate(str(error), self.target)) from error
+            except (AnswerError, UnreachableError) as error:
+                asked = self._passing(error)
+                wait = self.patience.wait(attempt, asked)
+                if time.monotonic() + wait > deadline:
+                    raise StoreError(f"{self.target.shown}: given up after {attempt + 1} tries: {error}") from error
+            time.sleep(wait)
+            attempt += 1
+
+    def _passing(self, error: AnswerError | UnreachableError) -> float | None:
+        """The wait that the server asked for, for trouble that may pass; raise where it won't."""
+        if isinstance(error, UnreachableError):
+            return None
+        if error.status in RETRIED:
+            return error.retry_after
+        if error.status in (400, 404, 405, 409):
+            raise error
+        raise StoreError(explain_answer(error, self.target, self.access)) from error
+
+
+def explain_answer(error: AnswerError, target: Target, access: Access) -> str:
+    """One sentence for an answer that refuses the user and not the request."""
+    if error.status == 401:
+        if not access.kind:
+            return (
+                f"{target.shown}: the cluster wants to know who asks (401); set NEARDUP_API_KEY, or NEARDUP_USERNAME "
+                "and NEARDUP_PASSWORD, or write them to the credentials file"
+            )
+        return (
+            f"{target.shown}: the cluster does not accept the {access.kind} (401); check it, and that it is not expired"
+        )
+    if error.status == 403:
+        who = access.kind or "anonymous user"
+        return f"{target.shown}: the cluster does not allow this to the {who} (403): {error.reason}"
+    return f"{target.shown}: the cluster answered {error.status} {error.kind}: {error.reason}"
+
+
+def explain_certificate(text: str, target: Target) -> str:
+    """One sentence for a connection that failed over a certificate."""
+    if "expired" in text:
+        return f"{target.shown}: the server's certificate has expired; renew it (the clock of this machine counts too)"
+    if "Hostname mismatch" in text or "doesn't match" in text or "IP address mismatch" in text:
+        return f"{target.shown}: the server's certificate is for another name; use the host name that it was made for"
+    if "alert" in text.lower() or "certificate required" in text.lower():
+        return (
+            f"{target.shown}: the server wants a certificate of the client that it knows; "
+            "set NEARDUP_CLIENT_CERT and NEARDUP_CLIENT_KEY"
+        )
+    if "CERTIFICATE_VERIFY_FAILED" in text or "certificate verify failed" in text:
+        return (
+            f"{target.shown}: the server's certificate is signed by nobody whom this machine trusts; "
+            "name the cluster's own CA certificate in NEARDUP_CA_CERT"
+        )
+    return f"{target.shown}: no secure connection ({text}); does the server speak HTTPS on this port?"
+
+
+def connect(url: str, *, patience: Patience | None = None, access: Access | None = None) -> Client:
+    """Open a cluster's URL with the official client of the engine that answers there."""
+    target = parse_url(url)
+    access = access or load_access(target.hosts[0], target.shown, target.user, target.password)
+    patience = patience or Patience()
+    # Requests to Amazon's service are signed by OpenSearch's client; it would not answer an unsigned question.
+    engine = target.engine or ("opensearch" if access.region else _recognise(target, access, patience))
+    if engine == "elasticsearch":
+        from indexer.stores.elasticsearch import ElasticsearchClient
+
+        return ElasticsearchClient(target, access, patience)
+    from indexer.stores.opensearch import OpenSearchClient
+
+    return OpenSearchClient(target, access, patience)
+
+
+def _recognise(target: Target, access: Access, patience: Patience) -> str:
+    """Which engine answers, by its answer to `GET /`, tried as long as the cluster may be starting."""
+    deadline = time.monotonic() + patience.limit
+    attempt = 0
+    while True:
+        host = target.hosts[attempt % len(target.hosts)]
+        try:
+            status, headers, body = _ask(host + "/", access, patience.timeout)
+        except ssl.SSLError as error:
+            raise StoreError(explain_certificate(str(error), target)) from error
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "reason", error)
+            if isinstance(reason, ssl.SSLError):
+                raise StoreError(explain_certificate(str(reason), target)) from error
+            trouble = str(reason)
+        else:
+            if "elasticsearch" in headers.get("x-elastic-product", "").lower():
+                return "elasticsearch"
+            if b"opensearch" in body.lower() or "opensearch" in headers.get("www-authenticate", "").lower():
+                return "opensearch"
+            if status == 401:
+                raise StoreError(explain_answer(AnswerError(401, "", ""), target, access))
+            if status not in RETRIED:
+                raise StoreError(
+                    f"{target.shown}: neither Elasticsearch nor OpenSearch answers there (status {status}); if one "
+                    "does behind a proxy, say which: elasticsearch+https://... or opensearch+https://..."
+                )
+            trouble = f"status {status}"
+        wait = patience.wait(attempt, None)
+        if time.monotonic() + wait > deadline:
+            raise StoreError(f"{target.shown}: no answer after {attempt + 1} tries: {trouble}")
+        time.sleep(wait)
+        attempt += 1
+
+
+def _lower(headers: Message) -> dict[str, str]:
+    return {name.lower(): value for name, value in headers.items()}
+
+
+def _ask(url: str, access: Access, timeout: float) -> tuple[int, Mapping[str, str], bytes]:
+    request = urllib.request.Request(url, headers=access.headers())  # noqa: S310 the scheme is checked in parse_url
+    context = access.ssl_context() if url.startswith("https:") else None
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=context))
+    try:
+        with opener.open(request, timeout=timeout) as answer:
+            return answer.status, _lower(answer.headers), answer.read(1 << 20)
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, _lower(error.headers), error.read(1 << 20)

@@ -1,0 +1,479 @@
+"""The store in a cluster, for Elasticsearch and OpenSearch alike: opening, finding, scanning, counting."""
+
+# ruff: noqa: D102 -- what the methods of a store do is said once, in base.py
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, Literal, TypeVar
+from urllib.parse import quote
+
+import numpy as np
+
+from indexer.errors import StoreError, UsageError
+from indexer.model import ClusterRecord, Failure, Record, Ref, to_unsigned
+from indexer.stores import mapping
+from indexer.stores.base import Candidate, Capabilities, PutResult, Stats, Store, StoreInfo, ValueBatch
+from indexer.stores.connection import AnswerError, Client, Patience, connect
+from indexer.stores.search_bodies import (
+    CLUSTER_ID,
+    DIGEST,
+    FORMAT,
+    MAX_TERMS,
+    ROOT,
+    SHORT,
+    SINGLE,
+    Bodies,
+    both,
+    is_record,
+)
+from indexer.stores.search_bodies import annotations_of as _annotations_of
+from indexer.stores.search_writes import Writer
+
+T = TypeVar("T")
+Refresh = Literal["wait", "none", "true"]
+
+# The engines' own default for the most hits of one answer.
+_PAGE = 10_000
+_RECORDS_PAGE = 1000
+_VALUES_CHUNK = 10_000
+# So many records are read by the first answer; where there are more, only names are, and then the records chosen.
+_FEW = 200
+_KEEP_ALIVE = "5m"
+_PRECISION = 40_000
+
+
+class SearchStore(Store):
+    """A store in an index, an alias, a data stream, or (to be read) several indices by a pattern.
+
+    An identity's index is empty where the URL names the index itself, else it is the index that holds the document.
+    `refresh` says when documents are found: "true" after every put(), annotate() and delete(); "wait" at the first
+    search of this object, and at close(); "none" whenever the index refreshes itself.
+    """
+
+    capabilities = Capabilities(embedded=False, routing=True, filters=True, visible_at_once=False, atomic_batches=False)
+
+    def __init__(self, client: Client, *, create: StoreInfo | None = None, read_only: bool = False) -> None:
+        self.client, self.read_only = client, read_only
+        self.name, self.shown = client.target.name, client.target.shown
+        self.refresh: Refresh = "wait"
+        self._narrowing: dict[str, Any] | None = None
+        self._closed = False
+        try:
+            self.mappings = self._mappings()
+            if not self.mappings and create is not None and not read_only:
+                self._make(create)
+                self.mappings = self._mappings()
+            self.info = self._info()
+            if create is not None:
+                self.info.require_comparable(create, self.shown)
+        except BaseException:
+            client.close()
+            raise
+        self.bodies = Bodies(self.info)
+        self.single = list(self.mappings) == [self.name]
+        self.data_stream = not self.single and all(index.startswith(".ds-") for index in self.mappings)
+        self.writer = Writer(self)
+
+    # Opening
+
+    @property
+    def path(self) -> str:
+        """What searches are sent to."""
+        own = ",-*-neardup-failures,-*-neardup-clusters" if "*" in self.name else ""
+        return quote(self.name + own, safe="*,-")
+
+    def _mappings(self) -> dict[str, Any]:
+        try:
+            found = self.client.request("GET", f"/{self.path}/_mapping")
+        except AnswerError as error:
+            if error.status == 404:
+                return {}
+            raise
+        return {index: each.get("mappings", {}) for index, each in sorted(found.items())}
+
+    def _make(self, info: StoreInfo) -> None:
+        if "*" in self.name or "," in self.name:
+            raise StoreError(f"{self.shown}: there is no store, and a pattern can't be made; name one index")
+        try:
+            self.client.request("PUT", f"/{self.path}", mapping.new_index(info))
+        except AnswerError as error:
+            # Another process may have made it in this moment.
+            if error.kind != "resource_already_exists_exception":
+                raise
+
+    def _info(self) -> StoreInfo:
+        if not self.mappings:
+            raise StoreError(f"{self.shown}: there is no store (no index has this name)")
+        infos = {index: mapping.info_of(each, f"{self.shown} ({index})") for index, each in self.mappings.items()}
+        known = {index: info for index, info in infos.items() if info}
+        if not known:
+            raise StoreError(
+                f"{self.shown}: there is no store; the index is there without neardup's fields: "
+                "`neardup setup` with this --store adds them"
+            )
+        first = next(iter(known.values()))
+        for index, info in known.items():
+            first.require_comparable(info, f"{self.shown} ({index})")
+        return first
+
+    def narrow(self, query: str) -> None:
+        """Let candidates() and with_value() find only what matches a query in the engine's query string syntax.
+
+        Raises UsageError where the engine can't read it.
+        """
+        asked = {"query_string": {"query": query}}
+        try:
+            answer = self.client.request("POST", f"/{self.path}/_validate/query", {"query": asked}, explain="true")
+        except AnswerError as error:
+            raise UsageError(f"the filter {query!r} can't be read: {error.reason}") from error
+        if not answer.get("valid"):
+            reasons = [each.get("error", "") for each in answer.get("explanations", ())]
+            raise UsageError(f"the filter {query!r} can't be read: {'; '.join(filter(None, reasons))[:500]}")
+        self._narrowing = asked
+
+    def check_open(self) -> None:
+        """Raise StoreError where the store is closed."""
+        if self._closed:
+            raise StoreError(f"{self.shown}: the store is closed")
+
+    # Writing
+
+    def put(self, records: Iterable[Record]) -> Iterator[PutResult]:
+        return self.writer.put(records)
+
+    def annotate(self, annotations: Iterable[tuple[Ref, Mapping[str, Any]]]) -> int:
+        return self.writer.annotate(annotations)
+
+    def delete(self, refs: Sequence[Ref]) -> int:
+        return self.writer.delete(refs)
+
+    def put_failures(self, failures: Iterable[Failure]) -> None:
+        self.writer.put_failures(failures)
+
+    # Reading by identity
+
+    def get(self, refs: Sequence[Ref]) -> list[Record | None]:
+        self.check_open()
+        return [
+            self.bodies.record(found, ref) if found else None for ref, found in zip(refs, self.fetch(refs), strict=True)
+        ]
+
+    def annotations(self, refs: Sequence[Ref]) -> list[Mapping[str, Any] | None]:
+        self.check_open()
+        return [_annotations_of(found["_source"][ROOT]) if found else None for found in self.fetch(refs)]
+
+    def find(self, name: str) -> list[Ref]:
+        """The identities of every record with this id, or with INDEX/ID."""
+        self.check_open()
+        self.writer.settle()
+        index, slash, rest = name.partition("/")
+        chosen = both({"bool": {"should": [{"ids": {"values": [name]}}, {"ids": {"values": [rest]}}]}}, is_record())
+        hits = self.search(chosen, size=_RECORDS_PAGE)["hits"]["hits"]
+        full = [self.ref(hit) for hit in hits if hit["_id"] == name]
+        return sorted(
+            full or [self.ref(hit) for hit in hits if slash and hit["_index"] == index and hit["_id"] == rest],
+            key=_order,
+        )
+
+    def fetch(self, refs: Sequence[Ref], *, whole: bool = False) -> list[dict[str, Any] | None]:
+        """The stored documents of these identities, as they are now, each with what stands under neardup."""
+        found: list[dict[str, Any] | None] = []
+        source: dict[str, Any] = {} if whole else {"_source_includes": ROOT}
+        for some in _chunks(refs, _RECORDS_PAGE):
+            places = self.places(some)
+            asked = [place for place in places if place]
+            docs = [_place(place) for place in asked]
+            answers = self.client.request("POST", "/_mget", {"docs": docs}, **source)["docs"] if docs else []
+            hits = {
+                place: hit
+                for place, hit in zip(asked, answers, strict=True)
+                if hit.get("found") and hit.get("_routing") == place.routing and hit.get("_source", {}).get(ROOT)
+            }
+            found += [hits.get(place) if place else None for place in places]
+        return found
+
+    def places(self, refs: Sequence[Ref]) -> list[Ref | None]:
+        """Where these documents lie: index, id and routing; None for what has no place, or more than one."""
+        if self.single:
+            named = [Ref(ref.id, ref.index or self.name, ref.routing) for ref in refs]
+            return [place if _is_unicode(place.id) else None for place in named]
+        known = self.locate([ref.id for ref in refs if not ref.index])
+        places: list[Ref | None] = []
+        for ref in refs:
+            if ref.index:
+                places.append(ref if _is_unicode(ref.id) else None)
+            else:
+                lie = [place for place in known.get(ref.id, ()) if ref.routing in (None, place.routing)]
+                places.append(lie[0] if len(lie) == 1 else None)
+        return places
+
+    def locate(self, names: Iterable[str]) -> dict[str, list[Ref]]:
+        """Every place of documents with these ids, whether or not they are records."""
+        self.writer.settle()
+        places: dict[str, list[Ref]] = {}
+        wanted = [name for name in dict.fromkeys(names) if _is_unicode(name)]
+        for some in _chunks(wanted, _RECORDS_PAGE):
+            for hits in self.pages({"query": {"ids": {"values": some}}, "_source": False}, _PAGE):
+                for hit in hits:
+                    places.setdefault(hit["_id"], []).append(Ref(hit["_id"], hit["_index"], hit.get("_routing")))
+        return places
+
+    def ref(self, hit: Mapping[str, Any]) -> Ref:
+        """The identity of a hit."""
+        return Ref(hit["_id"], "" if self.single else hit["_index"], hit.get("_routing"))
+
+    # Finding
+
+    def search(self, query: Mapping[str, Any], **body: Any) -> Any:
+        """One answer of a search."""
+        return self.client.request("POST", f"/{self.path}/_search", {"query": query, **body})
+
+    def pages(self, body: Mapping[str, Any], size: int, *, path: str = "") -> Iterator[list[dict[str, Any]]]:
+        """All hits of a search, in pages, at a point in time."""
+        snapshot = self.client.open_snapshot(path or self.path, _KEEP_ALIVE)
+        order = [*body.get("sort", ()), {"_shard_doc": "asc"}]
+        after: Sequence[Any] | None = None
+        try:
+            while True:
+                asked = {**body, "size": size, "sort": order, "track_total_hits": False}
+                asked["pit"] = {"id": snapshot, "keep_alive": _KEEP_ALIVE}
+                if after is not None:
+                    asked["search_after"] = after
+                answer = self.client.request("POST", "/_search", asked)
+                require_whole(answer, self.shown)
+                snapshot = answer.get("pit_id", snapshot)
+                hits = answer["hits"]["hits"]
+                if hits:
+                    yield hits
+                    after = hits[-1]["sort"]
+                if len(hits) < size:
+                    return
+        finally:
+            self.client.close_snapshot(snapshot)
+
+    def _asked(self, query: Mapping[str, Any], include_short: bool) -> dict[str, Any]:
+        return both(query, self._narrowing, include_short=include_short)
+
+    def candidates(self, keys: Sequence[int], *, include_short: bool = False) -> Iterator[Candidate]:
+        self.check_open()
+        self.writer.settle()
+        seen: set[int] = set()
+        chunks = list(_chunks(list(dict.fromkeys(keys)), MAX_TERMS))
+        for some in chunks:
+            query = self._asked(self.bodies.having_keys(some), include_short)
+            for bucket in self._values(query):
+                value = to_unsigned(bucket["key"]["bits"])
+                if value not in seen:
+                    if len(chunks) > 1:
+                        seen.add(value)
+                    yield Candidate(value, bucket["doc_count"])
+
+    def _values(self, query: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+        # The pages go on after the last value of the page before: none is lost or told twice, whatever is written.
+        after = None
+        while True:
+            answer = self.search(query, size=0, track_total_hits=False, aggs=self.bodies.per_value(after))
+            require_whole(answer, self.shown)
+            found = answer["aggregations"]["values"]
+            yield from found["buckets"]
+            after = found.get("after_key")
+            if after is None:
+                return
+
+    def with_value(
+        self, values: Sequence[int], *, include_short: bool = False, limit: int | None = None
+    ) -> Iterator[Record]:
+        self.check_open()
+        self.writer.settle()
+        if not values or limit == 0:
+            return
+        queries = [
+            self._asked(self.bodies.having_values(some), include_short) for some in _chunks(values, _VALUES_CHUNK)
+        ]
+        if len(queries) == 1:
+            answer = self.search(queries[0], size=_FEW, track_total_hits=_FEW + 1, **self._record_fields())
+            require_whole(answer, self.shown)
+            if answer["hits"]["total"]["value"] <= _FEW:
+                yield from sorted(self._records(answer["hits"]["hits"]), key=lambda record: _order(record.ref))[:limit]
+                return
+        refs = (
+            self.ref(hit)
+            for query in queries
+            for hits in self.pages({"query": query, "_source": False}, _PAGE)
+            for hit in hits
+        )
+        chosen = sorted(refs, key=_order) if limit is None else heapq.nsmallest(limit, refs, key=_order)
+        for some in _chunks(chosen, _FEW):
+            yield from self._chosen(some)
+
+    def _chosen(self, refs: Sequence[Ref]) -> Iterator[Record]:
+        query = both({"ids": {"values": list({ref.id for ref in refs})}}, is_record())
+        found = {
+            record.ref: record
+            for hits in self.pages({"query": query, **self._record_fields()}, _RECORDS_PAGE)
+            for record in self._records(hits)
+        }
+        yield from (found[ref] for ref in refs if ref in found)
+
+    def _record_fields(self) -> dict[str, Any]:
+        return {"_source": [ROOT], "docvalue_fields": self.bodies.doc_values}
+
+    def _records(self, hits: Iterable[Mapping[str, Any]]) -> Iterator[Record]:
+        for hit in hits:
+            record = self.bodies.record(hit, self.ref(hit))
+            if record:
+                yield record
+
+    def find_digests(self, digests: Sequence[str]) -> Mapping[str, Record]:
+        self.check_open()
+        found: dict[str, Record] = {}
+        wanted = [digest for digest in dict.fromkeys(digests) if digest and _is_unicode(digest)]
+        for some in _chunks(wanted, _RECORDS_PAGE):
+            query = both({"terms": {DIGEST: some}}, is_record())
+            collapsed = self.search(query, size=len(some), collapse={"field": DIGEST}, **self._record_fields())
+            found.update((record.source_digest, record) for record in self._records(collapsed["hits"]["hits"]))
+        return found
+
+    # Scanning
+
+    def scan(self) -> Iterator[Record]:
+        self.check_open()
+        self.writer.settle()
+        for hits in self.pages({"query": is_record(), **self._record_fields()}, _RECORDS_PAGE):
+            yield from self._records(hits)
+
+    def scan_values(self, *, include_short: bool = False) -> Iterator[ValueBatch]:
+        self.check_open()
+        self.writer.settle()
+        query = both(self.bodies.fingerprinted(), include_short=include_short)
+        body = {"query": query, "_source": False, "docvalue_fields": [self.bodies.bits]}
+        for hits in self.pages(body, _PAGE):
+            values = np.array([hit["fields"][self.bodies.bits][0] for hit in hits], dtype=np.int64)
+            yield ValueBatch([self.ref(hit) for hit in hits], values.view(np.uint64))
+
+    def scan_annotations(self) -> Iterator[tuple[Ref, Mapping[str, Any]]]:
+        self.check_open()
+        self.writer.settle()
+        body = {"query": is_record(), "_source": [f"{ROOT}.cluster", f"{ROOT}.annotations"]}
+        for hits in self.pages(body, _RECORDS_PAGE):
+            for hit in hits:
+                yield self.ref(hit), _annotations_of(hit["_source"].get(ROOT) or {})
+
+    def cluster_members(self, ids: Sequence[str]) -> Iterator[tuple[str, Ref]]:
+        self.check_open()
+        self.writer.settle()
+        for some in _chunks([name for name in dict.fromkeys(ids) if _is_unicode(name)], _VALUES_CHUNK):
+            query = {"bool": {"filter": [{"terms": {CLUSTER_ID: some}}], "must_not": [{"term": {SINGLE: True}}]}}
+            for hits in self.pages({"query": query, "_source": False, "docvalue_fields": [CLUSTER_ID]}, _PAGE):
+                yield from ((hit["fields"][CLUSTER_ID][0], self.ref(hit)) for hit in hits)
+
+    # Failures, clusters and counts
+
+    def failures(self) -> Iterator[Failure]:
+        self.check_open()
+        return self.writer.failures.pages(self.pages, "id", "index", "routing")
+
+    def put_clusters(self, clusters: Iterable[ClusterRecord]) -> None:
+        self.writer.put_clusters(clusters)
+
+    def get_clusters(self, ids: Sequence[str]) -> list[ClusterRecord | None]:
+        self.check_open()
+        return self.writer.clusters.get(ids)
+
+    def clusters(self) -> Iterator[ClusterRecord]:
+        self.check_open()
+        return self.writer.clusters.pages(self.pages, "id")
+
+    def delete_clusters(self, ids: Sequence[str]) -> int:
+        return self.writer.delete_clusters(ids)
+
+    def stats(self) -> Stats:
+        self.check_open()
+        self.writer.settle()
+        fingerprinted = {"filter": self.bodies.fingerprinted()}
+        aggregations = {
+            "fingerprinted": fingerprinted,
+            "short": {"filter": {"term": {SHORT: True}}},
+            "distinct": {"cardinality": {"field": self.bodies.bits, "precision_threshold": _PRECISION}},
+            "formats": {"terms": {"field": FORMAT, "missing": "", "size": 1000}},
+        }
+        answer = self.search(is_record(), size=0, track_total_hits=True, aggs=aggregations)
+        require_whole(answer, self.shown)
+        counts = answer["aggregations"]
+        documents = answer["hits"]["total"]["value"]
+        distinct = counts["distinct"]["value"]
+        return Stats(
+            documents=documents,
+            fingerprinted=counts["fingerprinted"]["doc_count"],
+            distinct=distinct,
+            short=counts["short"]["doc_count"],
+            empty=documents - counts["fingerprinted"]["doc_count"],
+            failures=self.writer.failures.counts("reason"),
+            formats={bucket["key"]: bucket["doc_count"] for bucket in counts["formats"]["buckets"]},
+            bytes_on_disk=self._octets(),
+            extra={
+                "engine": self.client.product,
+                "index": self.name,
+                "indices": len(self.mappings),
+                # The engines count exactly up to about this many, and estimate beyond.
+                "distinct_is_an_estimate": distinct > _PRECISION,
+            },
+        )
+
+    def _octets(self) -> int:
+        answer = self.client.request("GET", f"/{self.path}/_stats/store", filter_path="_all.total.store.size_in_bytes")
+        return int(answer["_all"]["total"]["store"]["size_in_bytes"])
+
+    def close(self) -> None:
+        if not self._closed:
+            try:
+                self.writer.settle()
+            finally:
+                self._closed = True
+                self.client.close()
+
+
+def require_whole(answer: Mapping[str, Any], shown: str) -> None:
+    """Raise StoreError where some shards did not answer: what they hold would be missed in silence."""
+    shards = answer["_shards"]
+    if shards.get("failed") or answer.get("timed_out"):
+        failures = shards.get("failures") or [{}]
+        reason = failures[0].get("reason", {}).get("reason", "no reason given")
+        raise StoreError(f"{shown}: {shards.get('failed')} of {shards.get('total')} shards did not answer: {reason}")
+
+
+def open_search_store(
+    url: str,
+    create: StoreInfo | None = None,
+    read_only: bool = False,
+    wait: float = 0.0,  # noqa: ARG001 a cluster has room for every writer
+    *,
+    patience: Patience | None = None,
+) -> SearchStore:
+    """Open the store at a cluster's URL; `wait` is for a writer's place, which a cluster has enough of."""
+    return SearchStore(connect(url, patience=patience), create=create, read_only=read_only)
+
+
+def _chunks(items: Sequence[T], size: int) -> Iterator[list[T]]:
+    iterator = iter(items)
+    while some := list(islice(iterator, size)):
+        yield some
+
+
+def _order(ref: Ref) -> tuple[str, str, str]:
+    return ref.id, ref.index, ref.routing or ""
+
+
+def _place(ref: Ref) -> dict[str, Any]:
+    return {"_index": ref.index, "_id": ref.id} | ({"routing": ref.routing} if ref.routing is not None else {})
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return bool(text)

@@ -1,0 +1,248 @@
+"""What a cluster is sent and sends back: field names, documents, queries, and records read from hits."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from indexer.keys import KeyLayout
+from indexer.model import Fingerprint, Record, Ref, own_cluster_id, to_signed, to_unsigned
+from indexer.stores.base import StoreInfo
+
+ROOT = "neardup"
+MAPPING_VERSION = 1
+SHORT = f"{ROOT}.short"
+# Every record has it, also one without a fingerprint: what tells a record from an owner's other documents.
+TOKENS = f"{ROOT}.tokens"
+DIGEST = f"{ROOT}.source_digest"
+FORMAT = f"{ROOT}.format"
+CLUSTER_ID = f"{ROOT}.cluster.id"
+# A document that is in no cluster has a cluster id of its own, so that collapsing on the field swallows none.
+SINGLE = f"{ROOT}.cluster.single"
+CLUSTER_FIELDS = ("id", "is_canonical", "distance")
+# Elasticsearch's own limits: octets of an id, and of a keyword that is indexed.
+MAX_ID_OCTETS = 512
+MAX_TERM_OCTETS = 32_766
+MAX_RECORD_OCTETS = 16 << 20
+MAX_TERMS = 50_000
+_MAX_LONG = (1 << 63) - 1
+_MAX_INTEGER = (1 << 31) - 1
+# The record's fields in a document, and the attributes that they hold; what is empty is left out.
+_TEXTS = {
+    "format": "format",
+    "source": "source",
+    "title": "title",
+    "extractor": "extractor",
+    "indexed_at": "indexed_at",
+    "source_digest": "source_digest",
+}
+
+
+class RefusedError(Exception):
+    """A record that can't be stored exactly; the text is the reason."""
+
+
+class Bodies:
+    """Documents and queries for the scheme and key layout of a store."""
+
+    def __init__(self, info: StoreInfo) -> None:
+        self.info = info
+        self.layout: KeyLayout = info.layout
+        self.scheme = info.scheme.partition(" ")[0]
+        self.bits = f"{ROOT}.{self.scheme}.bits"
+        self.doc_values = [self.bits, TOKENS, SHORT]
+
+    # Documents
+
+    def fields(self, record: Record) -> dict[str, Any]:
+        """What stands under `neardup` for a record; RefusedError where it can't be stored exactly."""
+        self._check(record)
+        body: dict[str, Any] = {"tokens": record.tokens, "short": record.short}
+        if record.fingerprint:
+            hashed = {"hash": record.fingerprint.base32, "bits": record.fingerprint.bits}
+            body[self.scheme] = hashed | self._keys(record.keys)
+        if record.size:
+            body["bytes"] = record.size
+        for name, attribute in _TEXTS.items():
+            if value := getattr(record, attribute):
+                body[name] = value
+        if record.metadata:
+            body["metadata"] = pack_json(record.metadata, "metadata")
+        if record.fingerprint:
+            body["cluster"] = alone(record.ref)
+        return body
+
+    def replacing(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """The same for a partial update: a field that it does not have becomes null, and everything else goes."""
+        empty = dict.fromkeys(["bytes", *_TEXTS, "metadata", "annotations", "cluster", self.scheme])
+        cluster = body.get("cluster")
+        return empty | dict(body) | ({"cluster": dict.fromkeys(CLUSTER_FIELDS) | cluster} if cluster else {})
+
+    def _keys(self, keys: Sequence[int]) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for key in keys:
+            table, rest = self.layout.unpack(key)
+            found.setdefault(self.layout.field(table), []).append(self.layout.term(rest))
+        return {name: terms[0] if len(terms) == 1 else terms for name, terms in found.items()}
+
+    def _check(self, record: Record) -> None:
+        fingerprint, keys = record.fingerprint, record.keys
+        if fingerprint is None and keys:
+            raise RefusedError("keys without a fingerprint")
+        if fingerprint is not None:
+            if fingerprint.scheme != self.info.scheme:
+                raise RefusedError(f"a fingerprint of {fingerprint.scheme} in a store of {self.info.scheme}")
+            if not keys:
+                raise RefusedError("a fingerprint without keys")
+            if min(keys) < 0 or max(keys) >= self.layout.end:
+                raise RefusedError("a key that is none of the store's key layout")
+        if not 0 <= record.size <= _MAX_LONG or not 0 <= record.tokens <= _MAX_INTEGER:
+            raise RefusedError(f"size {record.size} or tokens {record.tokens} is out of range")
+
+    # Records
+
+    def record(self, hit: Mapping[str, Any], ref: Ref) -> Record | None:
+        """The record of a hit; values come from doc values where the hit has them. None for another's document."""
+        source = (hit.get("_source") or {}).get(ROOT) or {}
+        values = {name: each[0] for name, each in hit.get("fields", {}).items()}
+        tokens = values.get(TOKENS, source.get("tokens"))
+        if tokens is None:
+            return None
+        hashed = source.get(self.scheme) or {}
+        bits = values.get(self.bits, hashed.get("bits"))
+        metadata = source.get("metadata")
+        return Record(
+            ref=ref,
+            fingerprint=None if bits is None else Fingerprint(to_unsigned(int(bits)), int(tokens), self.info.scheme),
+            keys=tuple(self._packed(hashed)),
+            short=_true(values.get(SHORT, source.get("short"))),
+            size=source.get("bytes") or 0,
+            metadata=json.loads(metadata) if metadata else {},
+            **{attribute: source.get(name) or "" for name, attribute in _TEXTS.items()},
+        )
+
+    def _packed(self, hashed: Mapping[str, Any]) -> Iterable[int]:
+        for table in range(self.layout.tables):
+            terms = hashed.get(self.layout.field(table)) or ()
+            for term in (terms,) if isinstance(terms, str) else terms:
+                yield self.layout.pack(table, int(term, 16))
+
+    # Queries
+
+    def having_keys(self, keys: Iterable[int]) -> dict[str, Any]:
+        """Documents with at least one of these packed keys."""
+        tables: dict[int, list[str]] = {}
+        for key in keys:
+            table, rest = self.layout.unpack(key)
+            tables.setdefault(table, []).append(self.layout.term(rest))
+        clauses = [
+            {"terms": {f"{ROOT}.{self.scheme}.{self.layout.field(table)}": terms}} for table, terms in tables.items()
+        ]
+        return {"bool": {"should": clauses, "minimum_should_match": 1}}
+
+    def having_values(self, values: Iterable[int]) -> dict[str, Any]:
+        """Documents with one of these unsigned values."""
+        return {"terms": {self.bits: [to_signed(value) for value in values]}}
+
+    def fingerprinted(self) -> dict[str, Any]:
+        """Documents that have a fingerprint."""
+        return {"exists": {"field": self.bits}}
+
+    def per_value(self, after: Any) -> dict[str, Any]:
+        """An aggregation of documents by their value, in pages; `after` is where the page before ended."""
+        composite: dict[str, Any] = {"size": 1000, "sources": [{"bits": {"terms": {"field": self.bits}}}]}
+        if after is not None:
+            composite["after"] = after
+        return {"values": {"composite": composite}}
+
+
+def is_record() -> dict[str, Any]:
+    """Documents that neardup knows, with a fingerprint or without."""
+    return {"exists": {"field": TOKENS}}
+
+
+def both(*queries: Mapping[str, Any] | None, include_short: bool = True) -> dict[str, Any]:
+    """Documents that match all of these, without scores; short ones only where they are wanted."""
+    query: dict[str, Any] = {"filter": [each for each in queries if each]}
+    if not include_short:
+        query["must_not"] = [{"term": {SHORT: True}}]
+    return {"bool": query}
+
+
+def merged(old: Mapping[str, Any], added: Mapping[str, Any]) -> dict[str, Any]:
+    """Annotations after a change: fields are replaced as a whole, None removes one."""
+    return {key: value for key, value in {**old, **added}.items() if value is not None}
+
+
+def alone(ref: Ref) -> dict[str, Any]:
+    """The cluster fields of a fingerprinted document that is in no cluster."""
+    return {"id": own_cluster_id(ref), "single": True}
+
+
+def annotations_of(source: Mapping[str, Any]) -> dict[str, Any]:
+    """The annotations in what stands under `neardup`."""
+    found: dict[str, Any] = json.loads(source["annotations"]) if source.get("annotations") else {}
+    cluster = {name: value for name, value in (source.get("cluster") or {}).items() if value is not None}
+    return found | ({"cluster": cluster} if cluster and not cluster.pop("single", False) else {})
+
+
+def annotation_fields(annotations: Mapping[str, Any], otherwise: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The partial update that makes these the annotations: the cluster in fields of its own, the rest as JSON.
+
+    `otherwise` are the cluster fields where the annotations have none that fit the fields.
+    """
+    cluster = annotations.get("cluster")
+    rest = dict(annotations)
+    fields = None if otherwise is None else {**dict.fromkeys(CLUSTER_FIELDS), **otherwise}
+    if isinstance(cluster, Mapping) and _fits(cluster):
+        fields = {**dict.fromkeys((*CLUSTER_FIELDS, "single")), **cluster}
+        del rest["cluster"]
+    return {"cluster": fields, "annotations": pack_json(rest, "annotation") if rest else None}
+
+
+def _fits(cluster: Mapping[str, Any]) -> bool:
+    """Whether an annotation can be kept in the fields of the mapping."""
+    kinds = {"id": str, "is_canonical": bool, "distance": int}
+    return (
+        isinstance(cluster.get("id"), str)
+        and len(cluster["id"]) <= MAX_ID_OCTETS
+        and all(name in kinds and type(value) is kinds[name] for name, value in cluster.items())
+        and 0 <= cluster.get("distance", 0) <= 64
+    )
+
+
+def pack_json(value: Mapping[str, Any], name: str) -> str:
+    """JSON that reads back as an equal object; RefusedError, naming the field, for anything else."""
+    try:
+        text = json.dumps(dict(value), allow_nan=False, separators=(",", ":"))
+        same = json.loads(text) == value
+    except (TypeError, ValueError, RecursionError) as error:
+        raise RefusedError(f"{name} is not made of JSON types: {error}") from error
+    if not same:
+        raise RefusedError(f"{name} is not made of JSON types: it would not read back as it is")
+    return text
+
+
+def encoded(body: Mapping[str, Any]) -> bytes:
+    """A document's line; RefusedError for text that UTF-8 does not have and for what is too large."""
+    try:
+        line = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
+    except UnicodeEncodeError:
+        raise RefusedError(
+            "its id, source or title is no Unicode text (a file name in another encoding?); rename the file"
+        ) from None
+    if len(line) > MAX_RECORD_OCTETS:
+        raise RefusedError(f"id, titles and metadata take {len(line)} octets, more than {MAX_RECORD_OCTETS}")
+    return line
+
+
+def check_id(name: str) -> None:
+    """RefusedError for an id that the engines don't take."""
+    octets = len(name.encode("utf-8", "surrogatepass"))
+    if not 0 < octets <= MAX_ID_OCTETS:
+        raise RefusedError(f"the id takes {octets} octets; the cluster takes 1 to {MAX_ID_OCTETS}")
+
+
+def _true(value: Any) -> bool:
+    return value is True or value == "true"

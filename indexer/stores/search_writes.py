@@ -1,0 +1,335 @@
+"""Writing to a store in a cluster: records, annotations, failures, deletions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from indexer.errors import StoreError, UsageError
+from indexer.model import ClusterRecord, Failure, Record, Ref
+from indexer.stores.base import PutResult, PutStatus
+from indexer.stores.bulk import BATCH_RECORDS, Action, batches, in_flight, send
+from indexer.stores.search_bodies import (
+    ROOT,
+    RefusedError,
+    alone,
+    annotation_fields,
+    annotations_of,
+    check_id,
+    encoded,
+    merged,
+)
+from indexer.stores.side_index import clusters_index, failure_id, failures_index
+
+if TYPE_CHECKING:
+    from indexer.stores.search import SearchStore
+
+# How often a document that others change at the same time is done again.
+_ROUNDS = 8
+_CHANGED = 409
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A record to be stored: what stands under neardup, and the encoded document that it makes."""
+
+    ref: Ref
+    fields: Mapping[str, Any]
+    document: bytes
+
+
+class Writer:
+    """The writing half of a SearchStore."""
+
+    def __init__(self, store: SearchStore) -> None:
+        self._store = store
+        self._client = store.client
+        self._unseen = False
+        self.failures = failures_index(store.client)
+        self.clusters = clusters_index(store.client)
+        # What was written just before may lie in an index behind the alias that no refresh has shown yet.
+        self._settled_once = store.single
+
+    def _check(self) -> None:
+        store = self._store
+        store.check_open()
+        if store.read_only:
+            raise StoreError(f"{store.shown}: the store was opened to be read only")
+        if "*" in store.name or "," in store.name:
+            raise StoreError(f"{store.shown}: is a pattern and can only be read; write to one index, alias or stream")
+
+    def settle(self) -> None:
+        """Make what this object wrote visible to searches, unless it was asked not to."""
+        if self._store.refresh == "none":
+            return
+        if self._unseen:
+            self._client.request("POST", f"/{self._store.path}/_refresh")
+            self._unseen = False
+        self.failures.settle()
+        self.clusters.settle()
+
+    def _wrote(self) -> None:
+        if self._store.refresh == "true":
+            self.settle()
+
+    # Records
+
+    def put(self, records: Iterable[Record]) -> Iterator[PutResult]:
+        """See Store.put."""
+        self._check()
+        self._settle_others()
+        rows = (self._row(record) for record in records)
+        try:
+            yield from in_flight(
+                self._put_batch,
+                batches(rows, lambda row: len(row.document) if isinstance(row, _Row) else 0),
+                lambda row: row.ref,
+            )
+        finally:
+            self._wrote()
+
+    def _settle_others(self) -> None:
+        if not self._settled_once:
+            self._client.request("POST", f"/{self._store.path}/_refresh")
+            self._settled_once = True
+
+    def _row(self, record: Record) -> _Row | PutResult:
+        try:
+            check_id(record.ref.id)
+            fields = self._store.bodies.fields(record)
+            body: dict[str, Any] = {ROOT: fields}
+            if self._store.data_stream:
+                body = {"@timestamp": record.indexed_at or "1970-01-01T00:00:00Z", **body}
+            encoded({"_id": record.ref.id, "routing": record.ref.routing})
+            return _Row(record.ref, fields, encoded(body))
+        except RefusedError as error:
+            return PutResult(record.ref, PutStatus.FAILED, str(error))
+
+    def _put_batch(self, batch: list[_Row | PutResult]) -> list[PutResult]:
+        # Of equal refs in one batch the last is stored; the others were there for a moment that nobody saw.
+        last = {row.ref: row for row in batch if isinstance(row, _Row)}
+        done = self._store_rows(list(last.values()))
+        self._unseen = True
+        self._forget_failures([ref for ref, result in done.items() if result.status is not PutStatus.FAILED])
+        results = []
+        seen: set[Ref] = set()
+        for row in batch:
+            if isinstance(row, PutResult):
+                results.append(row)
+                continue
+            result = done[row.ref]
+            if row.ref in seen and result.status is PutStatus.CREATED:
+                result = PutResult(row.ref, PutStatus.REPLACED)
+            results.append(result)
+            seen.add(row.ref)
+        return results
+
+    def _store_rows(self, rows: list[_Row]) -> dict[Ref, PutResult]:
+        """Create what is new, replace what is there: only what stands under neardup, where it lies."""
+        done: dict[Ref, PutResult] = {}
+        places: dict[Ref, Ref] = {}
+        if not self._store.single:
+            self._look(rows, places, done)
+        left = [row for row in rows if row.ref not in done]
+        for _ in range(_ROUNDS):
+            left = self._replace(left, places, done)
+            left = self._create(left, places, done)
+            if not left:
+                break
+        for row in left:
+            done[row.ref] = PutResult(row.ref, PutStatus.FAILED, "others create and delete it all the time")
+        return done
+
+    def _look(self, rows: list[_Row], places: dict[Ref, Ref], done: dict[Ref, PutResult]) -> None:
+        """Where documents lie behind an alias or in a data stream."""
+        known = self._store.locate([row.ref.id for row in rows if not row.ref.index])
+        for row in rows:
+            lie = [place for place in known.get(row.ref.id, ()) if row.ref.routing in (None, place.routing)]
+            if len(lie) > 1:
+                named = ", ".join(f"{place.index}/{place.id}" for place in lie)
+                done[row.ref] = PutResult(row.ref, PutStatus.FAILED, f"the id is ambiguous: {named}")
+            elif lie:
+                places[row.ref] = lie[0]
+
+    def _create(self, rows: list[_Row], places: dict[Ref, Ref], done: dict[Ref, PutResult]) -> list[_Row]:
+        """Create documents; those that are there already are left, with their places."""
+        if not rows:
+            return []
+        name = self._store.name
+        actions = [Action("create", row.ref.index or name, row.ref.id, row.ref.routing, row.document) for row in rows]
+        left = []
+        for row, outcome in zip(rows, send(self._client, actions), strict=True):
+            if outcome.ok:
+                done[row.ref] = PutResult(row.ref, PutStatus.CREATED)
+            elif outcome.status == _CHANGED:
+                left.append(row)
+                places[row.ref] = Ref(row.ref.id, outcome.index or row.ref.index or name, row.ref.routing)
+            else:
+                done[row.ref] = PutResult(row.ref, PutStatus.FAILED, outcome.reason)
+        return left
+
+    def _replace(self, rows: list[_Row], places: dict[Ref, Ref], done: dict[Ref, PutResult]) -> list[_Row]:
+        """Replace what stands under neardup in documents that are there; those that are not are left."""
+        known = [row for row in rows if row.ref in places]
+        if not known:
+            return rows
+        hits = self._client.request(
+            "POST", "/_mget", {"docs": [_place(places[row.ref]) for row in known]}, _source="false"
+        )["docs"]
+        actions, asked, gone = [], [], []
+        for row, hit in zip(known, hits, strict=True):
+            place = places[row.ref]
+            if not hit.get("found"):
+                gone.append(row)
+            elif hit.get("_routing") != place.routing:
+                reason = f"its shard holds the same id with routing {hit.get('_routing')!r}"
+                done[row.ref] = PutResult(row.ref, PutStatus.FAILED, reason)
+            else:
+                fields = self._store.bodies.replacing(row.fields)
+                actions.append(_update(place, {ROOT: fields}, retry_on_conflict=_ROUNDS))
+                asked.append(row)
+        for row, outcome in zip(asked, send(self._client, actions) if actions else [], strict=True):
+            if outcome.ok:
+                # An earlier try, whose answer was lost, created exactly this.
+                own = outcome.again and outcome.result == "noop"
+                done[row.ref] = PutResult(row.ref, PutStatus.CREATED if own else PutStatus.REPLACED)
+            elif outcome.status == 404:
+                gone.append(row)
+            else:
+                done[row.ref] = PutResult(row.ref, PutStatus.FAILED, outcome.reason)
+        for row in gone:
+            del places[row.ref]
+        return [row for row in rows if row.ref not in done]
+
+    # Annotations
+
+    def annotate(self, annotations: Iterable[tuple[Ref, Mapping[str, Any]]]) -> int:
+        """See Store.annotate."""
+        self._check()
+        count = 0
+        iterator = iter(annotations)
+        try:
+            while some := list(islice(iterator, BATCH_RECORDS)):
+                count += self._annotate_batch(some)
+        finally:
+            self._wrote()
+        return count
+
+    def _annotate_batch(self, batch: list[tuple[Ref, Mapping[str, Any]]]) -> int:
+        changes: dict[Ref, dict[str, Any]] = {}
+        named: dict[Ref, int] = {}
+        for ref, added in batch:
+            changes[ref] = {**changes.get(ref, {}), **added}
+            named[ref] = named.get(ref, 0) + 1
+        count = 0
+        for _ in range(_ROUNDS):
+            refs = list(changes)
+            actions, asked = [], []
+            for ref, found in zip(refs, self._store.fetch(refs), strict=True):
+                if found is None:
+                    del changes[ref]
+                    continue
+                try:
+                    source = found["_source"][ROOT]
+                    otherwise = alone(self._store.ref(found)) if source.get(self._store.bodies.scheme) else None
+                    fields = annotation_fields(merged(annotations_of(source), changes[ref]), otherwise)
+                    actions.append(_update(_found_place(found), {ROOT: fields}, **_unchanged(found)))
+                except RefusedError as error:
+                    raise UsageError(f"{ref.id!r}: {error}") from error
+                asked.append(ref)
+            for ref, outcome in zip(asked, send(self._client, actions) if actions else [], strict=True):
+                if outcome.ok:
+                    count += named[ref]
+                elif outcome.status not in (_CHANGED, 404):
+                    raise StoreError(f"{self._store.shown}: {ref.id!r} can't be annotated: {outcome.reason}")
+                if outcome.ok or outcome.status == 404:
+                    del changes[ref]
+            self._unseen = True
+            if not changes:
+                return count
+        raise StoreError(f"{self._store.shown}: {len(changes)} documents change all the time and can't be annotated")
+
+    # Deleting
+
+    def delete(self, refs: Sequence[Ref]) -> int:
+        """See Store.delete. A document that has fields of its owner's too keeps them, and loses neardup's."""
+        self._check()
+        count = 0
+        iterator = iter(dict.fromkeys(refs))
+        try:
+            while some := list(islice(iterator, BATCH_RECORDS)):
+                count += self._delete_batch(some)
+                self._forget_failures(some)
+        finally:
+            self._wrote()
+        return count
+
+    def _delete_batch(self, refs: list[Ref]) -> int:
+        count = 0
+        left = refs
+        for _ in range(_ROUNDS):
+            actions, asked = [], []
+            for ref, found in zip(left, self._store.fetch(left, whole=True), strict=True):
+                if found:
+                    place = _found_place(found)
+                    own = {ROOT, "@timestamp"} if self._store.data_stream else {ROOT}
+                    if set(found["_source"]) <= own:
+                        actions.append(
+                            Action("delete", place.index, place.id, place.routing, conditions=_unchanged(found))
+                        )
+                    else:
+                        actions.append(_update(place, {ROOT: None}, **_unchanged(found)))
+                    asked.append(ref)
+            left = []
+            for ref, outcome in zip(asked, send(self._client, actions) if actions else [], strict=True):
+                if outcome.ok:
+                    count += 1
+                elif outcome.status == _CHANGED:
+                    left.append(ref)
+                elif outcome.status != 404:
+                    raise StoreError(f"{self._store.shown}: {ref.id!r} can't be deleted: {outcome.reason}")
+            self._unseen = self._unseen or bool(asked)
+            if not left:
+                return count
+        raise StoreError(f"{self._store.shown}: {len(left)} documents change all the time and can't be deleted")
+
+    # Failures and clusters
+
+    def put_failures(self, failures: Iterable[Failure]) -> None:
+        """See Store.put_failures."""
+        self._check()
+        self.failures.put((failure_id(failure.ref), failure) for failure in failures)
+        self._wrote()
+
+    def put_clusters(self, clusters: Iterable[ClusterRecord]) -> None:
+        """See Store.put_clusters."""
+        self._check()
+        self.clusters.put((cluster.id, cluster) for cluster in clusters)
+        self._wrote()
+
+    def delete_clusters(self, ids: Sequence[str]) -> int:
+        """See Store.delete_clusters."""
+        self._check()
+        return self.clusters.delete(ids)
+
+    def _forget_failures(self, refs: Sequence[Ref]) -> None:
+        if refs and self.failures.exists():
+            self.failures.delete([failure_id(ref) for ref in refs])
+
+
+def _update(place: Ref, document: Mapping[str, Any], **conditions: Any) -> Action:
+    return Action("update", place.index, place.id, place.routing, encoded({"doc": document}), conditions)
+
+
+def _unchanged(hit: Mapping[str, Any]) -> dict[str, Any]:
+    return {"if_seq_no": hit["_seq_no"], "if_primary_term": hit["_primary_term"]}
+
+
+def _found_place(hit: Mapping[str, Any]) -> Ref:
+    return Ref(hit["_id"], hit["_index"], hit.get("_routing"))
+
+
+def _place(ref: Ref) -> dict[str, Any]:
+    return {"_index": ref.index, "_id": ref.id} | ({"routing": ref.routing} if ref.routing is not None else {})

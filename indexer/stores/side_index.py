@@ -1,0 +1,187 @@
+"""The indices beside a store's own: failures and clusters, one small document each."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, Generic, TypeVar
+from urllib.parse import quote
+
+from indexer.errors import StoreError
+from indexer.model import ClusterRecord, Failure, Ref
+from indexer.stores.bulk import BATCH_RECORDS, Action, send
+from indexer.stores.connection import AnswerError, Client
+from indexer.stores.search_bodies import encoded
+
+T = TypeVar("T")
+
+_TERM = {"type": "keyword", "ignore_above": 8191}
+# JSON with escapes alone: a lone half of a surrogate pair, as file names can have, comes back as it was.
+_EXACT = {"exact": {"type": "keyword", "index": False, "doc_values": False}}
+_DATE = {"type": "date", "ignore_malformed": True}
+FAILURE_PROPERTIES: Mapping[str, Any] = {
+    **dict.fromkeys(("id", "index", "routing", "source", "reason"), _TERM),
+    "detail": {"type": "text"},
+    "failed_at": _DATE,
+    **_EXACT,
+}
+CLUSTER_PROPERTIES: Mapping[str, Any] = {
+    "id": _TERM,
+    "canonical": {"properties": dict.fromkeys(("id", "index", "routing"), _TERM)},
+    "title": {"type": "text", "fields": {"keyword": {"type": "keyword", "ignore_above": 1024}}},
+    "size": {"type": "long"},
+    "octets": {"type": "long"},
+    "radius": {"type": "byte"},
+    "first_seen": _DATE,
+    "last_seen": _DATE,
+    **_EXACT,
+}
+
+
+class SideIndex(Generic[T]):
+    """An index that is made at the first document, and stands for an empty one before."""
+
+    def __init__(
+        self,
+        client: Client,
+        name: str,
+        properties: Mapping[str, Any],
+        body: Callable[[T], Mapping[str, Any]],
+        read: Callable[[Mapping[str, Any]], T],
+    ) -> None:
+        self._client, self.name = client, name
+        self._properties, self._body, self._read = properties, body, read
+        self._path = f"/{quote(name, safe='*,-')}"
+        self._exists: bool | None = None
+        self._unseen = False
+
+    def exists(self) -> bool:
+        """Whether it is there; what is not there is asked for once."""
+        if self._exists is None:
+            try:
+                self._client.request("GET", f"{self._path}/_mapping", filter_path="*.mappings.dynamic")
+                self._exists = True
+            except AnswerError as error:
+                if error.status != 404:
+                    raise
+                self._exists = False
+        return self._exists
+
+    def settle(self) -> None:
+        """Make what was written visible to searches."""
+        if self._unseen:
+            self._client.request("POST", f"{self._path}/_refresh")
+            self._unseen = False
+
+    def _make(self) -> None:
+        if self.exists():
+            return
+        try:
+            body = {"mappings": {"dynamic": False, "properties": self._properties}}
+            self._client.request("PUT", self._path, body)
+        except AnswerError as error:
+            if error.kind != "resource_already_exists_exception":
+                raise
+        self._exists = True
+
+    def put(self, items: Iterable[tuple[str, T]]) -> None:
+        """Store items under their ids, in batches; StoreError where the cluster refuses one."""
+        iterator = iter(items)
+        while some := list(islice(iterator, BATCH_RECORDS)):
+            self._make()
+            self._send([Action("index", self.name, name, None, encoded(self._body(item))) for name, item in some])
+
+    def get(self, names: Sequence[str]) -> list[T | None]:
+        """The items with these ids, in this order, as they are now."""
+        if not self.exists():
+            return [None] * len(names)
+        found: dict[str, T] = {}
+        unique = list(dict.fromkeys(names))
+        for start in range(0, len(unique), BATCH_RECORDS):
+            docs = [{"_id": name} for name in unique[start : start + BATCH_RECORDS]]
+            for hit in self._client.request("POST", f"{self._path}/_mget", {"docs": docs})["docs"]:
+                if hit.get("found"):
+                    found[hit["_id"]] = self._read(hit["_source"])
+        return [found.get(name) for name in names]
+
+    def delete(self, names: Sequence[str]) -> int:
+        """Delete by id; how many were there. Ids that are not there cost nothing but the question."""
+        there = [name for name, item in zip(names, self.get(names), strict=True) if item is not None]
+        unique = list(dict.fromkeys(there))
+        for start in range(0, len(unique), BATCH_RECORDS):
+            self._send([Action("delete", self.name, name) for name in unique[start : start + BATCH_RECORDS]])
+        return len(unique)
+
+    def _send(self, actions: Sequence[Action]) -> None:
+        for outcome in send(self._client, actions):
+            if not outcome.ok and outcome.status != 404:
+                raise StoreError(f"{self._client.target.shown}: {self.name} can't be written: {outcome.reason}")
+        self._unseen = True
+
+    def pages(self, pages: Callable[..., Iterator[list[dict[str, Any]]]], *order: str) -> Iterator[T]:
+        """Every item, sorted by these keyword fields; `pages` is the store's way to page."""
+        if not self.exists():
+            return
+        self.settle()
+        sort = [{name: {"order": "asc", "missing": "_first"}} for name in order]
+        for hits in pages({"query": {"match_all": {}}, "sort": sort}, 1000, path=self._path.removeprefix("/")):
+            yield from (self._read(hit["_source"]) for hit in hits)
+
+    def counts(self, field: str) -> dict[str, int]:
+        """How many documents have each term of a keyword field."""
+        if not self.exists():
+            return {}
+        self.settle()
+        body = {"size": 0, "aggs": {"terms": {"terms": {"field": field, "missing": "", "size": 1000}}}}
+        answer = self._client.request("POST", f"{self._path}/_search", body)
+        return {bucket["key"]: bucket["doc_count"] for bucket in answer["aggregations"]["terms"]["buckets"]}
+
+
+def failures_index(client: Client) -> SideIndex[Failure]:
+    """The documents that could not be indexed."""
+    name = f"{client.target.name}-neardup-failures"
+    return SideIndex(client, name, FAILURE_PROPERTIES, _failure_body, _failure)
+
+
+def clusters_index(client: Client) -> SideIndex[ClusterRecord]:
+    """What belongs to clusters as a whole."""
+    name = f"{client.target.name}-neardup-clusters"
+    return SideIndex(client, name, CLUSTER_PROPERTIES, _cluster_body, _cluster)
+
+
+def failure_id(ref: Ref) -> str:
+    """The id of the document that records a failure: of fixed length, whatever the document's id."""
+    parts = "\0".join((ref.index, ref.routing or "", ref.id))
+    return hashlib.sha256(parts.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def _failure_body(failure: Failure) -> Mapping[str, Any]:
+    ref = failure.ref
+    texts = {"id": ref.id, "index": ref.index, "routing": ref.routing, "source": failure.source}
+    texts |= {"reason": failure.reason, "detail": failure.detail, "failed_at": failure.failed_at}
+    return {**_readable(texts), "exact": json.dumps([*texts.values(), failure.source_digest])}
+
+
+def _failure(source: Mapping[str, Any]) -> Failure:
+    name, index, routing, *rest = json.loads(source["exact"])
+    return Failure(Ref(name, index, routing), *rest)
+
+
+def _cluster_body(cluster: ClusterRecord) -> Mapping[str, Any]:
+    canonical = {"id": cluster.canonical.id, "index": cluster.canonical.index, "routing": cluster.canonical.routing}
+    texts = {"id": cluster.id, "title": cluster.title}
+    texts |= {"first_seen": cluster.first_seen, "last_seen": cluster.last_seen}
+    numbers = {"size": cluster.size, "octets": cluster.octets, "radius": cluster.radius}
+    exact = json.dumps([list(canonical.values()), texts, numbers])
+    return {**_readable(texts), **numbers, "canonical": _readable(canonical), "exact": exact}
+
+
+def _cluster(source: Mapping[str, Any]) -> ClusterRecord:
+    canonical, texts, numbers = json.loads(source["exact"])
+    return ClusterRecord(canonical=Ref(*canonical), **texts, **numbers)
+
+
+def _readable(texts: Mapping[str, str | None]) -> dict[str, str]:
+    return {name: text.encode("utf-8", "replace").decode("utf-8") for name, text in texts.items() if text}

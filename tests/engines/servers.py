@@ -1,0 +1,222 @@
+"""Real servers: started in a temporary directory on free ports, killed and started again, always stopped."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+import zipfile
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import downloads
+
+HEAP = "-Xms512m -Xmx512m"
+START_SECONDS = 120
+
+
+def free_port(among: Iterable[int] = (0,)) -> int:
+    """A port of this machine that nobody listens on, the first such of those named."""
+    for port in among:
+        with socket.socket() as listener, contextlib.suppress(OSError):
+            listener.bind(("127.0.0.1", port))
+            return int(listener.getsockname()[1])
+    raise AssertionError(f"no port is free among {among}")
+
+
+class Server(ABC):
+    """One node; `url` once it is started."""
+
+    name = ""
+    scheme = "http"
+
+    def __init__(self) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix=f"neardup-{self.name}-"))
+        self.port = 0
+        self._supervisor: subprocess.Popen[bytes] | None = None
+        self._group = 0
+
+    @property
+    def url(self) -> str:
+        """The address of its HTTP interface."""
+        return f"{self.scheme}://127.0.0.1:{self.port}"
+
+    @property
+    def _user(self) -> str:
+        """Whom it runs as: Elasticsearch refuses root."""
+        return ""
+
+    @abstractmethod
+    def _command(self) -> tuple[Sequence[str], Mapping[str, str]]:
+        """The command line, and what it needs in the environment."""
+
+    def launch(self) -> None:
+        """Start the process; `ready` waits for it."""
+        command, environment = self._command()
+        self._supervisor = subprocess.Popen(
+            [sys.executable, str(Path(__file__).with_name("supervisor.py")), self._user, self._log, *command],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={**os.environ, **environment},
+            cwd=self.folder,
+            start_new_session=True,
+        )
+        assert self._supervisor.stdout
+        self._group = int(self._supervisor.stdout.readline())
+
+    @property
+    def _log(self) -> str:
+        return str(self.folder / "output.log")
+
+    def ready(self) -> None:
+        """Wait until the node answers."""
+        limit = time.monotonic() + START_SECONDS
+        while not self.answers():
+            assert self._supervisor
+            if time.monotonic() > limit:
+                raise AssertionError(f"{self.name} did not start:\n{self.log()[-4000:]}")
+            if self._supervisor.poll() is not None:
+                raise AssertionError(f"{self.name} ended at once:\n{self.log()[-4000:]}")
+            time.sleep(0.2)
+
+    def answers(self) -> bool:
+        """Whether the HTTP interface answers, with whatever status of the client's making."""
+        context = ssl._create_unverified_context() if self.scheme == "https" else None
+        try:
+            with urllib.request.urlopen(self.url + "/_cluster/health", timeout=2, context=context) as answer:
+                return b'"status":"red"' not in answer.read()
+        except urllib.error.HTTPError as error:
+            return error.code in (401, 403)
+        except OSError:
+            return False
+
+    def request(self, method: str, path: str, body: object = None) -> Any:
+        """What the server answers, seen past the code under test; an error's answer is JSON as well."""
+        data = None if body is None else json.dumps(body).encode()
+        asked = urllib.request.Request(self.url + path, data, {"Content-Type": "application/json"}, method=method)
+        try:
+            with urllib.request.urlopen(asked, timeout=60) as answer:
+                return json.loads(answer.read() or b"null")
+        except urllib.error.HTTPError as error:
+            with error:
+                return json.loads(error.read() or b"null")
+
+    def log(self) -> str:
+        """What the process printed."""
+        return Path(self._log).read_text("utf-8", "replace")
+
+    def kill(self) -> None:
+        """As a power failure would: SIGKILL to all of it."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._group, signal.SIGKILL)
+        self._end()
+
+    def _end(self) -> None:
+        if self._supervisor:
+            assert self._supervisor.stdin
+            assert self._supervisor.stdout
+            self._supervisor.stdin.close()
+            self._supervisor.wait()
+            self._supervisor.stdout.close()
+            self._supervisor = None
+
+    def stop(self) -> None:
+        """End it, and remove its directory."""
+        self._end()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class Elasticsearch(Server):
+    """The real Elasticsearch, without most of its modules."""
+
+    name = "elasticsearch"
+
+    def __init__(self) -> None:
+        java, self.version = downloads.elasticsearch_java()
+        archive = downloads.elasticsearch_zip(self.version)
+        super().__init__()
+        self._java = java
+        with zipfile.ZipFile(archive) as opened:
+            opened.extractall(self.folder)
+        self.home = self.folder / f"elasticsearch-{self.version}"
+        for path in (self.home / "bin").iterdir():
+            path.chmod(0o755)
+        (self.folder / "tmp").mkdir()
+        self._prepare()
+        self._give_away()
+
+    def _prepare(self) -> None:
+        """Write what has to be there before the start."""
+
+    def _give_away(self) -> None:
+        if self._user:
+            self.folder.chmod(0o755)
+            subprocess.run(["chown", "-R", self._user, str(self.folder)], check=True)
+
+    @property
+    def _user(self) -> str:
+        return "nobody" if os.geteuid() == 0 else ""
+
+    def _environment(self) -> dict[str, str]:
+        temporary = str(self.folder / "tmp")
+        return {
+            "ES_JAVA_HOME": str(self._java.home),
+            "ES_JAVA_OPTS": HEAP,
+            "ES_TMPDIR": temporary,
+            "CLI_JAVA_OPTS": f"-Djava.io.tmpdir={temporary}",
+        }
+
+    def _settings(self) -> list[str]:
+        return ["xpack.security.enabled=false"]
+
+    def _command(self) -> tuple[Sequence[str], Mapping[str, str]]:
+        self.port = self.port or free_port()
+        settings = [
+            "discovery.type=single-node",
+            f"http.port={self.port}",
+            f"transport.port={free_port()}",
+            "cluster.routing.allocation.disk.threshold_enabled=false",
+            *self._settings(),
+        ]
+        flags = [part for setting in settings for part in ("-E", setting)]
+        return [str(self.home / "bin" / "elasticsearch"), *flags], self._environment()
+
+
+class OpenSearch(Server):
+    """The real OpenSearch, without its security plugin."""
+
+    name = "opensearch"
+
+    def __init__(self) -> None:
+        self._java = downloads.opensearch_java()
+        self._jars = downloads.opensearch_jars()
+        super().__init__()
+
+    def _command(self) -> tuple[Sequence[str], Mapping[str, str]]:
+        # The runner takes no other ports.
+        self.port = self.port or free_port(range(9202, 9299))
+        settings = {
+            "discovery.type": "single-node",
+            "transport.port": free_port(),
+            "cluster.routing.allocation.disk.threshold_enabled": "false",
+        }
+        config = self.folder / "node" / "node_1" / "config"
+        config.mkdir(parents=True, exist_ok=True)
+        (config / "opensearch.yml").write_text("".join(f"{name}: {value}\n" for name, value in settings.items()))
+        runner = ["-cp", f"{self._jars}/*", "org.codelibs.opensearch.runner.OpenSearchRunner"]
+        # The runner gives its first node the HTTP port after the one that it is told.
+        place = ["-basePath", str(self.folder / "node"), "-baseHttpPort", str(self.port - 1)]
+        flags = [*place, "-numOfNode", "1", "-clusterName", self.folder.name]
+        return [str(self._java.home / "bin" / "java"), *HEAP.split(), *runner, *flags], {}

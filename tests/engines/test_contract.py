@@ -1,0 +1,32 @@
+"""Both engines keep the contract of every store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+from contract import INFO, StoreContract
+from servers import Server
+
+from indexer.stores import Store, StoreInfo, open_store
+from indexer.stores.search import SearchStore
+
+
+class TestClusterStore(StoreContract):
+    @pytest.fixture
+    def opened(self, server: Server, index_name: str) -> Iterator[Callable[..., Store]]:
+        with ExitStack() as stores:
+
+            def opened(create: StoreInfo | None = None, read_only: bool = False, **more: Any) -> Store:
+                store = open_store(f"{server.url}/{index_name}", create=create, read_only=read_only, **more)
+                assert isinstance(store, SearchStore)
+                # What the contract asks for right after writing has to be found.
+                store.refresh = "true"
+                return stores.enter_context(store)
+
+            yield opened
+
+
+assert INFO
