@@ -125,7 +125,7 @@ class Arrivals:
             if value not in self._near:
                 self._near[value] = self._look_up(value, coming)
             near = self._nearest(value, self._near[value], kept.nearest(value, self.distance, record.ref))
-            out = near if self.skip and before is None else None
+            out = near if self.skip and before is None and not kept.holds(record.ref) else None
             answers.append(out)
             if out is None:
                 kept.add(record.ref, value)
@@ -305,6 +305,7 @@ class _Kept:
 
     def __init__(self) -> None:
         self._refs: list[Ref] = []
+        self._known: set[Ref] = set()
         self._values = np.empty(64, dtype=np.uint64)
 
     def add(self, ref: Ref, value: int) -> None:
@@ -312,6 +313,10 @@ class _Kept:
             self._values = np.resize(self._values, 2 * self._values.size)
         self._values[len(self._refs)] = value
         self._refs.append(ref)
+        self._known.add(ref)
+
+    def holds(self, ref: Ref) -> bool:
+        return ref in self._known
 
     def nearest(self, value: int, distance: int, but: Ref) -> Near | None:
         """The nearest one within the distance, ties to the earliest."""

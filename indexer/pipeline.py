@@ -9,10 +9,10 @@ import os
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from indexer import __version__
 from indexer.extract.base import EXTRACTOR_VERSION, Content, Limits, Options
@@ -31,7 +31,9 @@ REASONS: Mapping[str, str] = {
     "special-file": "A pipe, socket, device or folder where a file should be; it was not opened.",
     "duplicate-id": "Another file, which still exists, is stored under this id.",
     "refused": "The store did not take the record.",
+    "duplicate": "A near-duplicate of a stored document, left out as asked for; it is no error.",
 }
+DUPLICATE = "duplicate"
 
 # What is read ahead of the workers, and what is written at once.
 _GROUP_ITEMS = 64
@@ -56,14 +58,36 @@ class Settings:
     retry_failed: bool = False
 
 
+class Near(Protocol):
+    """A stored document and its distance in bits."""
+
+    @property
+    def ref(self) -> Ref:
+        """Which one."""
+
+    @property
+    def distance(self) -> int:
+        """How far."""
+
+
+class Arrivals(Protocol):
+    """Looks at documents as they come (see `indexer.incremental.Arrivals`)."""
+
+    def examine(self, records: Sequence[Record]) -> Sequence[Near | None]:
+        """For each document about to be stored what it is left out for, None where it is stored."""
+
+    def stored(self, records: Sequence[Record]) -> None:
+        """Take note of examined documents that are stored now."""
+
+
 @dataclass(slots=True)
 class Summary:
-    """What became of the documents of a run; every input is in exactly one of the first five counts.
+    """What became of the documents of a run; every input is in exactly one of the first five counts or `duplicates`.
 
     `indexed` are new, `replaced` took the place of a record with the same id, `unchanged` were passed over,
     `failed` counts by reason, `failed_before` were passed over because they failed before and have not changed.
     Of the indexed and replaced, `reused` took the fingerprint of an equal document without extraction, `empty` have
-    no text and `short` too few tokens. `octets` were read.
+    no text and `short` too few tokens. `duplicates` were left out as near-duplicates. `octets` were read.
     """
 
     indexed: int = 0
@@ -74,6 +98,7 @@ class Summary:
     reused: int = 0
     empty: int = 0
     short: int = 0
+    duplicates: int = 0
     octets: int = 0
     seconds: float = 0.0
 
@@ -85,7 +110,7 @@ class Summary:
     @property
     def done(self) -> int:
         """The number of inputs dealt with."""
-        return self.indexed + self.replaced + self.unchanged + self.failures + self.failed_before
+        return self.indexed + self.replaced + self.unchanged + self.failures + self.failed_before + self.duplicates
 
 
 def store_info(content: Content) -> StoreInfo:
@@ -133,16 +158,18 @@ def index(
     *,
     summary: Summary | None = None,
     stop: threading.Event | None = None,
+    arrivals: Arrivals | None = None,
 ) -> Summary:
     """Bring documents into a store and say what became of them. Doing the same again goes on where it ended.
 
     A document whose id and source digest are stored is passed over, one whose digest is stored under another id is
     stored without extraction. A document that can't be read is recorded with its reason, and an older record of it is
-    kept. `summary` is kept up to date meanwhile. When interrupted (KeyboardInterrupt, or `stop` set, which raises it)
-    what is done is written first. Raises StoreError, and IncompatibleStoreError where the store's content mode, scheme
-    or rules are others.
+    kept. `arrivals` looks at each batch before and after it is stored, and may leave documents out; they are recorded
+    with the reason "duplicate". `summary` is kept up to date meanwhile. When interrupted (KeyboardInterrupt, or `stop`
+    set, which raises it) what is done is written first. Raises StoreError, and IncompatibleStoreError where the store's
+    content mode, scheme or rules are others.
     """
-    run = _Run(store, settings or Settings(), summary if summary is not None else Summary(), stop)
+    run = _Run(store, settings or Settings(), summary if summary is not None else Summary(), stop, arrivals)
     run.run(inputs)
     return run.summary
 
@@ -156,12 +183,25 @@ class _Pending:
 
 
 class _Run:
-    def __init__(self, store: Store, settings: Settings, summary: Summary, stop: threading.Event | None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        settings: Settings,
+        summary: Summary,
+        stop: threading.Event | None,
+        arrivals: Arrivals | None,
+    ) -> None:
+        self._arrivals = arrivals
         self.store, self.settings, self.summary = store, settings, summary
         self.options = settings.options
         self._stop = stop or threading.Event()
         store.info.require_comparable(store_info(self.options.content), "the store")
-        self._known_failures = {failure.ref: (failure.source, failure.source_digest) for failure in store.failures()}
+        # What was left out as a duplicate is looked at again: what it repeats may be gone.
+        self._known_failures = {
+            failure.ref: (failure.source, failure.source_digest)
+            for failure in store.failures()
+            if failure.reason != DUPLICATE
+        }
         # The newest document of each id that is on its way, so that the last of several with one id wins.
         self._newest: dict[Ref, _Pending] = {}
         # Equal documents wait here for the one that is being extracted.
@@ -362,13 +402,35 @@ class _Run:
             self.store.put_failures(self._failures)
             self._failures = []
         if self._records:
-            results = list(self.store.put(record for _, record in self._records))
-            batch, self._records, self._unwritten = self._records, [], {}
-            for (pending, record), result in zip(batch, results, strict=True):
+            batch, left_out = self._sifted()
+            results = list(self.store.put(record for _, record in batch))
+            self.store.put_failures(left_out)
+            for pending, _ in self._records:
                 if self._newest.get(pending.ref) is pending:
                     del self._newest[pending.ref]
+            self._records, self._unwritten = [], {}
+            self.summary.duplicates += len(left_out)
+            for (pending, record), result in zip(batch, results, strict=True):
                 self._count(pending, record, result.status.value, result.reason)
+            if self._arrivals:
+                stored = zip(batch, results, strict=True)
+                self._arrivals.stored([record for (_, record), result in stored if result.status.value != "failed"])
         self._written = time.monotonic()
+
+    def _sifted(self) -> tuple[list[tuple[_Pending, Record]], list[Failure]]:
+        """The documents that are stored, and those that are left out as near-duplicates."""
+        if not self._arrivals:
+            return self._records, []
+        kept, left_out = [], []
+        nearest = self._arrivals.examine([record for _, record in self._records])
+        for (pending, record), near in zip(self._records, nearest, strict=True):
+            if near is None:
+                kept.append((pending, record))
+                continue
+            detail = f"{near.distance} bits from {near.ref.id}" if near.distance else f"equal to {near.ref.id}"
+            digest, source = pending.digest, pending.item.source
+            left_out.append(Failure(record.ref, source, DUPLICATE, detail, record.indexed_at, digest))
+        return kept, left_out
 
     def _count(self, pending: _Pending, record: Record, status: str, reason: str) -> None:
         if status == "failed":
