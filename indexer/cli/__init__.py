@@ -13,7 +13,7 @@ import click
 from click.shell_completion import shell_complete
 
 from indexer import __version__
-from indexer.cli import completion, documents, indexing, query
+from indexer.cli import clusters, completion, documents, indexing, query
 from indexer.cli.output import printable
 from indexer.config import ENVIRONMENT_PREFIX, command_defaults, load_settings
 from indexer.errors import NeardupError
@@ -22,7 +22,9 @@ INTERRUPTED = 130
 BROKEN_PIPE = 141
 
 # Options that ask for one answer and are no settings.
-_NO_SETTINGS = frozenset({"help", "id", "text", "hash", "from", "paths-from", "dry-run"})
+_NO_SETTINGS = frozenset(
+    {"help", "id", "text", "hash", "from", "paths-from", "dry-run", "against", "output", "new-to", "delete", "yes"}
+)
 
 EPILOG = """
 \b
@@ -79,7 +81,7 @@ def _settings_of(command: click.Command) -> dict[str, bool]:
     return {name: option.multiple for name, option in options.items() if name not in _NO_SETTINGS}
 
 
-for command in (*indexing.COMMANDS, *query.COMMANDS, *documents.COMMANDS, *completion.COMMANDS):
+for command in (*indexing.COMMANDS, *query.COMMANDS, *clusters.COMMANDS, *documents.COMMANDS, *completion.COMMANDS):
     cli.add_command(command)
 
 

@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from types import FrameType
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
+from indexer.cli.clusters import arrival_options, arrivals
 from indexer.cli.options import (
     content_of,
     extraction_options,
@@ -29,6 +30,9 @@ from indexer.extract.base import Content, Limits, Options
 from indexer.pipeline import DEFAULT_MIN_TOKENS, Settings, Summary, default_jobs, store_info
 from indexer.pipeline import index as run_index
 from indexer.sources import IdFrom, Selection, Sources, list_of_paths
+
+if TYPE_CHECKING:
+    from indexer.incremental import Arrived
 
 
 @dataclass
@@ -87,6 +91,7 @@ again. A document that fails is recorded with its reason, never stops the run, a
     help="Documents with fewer words are stored, but left out of answers unless asked for.",
 )
 @extraction_options
+@arrival_options
 @click.option("--retry-failed", is_flag=True, help="Try documents again that failed before and have not changed.")
 @click.option("--strict", is_flag=True, help="End with exit code 6 if any document failed.")
 @click.option("--dry-run", is_flag=True, help="List the ids and files that would be read, and do nothing.")
@@ -115,15 +120,16 @@ def index(paths: tuple[str, ...], store: str, json: bool, quiet: bool, **given: 
         min_tokens=given["min_tokens"],
         retry_failed=given["retry_failed"],
     )
-    summary = Summary()
+    summary, near = Summary(), None
     shown = sys.stderr.isatty() and not quiet
     with opened(store, create=store_info(content)) as target, _stoppable() as (stop, stopped):
         try:
-            with _bar(summary, sources) if shown else nullcontext():
-                run_index(found, target, settings, summary=summary, stop=stop)
+            with arrivals(target, given) as coming, _bar(summary, sources) if shown else nullcontext():
+                near = coming.counts if coming else None
+                run_index(found, target, settings, summary=summary, stop=stop, arrivals=coming)
         except KeyboardInterrupt:
             stopped.number = stopped.number or signal.SIGINT
-    _report(summary, found.left_out, store, as_json=json, stopped=bool(stopped.number))
+    _report(summary, found.left_out, store, as_json=json, stopped=bool(stopped.number), near=near)
     if stopped.number:
         say("stopped; what was done is stored, and the same command again goes on from here")
         return 128 + stopped.number
@@ -187,7 +193,7 @@ def _stoppable() -> Iterator[tuple[threading.Event, _Stopped]]:
             signal.signal(number, handler)
 
 
-def _report(summary: Summary, left_out: int, store: str, *, as_json: bool, stopped: bool) -> None:
+def _report(summary: Summary, left_out: int, store: str, *, as_json: bool, stopped: bool, near: Arrived | None) -> None:
     if as_json:
         counts = {name: getattr(summary, name) for name in ("indexed", "replaced", "unchanged")}
         more = {name: getattr(summary, name) for name in ("failed_before", "reused", "empty", "short")}
@@ -197,6 +203,7 @@ def _report(summary: Summary, left_out: int, store: str, *, as_json: bool, stopp
                 **counts,
                 "failed": dict(summary.failed),
                 **more,
+                **({"duplicates": summary.duplicates, "new": near.new, "near": near.near} if near else {}),
                 "left_out": left_out,
                 "bytes": summary.octets,
                 "seconds": round(summary.seconds, 3),
@@ -215,6 +222,10 @@ def _report(summary: Summary, left_out: int, store: str, *, as_json: bool, stopp
     ]
     if summary.reused:
         lines.insert(3, ("reused", summary.reused, "equal to a stored document, so not extracted again"))
+    if near:
+        lines.insert(2, ("near", near.near, "of these; something near was stored before them"))
+        lines.insert(2, ("new", near.new, "of these; nothing near was stored before them"))
+        lines.append(("duplicates", summary.duplicates, "left out; listed by: neardup failures --reason duplicate"))
     if summary.failed_before:
         lines.append(("failed before", summary.failed_before, "not tried again; --retry-failed does"))
     if left_out:
