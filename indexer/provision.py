@@ -1,5 +1,222 @@
-"""Setting up a cluster, and taking that away again."""
+"""Setting up an index for neardup, and taking away again what that added, as requests that can be shown first."""
 
 from __future__ import annotations
 
-from indexer.stores.mapping import mappings_directory as mappings_directory
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+from indexer.errors import IncompatibleStoreError, StoreError, UsageError
+from indexer.model import Ref
+from indexer.stores import StoreInfo, mapping
+from indexer.stores.bulk import BATCH_RECORDS, Action, send
+from indexer.stores.connection import AnswerError, Client
+from indexer.stores.mapping import mappings_directory
+from indexer.stores.search_bodies import MAPPING_VERSION, ROOT, encoded, is_record
+
+__all__ = ["Provision", "Step", "mappings_directory"]
+
+COMPONENT = "neardup"
+_FIELDS_SETTING = "index.mapping.total_fields.limit"
+_DEFAULT_FIELDS = 1000
+_ROUNDS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One thing to do: a sentence, and the request; `strips` names an index whose documents lose neardup's values."""
+
+    why: str
+    method: str
+    path: str
+    body: Mapping[str, Any] | None = None
+    strips: str = ""
+
+    def request(self) -> str:
+        """The request as consoles and people write it."""
+        lines = [f"{self.method} {self.path}"]
+        if self.body is not None:
+            lines.append(json.dumps(self.body, indent=2, ensure_ascii=False))
+        return "\n".join(lines)
+
+
+class Provision:
+    """Plans and carries out set-up and removal for the index, alias or data stream that a client's URL names."""
+
+    def __init__(self, client: Client) -> None:
+        self.client, self.name, self.shown = client, client.target.name, client.target.shown
+        if "*" in self.name or "," in self.name:
+            raise UsageError(f"{self.shown}: set up one index, alias or data stream; a pattern is only for reading")
+        self.template = f"neardup-{self.name}"
+
+    def set_up(self, info: StoreInfo, *, shards: int | None = None, replicas: int | None = None) -> list[Step]:
+        """What is left to do so that the store is there; nothing where all is done.
+
+        Raises IncompatibleStoreError where the cluster holds something of a newer neardup, or the store's fingerprints
+        are others, and UsageError where the owner's mapping has no room or no place for the fields.
+        """
+        steps = self._component(info)
+        indices = self._indices()
+        if not indices:
+            return [*steps, self._index_template(shards, replicas), self._new_index(info)]
+        for name, found in indices.items():
+            steps += self._existing(name, found, info)
+        return steps
+
+    def removal(self) -> list[Step]:
+        """What takes away everything that set-up and commands added for this name, and nothing else."""
+        steps = []
+        for name, found in self._indices().items():
+            steps += self._removal_of(name, found)
+        for suffix in ("failures", "clusters"):
+            side = f"{self.name}-neardup-{suffix}"
+            if self._get(f"/{quote(side, safe='')}/_mapping"):
+                steps.append(Step(f"delete the index of {suffix}", "DELETE", f"/{side}"))
+        templates = (self._get("/_index_template") or {}).get("index_templates", [])
+        users = {each["name"] for each in templates if COMPONENT in each["index_template"].get("composed_of", ())}
+        if self.template in users:
+            steps.append(Step("delete the index template", "DELETE", f"/_index_template/{self.template}"))
+        if not users - {self.template} and self._get(f"/_component_template/{COMPONENT}"):
+            steps.append(Step("delete the component template", "DELETE", f"/_component_template/{COMPONENT}"))
+        return steps
+
+    def carry_out(self, steps: list[Step]) -> Iterator[str]:
+        """Do the steps; a sentence for each one that is done. StoreError where the cluster refuses one."""
+        for step in steps:
+            if step.strips:
+                count = self._strip(step.strips)
+                yield f"{step.why}: {count} documents"
+                continue
+            try:
+                self.client.request(step.method, step.path, step.body)
+            except AnswerError as error:
+                gone = step.method == "DELETE" and error.status == 404
+                if not gone and error.kind != "resource_already_exists_exception":
+                    raise StoreError(f"{self.shown}: can't {step.why}: {error.reason}") from error
+            yield step.why
+
+    # What is there
+
+    def _get(self, path: str) -> Any:
+        try:
+            return self.client.request("GET", path)
+        except AnswerError as error:
+            if error.status == 404:
+                return None
+            raise
+
+    def _indices(self) -> dict[str, dict[str, Any]]:
+        found = self._get(f"/{quote(self.name, safe='-')}/_mapping") or {}
+        return {name: each.get("mappings", {}) for name, each in sorted(found.items())}
+
+    # Setting up
+
+    def _component(self, info: StoreInfo) -> list[Step]:
+        wanted = mapping.load("component-template")
+        wanted["template"]["mappings"]["_meta"] = {ROOT: mapping.meta(info)}
+        wanted["version"] = MAPPING_VERSION
+        known = (self._get(f"/_component_template/{COMPONENT}") or {}).get("component_templates", [])
+        there = known[0]["component_template"] if known else {}
+        if int(there.get("version", 0)) > MAPPING_VERSION:
+            raise IncompatibleStoreError(
+                f"{self.shown}: the component template {COMPONENT} was made by a newer neardup, with mapping version "
+                f"{there['version']}; this one knows up to {MAPPING_VERSION}: install a newer neardup"
+            )
+        if int(there.get("version", 0)) == MAPPING_VERSION:
+            return []
+        return [Step("put the component template", "PUT", f"/_component_template/{COMPONENT}", wanted)]
+
+    def _index_template(self, shards: int | None, replicas: int | None) -> Step:
+        body = mapping.load("index-template")
+        body["index_patterns"] = [self.name]
+        given = {"number_of_shards": shards, "number_of_replicas": replicas}
+        body["template"]["settings"]["index"] = {name: value for name, value in given.items() if value is not None}
+        return Step("put the index template", "PUT", f"/_index_template/{self.template}", body)
+
+    def _new_index(self, info: StoreInfo) -> Step:
+        body = {"mappings": {"_meta": {ROOT: mapping.meta(info, made_index=True)}}}
+        return Step(f"make the index {self.name}", "PUT", f"/{self.name}", body)
+
+    def _existing(self, name: str, found: Mapping[str, Any], info: StoreInfo) -> list[Step]:
+        old = found.get("_meta", {})
+        known = mapping.info_of(found, f"{self.shown} ({name})")
+        if known:
+            known.require_comparable(info, f"{self.shown} ({name})")
+        fields = mapping.properties()
+        have = found.get("properties", {}).get(ROOT)
+        if known and have and not _missing(fields[ROOT], have) and old[ROOT]["mapping_version"] == MAPPING_VERSION:
+            return []
+        if have is not None and not set(have.get("properties", {"": 0})) <= set(fields[ROOT]["properties"]):
+            raise UsageError(f"{self.shown}: {name} has a field {ROOT!r} of its owner's; use another index for neardup")
+        self._require_room(name, found, fields)
+        own = old.get(ROOT, {}) | mapping.meta(known or info)
+        body = {"_meta": mapping.with_meta(old, own), "properties": fields}
+        return [Step(f"add neardup's fields to the mapping of {name}", "PUT", f"/{name}/_mapping", body)]
+
+    def _require_room(self, name: str, found: Mapping[str, Any], fields: Mapping[str, Any]) -> None:
+        """Raise UsageError where the index's limit has no room; the limit is its owner's."""
+        settings = self.client.request("GET", f"/{name}/_settings/{_FIELDS_SETTING}", flat_settings="true")
+        limit = int(settings.get(name, {}).get("settings", {}).get(_FIELDS_SETTING, _DEFAULT_FIELDS))
+        have = _count(found.get("properties", {})) + len(found.get("runtime", {}))
+        already = _count({ROOT: found["properties"][ROOT]}) if ROOT in found.get("properties", {}) else 0
+        added = _count(fields) - already
+        if have + added > limit:
+            raise UsageError(
+                f"{self.shown}: {name} has {have} fields and neardup adds {added}, but {_FIELDS_SETTING} is {limit}; "
+                "raise it yourself, or keep the fingerprints in an index of their own"
+            )
+
+    # Removing
+
+    def _removal_of(self, name: str, found: Mapping[str, Any]) -> list[Step]:
+        old = found.get("_meta", {})
+        if ROOT not in old:
+            return []
+        if old[ROOT].get("made_index") and set(found.get("properties", {})) <= {ROOT}:
+            return [Step(f"delete the index {name}, which neardup made and nobody else filled", "DELETE", f"/{name}")]
+        strip = Step(f"strip neardup's values from {name}", "POST", "/_bulk", strips=name)
+        body = {"_meta": mapping.with_meta(old, None)}
+        why = (
+            f"forget neardup in _meta of {name} (a mapping can't give up fields: the names stay until the next reindex)"
+        )
+        return [strip, Step(why, "PUT", f"/{name}/_mapping", body)]
+
+    def _strip(self, name: str) -> int:
+        """Make `neardup` null in every document of an index; how many there were."""
+        count = idle = 0
+        path = f"/{quote(name, safe='-')}"
+        body = {"query": is_record(), "size": BATCH_RECORDS, "_source": False, "seq_no_primary_term": True}
+        while idle < _ROUNDS:
+            self.client.request("POST", f"{path}/_refresh")
+            hits = self.client.request("POST", f"{path}/_search", body)["hits"]["hits"]
+            if not hits:
+                return count
+            outcomes = send(self.client, [_null(hit) for hit in hits])
+            refused = [each for each in outcomes if not each.ok and each.status not in (404, 409)]
+            if refused:
+                raise StoreError(f"{self.shown}: {name} can't be stripped: {refused[0].reason}")
+            done = sum(outcome.ok for outcome in outcomes)
+            count += done
+            idle = 0 if done else idle + 1
+        raise StoreError(f"{self.shown}: documents of {name} change all the time; run the same command again")
+
+
+def _null(hit: Mapping[str, Any]) -> Action:
+    place = Ref(hit["_id"], hit["_index"], hit.get("_routing"))
+    conditions = {"if_seq_no": hit["_seq_no"], "if_primary_term": hit["_primary_term"]}
+    return Action("update", place.index, place.id, place.routing, encoded({"doc": {ROOT: None}}), conditions)
+
+
+def _count(properties: Mapping[str, Any]) -> int:
+    """Fields as the engines count them: objects and multi-fields too."""
+    return sum(1 + _count(each.get("properties", {})) + _count(each.get("fields", {})) for each in properties.values())
+
+
+def _missing(wanted: Mapping[str, Any], have: Mapping[str, Any]) -> bool:
+    """Whether a mapping lacks a field of another one."""
+    inside = have.get("properties", {})
+    return any(
+        name not in inside or _missing(each, inside[name]) for name, each in wanted.get("properties", {}).items()
+    )

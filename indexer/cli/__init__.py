@@ -13,7 +13,7 @@ import click
 from click.shell_completion import shell_complete
 
 from indexer import __version__
-from indexer.cli import clusters, completion, documents, indexing, query
+from indexer.cli import clusters, completion, documents, indexing, query, setup
 from indexer.cli.output import printable
 from indexer.config import ENVIRONMENT_PREFIX, command_defaults, load_settings
 from indexer.errors import NeardupError
@@ -81,7 +81,14 @@ def _settings_of(command: click.Command) -> dict[str, bool]:
     return {name: option.multiple for name, option in options.items() if name not in _NO_SETTINGS}
 
 
-for command in (*indexing.COMMANDS, *query.COMMANDS, *clusters.COMMANDS, *documents.COMMANDS, *completion.COMMANDS):
+for command in (
+    *indexing.COMMANDS,
+    *query.COMMANDS,
+    *clusters.COMMANDS,
+    *documents.COMMANDS,
+    *setup.COMMANDS,
+    *completion.COMMANDS,
+):
     cli.add_command(command)
 
 
