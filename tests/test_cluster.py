@@ -1,0 +1,268 @@
+"""Clusters of a whole store: groups, splitting, names, canonical documents, and what is written."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from clustered import INFO, partition, record, wide
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from indexer.canonical import Rule, parse_rule
+from indexer.cluster import cluster_store, stored_clusters
+from indexer.components import Components, group, is_wide
+from indexer.errors import StoreError, UsageError
+from indexer.model import Record, Ref, own_cluster_id
+from indexer.refs import RefSet, RefTable
+from indexer.stores import PutStatus, Store, open_store
+
+FAR = 0xFFFF_0000_FFFF_0000
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    """An empty store, open for writing."""
+    with open_store(tmp_path / "a.neardup", create=INFO) as opened:
+        yield opened
+
+
+def put(store: Store, *records: Record) -> None:
+    assert PutStatus.FAILED not in {result.status for result in store.put(records)}
+
+
+def sets_of(labels: list[int]) -> list[set[int]]:
+    found: dict[int, set[int]] = {}
+    for place, label in enumerate(labels):
+        found.setdefault(label, set()).add(place)
+    return sorted(found.values(), key=min)
+
+
+def connected(values: list[int], distance: int) -> list[set[int]]:
+    """The components, the slow way."""
+    left, found = set(range(len(values))), []
+    while left:
+        inside, front = set(), {min(left)}
+        while front:
+            inside |= front
+            front = {b for b in left - inside if any((values[a] ^ values[b]).bit_count() <= distance for a in front)}
+        found.append(inside)
+        left -= inside
+    return found
+
+
+@given(st.integers(1, 40), st.lists(st.tuples(st.integers(0, 39), st.integers(0, 39)), max_size=60), st.integers(1, 9))
+def test_components_are_the_same_however_the_pairs_come(count: int, pairs: list[tuple[int, int]], size: int) -> None:
+    pairs = [(a % count, b % count) for a, b in pairs]
+    components = Components(count)
+    for start in range(0, len(pairs), size):
+        left, right = (np.array(side, dtype=np.int64) for side in zip(*pairs[start : start + size], strict=True))
+        components.join(left, right)
+    names = list(range(count))
+    for a, b in pairs:
+        names = [names[b] if name == names[a] else name for name in names]
+    assert sets_of(components.labels().tolist()) == sets_of(names)
+    assert all(label <= place for place, label in enumerate(components.labels().tolist()))
+
+
+BITS = st.sets(st.integers(0, 11), max_size=8).map(lambda bits: sum(1 << (5 * bit) for bit in bits))
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    st.lists(BITS, max_size=30, unique=True), st.integers(0, 4), st.integers(0, 8), st.randoms(use_true_random=False)
+)
+def test_groups_are_components_that_are_split_only_where_too_wide(values, distance, more, order) -> None:  # type: ignore[no-untyped-def]
+    bound = distance + more
+    counts = [1 + value % 7 for value in values]
+    found = group(
+        np.array(values, dtype=np.uint64), np.array(counts, dtype=np.int64), distance=distance, bound=bound, threads=1
+    )
+    groups = sets_of(found.labels.tolist())
+    components = connected(values, distance)
+    broken = [each for each in components if wide([values[place] for place in each], bound)]
+    assert found.split == len(broken)
+    for each in components:
+        assert (each in groups) == (each not in broken)
+    for each in groups:
+        assert any(each <= component for component in components)
+        assert not wide([values[place] for place in each], bound)
+    # Every label is a member of its own group.
+    assert all(found.labels[label] == label for label in found.labels.tolist())
+    shuffled = list(range(len(values)))
+    order.shuffle(shuffled)
+    again = group(
+        np.array([values[place] for place in shuffled], dtype=np.uint64),
+        np.array([counts[place] for place in shuffled], dtype=np.int64),
+        distance=distance,
+        bound=bound,
+        threads=1,
+    )
+    assert sorted(map(sorted, groups)) == sorted(
+        sorted(shuffled[place] for place in each) for each in sets_of(again.labels.tolist())
+    )
+
+
+def test_a_chain_is_split_around_its_densest_members() -> None:
+    # Steps of 3 bits: 0 - 3 - 6 - 9 - 12 bits from the first; the second is where most documents are.
+    chain = [(1 << 3 * step) - 1 for step in range(5)]
+    found = group(np.array(chain, dtype=np.uint64), np.array([1, 9, 1, 1, 1]), distance=3)
+    assert sets_of(found.labels.tolist()) == [{0, 1, 2}, {3, 4}]
+    assert found.labels[0] == 1
+    even = group(np.array(chain, dtype=np.uint64), distance=3)
+    assert sets_of(even.labels.tolist()) == [{0, 1, 2}, {3, 4}]
+    assert sets_of(group(np.array(chain, dtype=np.uint64), distance=3, bound=12).labels.tolist()) == [set(range(5))]
+
+
+def test_the_largest_set_of_a_diameter_is_told_without_comparing_all() -> None:
+    # All hashes within one bit of one: 65 of them, 2 bits wide, and no 66th fits.
+    ball = [0, *(1 << bit for bit in range(64))]
+    assert not is_wide(np.array(ball, dtype=np.uint64), 2)
+    assert is_wide(np.array([*ball, 0b11], dtype=np.uint64), 2)
+    assert is_wide(np.arange(3, dtype=np.uint64), 1)
+    assert not is_wide(np.array([0, 1], dtype=np.uint64), 1)
+
+
+@pytest.mark.parametrize(("distance", "bound"), [(17, None), (-1, None), (3, 2), (3, 65)])
+def test_bounds_out_of_range_are_refused(store: Store, distance: int, bound: int | None) -> None:
+    with pytest.raises(UsageError):
+        cluster_store(store, distance=distance, bound=bound)
+
+
+def test_every_document_has_a_cluster_and_the_lone_ones_their_own(store: Store) -> None:
+    put(
+        store,
+        record("a", 0, indexed_at="2026-01-02", size=10, title="A"),
+        record("b", 0b111, indexed_at="2026-01-01", size=20, title="B"),
+        record("far", FAR),
+        record("short", 0, short=True),
+        record("empty", None),
+    )
+    found = cluster_store(store)
+    assert (found.documents, found.compared, found.clusters, found.clustered, found.largest) == (5, 3, 1, 2, 2)
+    assert partition(store) == {"ab": "b", "far": "far", "short": "short", "empty": "empty"}
+    b = own_cluster_id(Ref("b"))
+    assert store.annotations([Ref("a"), Ref("b"), Ref("short")]) == [
+        {"cluster": {"id": b, "is_canonical": False, "distance": 3}},
+        {"cluster": {"id": b, "is_canonical": True, "distance": 0}},
+        {"cluster": {"id": own_cluster_id(Ref("short")), "is_canonical": True, "distance": 0}},
+    ]
+    [whole] = store.clusters()
+    assert (whole.id, whole.canonical, whole.title, whole.size, whole.octets) == (b, Ref("b"), "B", 2, 30)
+    assert (whole.radius, whole.first_seen, whole.last_seen) == (3, "2026-01-01", "2026-01-02")
+    [cluster] = stored_clusters(store, least=2)
+    assert (cluster.members, cluster.distances) == ((Ref("b"), Ref("a")), (0, 3))
+
+
+def test_a_second_run_writes_nothing_and_a_dry_run_never(store: Store) -> None:
+    generator = random.Random(1)
+    values = [generator.getrandbits(64) for _ in range(300)]
+    values += [value ^ 1 << generator.randrange(64) for value in values[:200]]
+    put(store, *[record(f"{number}", value) for number, value in enumerate(values)])
+    tried = cluster_store(store, dry_run=True)
+    assert (tried.changes.documents, tried.changes.clusters) == (500, 200)
+    assert list(store.clusters()) == []
+    assert not any(noted for _, noted in store.scan_annotations())
+    assert cluster_store(store) == tried
+    again = cluster_store(store)
+    assert (again.changes.documents, again.changes.clusters, again.changes.removed) == (0, 0, 0)
+
+
+def test_a_store_opened_to_be_read_is_clustered_only_dry(tmp_path: Path) -> None:
+    with open_store(tmp_path / "a.neardup", create=INFO) as store:
+        put(store, record("a", 0), record("b", 0))
+    with open_store(tmp_path / "a.neardup", read_only=True) as reader:
+        assert cluster_store(reader, dry_run=True).clusters == 1
+        with pytest.raises(StoreError, match="read only"):
+            cluster_store(reader)
+
+
+def test_a_cluster_of_more_documents_than_are_read_at_once(store: Store) -> None:
+    put(store, *[record(f"{number:05d}", number & 1, size=1, indexed_at=f"{number:05d}") for number in range(4500)])
+    found = cluster_store(store)
+    assert (found.clusters, found.largest, found.changes.documents) == (1, 4500, 4500)
+    [whole] = store.clusters()
+    assert (whole.canonical, whole.size, whole.octets, whole.radius) == (Ref("00000"), 4500, 4500, 1)
+    assert cluster_store(store).changes.documents == 0
+    put(store, record("new", 0, indexed_at="1"))
+    assert cluster_store(store).changes.documents == 1
+
+
+def test_a_cluster_keeps_its_id_as_others_change(store: Store) -> None:
+    put(store, record("a", 0), record("b", 1), record("c", FAR), record("d", FAR), record("e", FAR ^ 1))
+    cluster_store(store)
+    before = {each.canonical.id: each.id for each in stored_clusters(store, least=2)}
+    # The canonical documents change, one cluster grows, and the other loses a member.
+    put(store, record("0", 0, indexed_at="2025"))
+    store.delete([Ref("d")])
+    changed = cluster_store(store, rule=Rule("longest"))
+    after = {each.canonical.id: each.id for each in stored_clusters(store, least=2)}
+    assert after == {"0": before["a"], "c": before["c"]}
+    assert changed.changes.removed == 0
+    # Without the document that it was named after, a cluster has another name, and the old one is free.
+    store.delete([Ref("a")])
+    put(store, record("a", 0x0F0F_0F0F_0F0F_0F0F))
+    cluster_store(store)
+    found = {each.id: sorted(ref.id for ref in each.members) for each in stored_clusters(store)}
+    assert found[before["a"]] == ["a"]
+    assert sorted(map(len, found.values())) == [1, 2, 2]
+    assert {each.id for each in store.clusters()} == {name for name, members in found.items() if len(members) > 1}
+
+
+def test_two_clusters_that_become_one_keep_the_name_of_the_larger(store: Store) -> None:
+    put(store, record("a", 0), record("b", 0), record("x", 0b111111), record("y", 0b111111), record("z", 0b111110))
+    cluster_store(store)
+    larger = next(each.id for each in stored_clusters(store) if len(each.members) == 3)
+    put(store, record("m", 0b000111))
+    found = cluster_store(store)
+    assert [each.id for each in stored_clusters(store)] == [larger]
+    assert (found.changes.removed, len(list(store.clusters()))) == (1, 1)
+
+
+RECORDS = [
+    record("a", 0, indexed_at="2026-01-03", tokens=10, source="/old/a", metadata={"n": 5, "at": {"day": "b"}}),
+    record("b", 0, indexed_at="2026-01-01", tokens=30, source="/new/b", metadata={"n": "text", "at": {"day": "ba"}}),
+    record("c", 0, indexed_at="2026-01-02", tokens=20, source="/mirror/c", metadata={"n": 2.5, "at": {"day": "a"}}),
+    record("d", 0, indexed_at="", tokens=1, metadata={}),
+]
+
+
+@pytest.mark.parametrize(
+    ("rule", "prefer", "order"),
+    [
+        ("earliest", (), "bcad"),
+        ("longest", (), "bcad"),
+        ("field:n", (), "cabd"),
+        ("field:n:desc", (), "acbd"),
+        ("field:at.day", (), "cabd"),
+        ("field:at.day:desc", (), "bacd"),
+        ("field:none", (), "bcad"),
+        ("source", ("/mirror/*", "/old/*"), "cabd"),
+    ],
+)
+def test_rules_for_the_canonical_document(store: Store, rule: str, prefer: tuple[str, ...], order: str) -> None:
+    asked = parse_rule(rule, prefer)
+    assert "".join(each.ref.id for each in sorted(RECORDS, key=asked.key)) == order
+    put(store, *reversed(RECORDS))
+    cluster_store(store, rule=asked)
+    assert partition(store) == {"abcd": order[0]}
+
+
+@pytest.mark.parametrize(
+    ("rule", "prefer"), [("", ()), ("newest", ()), ("field:", ()), ("field", ()), ("source", ()), ("earliest", ("*",))]
+)
+def test_rules_that_are_none(rule: str, prefer: tuple[str, ...]) -> None:
+    with pytest.raises(UsageError):
+        parse_rule(rule, prefer)
+
+
+def test_identities_come_back_from_the_table() -> None:
+    refs = [Ref("a"), Ref(""), Ref("é\udc80", "index", "r"), Ref("a", "index"), Ref("a", "index", ""), Ref("\0" * 9)]
+    table = RefTable(refs)
+    assert table.take([5, 0, 2, 1, 3, 4]) == [refs[place] for place in (5, 0, 2, 1, 3, 4)]
+    inside = RefSet(table, np.array([0, 2, 4]))
+    assert inside.contains([*refs, Ref("b")]) == [True, False, True, False, True, False, False]
+    assert len({own_cluster_id(ref) for ref in refs}) == len(refs)
