@@ -130,21 +130,25 @@ def main() -> None:
     parser.add_argument("--queries", type=int, default=5000)
     parser.add_argument("--directory", help="where the files are made for the time of the run")
     options = parser.parse_args()
+    run(options.documents, options.queries, options.directory)
+
+
+def run(documents: int = 200_000, queries: int = 5000, directory: str | None = None) -> None:
+    """Measure and print, with the files in a folder of their own under `directory`."""
     info = StoreInfo(SIMHASH_DOC, SIMHASH64_LAYOUT, "landmarks", "1", core.UNICODE_VERSION, __version__)
-    with tempfile.TemporaryDirectory(dir=options.directory) as directory:
-        path, plain = Path(directory, "store.db"), PlainTable(Path(directory, "plain.db"))
+    with tempfile.TemporaryDirectory(dir=directory) as folder:
+        path, plain = Path(folder, "store.db"), PlainTable(Path(folder, "plain.db"))
         with open_store(path, create=info) as store:
-            ours, theirs = measure_put(options.documents, store, plain)
-        count = options.documents
-        print(f"{count:,} documents, SQLite {sqlite3.sqlite_version}; in brackets: of the plain table's")
-        print(f"put           {count / ours:10,.0f} documents/s ({theirs / ours:.2f})")
+            ours, theirs = measure_put(documents, store, plain)
+        print(f"{documents:,} documents, SQLite {sqlite3.sqlite_version}; in brackets: of the plain table's")
+        print(f"put           {documents / ours:10,.0f} documents/s ({theirs / ours:.2f})")
         octets, plain_octets = path.stat().st_size, plain.path.stat().st_size
-        print(f"size          {octets / count:10,.0f} octets a document ({octets / plain_octets:.2f})")
+        print(f"size          {octets / documents:10,.0f} octets a document ({octets / plain_octets:.2f})")
         plain.close()
         with open_store(path, read_only=True) as store:
             plain = PlainTable(plain.path)
             for distance in (3, 5, 7):
-                measure_lookups(store, plain if distance == 3 else None, options.documents, distance, options.queries)
+                measure_lookups(store, plain if distance == 3 else None, documents, distance, queries)
             plain.close()
 
 
