@@ -14,8 +14,10 @@ PARTS = {
     "core": "text to fingerprint, beside gaoya",
     "pairs": "all pairs and lookups, beside faiss",
     "store": "the embedded store: put, look up, size",
+    "cluster": "clusters of real pages, against truth, for each distance",
     "extract": "extraction: speed of each engine, and whether the two forms of a document meet",
 }
+NEED_DATA = ("cluster", "extract")
 
 
 def main(names: Sequence[str]) -> None:
@@ -26,10 +28,10 @@ def main(names: Sequence[str]) -> None:
     for name in names or PARTS:
         print(f"== {name}: {PARTS[name]}", flush=True)
         run = importlib.import_module(f"indexer.bench_{name}").run
-        if name == "extract" and not SHARED_DATA.is_dir():
+        if name in NEED_DATA and not SHARED_DATA.is_dir():
             print(f"needs the real documents in {SHARED_DATA}, which is absent: not measured")
             continue
-        run(SHARED_DATA) if name == "extract" else run()
+        run(SHARED_DATA) if name in NEED_DATA else run()
         print()
 
 

@@ -12,6 +12,8 @@ from clustered import INFO, partition, record, wide
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from indexer import bench_cluster
+from indexer.bench_cluster import b_cubed
 from indexer.canonical import Rule, parse_rule
 from indexer.cluster import cluster_store, stored_clusters
 from indexer.components import Components, group, is_wide
@@ -266,3 +268,33 @@ def test_identities_come_back_from_the_table() -> None:
     inside = RefSet(table, np.array([0, 2, 4]))
     assert inside.contains([*refs, Ref("b")]) == [True, False, True, False, True, False, False]
     assert len({own_cluster_id(ref) for ref in refs}) == len(refs)
+
+
+def test_b_cubed_is_as_published() -> None:
+    # The example of Bagga and Baldwin's figures: 12 items in three true clusters, the last two of which were merged.
+    true = [set("12345"), set("67"), set("89ABC")]
+    ours = [set("12345"), set("6789ABC")]
+
+    def of(clusters: list[set[str]]) -> dict[str, set[str]]:
+        return {name: each for each in clusters for name in each}
+
+    precision, recall, _ = b_cubed(of(ours), of(true))
+    assert (round(precision, 4), recall) == (0.7619, 1.0)
+    merged = [set("1234589ABC"), set("67")]
+    precision, recall, _ = b_cubed(of(merged), of(true))
+    assert (round(precision, 4), recall) == (0.5833, 1.0)
+
+
+def test_the_quality_on_real_pages_does_not_fall(shared_data: Path) -> None:
+    figures = bench_cluster.run(shared_data)
+    assert list(figures) == ["3", "4", "5", "6", "7"]
+    for each in figures.values():
+        assert each["clusters"]["recall"]["0.95"] > 0.98
+    # What is found within 3 bits is nearly all alike, also after chains are put together.
+    assert figures["3"]["pairs"]["precision"]["0.40"] > 0.97
+    assert figures["3"]["clusters"]["precision"]["0.40"] > 0.95
+    precision, recall, f = figures["3"]["clusters"]["b_cubed"][1]
+    assert precision > 0.98
+    assert recall > 0.65
+    assert figures["7"]["clusters"]["recall"]["0.60"] > figures["3"]["clusters"]["recall"]["0.60"] + 0.4
+    assert 0 < f < 1
