@@ -159,7 +159,6 @@ routing_a, index_b, routing_b. With --against, a is in the store and b in the ot
 @distance_option(16, "How many of the 64 bits may differ")
 @click.option(
     "--format",
-    "form",
     type=click.Choice(["csv", "jsonl", "parquet"]),
     default="csv",
     show_default=True,
@@ -177,7 +176,7 @@ routing_a, index_b, routing_b. With --against, a is in the store and b in the ot
 @click.option(
     "--include-short", is_flag=True, help="Compare documents with too few words for a meaningful fingerprint too."
 )
-def pairs(store: str, distance: int, form: str, output: str | None, against: str | None, **given: Any) -> None:
+def pairs(store: str, distance: int, output: str | None, against: str | None, **given: Any) -> None:
     """List all pairs of stored documents that are near-duplicates."""
     if against and given["collapse"]:
         raise UsageError("--collapse is for the pairs of one store, not for --against")
@@ -190,7 +189,7 @@ def pairs(store: str, distance: int, form: str, output: str | None, against: str
             found = pairs_between(source, other, distance, include_short=given["include_short"])
         else:
             found = pairs_of_store(source, distance, collapse=given["collapse"], include_short=given["include_short"])
-        count = written(found, form, output, places=source.capabilities.routing)
+        count = written(found, given["format"], output, places=source.capabilities.routing)
     say(f"{count:,} pairs within {distance} bits" + (f", written to {output}" if output else ""))
 
 
