@@ -10,25 +10,10 @@ from typing import Any
 
 import click
 
+from indexer import visible
 from indexer.model import Fingerprint, Match, Record
 
-# Joiners are invisible, harmless, and part of Persian, Hindi and emoji.
-_HARMLESS = "\u200c\u200d"
-
-
-def printable(text: str) -> str:
-    r"""Text as one line that is safe on a terminal: control, format and unassigned characters as \x1b or \u202e."""
-    if text.isprintable():
-        return text
-    return "".join(_visible(character) for character in text)
-
-
-def _visible(character: str) -> str:
-    if character.isprintable() or character in _HARMLESS:
-        return character
-    if character.isspace() and character not in "\x1c\x1d\x1e\x1f\x85":
-        return " "
-    return character.encode("unicode_escape").decode("ascii")
+printable = visible.printable
 
 
 def say(text: str) -> None:

@@ -1,0 +1,131 @@
+"""The difference of two texts, word by word."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Literal
+
+import regex
+
+MAX_WORDS = 100_000
+CONTEXT = 12
+
+# Scripts written without spaces are compared character by character. The bound keeps one endless word from being one.
+_UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
+_WORD = regex.compile(rf"([{_UNSPACED}]\p{{M}}*|[^\s{_UNSPACED}]{{1,100}})(\s*)")
+
+Kind = Literal["same", "changed", "skipped"]
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A stretch of two texts: "same" in both, "changed", or "skipped", the same and left out.
+
+    `left` and `right` are the words of each side, one space where there was any; one of a "changed" piece may be
+    empty, both of a "skipped" one are. `words` counts those of the longer side.
+    """
+
+    kind: Kind
+    left: str
+    right: str
+    words: int
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What turns one text into another: `pieces` in order, and how many words stay, go and come.
+
+    `cut` says that only the first `limit` words of each side were compared, because one has more.
+    """
+
+    pieces: tuple[Piece, ...]
+    same: int
+    removed: int
+    added: int
+    limit: int
+    cut: bool
+
+
+def word_difference(left: str, right: str, *, limit: int = MAX_WORDS) -> Difference:
+    """A smallest set of changed words (Levenshtein, 1966) that turns `left` into `right`.
+
+    White space is not compared. Only the first `limit` words of each text are, and the answer says so: time grows
+    with the product of their numbers, memory with their sum.
+    """
+    from rapidfuzz.distance import Levenshtein
+
+    ours, ours_cut = _words(left, limit)
+    theirs, theirs_cut = _words(right, limit)
+    # One character for each different word: equal numbers are then equal words, whatever hashes collide.
+    numbers: dict[str, int] = {}
+    coded = ["".join(_character(numbers.setdefault(word, len(numbers))) for word, _ in side) for side in (ours, theirs)]
+    pieces: list[Piece] = []
+    same = removed = added = 0
+    for step in _joined(Levenshtein.opcodes(*coded).as_list()):
+        equal, start, end, other_start, other_end = step
+        one, other = end - start, other_end - other_start
+        if equal:
+            same += one
+        else:
+            removed, added = removed + one, added + other
+        pieces.append(
+            Piece(
+                "same" if equal else "changed",
+                _text(ours[start:end]),
+                _text(theirs[other_start:other_end]),
+                max(one, other),
+            )
+        )
+    return Difference(tuple(pieces), same, removed, added, limit, ours_cut or theirs_cut)
+
+
+def shortened(pieces: Iterable[Piece], context: int = CONTEXT) -> Iterator[Piece]:
+    """The pieces with long unchanged stretches cut down to `context` words on either side of a change."""
+    given = list(pieces)
+    for place, piece in enumerate(given):
+        before, after = (context if place else 0), (context if place + 1 < len(given) else 0)
+        if piece.kind != "same" or piece.words <= before + after + 1:
+            yield piece
+            continue
+        words = [(match[1], match[2]) for match in _WORD.finditer(piece.left)]
+        if before:
+            yield _same(words[:before])
+        yield Piece("skipped", "", "", len(words) - before - after)
+        if after:
+            yield _same(words[-after:])
+
+
+def _same(words: list[tuple[str, str]]) -> Piece:
+    text = _text(words)
+    return Piece("same", text, text, len(words))
+
+
+def _words(text: str, limit: int) -> tuple[list[tuple[str, str]], bool]:
+    words = [(match[1], match[2]) for match in islice(_WORD.finditer(text), limit + 1)]
+    return words[:limit], len(words) > limit
+
+
+def _character(number: int) -> str:
+    # Surrogates are no characters of their own; beyond them there is room for a million.
+    return chr(number if number < 0xD800 else number + 0x800)
+
+
+def _text(words: list[tuple[str, str]]) -> str:
+    return "".join(word + (" " if space else "") for word, space in words)
+
+
+def _joined(steps: Iterable[tuple[str, int, int, int, int]]) -> Iterator[tuple[bool, int, int, int, int]]:
+    """Replaced, deleted and inserted words that touch as one change."""
+    open_: tuple[bool, int, int, int, int] | None = None
+    for tag, start, end, other_start, other_end in steps:
+        equal = tag == "equal"
+        if open_ and open_[0] == equal:
+            open_ = (equal, open_[1], end, open_[3], other_end)
+            continue
+        if open_:
+            yield open_
+        open_ = (equal, start, end, other_start, other_end)
+    if open_:
+        yield open_

@@ -1,0 +1,21 @@
+"""Text from documents made safe to show: nothing that a terminal, a page or a reader's eye would obey."""
+
+from __future__ import annotations
+
+# Joiners are invisible, harmless, and part of Persian, Hindi and emoji.
+_HARMLESS = "\u200c\u200d"
+
+
+def printable(text: str) -> str:
+    r"""Text as one line that is safe to show: control, format and unassigned characters as \x1b or \u202e."""
+    if text.isprintable():
+        return text
+    return "".join(_visible(character) for character in text)
+
+
+def _visible(character: str) -> str:
+    if character.isprintable() or character in _HARMLESS:
+        return character
+    if character.isspace() and character not in "\x1c\x1d\x1e\x1f\x85":
+        return " "
+    return character.encode("unicode_escape").decode("ascii")
