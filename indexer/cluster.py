@@ -67,7 +67,7 @@ def cluster_store(
     through others, at most `bound` bits apart. Every document gets the annotation `{"cluster": {"id", "is_canonical",
     "distance"}}`; documents that are short or have no fingerprint are compared with nothing and are alone, each with an
     id of its own. A cluster keeps its id as long as the document that it was named after stays in it. Doing it again
-    writes nothing. Memory: some 120 octets a document beside its id. Raises UsageError and StoreError.
+    writes nothing. Memory: some 130 octets a document beside its id. Raises UsageError and StoreError.
     """
     reach = check_bound(distance, bound)
     placer = Placer(store, rule or Rule(), dry_run=dry_run)
@@ -155,7 +155,7 @@ def stored_clusters(store: Store, *, least: int = 1) -> Iterator[Cluster]:
 
     Those with fewer than `least` members are left out; 2 leaves out the documents without near-duplicates. Documents
     that came since the last clustering are in none. Where the canonical document was deleted since, the nearest to it
-    stands in its place. Memory: some 60 octets a document beside its id.
+    stands in its place. Memory: some 160 octets a document beside its id.
     """
     refs = RefTable()
     names = bytearray()

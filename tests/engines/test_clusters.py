@@ -1,0 +1,96 @@
+"""Clusters on real servers: made at once and as documents come, and search results collapsed on them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+import pytest
+from made import INFO, put, record
+from servers import Server
+
+from indexer.cluster import cluster_store, stored_clusters
+from indexer.incremental import Arrivals
+from indexer.model import Record
+from indexer.stores import Store, open_store
+
+FAR = 0xFFFF_0000_FFFF_0000
+
+
+@pytest.fixture
+def store(server: Server, index_name: str) -> Iterator[Store]:
+    """An empty store that shows what is written when the engine refreshes by itself, as for a user."""
+    with open_store(f"{server.url}/{index_name}", create=INFO) as opened:
+        yield opened
+
+
+def partition(store: Store) -> list[list[str]]:
+    return sorted(sorted(ref.id for ref in each.members) for each in stored_clusters(store))
+
+
+def test_a_store_is_clustered_once(store: Store) -> None:
+    put(
+        store, record("a", 0), record("b", 1), record("far", FAR), record("short", 0, short=True), record("empty", None)
+    )
+    assert cluster_store(store).clusters == 1
+    assert partition(store) == [["a", "b"], ["empty"], ["far"], ["short"]]
+    assert [(each.size, each.canonical.id, each.radius) for each in store.clusters()] == [(2, "a", 1)]
+    again = cluster_store(store)
+    assert (again.changes.documents, again.changes.clusters, again.changes.removed) == (0, 0, 0)
+    put(store, record("c", 0b11))
+    grown = cluster_store(store)
+    assert (grown.changes.documents, grown.changes.clusters) == (1, 1)
+
+
+def test_what_the_engine_does_not_show_yet_is_found(server: Server, index_name: str, store: Store) -> None:
+    # Nothing is refreshed by the clock: only what the store itself asks for is ever seen.
+    server.request("PUT", f"/{index_name}/_settings", {"index": {"refresh_interval": "-1"}})
+    generator = random.Random(1)
+    batches: list[list[Record]] = []
+    for batch in range(6):
+        batches.append([])
+        for place in range(20):
+            base = generator.choice([0, FAR, 0x0F0F_0F0F_0F0F_0F0F])
+            value = base ^ 1 << generator.randrange(64) if generator.random() < 0.5 else base
+            batches[-1].append(record(f"{batch}-{place}", value, indexed_at=f"2026-01-0{batch + 1}"))
+    arrivals = Arrivals(store)
+    for each in batches:
+        arrivals.examine(each)
+        put(store, *each)
+        arrivals.stored(each)
+    assert arrivals.counts.new == 3
+    coming = partition(store)
+    assert len(coming) == 3
+    assert cluster_store(store, dry_run=True).changes.documents == 0
+    skipping = Arrivals(store, skip=True)
+    assert [near is not None for near in skipping.examine([record("x", 3), record("y", 0b11_1111 << 20)])] == [
+        True,
+        False,
+    ]
+
+
+def test_search_results_are_collapsed_and_nothing_is_swallowed(server: Server, index_name: str, store: Store) -> None:
+    put(
+        store,
+        record("a", 0, indexed_at="2026-01-02T00:00:00Z"),
+        record("b", 0, indexed_at="2026-01-01T00:00:00Z"),
+        record("c", 1, indexed_at="2026-01-03T00:00:00Z"),
+        record("one", FAR),
+        record("two", FAR << 8 & 0xFFFF_FFFF_FFFF_FFFF),
+        record("short-1", 0, short=True),
+        record("short-2", 0, short=True),
+        record("empty-1", None),
+        record("empty-2", None),
+    )
+    cluster_store(store)
+    server.request("POST", f"/{index_name}/_refresh")
+    request = {
+        "size": 20,
+        "query": {"match_all": {}},
+        "collapse": {"field": "neardup.cluster.id", "inner_hits": {"name": "copies", "size": 10, "_source": False}},
+        "sort": [{"neardup.cluster.is_canonical": "desc"}],
+    }
+    hits = server.request("POST", f"/{index_name}/_search", request)["hits"]["hits"]
+    shown = {hit["_id"]: hit["inner_hits"]["copies"]["hits"]["total"]["value"] for hit in hits}
+    alone = ("one", "two", "short-1", "short-2", "empty-1", "empty-2")
+    assert shown == {"b": 3, **dict.fromkeys(alone, 1)}
