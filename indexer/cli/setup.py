@@ -20,7 +20,8 @@ Examples:
 
 Makes the index where there is none; to one that is there it adds fields below "neardup", and changes nothing else.
 Doing it again changes nothing. --remove deletes an index that neardup made and nobody else filled; from any other it
-strips neardup's values. The names of the fields stay in its mapping until the next reindex: no mapping can give up a field.
+strips neardup's values. The names of the fields stay in its mapping until the next reindex: no mapping can give up a
+field.
 """,
 )
 @click.option("--store", metavar="URL", envvar="NEARDUP_STORE", required=True, show_envvar=True, help="The index.")

@@ -97,6 +97,13 @@ class CertificateError(Exception):
     """The server's certificate was not accepted, or it did not accept the client's."""
 
 
+def trouble(text: str) -> CertificateError | UnreachableError:
+    """The exception for a connection that failed, by what the library says of it."""
+    if re.search(r"\bssl|_ssl\.c|tls[v ]|certificate", text, re.IGNORECASE):
+        return CertificateError(text)
+    return UnreachableError(text[:300])
+
+
 def parse_url(url: str) -> Target:
     """Read `[elasticsearch+|opensearch+]http[s]://host[:port][,host[:port]...][/prefix]/INDEX`.
 
@@ -232,17 +239,18 @@ def explain_certificate(text: str, target: Target) -> str:
         return f"{target.shown}: the server's certificate has expired; renew it (the clock of this machine counts too)"
     if "Hostname mismatch" in text or "doesn't match" in text or "IP address mismatch" in text:
         return f"{target.shown}: the server's certificate is for another name; use the host name that it was made for"
-    if "alert" in text.lower() or "certificate required" in text.lower():
-        return (
-            f"{target.shown}: the server wants a certificate of the client that it knows; "
-            "set NEARDUP_CLIENT_CERT and NEARDUP_CLIENT_KEY"
-        )
     if "CERTIFICATE_VERIFY_FAILED" in text or "certificate verify failed" in text:
         return (
             f"{target.shown}: the server's certificate is signed by nobody whom this machine trusts; "
             "name the cluster's own CA certificate in NEARDUP_CA_CERT"
         )
-    return f"{target.shown}: no secure connection ({text}); does the server speak HTTPS on this port?"
+    if "alert" in text.lower() or "EOF occurred" in text or "reset by peer" in text:
+        # Some servers say nothing and hang up.
+        return (
+            f"{target.shown}: the server breaks off the secure connection, as one does that wants a certificate of the "
+            "client; name one that it knows in NEARDUP_CLIENT_CERT and NEARDUP_CLIENT_KEY"
+        )
+    return f"{target.shown}: no secure connection ({text[:300]}); does the server speak HTTPS on this port?"
 
 
 def connect(url: str, *, patience: Patience | None = None, access: Access | None = None) -> Client:

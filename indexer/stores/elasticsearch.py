@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
 from collections.abc import Mapping
 from typing import Any
@@ -11,12 +12,11 @@ from indexer.stores.access import Access
 from indexer.stores.connection import (
     JSON,
     AnswerError,
-    CertificateError,
     Client,
     Patience,
     Target,
-    UnreachableError,
     retry_after,
+    trouble,
 )
 
 try:
@@ -30,6 +30,9 @@ except ImportError as missing:
 # The owner's deprecations and the licence's remarks are no errors of a command.
 warnings.filterwarnings("ignore", category=elasticsearch.ElasticsearchWarning)
 
+# What it would print of each failed try, this package says in one sentence at the end.
+logging.getLogger("elastic_transport").addHandler(logging.NullHandler())
+
 
 class ElasticsearchClient(Client):
     """Elasticsearch 8 or 9."""
@@ -41,7 +44,7 @@ class ElasticsearchClient(Client):
         super().__init__(target, access, patience)
         secure: dict[str, Any] = {}
         if target.hosts[0].startswith("https:"):
-            secure = {"ssl_context": access.ssl_context(), "ssl_show_warn": False}
+            secure = {"ssl_context": access.ssl_context(), "ssl_show_warn": False, "verify_certs": access.verify}
         self._client = elasticsearch.Elasticsearch(
             list(target.hosts),
             headers=access.headers(),
@@ -58,10 +61,8 @@ class ElasticsearchClient(Client):
         try:
             client = self._client.options(request_timeout=timeout)
             return client.perform_request(method, path, params=params, headers=headers, body=body).body
-        except elastic_transport.TlsError as error:
-            raise CertificateError(str(error)) from error
-        except (elastic_transport.TransportError, elastic_transport.SerializationError) as error:
-            raise UnreachableError(f"{type(error).__name__}: {error.message}") from error
+        except elastic_transport.TransportError as error:
+            raise trouble(" ".join(map(str, (error.message, *error.errors, error.__cause__ or "")))) from error
         except elasticsearch.UnsupportedProductError as error:
             raise StoreError(
                 f"{self.target.shown}: is no Elasticsearch; for OpenSearch write opensearch+https:// and "

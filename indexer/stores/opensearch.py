@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Collection, Mapping
 from typing import Any
 from urllib.parse import urlsplit
@@ -11,12 +12,12 @@ from indexer.errors import StoreError
 from indexer.stores.access import Access
 from indexer.stores.connection import (
     AnswerError,
-    CertificateError,
     Client,
     Patience,
     Target,
     UnreachableError,
     retry_after,
+    trouble,
 )
 
 try:
@@ -26,6 +27,9 @@ except ImportError as missing:
     raise StoreError(
         "this store is an OpenSearch, and its client is not installed: pip install 'neardup[opensearch]'"
     ) from missing
+
+# What it would print of each failed try, this package says in one sentence at the end.
+logging.getLogger("opensearch").addHandler(logging.NullHandler())
 
 
 class _Connection(Urllib3HttpConnection):
@@ -69,7 +73,6 @@ class OpenSearchClient(Client):
             max_retries=0,
             connection_class=_Connection,
             ssl_context=access.ssl_context() if secure else None,
-            ssl_show_warn=False,
         )
 
     def _signer(self) -> Any:
@@ -93,10 +96,8 @@ class OpenSearchClient(Client):
             return self._client.transport.perform_request(
                 method, path, params=dict(params), headers={"content-type": content_type}, body=body, timeout=timeout
             )
-        except opensearchpy.exceptions.SSLError as error:
-            raise CertificateError(str(error)) from error
         except opensearchpy.exceptions.ConnectionError as error:
-            raise UnreachableError(f"{type(error).__name__}: {error.error}") from error
+            raise trouble(str(error.error)) from error
         except opensearchpy.exceptions.SerializationError as error:
             raise UnreachableError(f"the answer is no JSON: {error}") from error
 

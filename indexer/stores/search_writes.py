@@ -133,9 +133,11 @@ class Writer:
         if not self._store.single:
             self._look(rows, places, done)
         left = [row for row in rows if row.ref not in done]
+        # Documents that an earlier try, whose answer was lost, may have created.
+        own: set[Ref] = set()
         for _ in range(_ROUNDS):
-            left = self._replace(left, places, done)
-            left = self._create(left, places, done)
+            left = self._replace(left, places, done, own)
+            left = self._create(left, places, done, own)
             if not left:
                 break
         for row in left:
@@ -153,7 +155,9 @@ class Writer:
             elif lie:
                 places[row.ref] = lie[0]
 
-    def _create(self, rows: list[_Row], places: dict[Ref, Ref], done: dict[Ref, PutResult]) -> list[_Row]:
+    def _create(
+        self, rows: list[_Row], places: dict[Ref, Ref], done: dict[Ref, PutResult], own: set[Ref]
+    ) -> list[_Row]:
         """Create documents; those that are there already are left, with their places."""
         if not rows:
             return []
@@ -165,19 +169,22 @@ class Writer:
                 done[row.ref] = PutResult(row.ref, PutStatus.CREATED)
             elif outcome.status == _CHANGED:
                 left.append(row)
+                if outcome.again:
+                    own.add(row.ref)
                 places[row.ref] = Ref(row.ref.id, outcome.index or row.ref.index or name, row.ref.routing)
             else:
                 done[row.ref] = PutResult(row.ref, PutStatus.FAILED, outcome.reason)
         return left
 
-    def _replace(self, rows: list[_Row], places: dict[Ref, Ref], done: dict[Ref, PutResult]) -> list[_Row]:
+    def _replace(
+        self, rows: list[_Row], places: dict[Ref, Ref], done: dict[Ref, PutResult], own: set[Ref]
+    ) -> list[_Row]:
         """Replace what stands under neardup in documents that are there; those that are not are left."""
         known = [row for row in rows if row.ref in places]
         if not known:
             return rows
-        hits = self._client.request(
-            "POST", "/_mget", {"docs": [_place(places[row.ref]) for row in known]}, _source="false"
-        )["docs"]
+        wanted = [{**_place(places[row.ref]), "_source": [ROOT] if row.ref in own else False} for row in known]
+        hits = self._client.request("POST", "/_mget", {"docs": wanted})["docs"]
         actions, asked, gone = [], [], []
         for row, hit in zip(known, hits, strict=True):
             place = places[row.ref]
@@ -186,15 +193,15 @@ class Writer:
             elif hit.get("_routing") != place.routing:
                 reason = f"its shard holds the same id with routing {hit.get('_routing')!r}"
                 done[row.ref] = PutResult(row.ref, PutStatus.FAILED, reason)
+            elif row.ref in own and hit["_source"].get(ROOT) == row.fields:
+                done[row.ref] = PutResult(row.ref, PutStatus.CREATED)
             else:
                 fields = self._store.bodies.replacing(row.fields)
                 actions.append(_update(place, {ROOT: fields}, retry_on_conflict=_ROUNDS))
                 asked.append(row)
         for row, outcome in zip(asked, send(self._client, actions) if actions else [], strict=True):
             if outcome.ok:
-                # An earlier try, whose answer was lost, created exactly this.
-                own = outcome.again and outcome.result == "noop"
-                done[row.ref] = PutResult(row.ref, PutStatus.CREATED if own else PutStatus.REPLACED)
+                done[row.ref] = PutResult(row.ref, PutStatus.REPLACED)
             elif outcome.status == 404:
                 gone.append(row)
             else:

@@ -84,3 +84,18 @@ def index_name(server: Server) -> Iterator[str]:
     name = f"test-{next(_NUMBERS)}"
     yield name
     server.request("DELETE", f"/{name},{name}-*?ignore_unavailable=true")
+
+
+@pytest.fixture(params=list(ENGINES))
+def own_server(request: pytest.FixtureRequest) -> Iterator[Server]:
+    """A server for one test, which may kill it."""
+    try:
+        server = ENGINES[request.param]()
+    except MissingError as error:
+        missing(str(error))
+    try:
+        server.launch()
+        server.ready()
+        yield server
+    finally:
+        server.stop()

@@ -220,3 +220,34 @@ class OpenSearch(Server):
         place = ["-basePath", str(self.folder / "node"), "-baseHttpPort", str(self.port - 1)]
         flags = [*place, "-numOfNode", "1", "-clusterName", self.folder.name]
         return [str(self._java.home / "bin" / "java"), *HEAP.split(), *runner, *flags], {}
+
+
+class SecuredElasticsearch(Elasticsearch):
+    """With TLS, and users and roles by file; `users` maps a name to its password and role."""
+
+    name = "secured"
+    scheme = "https"
+
+    def __init__(self, certificates: Path, users: Mapping[str, tuple[str, str]], roles: str) -> None:
+        self._certificates, self._users, self._roles = certificates, users, roles
+        super().__init__()
+
+    def _prepare(self) -> None:
+        config = self.home / "config"
+        for name in ("server.pem", "server.key"):
+            shutil.copy(self._certificates / name, config / name)
+        with (config / "roles.yml").open("a") as roles:
+            roles.write(self._roles)
+        for user, (password, role) in self._users.items():
+            command = [str(self.home / "bin" / "elasticsearch-users"), "useradd", user, "-p", password, "-r", role]
+            subprocess.run(command, check=True, env={**os.environ, **self._environment()}, capture_output=True)
+
+    def _settings(self) -> list[str]:
+        return [
+            "xpack.security.enabled=true",
+            "xpack.security.autoconfiguration.enabled=false",
+            "xpack.security.transport.ssl.enabled=false",
+            "xpack.security.http.ssl.enabled=true",
+            "xpack.security.http.ssl.certificate=server.pem",
+            "xpack.security.http.ssl.key=server.key",
+        ]

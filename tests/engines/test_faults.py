@@ -1,0 +1,222 @@
+"""Everything between client and engine may break: every document is in, once, or has its reason."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import proxy as faults
+import pytest
+from made import INFO, put, record
+from proxy import Proxy
+from servers import Server
+
+from indexer.errors import StoreError
+from indexer.stores import PutStatus, open_store
+from indexer.stores.connection import Patience
+from indexer.stores.search import SearchStore, open_search_store
+
+QUICK = Patience(timeout=20, limit=60, first=0.01, longest=0.1)
+
+
+@pytest.fixture
+def proxy(server: Server) -> Iterator[Proxy]:
+    between = Proxy(server.url)
+    yield between
+    between.close()
+
+
+def through(server: Server, proxy: Proxy, name: str, patience: Patience = QUICK) -> SearchStore:
+    """The store, seen through the proxy."""
+    return open_search_store(f"{proxy.url}/{name}", INFO, patience=patience)
+
+
+def stored(server: Server, name: str) -> list[str]:
+    """The ids that the engine has, past neardup."""
+    server.request("POST", f"/{name}/_refresh")
+    hits = server.request("POST", f"/{name}/_search", {"size": 10_000, "_source": False})["hits"]["hits"]
+    return sorted(hit["_id"] for hit in hits)
+
+
+NAMES = [f"{number:04d}" for number in range(1200)]
+RECORDS = [record(name, number) for number, name in enumerate(NAMES)]
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        pytest.param(faults.reset_before, id="reset-before"),
+        pytest.param(faults.reset_after, id="reset-after"),
+        pytest.param(faults.half_an_answer, id="half-an-answer"),
+        pytest.param(faults.refuse(429), id="429"),
+        pytest.param(faults.refuse(429, Retry_After="1"), id="429-retry-after"),
+        pytest.param(faults.refuse(503), id="503"),
+        pytest.param(faults.refuse(503, Retry_After="Fri, 31 Dec 1999 23:59:59 GMT"), id="503-retry-after-date"),
+        pytest.param(faults.reject_every(3), id="some-items-429"),
+        pytest.param(faults.reject_every(1, 503), id="all-items-503"),
+    ],
+)
+def test_what_may_pass_is_tried_again(server: Server, proxy: Proxy, index_name: str, fault: faults.Fault) -> None:
+    with through(server, proxy, index_name) as store:
+        proxy.faults.extend([fault] * 4)
+        results = list(store.put(RECORDS))
+        assert not proxy.faults
+        assert {result.status for result in results} <= {PutStatus.CREATED, PutStatus.REPLACED}
+        assert [result.ref.id for result in results] == NAMES
+    assert stored(server, index_name) == NAMES
+
+
+def test_documents_done_before_the_answer_was_lost_count_as_created(
+    server: Server, proxy: Proxy, index_name: str
+) -> None:
+    with through(server, proxy, index_name) as store:
+        proxy.faults.append(faults.reset_after)
+        assert set(put(store, *RECORDS[:100])) == {PutStatus.CREATED}
+
+
+def test_a_stall_is_a_time_out_and_tried_again(server: Server, proxy: Proxy, index_name: str) -> None:
+    over = threading.Event()
+    with through(server, proxy, index_name, Patience(timeout=1.5, limit=60, first=0.01, longest=0.1)) as store:
+        proxy.faults.append(faults.stall(over))
+        results = list(store.put(RECORDS[:300]))
+        over.set()
+    assert {result.status for result in results} == {PutStatus.CREATED}
+    assert stored(server, index_name) == NAMES[:300]
+
+
+def test_patience_ends_and_says_so(server: Server, proxy: Proxy, index_name: str) -> None:
+    with through(server, proxy, index_name, Patience(timeout=5, limit=1, first=0.05, longest=0.2)) as store:
+        proxy.faults.extend([faults.refuse(503)] * 10_000)
+        with pytest.raises(StoreError, match=r"given up after \d+ tries: 503"):
+            list(store.put(RECORDS[:10]))
+        # Nothing was lost in silence: the same put does all of it once the cluster is well.
+        proxy.faults.clear()
+        assert set(put(store, *RECORDS[:10])) == {PutStatus.CREATED}
+
+
+def test_items_that_stay_rejected_have_their_reason(server: Server, proxy: Proxy, index_name: str) -> None:
+    with through(server, proxy, index_name, Patience(timeout=5, limit=1, first=0.05, longest=0.2)) as store:
+        proxy.faults.extend([faults.reject_every(1)] * 10_000)
+        (result,) = store.put(RECORDS[:1])
+        proxy.faults.clear()
+        assert (result.status, result.reason) == (
+            PutStatus.FAILED,
+            "es_rejected_execution_exception: queue is full",
+        )
+
+
+def test_memory_stays_flat_while_the_cluster_is_slow(server: Server, proxy: Proxy, index_name: str) -> None:
+    taken = []
+    over = threading.Event()
+
+    def source() -> Iterator[object]:
+        for each in (record(str(number), number) for number in range(20_000)):
+            taken.append(each.ref.id)
+            yield each
+
+    with through(server, proxy, index_name) as store:
+        proxy.faults.append(faults.stall(over))
+        results = store.put(source())  # type: ignore[arg-type]
+        release = threading.Timer(2, over.set)
+        release.start()
+        next(results)
+        release.join()
+        # Of the documents to come no more than those at work were read while nothing moved on.
+        assert len(taken) <= 3000
+        results.close()  # type: ignore[attr-defined]
+
+
+def test_a_conflict_with_the_mapping_costs_its_document_only(server: Server, index_name: str) -> None:
+    with open_store(f"{server.url}/{index_name}", create=INFO) as store:
+        bad = record("bad", 1, indexed_at="not a date")
+        results = list(store.put([record("a", 1), bad, record("b", 2)]))
+    assert [result.status.value for result in results] == ["created", "failed", "created"]
+    assert "indexed_at" in results[1].reason
+    assert stored(server, index_name) == ["a", "b"]
+
+
+def test_an_index_made_read_only_is_said_and_not_tried_again(server: Server, index_name: str) -> None:
+    with open_search_store(f"{server.url}/{index_name}", INFO, patience=QUICK) as store:
+        server.request("PUT", f"/{index_name}/_settings", {"index.blocks.write": True})
+        results = list(store.put(RECORDS[:5]))
+        assert {result.status for result in results} == {PutStatus.FAILED}
+        assert "index write" in results[0].reason
+        server.request("PUT", f"/{index_name}/_settings", {"index.blocks.write": None})
+        assert set(put(store, *RECORDS[:5])) == {PutStatus.CREATED}
+
+
+def test_the_disk_watermarks_block_is_waited_for(server: Server, index_name: str) -> None:
+    with open_search_store(f"{server.url}/{index_name}", INFO, patience=QUICK) as store:
+        server.request("PUT", f"/{index_name}/_settings", {"index.blocks.read_only_allow_delete": True})
+        lifted = threading.Timer(
+            1.5,
+            server.request,
+            ("PUT", f"/{index_name}/_settings", {"index.blocks.read_only_allow_delete": None}),
+        )
+        lifted.start()
+        assert set(put(store, *RECORDS[:50])) == {PutStatus.CREATED}
+        lifted.join()
+    assert stored(server, index_name) == NAMES[:50]
+
+
+WRITER = """
+import sys
+from made import INFO, record
+from indexer.stores import open_store
+with open_store(sys.argv[1], create=INFO) as store:
+    for result in store.put(record(f"{number:06d}", number) for number in range(int(sys.argv[2]))):
+        print(result.ref.id, result.status.value, flush=True)
+"""
+
+
+def writer(url: str, count: int) -> subprocess.Popen[str]:
+    """A process that writes, and says what is done."""
+    folder = Path(__file__).resolve().parents[1] / "stores"
+    environment = {**os.environ, "PYTHONPATH": str(folder)}
+    return subprocess.Popen(
+        [sys.executable, "-c", WRITER, url, str(count)], stdout=subprocess.PIPE, text=True, env=environment
+    )
+
+
+def test_a_killed_command_run_again_has_everything_once(server: Server, index_name: str) -> None:
+    url = f"{server.url}/{index_name}"
+    process = writer(url, 20_000)
+    assert process.stdout
+    told = [process.stdout.readline().split()[0] for _ in range(700)]
+    process.send_signal(signal.SIGKILL)
+    told += [line.split()[0] for line in process.stdout.read().splitlines() if line.endswith("created")]
+    process.stdout.close()
+    process.wait()
+    assert set(told) <= set(stored(server, index_name))
+    again = writer(url, 8000)
+    output, _ = again.communicate(timeout=120)
+    assert again.returncode == 0
+    assert "failed" not in output
+    server.request("POST", f"/{index_name}/_refresh")
+    with open_store(url) as store:
+        assert store.stats().documents == len(list(store.scan()))
+        assert store.stats().documents >= 8000
+
+
+def test_a_killed_node_that_comes_back_loses_nothing(own_server: Server) -> None:
+    url = f"{own_server.url}/killed"
+    open_store(url, create=INFO).close()
+    process = writer(url, 30_000)
+    assert process.stdout
+    for _ in range(600):
+        process.stdout.readline()
+    own_server.kill()
+    time.sleep(1)
+    own_server.launch()
+    output, _ = process.communicate(timeout=170)
+    assert process.returncode == 0
+    assert "failed" not in output
+    with open_store(url) as store:
+        assert store.stats().documents == 30_000
+        assert len(list(store.scan_values())) > 0
