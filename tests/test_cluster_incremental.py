@@ -161,6 +161,38 @@ def test_documents_stored_without_clusters_are_taken_in() -> None:
         assert partition(store) == {"abc": "a"}
 
 
+def test_two_indexers_at_once_are_put_right_by_the_next_clustering() -> None:
+    with empty_store() as store:
+        one, other = Arrivals(store), Arrivals(store)
+        ours = [record("a", 0), record("b", 0), record("c", 0xFF00)]
+        theirs = [record("x", 1), record("y", 0xFF00), record("z", 0xFF << 40)]
+        # Each looks before the other has stored anything.
+        one.examine(ours)
+        other.examine(theirs)
+        assert all(result for result in store.put([*ours, *theirs]))
+        one.stored(ours)
+        other.stored(theirs)
+        assert partition(store) == {"ab": "a", "c": "c", "x": "x", "y": "y", "z": "z"}
+        put_right = cluster_store(store)
+        assert partition(store) == {"abx": "a", "cy": "c", "z": "z"}
+        # The cluster that was there has kept its name: only who was alone is written.
+        assert put_right.changes.documents == 2
+        agrees_with_its_clusters(store)
+
+
+def test_a_run_killed_between_storing_and_placing_is_put_right() -> None:
+    with empty_store() as store:
+        arrive(store, [[record("a", 0), record("b", 0)]])
+        killed = Arrivals(store)
+        batch = [record("b", 0xFF00), record("c", 1)]
+        killed.examine(batch)
+        assert all(result for result in store.put(batch))
+        assert partition(store) == {"a": "a"}
+        cluster_store(store)
+        assert partition(store) == {"ac": "a", "b": "b"}
+        agrees_with_its_clusters(store)
+
+
 def test_near_copies_of_stored_documents_are_left_out() -> None:
     with empty_store() as store:
         arrivals = Arrivals(store, skip=True)
