@@ -63,8 +63,9 @@ def word_difference(left: str, right: str, *, limit: int = MAX_WORDS) -> Differe
     coded = ["".join(_character(numbers.setdefault(word, len(numbers))) for word, _ in side) for side in (ours, theirs)]
     pieces: list[Piece] = []
     same = removed = added = 0
-    for step in _joined(Levenshtein.opcodes(*coded).as_list()):
-        equal, start, end, other_start, other_end = step
+    for equal, start, end, other_start, other_end in _joined(
+        (step.tag, step.src_start, step.src_end, step.dest_start, step.dest_end) for step in Levenshtein.opcodes(*coded)
+    ):
         one, other = end - start, other_end - other_start
         if equal:
             same += one

@@ -12,7 +12,7 @@ PACKAGE = Path(__file__).resolve().parents[1] / "indexer"
 
 # From the ground up; a room may import its own and every lower floor, of its own floor only itself.
 FLOORS = [
-    {"errors", "model"},
+    {"errors", "model", "text_diff", "visible"},
     {"config", "core", "features", "keys"},
     {"hamming", "pairs"},
     {"components", "refs"},
@@ -21,7 +21,9 @@ FLOORS = [
     {"sources"},
     {"pipeline", "similar", "cluster"},
     {"incremental", "prune", "store_pairs"},
-    {"evaluate", "report", "bench", "bench_cluster", "bench_core", "bench_extract", "bench_pairs", "bench_store"},
+    {"report_figures"},
+    {"report"},
+    {"evaluate", "report_html", "bench", "bench_cluster", "bench_core", "bench_extract", "bench_pairs", "bench_store"},
     {"cli", "demo"},
     {"__init__", "__main__"},
 ]

@@ -13,7 +13,7 @@ import click
 from click.shell_completion import shell_complete
 
 from indexer import __version__
-from indexer.cli import clusters, completion, documents, indexing, query, setup
+from indexer.cli import clusters, completion, documents, indexing, query, reporting, setup
 from indexer.cli.output import printable
 from indexer.config import ENVIRONMENT_PREFIX, command_defaults, load_settings
 from indexer.errors import NeardupError
@@ -85,6 +85,7 @@ for command in (
     *indexing.COMMANDS,
     *query.COMMANDS,
     *clusters.COMMANDS,
+    *reporting.COMMANDS,
     *documents.COMMANDS,
     *setup.COMMANDS,
     *completion.COMMANDS,

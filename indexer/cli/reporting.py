@@ -1,0 +1,239 @@
+"""`neardup report` and `neardup diff`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from indexer.cli import asked
+from indexer.cli.options import content_of, extraction_options, json_option, opened, store_file, store_option
+from indexer.cli.output import answer, answer_json, printable, say, size
+from indexer.errors import ExtractionError, NeardupError, NotFoundError
+from indexer.extract.base import REASONS
+from indexer.sources import STDIN, printable_path
+
+if TYPE_CHECKING:
+    from indexer.stores import Store
+    from indexer.text_diff import Difference, Piece
+
+_REMOVED, _ADDED, _PLAIN = "\x1b[31;9m", "\x1b[32;4m", "\x1b[0m"
+
+
+@click.command(
+    short_help="Report what is duplicated, as a page or in figures.",
+    epilog="""
+\b
+Examples:
+  neardup report -o report.html
+  neardup report --format json -o - | jq .redundant_part
+  neardup report --format md --time-field published -o report.md
+
+Reads the clusters that "neardup cluster" has stored. The page is one file that loads nothing: how much is duplicated,
+by format, by source and over time; sizes of clusters; distances; the largest clusters; and for some of those the
+difference of two texts, word by word, where the files are still there and unchanged. It stays under 5 MB: what is left
+out is said. The other formats hold the same figures and no texts.
+""",
+)
+@store_option
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    default="report.html",
+    help="Where to write; - is standard output.  [default: report.html, or standard output for the other formats]",
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["html", "json", "csv", "md"]),
+    default="html",
+    show_default=True,
+    help="A page, or its figures.",
+)
+@click.option(
+    "--clusters",
+    type=click.IntRange(0, 10_000),
+    metavar="N",
+    default=1000,
+    show_default=True,
+    help="Show the N largest clusters.",
+)
+@click.option(
+    "--members",
+    type=click.IntRange(1, 1000),
+    metavar="N",
+    default=10,
+    show_default=True,
+    help="Show so many members of each.",
+)
+@click.option(
+    "--pairs",
+    type=click.IntRange(0, 200),
+    metavar="N",
+    default=25,
+    show_default=True,
+    help="Show so many differences of two texts; 0 reads no documents.",
+)
+@click.option(
+    "--time-field",
+    metavar="NAME",
+    default="",
+    help="Count over the time in this metadata field (ISO 8601).  [default: the time of indexing]",
+)
+@click.pass_context
+def report(ctx: click.Context, store: str, output: str, form: str, **given: Any) -> None:
+    """Report how much of the store is duplicated, where, and how: a page, or figures."""
+    from indexer import __version__
+    from indexer.report import Asked, build_report, report_csv, report_json, report_markdown
+
+    if form != "html" and ctx.get_parameter_source("output") is click.core.ParameterSource.DEFAULT:
+        output = STDIN
+    if form != "html":
+        given["pairs"] = 0
+    with opened(store, read_only=True) as source:
+        built = build_report(source, store, Asked(**given))
+    if form == "html":
+        from indexer.report_html import report_html
+
+        text = report_html(built, __version__)
+    else:
+        text = {"json": report_json, "csv": report_csv, "md": report_markdown}[form](built)
+    _write(output, text)
+    total = built.figures.total
+    if output != STDIN:
+        say(
+            f"{total.redundant:,} of {total.documents:,} documents are redundant ({total.part:.1%}); {output} written, "
+            f"{size(len(text.encode()))}"
+        )
+    if built.figures.unclustered:
+        say(f"{built.figures.unclustered:,} documents came since the last clustering; neardup cluster places them")
+
+
+def _write(output: str, text: str) -> None:
+    data = text.encode("utf-8")
+    if output == STDIN:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+        return
+    try:
+        with open(output, "wb") as file:
+            file.write(data)
+    except OSError as error:
+        raise NeardupError(f"{printable_path(output)}: the report can't be written: {error.strerror}") from None
+
+
+@click.command(
+    name="diff",
+    short_help="Show which words differ between two documents.",
+    epilog="""
+\b
+Examples:
+  neardup diff old.html new.pdf
+  neardup diff draft.html id:docs/guide.html --context 30
+  neardup diff a.html b.html --json | jq .removed
+
+A and B are files, or else ids of stored documents, whose files are read again; "id:ID" is always an id. - is standard
+input. On a terminal removed words are red and struck through, added ones green and underlined; in a pipe, or where
+NO_COLOR is set, they are marked [-removed-] and {+added+}. Long stretches that are the same are left out. With --json
+one object: same, removed, added (counts of words), limit, cut (whether only the first words, up to the limit, were
+compared), and pieces, each with kind (same, changed or skipped), left, right and words.
+""",
+)
+@click.argument("a", type=click.Path())
+@click.argument("b", type=click.Path())
+@store_option
+@click.option(
+    "--context",
+    type=click.IntRange(0),
+    metavar="WORDS",
+    default=12,
+    show_default=True,
+    help="Show so many unchanged words around each change.",
+)
+@click.option(
+    "--max-words",
+    type=click.IntRange(1, 1_000_000),
+    metavar="N",
+    default=100_000,
+    show_default=True,
+    help="Compare the first N words of each only; time grows with the square.",
+)
+@extraction_options
+@json_option
+def diff(a: str, b: str, store: str, context: int, max_words: int, json: bool, **given: Any) -> None:
+    """Show which words of A were removed and which of B were added."""
+    from indexer.text_diff import shortened, word_difference
+
+    if a == b == STDIN:
+        raise click.UsageError("only one of A and B can be standard input")
+    in_store = any(_is_id(each) for each in (a, b))
+    if in_store and store_file(store) and not os.path.exists(store_file(store)):
+        missing = next(each for each in (a, b) if _is_id(each))
+        raise NotFoundError(f"{printable_path(missing)}: no such file, and no store at {store} to look for an id in")
+    with opened(store, read_only=True) if in_store else nullcontext() as source:
+        left, right = (_text(name, source, given) for name in (a, b))
+    difference = word_difference(left, right, limit=max_words)
+    pieces = list(shortened(difference.pieces, context))
+    if json:
+        shown = [{"kind": each.kind, "left": each.left, "right": each.right, "words": each.words} for each in pieces]
+        counts = {name: getattr(difference, name) for name in ("same", "removed", "added", "limit", "cut")}
+        answer_json({**counts, "pieces": shown})
+        return
+    _show(difference, pieces)
+
+
+def _text(name: str, source: Store | None, given: dict[str, Any]) -> str:
+    from indexer.extract import extract
+    from indexer.report import stored_text
+
+    try:
+        if source and _is_id(name):
+            return stored_text(source, asked.found(source, name.removeprefix("id:")))
+        options, limits = asked.reading(given, content_of(source) if source else None)
+        data = asked.octets_of(name, limits.input_bytes)
+        return extract(data, name="" if name == STDIN else name, options=options, limits=limits).text
+    except ExtractionError as error:
+        detail = error.detail or REASONS.get(error.reason, "")
+        shown = printable_path(name)
+        raise ExtractionError(error.reason, detail if shown in detail else f"{shown}: {detail}") from None
+
+
+def _show(difference: Difference, pieces: Iterable[Piece]) -> None:
+    removed, added, end = ("[-", "{+", ("-]", "+}"))
+    if sys.stdout.isatty() and not os.environ.get("NO_COLOR"):
+        removed, added, end = _REMOVED, _ADDED, (_PLAIN, _PLAIN)
+    line: list[str] = []
+    if difference.removed or difference.added:
+        for piece in pieces:
+            if piece.kind == "skipped":
+                _show_line(line)
+                answer(f"... {piece.words:,} words the same ...")
+                line = []
+            elif piece.kind == "same":
+                line.append(printable(piece.left.strip()))
+            else:
+                # Made safe one by one, so that no document writes the colours.
+                line += [f"{removed}{printable(piece.left.strip())}{end[0]}"] if piece.left else []
+                line += [f"{added}{printable(piece.right.strip())}{end[1]}"] if piece.right else []
+        _show_line(line)
+    if difference.cut:
+        say(f"only the first {difference.limit:,} words of each were compared; --max-words compares more")
+    say(f"words: {difference.same:,} the same, {difference.removed:,} removed, {difference.added:,} added")
+
+
+def _show_line(words: list[str]) -> None:
+    if words:
+        click.echo(" ".join(words))
+
+
+def _is_id(name: str) -> bool:
+    return name.startswith("id:") or (name != STDIN and not os.path.lexists(name))
+
+
+COMMANDS = (report, diff)
