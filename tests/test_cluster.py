@@ -70,6 +70,23 @@ def test_components_are_the_same_however_the_pairs_come(count: int, pairs: list[
     assert all(label <= place for place, label in enumerate(components.labels().tolist()))
 
 
+def test_long_chains_are_joined_in_few_rounds() -> None:
+    count = 300_000
+    places = np.random.default_rng(1).permutation(count)
+    along = np.arange(count)
+    to_the_last = np.full(count, count - 1)
+    for left, right in (
+        (along[:-1], along[1:]),
+        (along[:0:-1], along[-2::-1]),
+        (places[:-1], places[1:]),
+        (along, to_the_last),
+        (to_the_last, along[::-1]),
+    ):
+        components = Components(count)
+        components.join(left, right)
+        assert not components.labels().any()
+
+
 BITS = st.sets(st.integers(0, 11), max_size=8).map(lambda bits: sum(1 << (5 * bit) for bit in bits))
 
 
