@@ -96,7 +96,7 @@ class SearchStore(Store):
 
     def _make(self, info: StoreInfo) -> None:
         if "*" in self.name or "," in self.name:
-            raise StoreError(f"{self.shown}: there is no store, and a pattern can't be made; name one index")
+            raise StoreError(f"{self.shown}: there is no store, and a pattern names none to be made; name one index")
         try:
             self.client.request("PUT", f"/{self.path}", mapping.new_index(info))
         except AnswerError as error:
@@ -106,7 +106,7 @@ class SearchStore(Store):
 
     def _info(self) -> StoreInfo:
         if not self.mappings:
-            raise StoreError(f"{self.shown}: there is no store (no index has this name)")
+            raise StoreError(f"{self.shown}: there is no store; `neardup setup` with this --store makes one")
         infos = {index: mapping.info_of(each, f"{self.shown} ({index})") for index, each in self.mappings.items()}
         known = {index: info for index, info in infos.items() if info}
         if not known:
@@ -170,7 +170,7 @@ class SearchStore(Store):
         self.check_open()
         self.writer.settle()
         index, slash, rest = name.partition("/")
-        chosen = both({"bool": {"should": [{"ids": {"values": [name]}}, {"ids": {"values": [rest]}}]}}, is_record())
+        chosen = both({"ids": {"values": [each for each in (name, rest) if _is_unicode(each)]}}, is_record())
         hits = self.search(chosen, size=_RECORDS_PAGE)["hits"]["hits"]
         full = [self.ref(hit) for hit in hits if hit["_id"] == name]
         return sorted(

@@ -183,7 +183,9 @@ class Writer:
         known = [row for row in rows if row.ref in places]
         if not known:
             return rows
-        wanted = [{**_place(places[row.ref]), "_source": [ROOT] if row.ref in own else False} for row in known]
+        # OpenSearch tells the routing of a document without its source only where it is asked for.
+        own_source, routing = {"_source": [ROOT]}, {"_source": False, "stored_fields": ["_routing"]}
+        wanted = [{**_place(places[row.ref]), **(own_source if row.ref in own else routing)} for row in known]
         hits = self._client.request("POST", "/_mget", {"docs": wanted})["docs"]
         actions, asked, gone = [], [], []
         for row, hit in zip(known, hits, strict=True):

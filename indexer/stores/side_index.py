@@ -61,8 +61,8 @@ class SideIndex(Generic[T]):
         """Whether it is there; what is not there is asked for once."""
         if self._exists is None:
             try:
-                self._client.request("GET", f"{self._path}/_mapping", filter_path="*.mappings.dynamic")
-                self._exists = True
+                # A pattern that matches nothing is answered by an empty object.
+                self._exists = bool(self._client.request("GET", f"{self._path}/_mapping"))
             except AnswerError as error:
                 if error.status != 404:
                     raise

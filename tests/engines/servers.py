@@ -143,8 +143,9 @@ class Elasticsearch(Server):
 
     name = "elasticsearch"
 
-    def __init__(self) -> None:
-        java, self.version = downloads.elasticsearch_java()
+    def __init__(self, version: str = "") -> None:
+        java, newest = downloads.elasticsearch_java()
+        self.version = version or newest
         archive = downloads.elasticsearch_zip(self.version)
         super().__init__()
         self._java = java

@@ -1,0 +1,84 @@
+"""Clients and servers of different versions: what is said, and that the pairs that fit do work."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import downloads
+import pytest
+from conftest import Servers, missing
+from servers import Elasticsearch
+
+USE = """
+import sys
+sys.path[:0] = sys.argv[2:]
+import elasticsearch
+from made import INFO, put, record
+from indexer.stores import open_store
+with open_store(sys.argv[1], create=INFO) as store:
+    put(store, record("a", 1), record("b", 1))
+    found = [(each.value, each.documents) for each in store.candidates(record("a", 1).keys)]
+    print(elasticsearch.__version__[0], found, len(list(store.scan())), store.delete([r.ref for r in store.scan()]))
+"""
+
+
+def use(url: str, *folders: Path) -> subprocess.CompletedProcess[str]:
+    """Write and find, in another process, with the client of the first folder."""
+    paths = [*map(str, folders), str(Path(__file__).resolve().parents[1] / "stores")]
+    return subprocess.run(
+        [sys.executable, "-c", USE, url, *paths], capture_output=True, text=True, timeout=120, env={**os.environ}
+    )
+
+
+@pytest.fixture(scope="module")
+def older() -> Iterator[Elasticsearch]:
+    """Elasticsearch 8."""
+    try:
+        server = Elasticsearch("8.19.21")
+    except downloads.MissingError as error:
+        missing(str(error))
+    try:
+        server.launch()
+        server.ready()
+        yield server
+    finally:
+        server.stop()
+
+
+@pytest.fixture(scope="module")
+def client8() -> Path:
+    """The folder of client 8, installed once beside the servers."""
+    folder = downloads.CACHE / "elasticsearch-client-8"
+    if not (folder / "elasticsearch").is_dir():
+        install = [sys.executable, "-m", "pip", "install", "-q", "--target", str(folder), "elasticsearch>=8.15,<9"]
+        done = subprocess.run(install, capture_output=True, text=True)
+        if done.returncode:
+            missing(f"client 8 can't be installed: {done.stderr[-300:]}")
+    return folder
+
+
+def test_client_9_with_server_8_is_one_sentence(older: Elasticsearch) -> None:
+    done = use(f"{older.url}/mismatch")
+    assert "pip install 'elasticsearch>=8,<9'" in done.stderr.splitlines()[-1]
+
+
+def test_client_8_with_server_8_and_9(older: Elasticsearch, client8: Path, servers: Servers) -> None:
+    newer = servers.get("elasticsearch")
+    for url in (older.url, newer.url):
+        done = use(f"{url}/client-8", client8)
+        assert done.stdout == "8 [(1, 2)] 2 2\n", done.stderr
+    newer.request("DELETE", "/client-8")
+
+
+@pytest.mark.parametrize(("engine", "package"), [("elasticsearch", "elasticsearch"), ("opensearch", "opensearchpy")])
+def test_a_missing_client_is_named_by_its_extra(engine: str, package: str, tmp_path: Path) -> None:
+    (tmp_path / f"{package}.py").write_text("raise ImportError('not installed')")
+    code = "import sys; sys.path[:0] = [sys.argv[2]]\nfrom indexer.stores import open_store\nopen_store(sys.argv[1])"
+    done = subprocess.run(
+        [sys.executable, "-c", code, f"{engine}+http://127.0.0.1:9/x", str(tmp_path)], capture_output=True, text=True
+    )
+    assert f"pip install 'neardup[{engine}]'" in done.stderr.splitlines()[-1]
