@@ -37,7 +37,7 @@ class Access:
     """Credentials and certificates for one cluster; no field that is secret is shown by repr().
 
     `verify` is False only where the user turned verification off by name; `region` asks for requests signed with
-    Amazon's SigV4, by the credentials that boto3 finds.
+    Amazon's SigV4, by the credentials that botocore finds.
     """
 
     api_key: str = field(default="", repr=False)

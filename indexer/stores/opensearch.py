@@ -76,16 +76,18 @@ class OpenSearchClient(Client):
         )
 
     def _signer(self) -> Any:
-        """The client's own signer of SigV4, with the credentials that boto3 finds."""
+        """The client's own signer of SigV4, with the credentials that Amazon's library finds."""
         if not self.access.region:
             return None
         try:
-            import boto3
+            import botocore.session
         except ImportError:
-            raise StoreError(f"{self.target.shown}: signing for Amazon needs boto3: pip install boto3") from None
-        credentials = boto3.Session().get_credentials()
+            raise StoreError(
+                f"{self.target.shown}: signing for Amazon needs its library: pip install botocore"
+            ) from None
+        credentials = botocore.session.get_session().get_credentials()
         if credentials is None:
-            raise StoreError(f"{self.target.shown}: boto3 finds no credentials of Amazon's to sign with")
+            raise StoreError(f"{self.target.shown}: there are no credentials of Amazon's to sign with")
         return opensearchpy.Urllib3AWSV4SignerAuth(credentials, self.access.region, self.access.service)
 
     def perform(

@@ -309,3 +309,19 @@ def test_settings_that_can_not_be_used(monkeypatch: pytest.MonkeyPatch, settings
         monkeypatch.setenv(f"NEARDUP_{name}", value)
     with pytest.raises(UsageError, match=words):
         open_store("https://127.0.0.1:1/docs")
+
+
+def test_requests_are_signed_for_amazon(receiver, authority: Authority, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
+    monkeypatch.setenv("NEARDUP_CA_CERT", str(authority.path))
+    monkeypatch.setenv("NEARDUP_AWS_REGION", "eu-west-1")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "KEYID")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "very-secret")
+    server = receiver()
+    client = connect(f"https://127.0.0.1:{server.server_port}/docs", patience=QUICK)
+    client.request("GET", "/docs/_mapping")
+    client.close()
+    assert client.engine == "opensearch"
+    (seen,) = ({name.lower(): value for name, value in headers.items()} for headers, _ in server.seen)
+    assert seen["authorization"].startswith("AWS4-HMAC-SHA256 Credential=KEYID/")
+    assert "/eu-west-1/es/aws4_request" in seen["authorization"]
+    assert seen["x-amz-date"]
