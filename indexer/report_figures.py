@@ -37,7 +37,7 @@ _SIZE_BOUNDS = (2, 3, 4, 5, 6, 11, 21, 51, 101, 1001, 10_001, 100_001)
 class Share:
     """How much of a part of the collection is redundant: documents and their octets.
 
-    Redundant are the members of clusters beside the canonical one: what could go without losing a text.
+    Redundant are the members of clusters beside the canonical one: what could go and leave one of each.
     """
 
     documents: int = 0

@@ -24,7 +24,8 @@ _PAIR_ROOM = 1_200_000
 _ONE_PAIR_ROOM = 60_000
 _LONGEST = 200
 _CHART_WIDTH, _CHART_HEIGHT = 560, 240
-_MOST_BARS = 12
+# Characters that fit below a chart; of more names, every so-manieth is written.
+_LABEL_ROOM = 66
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,9 @@ def report_html(report: Report, version: str) -> str:
             ),
             _part("Over time", "Time", "Documents by the time at which they came", numbers.by_time),
         ],
-        size_chart=_chart("Clusters by size", [(each.label, each.clusters) for each in numbers.sizes]),
+        size_chart=_chart(
+            "Clusters by size", [(each.label.replace(" to ", "-"), each.clusters) for each in numbers.sizes]
+        ),
         distances=distances,
         distance_chart=_chart("Redundant documents by distance", [(str(bits), count) for bits, count in distances]),
         clusters=clusters,
@@ -139,18 +142,21 @@ def _fitting(blocks: Iterable[str], room: int) -> list[Markup]:
 
 def _part(caption: str, head: str, alone: str, shares: Mapping[str, Share]) -> tuple[Any, ...]:
     bars = [(_cut(name, 14), 100 * share.part) for name, share in shares.items()]
-    chart = _chart(f"{caption}: redundant part in percent", bars) if head != "Host or folder" else _chart("", [])
+    # Names of hosts and folders are too long to stand below columns.
+    chart = None if head == "Host or folder" else _chart(f"{caption}: redundant part in percent", bars, 100.0)
     return caption, head, alone, list(shares.items()), chart
 
 
-def _chart(label: str, bars: Sequence[tuple[str, float]]) -> Markup | None:
+def _chart(label: str, bars: Sequence[tuple[str, float]], highest: float = 0.0) -> Markup | None:
     """Columns as SVG; None where a picture would say no more than the table."""
     if len(bars) < 2 or not any(value for _, value in bars):
         return None
-    # leather places columns by name, so names must differ; of many, every so-manieth is written out.
-    step = -(-len(bars) // _MOST_BARS)
+    if len({name for name, _ in bars}) < len(bars):
+        # leather places columns by name.
+        return None
+    step = -(-sum(len(name) + 2 for name, _ in bars) // _LABEL_ROOM)
     names = [printable(name) if not place % step else " " * place for place, (name, _) in enumerate(bars)]
-    highest = max(value for _, value in bars)
+    highest = highest or max(value for _, value in bars)
     chart = leather.Chart()
     chart.add_columns([(name, value) for name, (_, value) in zip(names, bars, strict=True)])
     chart.add_y_scale(0, highest)

@@ -44,7 +44,6 @@ out is said. The other formats hold the same figures and no texts.
     "-o",
     "--output",
     metavar="FILE",
-    default="report.html",
     help="Where to write; - is standard output.  [default: report.html, or standard output for the other formats]",
 )
 @click.option(
@@ -85,14 +84,12 @@ out is said. The other formats hold the same figures and no texts.
     default="",
     help="Count over the time in this metadata field (ISO 8601).  [default: the time of indexing]",
 )
-@click.pass_context
-def report(ctx: click.Context, store: str, output: str, form: str, **given: Any) -> None:
+def report(store: str, output: str | None, form: str, **given: Any) -> None:
     """Report how much of the store is duplicated, where, and how: a page, or figures."""
     from indexer import __version__
     from indexer.report import Asked, build_report, report_csv, report_json, report_markdown
 
-    if form != "html" and ctx.get_parameter_source("output") is click.core.ParameterSource.DEFAULT:
-        output = STDIN
+    place = output or ("report.html" if form == "html" else STDIN)
     if form != "html":
         given["pairs"] = 0
     with opened(store, read_only=True) as source:
@@ -103,11 +100,11 @@ def report(ctx: click.Context, store: str, output: str, form: str, **given: Any)
         text = report_html(built, __version__)
     else:
         text = {"json": report_json, "csv": report_csv, "md": report_markdown}[form](built)
-    _write(output, text)
+    _write(place, text)
     total = built.figures.total
-    if output != STDIN:
+    if place != STDIN:
         say(
-            f"{total.redundant:,} of {total.documents:,} documents are redundant ({total.part:.1%}); {output} written, "
+            f"{total.redundant:,} of {total.documents:,} documents are redundant ({total.part:.1%}); {place} written, "
             f"{size(len(text.encode()))}"
         )
     if built.figures.unclustered:
