@@ -109,7 +109,7 @@ def test_any_file_name_is_a_name(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize(
     "url",
     [
-        "https://localhost:9200/docs",
+        "ftp://localhost/docs",
         "elasticsearch+https://h/i",
         "ftp://x",
         "sqlite://host/x",
