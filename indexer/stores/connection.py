@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+import socket
 import ssl
 import time
 import urllib.error
@@ -24,6 +25,8 @@ _ENGINES = ("elasticsearch", "opensearch")
 _URL = re.compile(r"(?:(elasticsearch|opensearch)\+)?(https?)://([^/?#]*)(/[^?#]*)?\Z", re.IGNORECASE)
 # What may pass: overload, a node that is starting or was lost, a gateway in front of it.
 RETRIED = frozenset({429, 502, 503, 504})
+# Seconds to wait for somebody to listen at a URL that has not answered yet.
+FIRST_CONTACT = 8.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,8 +273,11 @@ def connect(url: str, *, patience: Patience | None = None, access: Access | None
 
 
 def _recognise(target: Target, access: Access, patience: Patience) -> str:
-    """Which engine answers, by its answer to `GET /`, tried as long as the cluster may be starting."""
-    deadline = time.monotonic() + patience.limit
+    """Which engine answers, by its answer to `GET /`, tried as long as the cluster may be starting.
+
+    A host that nobody listens on, or whose name nobody knows, is more likely a wrong URL: it is given up sooner.
+    """
+    start = time.monotonic()
     attempt = 0
     while True:
         host = target.hosts[attempt % len(target.hosts)]
@@ -283,7 +289,9 @@ def _recognise(target: Target, access: Access, patience: Patience) -> str:
             reason = getattr(error, "reason", error)
             if isinstance(reason, ssl.SSLError):
                 raise StoreError(explain_certificate(str(reason), target)) from error
-            trouble = str(reason)
+            if isinstance(reason, socket.gaierror) and len(target.hosts) == 1:
+                raise StoreError(f"{target.shown}: no host of that name is known ({reason.strerror})") from error
+            trouble, limit = str(reason), min(patience.limit, FIRST_CONTACT)
         else:
             if "elasticsearch" in headers.get("x-elastic-product", "").lower():
                 return "elasticsearch"
@@ -296,10 +304,10 @@ def _recognise(target: Target, access: Access, patience: Patience) -> str:
                     f"{target.shown}: neither Elasticsearch nor OpenSearch answers there (status {status}); if one "
                     "does behind a proxy, say which: elasticsearch+https://... or opensearch+https://..."
                 )
-            trouble = f"status {status}"
+            trouble, limit = f"status {status}", patience.limit
         wait = patience.wait(attempt, None)
-        if time.monotonic() + wait > deadline:
-            raise StoreError(f"{target.shown}: no answer after {attempt + 1} tries: {trouble}")
+        if time.monotonic() + wait > start + limit:
+            raise StoreError(f"{target.shown}: no answer after {attempt + 1} tries: {trouble}; is the URL right?")
         time.sleep(wait)
         attempt += 1
 
