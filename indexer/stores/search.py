@@ -200,6 +200,7 @@ class SearchStore(Store):
         if self.single:
             named = [Ref(ref.id, ref.index or self.name, ref.routing) for ref in refs]
             return [place if _is_unicode(place.id) else None for place in named]
+        self.writer.settle()
         known = self.locate([ref.id for ref in refs if not ref.index])
         places: list[Ref | None] = []
         for ref in refs:
@@ -211,8 +212,7 @@ class SearchStore(Store):
         return places
 
     def locate(self, names: Iterable[str]) -> dict[str, list[Ref]]:
-        """Every place of documents with these ids, whether or not they are records."""
-        self.writer.settle()
+        """Every place, as far as a search sees, of documents with these ids, whether or not they are records."""
         places: dict[str, list[Ref]] = {}
         wanted = [name for name in dict.fromkeys(names) if _is_unicode(name)]
         for some in _chunks(wanted, _RECORDS_PAGE):
