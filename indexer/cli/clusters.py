@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from indexer.cli.options import json_option, opened, store_option
-from indexer.cli.output import answer, answer_json, fields, record_json, say, size
+from indexer.cli.output import answer, answer_json, fields, record_json, say, shown_store, size
 from indexer.errors import NotFoundError, StoreError, UsageError
 from indexer.model import DEFAULT_DISTANCE
 
@@ -301,7 +301,7 @@ def prune(store: str, keep: str, dry_run: bool, delete: bool, yes: bool, json: b
             return
         count = sum(1 for _ in pruning.surplus(target))
         total = target.stats().documents
-        say(f"{count:,} of {total:,} documents are to be deleted from {store}; their canonical ones stay")
+        say(f"{count:,} of {total:,} documents are to be deleted from {shown_store(store)}; their canonical ones stay")
         if count and not yes:
             if not sys.stdin.isatty():
                 raise UsageError("--delete asks on a terminal only; give --yes to delete without being asked")

@@ -9,7 +9,7 @@ import click
 
 from indexer.cli.asked import found
 from indexer.cli.options import json_option, opened, store_option
-from indexer.cli.output import answer_json, fields, record_json, say, size
+from indexer.cli.output import answer_json, fields, record_json, say, shown_store, size
 from indexer.errors import NotFoundError, UsageError
 from indexer.model import Ref
 from indexer.sources import list_of_paths, printable_path
@@ -136,11 +136,11 @@ def stats(store: str, json: bool) -> None:
             field.name: dict(value) if isinstance(value := getattr(counts, field.name), Mapping) else value
             for field in dataclasses.fields(counts)
         }
-        answer_json({"store": store, **plain, "made_with": dataclasses.asdict(info)})
+        answer_json({"store": shown_store(store), **plain, "made_with": dataclasses.asdict(info)})
         return
     fields(
         [
-            ("store", store),
+            ("store", shown_store(store)),
             ("documents", f"{counts.documents:,}"),
             ("fingerprinted", f"{counts.fingerprinted:,}, of them {counts.distinct:,} distinct"),
             ("short", f"{counts.short:,}"),

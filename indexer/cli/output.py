@@ -111,3 +111,12 @@ def match_json(match: Match) -> dict[str, Any]:
         "label": match.label,
         **record_json(match.record),
     }
+
+
+def shown_store(store: str) -> str:
+    """A store's path or URL as it may be printed: without a credential."""
+    if "://" not in store:
+        return store
+    from indexer.stores.connection import hide_credentials
+
+    return hide_credentials(store)

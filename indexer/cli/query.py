@@ -21,7 +21,7 @@ from indexer.cli.options import (
     store_folder,
     store_option,
 )
-from indexer.cli.output import answer, answer_json, fields, fingerprint_json, match_json, say, table
+from indexer.cli.output import answer, answer_json, fields, fingerprint_json, match_json, say, shown_store, table
 from indexer.errors import ExtractionError, NeardupError, NotFoundError, UsageError
 from indexer.model import DEFAULT_DISTANCE, Fingerprint, Match, Ref, label_of, parse_fingerprint
 from indexer.pipeline import DEFAULT_MIN_TOKENS
@@ -170,7 +170,9 @@ def compare(a: str, b: str, store: str, json: bool, **given: Any) -> None:
     in_store = any(_is_id(each) for each in (a, b))
     if in_store and store_file(store) and not os.path.exists(store_file(store)):
         missing = next(each for each in (a, b) if _is_id(each))
-        raise NotFoundError(f"{printable_path(missing)}: no such file, and no store at {store} to look for an id in")
+        raise NotFoundError(
+            f"{printable_path(missing)}: no such file, and no store at {shown_store(store)} to look for an id in"
+        )
     with opened(store, read_only=True) if in_store else nullcontext() as source:
         reading = asked.reading(given, content_of(source) if source else None)
         one, two = (

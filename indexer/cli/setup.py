@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from indexer.cli.options import json_option
-from indexer.cli.output import answer, answer_json, say
+from indexer.cli.output import answer, answer_json, say, shown_store
 from indexer.errors import UsageError
 
 
@@ -48,7 +48,9 @@ def setup(
     from indexer.stores.connection import connect
 
     if "://" not in store or store.startswith("sqlite:"):
-        raise UsageError(f"{store}: an embedded store needs no setting up; name one like https://host:9200/INDEX")
+        raise UsageError(
+            f"{shown_store(store)}: an embedded store needs no setting up; name one like https://host:9200/INDEX"
+        )
     client = connect(store)
     try:
         provision = Provision(client)
