@@ -154,7 +154,7 @@ def _chart(label: str, bars: Sequence[tuple[str, float]], highest: float = 0.0) 
     if len({name for name, _ in bars}) < len(bars):
         # leather places columns by name.
         return None
-    step = -(-sum(len(name) + 2 for name, _ in bars) // _LABEL_ROOM)
+    step = -(-len(bars) * max(len(name) + 2 for name, _ in bars) // _LABEL_ROOM)
     names = [printable(name) if not place % step else " " * place for place, (name, _) in enumerate(bars)]
     highest = highest or max(value for _, value in bars)
     chart = leather.Chart()

@@ -18,6 +18,7 @@
     heads.forEach(function (head, column) {
       const button = document.createElement("button");
       button.type = "button";
+      head.dataset.label = head.textContent.trim();
       button.append(...head.childNodes);
       head.append(button);
       button.addEventListener("click", function () {

@@ -1,0 +1,104 @@
+"""`neardup report` and `neardup diff` as a user runs them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import pty
+import subprocess
+
+import pytest
+from command import COMMAND, Neardup, clean_environment, mixed_folder, write
+from written import changed, prose
+
+
+@pytest.fixture
+def clustered(neardup: Neardup) -> Neardup:
+    mixed_folder(neardup.folder)
+    neardup("index", "docs")
+    neardup("cluster")
+    return neardup
+
+
+def test_the_page_shows_a_difference(clustered: Neardup) -> None:
+    done = clustered("report")
+    assert "report.html written" in done.err
+    page = (clustered.folder / "report.html").read_text("utf-8")
+    assert page.startswith("<!doctype html>")
+    assert "zebra</ins>" in page or "zebra</del>" in page
+
+
+def test_a_document_that_changed_since_is_not_shown(clustered: Neardup) -> None:
+    write(clustered.folder, {"docs/near.txt": prose(9)})
+    clustered("report", "-o", "r.html")
+    page = (clustered.folder / "r.html").read_text("utf-8")
+    assert "no longer holds the text" in page
+    assert "zebra</" not in page
+
+
+def test_figures_in_every_format(clustered: Neardup) -> None:
+    value = json.loads(clustered("report", "--format", "json").out)
+    assert value["clusters"] == 1
+    assert value["in_clusters"] == 5
+    rows = list(csv.DictReader(io.StringIO(clustered("report", "--format", "csv").out)))
+    assert {"section": "overall", "name": "", "measure": "clusters", "value": "1"} in rows
+    assert clustered("report", "--format", "md").out.startswith("# Near-duplicates\n")
+    clustered("report", "--format", "md", "-o", "r.md")
+    assert (clustered.folder / "r.md").is_file()
+
+
+def test_reports_that_can_not_be_made(neardup: Neardup) -> None:
+    neardup("report", code=3)
+    mixed_folder(neardup.folder)
+    neardup("index", "docs")
+    assert "neardup cluster" in neardup("report", code=2).err
+    neardup("cluster")
+    assert "nowhere" in neardup("report", "-o", "nowhere/r.html", code=1).err
+
+
+def test_markers_in_a_pipe(neardup: Neardup) -> None:
+    write(neardup.folder, {"a.txt": prose(1), "b.txt": changed(prose(1), 100)})
+    done = neardup("diff", "a.txt", "b.txt")
+    assert f"[-{prose(1).split()[100]}-] {{+zebra+}}" in done.out
+    assert "words the same" in done.out
+    assert "\x1b" not in done.out
+    assert "1 removed, 1 added" in done.err
+    assert neardup("diff", "a.txt", "a.txt").out == ""
+    assert neardup("diff", "-", "b.txt", stdin=prose(1)).out == done.out
+
+
+def test_stored_documents_and_json(clustered: Neardup) -> None:
+    value = clustered("diff", "id:docs/a.html", "docs/near.txt", "--json").json
+    assert value["added"] >= 1
+    assert {"kind", "left", "right", "words"} == set(value["pieces"][0])
+    clustered("diff", "id:none", "docs/near.txt", code=5)
+    clustered("diff", "docs/broken.pdf", "docs/near.txt", code=6)
+    clustered("diff", "-", "-", code=2)
+
+
+def test_no_document_writes_to_the_terminal(neardup: Neardup) -> None:
+    write(neardup.folder, {"a.txt": "plain words here", "b.txt": "plain \u202ewords \u2066here"})
+    assert not {"\u202e", "\u2066"} & set(neardup("diff", "a.txt", "b.txt").out)
+
+
+@pytest.mark.parametrize("plain", [False, True])
+def test_colours_on_a_terminal_only(neardup: Neardup, plain: bool) -> None:
+    write(neardup.folder, {"a.txt": "one two three", "b.txt": "one four three"})
+    ours, theirs = pty.openpty()
+    environment = clean_environment() | ({"NO_COLOR": "1"} if plain else {})
+    environment = environment if plain else {k: v for k, v in environment.items() if k != "NO_COLOR"}
+    subprocess.run(
+        [*COMMAND, "diff", "a.txt", "b.txt"],
+        cwd=neardup.folder,
+        env=environment,
+        stdout=theirs,
+        stderr=subprocess.PIPE,
+        check=True,
+    )
+    os.close(theirs)
+    shown = os.read(ours, 10_000).decode()
+    os.close(ours)
+    assert ("\x1b[" in shown) is not plain
+    assert ("[-two-]" in shown) is plain

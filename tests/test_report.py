@@ -1,0 +1,299 @@
+"""The report's figures against a store whose duplicates are known, and its page against hostile documents."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import hashlib
+import io
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from indexer import open_store
+from indexer.cluster import cluster_store
+from indexer.errors import UsageError
+from indexer.model import Fingerprint, Record, Ref
+from indexer.pipeline import store_info
+from indexer.report import Asked, Report, ShownCluster, build_report, report_csv, report_json, report_markdown
+from indexer.report_html import report_html
+from indexer.schemes import simhash
+from indexer.stores import Store
+
+HOSTILE = (
+    '</title></script><script>document.title="taken"</script>'
+    '<img src=x onerror=\'document.title="taken"\'>\u202e\x1b[31m&"'
+)
+FIVE_MB = 5_000_000
+
+
+def record(number: int, value: int, **about: object) -> Record:
+    fingerprint = Fingerprint(value, 300)
+    made = Record(
+        Ref(f"d{number}"),
+        fingerprint,
+        simhash.keys(fingerprint),
+        source=f"/data/a/{number}.html",
+        title=f"Title {number}",
+        format="html",
+        size=100,
+        indexed_at=f"2026-0{number % 3 + 1}-05T00:00:00Z",
+    )
+    return replace(made, **about)  # type: ignore[arg-type]
+
+
+def known() -> list[Record]:
+    """Three near each other, two the same, one alone, one too short, one without a fingerprint."""
+    one, two, three = 0x0123456789ABCDEF, 0xFEDCBA9876543210, 0x00FF00FF55AA55AA
+    return [
+        record(1, one),
+        record(2, one ^ 1, source="https://user:secret@Host.example/a", format="pdf"),
+        record(3, one ^ 3, size=1000),
+        record(4, two, source="/data/b/4.html"),
+        record(5, two, source="/data/b/5.html"),
+        record(6, three, metadata={"published": "1999-12-31"}),
+        record(7, three, short=True),
+        replace(record(8, three), fingerprint=None, keys=()),
+    ]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with open_store(tmp_path / "known.neardup", create=store_info("landmarks")) as made:
+        list(made.put(known()))
+        cluster_store(made)
+        yield made
+
+
+def test_figures_of_known_duplicates(store: Store) -> None:
+    figures = build_report(store, "known").figures
+    assert (figures.total.documents, figures.total.redundant) == (8, 3)
+    assert (figures.fingerprinted, figures.short, figures.unclustered) == (7, 1, 0)
+    assert (figures.clusters, figures.in_clusters, figures.exact) == (2, 5, 1)
+    # d3 is the earliest of its three, so the others are measured from it.
+    assert {bits: count for bits, count in enumerate(figures.distances) if count} == {0: 1, 1: 1, 2: 1}
+    assert [(size.label, size.clusters, size.documents) for size in figures.sizes] == [("2", 1, 2), ("3", 1, 3)]
+    assert {name: (share.documents, share.redundant) for name, share in figures.by_format.items()} == {
+        "html": (7, 2),
+        "pdf": (1, 1),
+    }
+    assert {name: (share.documents, share.redundant) for name, share in figures.by_source.items()} == {
+        "/data/a": (5, 1),
+        "/data/b": (2, 1),
+        "host.example": (1, 1),
+    }
+    assert list(figures.by_time) == ["2026-01-05T00", "2026-02-05T00", "2026-03-05T00"]
+    for shares in (figures.by_format, figures.by_source, figures.by_time):
+        assert sum(share.documents for share in shares.values()) == 8
+        assert sum(share.redundant_octets for share in shares.values()) == figures.total.redundant_octets
+
+
+def test_largest_clusters_come_first(store: Store) -> None:
+    clusters = build_report(store, "known", Asked(clusters=1, members=2)).clusters
+    assert [(each.size, len(each.members), each.widest) for each in clusters] == [(3, 2, 2)]
+
+
+def test_time_by_a_field_of_the_metadata(store: Store) -> None:
+    by_time = build_report(store, "known", Asked(time_field="published")).figures.by_time
+    assert {name: share.documents for name, share in by_time.items()} == {"1999-12-31": 1, "unknown": 7}
+
+
+def test_documents_that_came_since_are_counted(store: Store) -> None:
+    list(store.put([record(9, 5)]))
+    assert build_report(store, "known").figures.unclustered == 1
+
+
+def test_a_store_without_clusters_says_what_to_do(tmp_path: Path) -> None:
+    with open_store(tmp_path / "new.neardup", create=store_info("landmarks")) as made:
+        assert build_report(made, "new").figures.total.documents == 0
+        list(made.put(known()))
+        with pytest.raises(UsageError, match="neardup cluster"):
+            build_report(made, "new")
+
+
+def test_many_folders_are_counted_together(tmp_path: Path) -> None:
+    with open_store(tmp_path / "many.neardup", create=store_info("landmarks")) as made:
+        list(made.put(record(n, n << 20, source=f"/data/{n % 100}/{n}.html") for n in range(300)))
+        cluster_store(made)
+        by_source = build_report(made, "many").figures.by_source
+    assert len(by_source) == 25
+    assert list(by_source)[-1] == "others"
+    assert sum(share.documents for share in by_source.values()) == 300
+
+
+def texts(_: Store, of: Record) -> str:
+    return f"{HOSTILE} the same words in both, and one of {of.ref.id} <b>bold</b>"
+
+
+@pytest.fixture
+def hostile(tmp_path: Path) -> Iterator[Report]:
+    with open_store(tmp_path / f"{'<i>'}.neardup", create=store_info("landmarks")) as made:
+        list(
+            made.put(
+                replace(each, title=HOSTILE, source=f"/{HOSTILE}/{each.ref.id}", format=HOSTILE[:30])
+                for each in known()
+            )
+        )
+        cluster_store(made)
+        yield build_report(made, HOSTILE, text_of=texts)
+
+
+class Page(HTMLParser):
+    """The elements and attributes of a page."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+
+
+def test_hostile_text_stays_text(hostile: Report) -> None:
+    page = report_html(hostile, "1")
+    elements = Page(page).found
+    tags = {tag for tag, _ in elements}
+    assert "script" in tags
+    assert not tags & {"img", "link", "iframe", "object", "base", "form", "i", "b"}
+    names = {name for _, attributes in elements for name in attributes}
+    assert not {name for name in names if name.startswith("on") or name in ("src", "style")}
+    assert all((attributes.get("href") or "#").startswith("#") for _, attributes in elements)
+    assert not re.search("[\x00-\x09\x0b-\x1f\u202a-\u202e\u2066-\u2069]", page)
+    assert "<ins>d" in page
+    assert "secret" not in json.dumps(list(hostile.figures.by_source))
+
+
+def test_the_policy_names_the_page_s_own_style_and_script(hostile: Report) -> None:
+    page = report_html(hostile, "1")
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page)
+    assert policy
+    assert policy[1].startswith("default-src 'none'")
+    assert "unsafe" not in policy[1]
+    for tag in ("style", "script"):
+        [text] = re.findall(f"<{tag}>(.*?)</{tag}>", page, re.DOTALL)
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        assert f"{tag}-src 'sha256-{digest}'" in policy[1]
+
+
+def test_every_table_has_a_caption_and_every_picture_words(hostile: Report) -> None:
+    page = report_html(hostile, "1")
+    assert page.count("<table") == page.count("<caption>")
+    pictures = [attributes for tag, attributes in Page(page).found if tag == "svg"]
+    assert pictures
+    assert all(each["role"] == "img" and each["aria-label"] for each in pictures)
+
+
+def browser() -> str:
+    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if found is None:
+        pytest.skip("NEEDS CHROMIUM: no browser on the path; the page was not tried in one")
+    return found
+
+
+def after_loading(page: Path, profile: Path) -> tuple[str, str]:
+    """The page as the browser has it when its scripts have run, and what the browser said."""
+    done = subprocess.run(
+        [
+            *(browser(), "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-sync"),
+            *("--disable-background-networking", "--disable-component-update", "--enable-logging=stderr"),
+            *(f"--user-data-dir={profile}", "--virtual-time-budget=2000", "--dump-dom", page.as_uri()),
+        ],
+        capture_output=True,
+        timeout=120,
+    )
+    return done.stdout.decode(), done.stderr.decode()
+
+
+def test_hostile_titles_in_a_browser(hostile: Report, tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    path.write_text(report_html(hostile, "1"), "utf-8")
+    page, said = after_loading(path, tmp_path / "profile")
+    assert re.search("<title>Near-duplicates in ", page)
+    assert "<title>taken" not in page
+    # The page's own script ran: heads are buttons now.
+    assert re.search("<th[^>]*><button", page)
+    assert "Refused" not in said
+    assert "Content Security Policy" not in said
+
+
+def test_a_foreign_script_is_refused_by_the_policy(hostile: Report, tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    path.write_text(
+        report_html(hostile, "1").replace("</main>", "<script>document.title='taken'</script></main>"), "utf-8"
+    )
+    page, _ = after_loading(path, tmp_path / "profile")
+    assert "<main>" in page
+    assert "<title>taken" not in page
+
+
+USE = """
+const table = document.getElementById("clusters");
+table.tHead.rows[0].cells[0].firstChild.click();
+const search = document.getElementById("search");
+search.value = "TITLE 4";
+search.dispatchEvent(new Event("input"));
+const shown = Array.from(table.tBodies[0].rows, (row) => row.cells[0].textContent + (row.hidden ? "hidden" : "shown"));
+document.title = "used: " + shown.join() + " " + table.tHead.rows[0].cells[0].getAttribute("aria-sort");
+document.getElementById("theme").click();
+document.getElementById("theme").click();
+"""
+
+
+def test_sorting_searching_and_dark(store: Store, tmp_path: Path) -> None:
+    page = report_html(build_report(store, "known"), "1")
+    # Without its policy, so that the test's own script may use it as a reader would.
+    open_page = re.sub('<meta http-equiv="Content-Security-Policy"[^>]*>', "", page)
+    path = tmp_path / "report.html"
+    path.write_text(open_page.replace("</body>", f"<script>{USE}</script></body>"), "utf-8")
+    used, _ = after_loading(path, tmp_path / "profile")
+    assert "<title>used: 2shown,3hidden ascending</title>" in used
+    assert re.search('<html[^>]*data-theme="light"', used)
+    assert "1 of 2 clusters" in used
+
+
+def test_the_page_stays_small(hostile: Report) -> None:
+    """A hundred thousand clusters, ten thousand asked for, each text as long and as costly to escape as can be."""
+    worst = replace(known()[0], title="\u202e&" * 250, source="/" + "\x1b<" * 2000)
+    many = tuple(ShownCluster(f"c{n}", 11, 3, ((worst, 0),) * 11) for n in range(10_000))
+    figures = replace(hostile.figures, clusters=100_000)
+    pairs = hostile.pairs * 100
+    page = report_html(replace(hostile, clusters=many, figures=figures, pairs=pairs), "1")
+    assert 500_000 < len(page.encode()) < FIVE_MB
+    assert re.search(r"Shown are the [\d,]+ largest of 100,000 clusters", page)
+    assert "clusters were left out" in page
+
+
+def test_json(hostile: Report) -> None:
+    value = json.loads(report_json(hostile))
+    assert (value["documents"], value["redundant"], value["clusters"]) == (8, 3, 2)
+    assert value["distances"] == {"0": 1, "1": 1, "2": 1}
+    assert value["largest"][0]["size"] == 3
+    assert value["largest"][0]["members"][0]["title"] == HOSTILE
+    assert report_json(hostile).isascii()
+
+
+def test_csv(hostile: Report) -> None:
+    formula = replace(hostile, figures=replace(hostile.figures, by_format={"=1+1": hostile.figures.total}))
+    rows = list(csv.DictReader(io.StringIO(report_csv(formula))))
+    overall = {row["measure"]: row["value"] for row in rows if row["section"] == "overall"}
+    assert overall["documents"] == "8"
+    assert overall["redundant"] == "3"
+    assert {row["name"] for row in rows if row["section"] == "format"} == {"'=1+1"}
+    assert "\u202e" not in report_csv(hostile)
+
+
+def test_markdown(hostile: Report) -> None:
+    text = report_markdown(hostile)
+    assert "3 of 8 documents (37.5%) are redundant" in text
+    assert not re.search(r"(?<!\\)<", text)
+    for line in text.splitlines():
+        if line.startswith("|"):
+            assert len(re.findall(r"(?<!\\)\|", line)) in (3, 4, 5)
