@@ -12,7 +12,7 @@ import click
 
 from indexer.cli import asked
 from indexer.cli.options import content_of, extraction_options, json_option, opened, store_file, store_option
-from indexer.cli.output import answer, answer_json, printable, say, size
+from indexer.cli.output import answer, answer_json, printable, say, shown_store, size
 from indexer.errors import ExtractionError, NeardupError, NotFoundError
 from indexer.extract.base import REASONS
 from indexer.sources import STDIN, printable_path
@@ -93,7 +93,7 @@ def report(store: str, output: str | None, form: str, **given: Any) -> None:
     if form != "html":
         given["pairs"] = 0
     with opened(store, read_only=True) as source:
-        built = build_report(source, store, Asked(**given))
+        built = build_report(source, shown_store(store), Asked(**given))
     if form == "html":
         from indexer.report_html import report_html
 
@@ -172,7 +172,9 @@ def diff(a: str, b: str, store: str, context: int, max_words: int, json: bool, *
     in_store = any(_is_id(each) for each in (a, b))
     if in_store and store_file(store) and not os.path.exists(store_file(store)):
         missing = next(each for each in (a, b) if _is_id(each))
-        raise NotFoundError(f"{printable_path(missing)}: no such file, and no store at {store} to look for an id in")
+        raise NotFoundError(
+            f"{printable_path(missing)}: no such file, and no store at {shown_store(store)} to look for an id in"
+        )
     with opened(store, read_only=True) if in_store else nullcontext() as source:
         left, right = (_text(name, source, given) for name in (a, b))
     difference = word_difference(left, right, limit=max_words)
