@@ -1,0 +1,361 @@
+"""Fingerprints for documents that are in an index already: added to them, or kept beside in an index of their own."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import islice
+from typing import Any
+from urllib.parse import quote
+
+from indexer.annotate_sinks import Done, Known, Sidecar, Sink, Written, in_place
+from indexer.errors import StoreError
+from indexer.extract import Outcome, Request, WorkerPool
+from indexer.extract.base import Content, Limits, Options
+from indexer.model import Failure, Record, Ref
+from indexer.pipeline import DEFAULT_MIN_TOKENS, source_digest, store_info
+from indexer.slices import Slices
+from indexer.source_fields import ASIDE, require_harmless, require_readable, source_paths, values_of
+from indexer.stores import StoreInfo, mapping
+from indexer.stores.bulk import BATCH_RECORDS, in_flight
+from indexer.stores.connection import AnswerError, Client
+
+# How often a document that others change at the same time is done again.
+_ROUNDS = 8
+_CHANGED = 409
+_FORBIDDEN = 403
+_PAGE = 250
+_SAMPLE = 1000
+_BATCH_SECONDS = 1.0
+_BOM = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What to annotate: `fields` give the text, joined in this order, or the HTML to be extracted.
+
+    Only documents without a fingerprint, or with one of another text, unless `everything`. `docs_per_second` limits how
+    many are done; `slices` is how many parts of the index are read at once. `content` is None for the index's own mode,
+    or "landmarks". `allow_version_change` is leave to change documents whose version comes from outside.
+    """
+
+    fields: tuple[str, ...]
+    html: bool = False
+    everything: bool = False
+    dry_run: bool = False
+    allow_version_change: bool = False
+    docs_per_second: float | None = None
+    slices: int = 4
+    jobs: int = 1
+    min_tokens: int = DEFAULT_MIN_TOKENS
+    content: Content | None = None
+    limits: Limits = field(default_factory=Limits)
+
+
+@dataclass(slots=True)
+class Annotated:
+    """What became of the documents of a run; each that was read is in exactly one of the first five counts.
+
+    `annotated` were given a fingerprint (in a dry run: would be), `unchanged` have the right one, `without` have none
+    of the fields, `gone` were deleted meanwhile, `failed` counts by reason. Of the annotated, `missing` had none before
+    and `stale` another text's, `empty` have no text and `short` too few tokens. `changed` were changed by others at the
+    same moment and done again. `removed` are documents of a sidecar whose originals are gone. `total` is how many
+    documents there were at the start.
+    """
+
+    total: int = 0
+    annotated: int = 0
+    unchanged: int = 0
+    without: int = 0
+    gone: int = 0
+    failed: Counter[str] = field(default_factory=Counter)
+    missing: int = 0
+    stale: int = 0
+    empty: int = 0
+    short: int = 0
+    changed: int = 0
+    removed: int = 0
+    seconds: float = 0.0
+
+    @property
+    def done(self) -> int:
+        """The number of documents dealt with."""
+        return self.annotated + self.unchanged + self.without + self.gone + self.failures
+
+    @property
+    def failures(self) -> int:
+        """The number of documents that failed."""
+        return self.failed.total()
+
+
+def annotate(
+    client: Client, wanted: Wanted, *, aside: Client | None = None, summary: Annotated | None = None
+) -> Annotated:
+    """Give the documents of an index, alias or data stream their fingerprints; doing it again does what is left.
+
+    In place, by partial updates that only happen where the document is as it was read; with `aside`, in the index that
+    this client names, which is made where it is not there. Both clients stay open. `summary` is kept up to date
+    meanwhile. Raises StoreError where that would harm the owner's documents, UsageError for a field that is not there.
+    """
+    run = _Run(client, wanted, aside, summary if summary is not None else Annotated())
+    run.run()
+    return run.summary
+
+
+@dataclass(slots=True, eq=False)
+class _Pending:
+    """A document whose text is with the workers."""
+
+    place: Ref
+    digest: str
+    octets: int
+    conditions: Mapping[str, Any]
+    known: Known
+
+
+class _Run:
+    def __init__(self, client: Client, wanted: Wanted, aside: Client | None, summary: Annotated) -> None:
+        self.client, self.wanted, self.summary = client, wanted, summary
+        self.shown = client.target.shown
+        self._path = quote(client.target.name, safe="*,-")
+        mappings = self._mappings()
+        self._paths = source_paths(mappings, wanted.fields, self.shown)
+        require_readable(mappings, self._paths, self.shown)
+        self._aside = aside is not None
+        self.info = self._info({} if aside else mappings)
+        self._options = Options(content=self.info.content, format="html" if wanted.html else "text")  # type: ignore[arg-type]
+        if not aside:
+            settings = self.client.request("GET", f"/{self._path}/_settings", flat_settings="true")
+            require_harmless(mappings, {name: each["settings"] for name, each in settings.items()}, self.shown)
+            if not wanted.allow_version_change:
+                self._sample_versions()
+        self._sink: Sink = (
+            Sidecar(aside, client, self.info, dry_run=wanted.dry_run)
+            if aside
+            else in_place(client, self.info, single=list(mappings) == [client.target.name], dry_run=wanted.dry_run)
+        )
+        self._changed: list[Ref] = []
+        self._failures: list[Failure] = []
+        self._retrying = False
+        self._due = 0.0
+
+    # What is there
+
+    def _get(self, what: str) -> Any:
+        try:
+            return self.client.request("GET", f"/{self._path}/{what}")
+        except AnswerError as error:
+            if error.status == 404:
+                raise StoreError(f"{self.shown}: no index has this name") from error
+            raise
+
+    def _mappings(self) -> dict[str, dict[str, Any]]:
+        found = {name: each.get("mappings", {}) for name, each in sorted(self._get("_mapping").items())}
+        if not found:
+            raise StoreError(f"{self.shown}: no index has this name")
+        return found
+
+    def _info(self, mappings: Mapping[str, Mapping[str, Any]]) -> StoreInfo:
+        known = (mapping.info_of(each, f"{self.shown} ({name})") for name, each in mappings.items())
+        first = next((info for info in known if info), None)
+        return store_info(self.wanted.content or (first.content if first else "landmarks"))  # type: ignore[arg-type]
+
+    def _sample_versions(self) -> None:
+        body = {"size": _SAMPLE, "sort": [{"_seq_no": "asc"}], "_source": False}
+        answer = self.client.request(
+            "POST", f"/{self._path}/_search", {**body, "version": True, "seq_no_primary_term": True}
+        )
+        for hit in answer["hits"]["hits"]:
+            self._require_own_version(hit)
+
+    def _require_own_version(self, hit: Mapping[str, Any]) -> None:
+        # Every change takes a new sequence number, so a version that was counted here can't be ahead of it.
+        if hit["_version"] > hit["_seq_no"] + 1:
+            raise StoreError(
+                f"{self.shown}: {hit['_index']}/{hit['_id']} has version {hit['_version']}, which its owner gave it "
+                "(version_type external); annotating raises it, and the owner's next write with the same version "
+                f"would be refused. Allow that with --allow-version-change, or {ASIDE}"
+            )
+
+    # The run
+
+    def run(self) -> None:
+        begin = time.monotonic()
+        try:
+            self._rounds()
+            self._sink.finish()
+            self.summary.removed = self._sink.removed
+        finally:
+            self.summary.seconds = time.monotonic() - begin
+
+    def _rounds(self) -> None:
+        self._refresh()
+        self.summary.total = int(self._get("_count")["count"])
+        fields = [*self._paths, *self._sink.fields]
+        body = {"query": {"match_all": {}}, "_source": fields, "version": True, "seq_no_primary_term": True}
+        rate = self.wanted.docs_per_second
+        # A page waits for its turn while its point in time is open.
+        page = _PAGE if rate is None else max(1, min(_PAGE, int(rate * 10)))
+        options, limits = self._options, self.wanted.limits
+        task = "indexer.pipeline:fingerprint_document"
+        with WorkerPool(self.wanted.jobs, options, limits, task=task, keep_text=False) as pool:
+            with Slices(self.client, self._path, body, self.wanted.slices, page) as pages:
+                self._pass(pool, pages)
+            self._retrying = True
+            for _ in range(_ROUNDS):
+                again, self._changed = self._changed, []
+                self._pass(pool, self._read_again(again, fields))
+        for place in self._changed:
+            self._fail(place, "changing", "others change it all the time; run the same command again")
+        self._write_failures()
+
+    def _refresh(self) -> None:
+        try:
+            self.client.request("POST", f"/{self._path}/_refresh")
+        except StoreError:
+            # A reader may not refresh; what the engine does not show yet is done by the next run.
+            if not (self._aside or self.wanted.dry_run):
+                raise
+
+    def _read_again(self, places: Sequence[Ref], fields: Sequence[str]) -> Iterator[list[dict[str, Any]]]:
+        for start in range(0, len(places), _PAGE):
+            docs = [
+                {"_index": place.index, "_id": place.id, "_source": list(fields)}
+                | ({"routing": place.routing} if place.routing is not None else {})
+                for place in places[start : start + _PAGE]
+            ]
+            hits = self.client.request("POST", "/_mget", {"docs": docs})["docs"]
+            found = [hit for hit in hits if hit.get("found")]
+            self.summary.gone += len(hits) - len(found)
+            yield found
+
+    def _pass(self, pool: WorkerPool, pages: Iterable[list[dict[str, Any]]]) -> None:
+        records = self._records(pool, pages)
+        for written in in_flight(self._sink.write, _timely(records), lambda done: done.place):
+            self._settle(written)
+        self._write_failures()
+
+    def _records(self, pool: WorkerPool, pages: Iterable[list[dict[str, Any]]]) -> Iterator[Done]:
+        for outcome in pool.map(self._requests(pages)):
+            done = self._done(outcome)
+            if done:
+                yield done
+
+    # One document
+
+    def _requests(self, pages: Iterable[list[dict[str, Any]]]) -> Iterator[Request]:
+        for hits in pages:
+            for hit, known in zip(hits, self._sink.known(hits), strict=True):
+                if not self._aside and not self.wanted.allow_version_change and not self._retrying:
+                    self._require_own_version(hit)
+                request = self._request(hit, known)
+                if request:
+                    self._pace()
+                    yield request
+
+    def _request(self, hit: Mapping[str, Any], known: Known) -> Request | None:
+        """What the workers are asked for a document; None where nothing is to be done."""
+        source = hit.get("_source") or {}
+        values = [(path, values_of(source, path)) for path in self._paths]
+        texts = [text for _, found in values for text in found]
+        if not texts and (not known.digest or known.source):
+            # Without the fields, or made by `neardup index` from a file.
+            self.summary.without += 1
+            return None
+        exact = json.dumps(values, separators=(",", ":")).encode()
+        digest = source_digest(exact, self.info, self._options)
+        current = known.digest == digest
+        if current and (self._retrying or not self.wanted.everything):
+            # An update whose answer was lost is found done when it is tried again.
+            self.summary.annotated += self._retrying
+            self.summary.unchanged += not self._retrying
+            return None
+        if not self._retrying:
+            self.summary.missing += not known.digest
+            self.summary.stale += bool(known.digest) and not current
+        if self.wanted.dry_run:
+            self.summary.annotated += 1
+            return None
+        data = "\n".join(texts).encode("utf-8", "replace")
+        place = Ref(hit["_id"], hit["_index"], hit.get("_routing"))
+        conditions = {"if_seq_no": hit["_seq_no"], "if_primary_term": hit["_primary_term"]}
+        pending = _Pending(place, digest, len(data), conditions, known)
+        return Request(pending, _BOM + data)
+
+    def _pace(self) -> None:
+        if self.wanted.docs_per_second is None:
+            return
+        now = time.monotonic()
+        if self._due > now:
+            time.sleep(self._due - now)
+        self._due = max(self._due, now) + 1.0 / self.wanted.docs_per_second
+
+    def _done(self, outcome: Outcome) -> Done | None:
+        pending: _Pending = outcome.request.key
+        if outcome.document is None or outcome.error:
+            reason, detail = (outcome.error.reason, outcome.error.detail) if outcome.error else ("crashed", "")
+            self._fail(pending.place, reason, detail, pending.digest)
+            return None
+        fingerprint, keys = outcome.result
+        document = outcome.document
+        record = Record(
+            ref=self._sink.ref(pending.place),
+            fingerprint=fingerprint,
+            keys=keys,
+            short=fingerprint is not None and fingerprint.tokens < self.wanted.min_tokens,
+            title=document.title,
+            format=document.format,
+            extractor=document.extractor,
+            size=pending.octets,
+            source_digest=pending.digest,
+            indexed_at=_now(),
+        )
+        return Done(pending.place, record, pending.conditions, pending.known)
+
+    def _settle(self, written: Written) -> None:
+        place, status = written.done.place, written.status
+        if 200 <= status < 300:
+            self.summary.annotated += 1
+            self.summary.empty += written.done.record.fingerprint is None
+            self.summary.short += written.done.record.short
+        elif status == _CHANGED:
+            self.summary.changed += 1
+            self._changed.append(place)
+        elif status == 404:
+            self.summary.gone += 1
+        elif status == _FORBIDDEN:
+            raise StoreError(f"{self.shown}: {place.index} can't be written: {written.reason}; lift that, or {ASIDE}")
+        else:
+            self._fail(place, "refused", written.reason, written.done.record.source_digest)
+
+    def _fail(self, place: Ref, reason: str, detail: str, digest: str = "") -> None:
+        self.summary.failed[reason] += 1
+        name = f"{place.index}/{place.id}"
+        self._failures.append(Failure(self._sink.ref(place), name, reason, detail, _now(), digest))
+        if len(self._failures) >= BATCH_RECORDS:
+            self._write_failures()
+
+    def _write_failures(self) -> None:
+        failures, self._failures = self._failures, []
+        if failures:
+            self._sink.put_failures(failures)
+
+
+def _timely(records: Iterable[Done]) -> Iterator[list[Done]]:
+    """Batches of a bounded size, and none older than a second when a document comes: a kill loses little."""
+    iterator = iter(records)
+    for first in iterator:
+        batch, begin = [first], time.monotonic()
+        for each in islice(iterator, BATCH_RECORDS - 1):
+            batch.append(each)
+            if time.monotonic() - begin >= _BATCH_SECONDS:
+                break
+        yield batch
+
+
+def _now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

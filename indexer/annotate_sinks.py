@@ -1,0 +1,256 @@
+"""Where annotate puts fingerprints: into the documents themselves, or into an index of their own."""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+from urllib.parse import quote
+
+from indexer.errors import UsageError
+from indexer.model import Failure, Record, Ref
+from indexer.provision import Provision
+from indexer.stores import PutStatus, StoreInfo
+from indexer.stores.bulk import Action, send
+from indexer.stores.connection import AnswerError, Client
+from indexer.stores.search import SearchStore
+from indexer.stores.search_bodies import CLUSTER_ID, DIGEST, ROOT, TOKENS, Bodies, RefusedError, encoded
+from indexer.stores.side_index import failure_id
+
+_BATCH = 500
+_REFUSED = 400
+_DONE = 200
+_ROUTING = "?routing="
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is stored of a document: nothing (`there` False), or the digest, signed bits and source of its record."""
+
+    there: bool = False
+    digest: str = ""
+    bits: int | None = None
+    source: str = ""
+    clustered: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Done:
+    """A document with its new record: where it lies, as which change it was read, and what was stored of it."""
+
+    place: Ref
+    record: Record
+    conditions: Mapping[str, Any]
+    known: Known
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What became of it, as an HTTP status and a reason."""
+
+    done: Done
+    status: int
+    reason: str = ""
+
+
+class Sink(ABC):
+    """Where records go; write() is called by several threads at once, everything else by one."""
+
+    fields: Sequence[str] = ()
+    removed = 0
+
+    @abstractmethod
+    def ref(self, place: Ref) -> Ref:
+        """The identity under which the document at (index, id, routing) is stored."""
+
+    @abstractmethod
+    def known(self, hits: Sequence[Mapping[str, Any]]) -> list[Known]:
+        """What is stored of these documents; their `_source` has this sink's `fields`."""
+
+    @abstractmethod
+    def write(self, batch: list[Done]) -> list[Written]:
+        """Store records; one result each, in order."""
+
+    @abstractmethod
+    def put_failures(self, failures: Sequence[Failure]) -> None:
+        """Record what could not be read or written."""
+
+    @abstractmethod
+    def finish(self) -> None:
+        """Make what was written visible, and clear up."""
+
+
+def in_place(client: Client, info: StoreInfo, *, single: bool, dry_run: bool) -> InPlace:
+    """The sink in the owner's documents; puts neardup's fields into the mapping first, unless in a dry run."""
+    provision = Provision(client)
+    steps = provision.set_up(info)
+    if dry_run:
+        return InPlace(client, Bodies(info), single, None)
+    # Annotating needs the fields; templates are for `neardup setup`, which may ask for more privileges.
+    list(provision.carry_out([step for step in steps if step.path.endswith("/_mapping")]))
+    return InPlace(client, Bodies(info), single, SearchStore(client))
+
+
+class InPlace(Sink):
+    """Partial updates of what stands under `neardup`, each only where the document is as it was read."""
+
+    def __init__(self, client: Client, bodies: Bodies, single: bool, store: SearchStore | None) -> None:
+        self._client, self._bodies, self._single, self._store = client, bodies, single, store
+        self.fields = [DIGEST, TOKENS, bodies.bits, f"{ROOT}.source", CLUSTER_ID]
+
+    def ref(self, place: Ref) -> Ref:
+        """See Sink.ref."""
+        return Ref(place.id, "" if self._single else place.index, place.routing)
+
+    def known(self, hits: Sequence[Mapping[str, Any]]) -> list[Known]:
+        """See Sink.known."""
+        return [self._known((hit.get("_source") or {}).get(ROOT) or {}) for hit in hits]
+
+    def _known(self, own: Mapping[str, Any]) -> Known:
+        return Known(
+            there="tokens" in own,
+            digest=own.get("source_digest") or "",
+            bits=(own.get(self._bodies.scheme) or {}).get("bits"),
+            source=own.get("source") or "",
+            clustered=bool((own.get("cluster") or {}).get("id")),
+        )
+
+    def write(self, batch: list[Done]) -> list[Written]:
+        """See Sink.write."""
+        written: list[Written] = []
+        sent: list[Done] = []
+        actions: list[Action] = []
+        for done in batch:
+            try:
+                line = encoded({"doc": {ROOT: self._fields(done)}})
+            except RefusedError as error:
+                written.append(Written(done, _REFUSED, str(error)))
+                continue
+            place = done.place
+            actions.append(Action("update", place.index, place.id, place.routing, line, done.conditions))
+            sent.append(done)
+        outcomes = send(self._client, actions) if actions else []
+        written += [Written(done, outcome.status, outcome.reason) for done, outcome in zip(sent, outcomes, strict=True)]
+        self._forget_failures([each.done for each in written if each.status < 300])
+        return written
+
+    def _fields(self, done: Done) -> dict[str, Any]:
+        fields = self._bodies.fields(done.record)
+        if not done.known.there:
+            return fields
+        fields = self._bodies.replacing(fields)
+        fingerprint = done.record.fingerprint
+        if fingerprint and done.known.clustered and done.known.bits == fingerprint.bits:
+            # It is where it was, so what is known of its place still holds.
+            del fields["cluster"], fields["annotations"]
+        return fields
+
+    def _forget_failures(self, done: Sequence[Done]) -> None:
+        if done and self._store and self._store.writer.failures.exists():
+            self._store.writer.failures.delete([failure_id(each.record.ref) for each in done])
+
+    def put_failures(self, failures: Sequence[Failure]) -> None:
+        """See Sink.put_failures."""
+        if self._store:
+            self._store.put_failures(failures)
+
+    def finish(self) -> None:
+        """See Sink.finish."""
+        if self._store:
+            self._client.request("POST", f"/{self._store.path}/_refresh")
+            self._store.writer.settle()
+
+
+class Sidecar(Sink):
+    """Records in an index of their own; the id there is INDEX/ID, and the metadata have index, id and routing."""
+
+    def __init__(self, client: Client, origin: Client, info: StoreInfo, *, dry_run: bool) -> None:
+        self._origin = origin
+        self._store: SearchStore | None = None
+        if client.target.name == origin.target.name:
+            raise UsageError(f"{client.target.shown}: --to names the index itself; name another one, or leave it out")
+        there = not dry_run
+        if dry_run:
+            try:
+                there = bool(client.request("GET", f"/{quote(client.target.name, safe='')}/_mapping"))
+            except AnswerError as error:
+                if error.status != 404:
+                    raise
+        if there:
+            self._store = SearchStore(client, create=info, read_only=dry_run)
+
+    def ref(self, place: Ref) -> Ref:
+        """See Sink.ref."""
+        name = f"{place.index}/{place.id}"
+        if place.routing is not None:
+            name += _ROUTING + quote(place.routing, safe="")
+        elif _ROUTING in place.id:
+            name += "?"
+        return Ref(name)
+
+    def known(self, hits: Sequence[Mapping[str, Any]]) -> list[Known]:
+        """See Sink.known."""
+        if not self._store:
+            return [Known()] * len(hits)
+        refs = [self.ref(Ref(hit["_id"], hit["_index"], hit.get("_routing"))) for hit in hits]
+        return [
+            Known(True, record.source_digest, record.fingerprint.bits if record.fingerprint else None)
+            if record
+            else Known()
+            for record in self._store.get(refs)
+        ]
+
+    def write(self, batch: list[Done]) -> list[Written]:
+        """See Sink.write."""
+        assert self._store  # noqa: S101 a dry run writes nothing
+        records = [self._record(done) for done in batch]
+        return [
+            Written(done, _REFUSED if result.status is PutStatus.FAILED else _DONE, result.reason)
+            for done, result in zip(batch, self._store.put(records), strict=True)
+        ]
+
+    def _record(self, done: Done) -> Record:
+        place = done.place
+        origin = {"index": place.index, "id": place.id, "routing": place.routing}
+        return dataclasses.replace(done.record, source=f"{place.index}/{place.id}", metadata=origin)
+
+    def put_failures(self, failures: Sequence[Failure]) -> None:
+        """See Sink.put_failures."""
+        if self._store:
+            self._store.put_failures(failures)
+
+    def finish(self) -> None:
+        """See Sink.finish. Records of documents that are gone are deleted."""
+        if not self._store or self._store.read_only:
+            return
+        self._store.writer.settle()
+        for places in self._origins(self._store):
+            # Without a field that is asked for, the engines leave the routing out.
+            docs = [{**_place(place), "_source": False, "stored_fields": ["_routing"]} for _, place in places]
+            hits = self._origin.request("POST", "/_mget", {"docs": docs})["docs"]
+            gone = [ref for (ref, place), hit in zip(places, hits, strict=True) if _is_gone(hit, place)]
+            self.removed += self._store.delete(gone)
+        self._store.writer.settle()
+
+    def _origins(self, store: SearchStore) -> Iterator[list[tuple[Ref, Ref]]]:
+        found = (
+            (record.ref, Ref(record.metadata["id"], record.metadata["index"], record.metadata["routing"]))
+            for record in store.scan()
+            if set(record.metadata) == {"index", "id", "routing"}
+        )
+        while some := list(islice(found, _BATCH)):
+            yield some
+
+
+def _place(place: Ref) -> dict[str, Any]:
+    return {"_index": place.index, "_id": place.id} | ({"routing": place.routing} if place.routing is not None else {})
+
+
+def _is_gone(hit: Mapping[str, Any], place: Ref) -> bool:
+    if error := hit.get("error"):
+        # An index that is closed, or does not answer, still has its documents.
+        return bool(error.get("type") == "index_not_found_exception")
+    return not hit.get("found") or hit.get("_routing") != place.routing

@@ -1,0 +1,219 @@
+"""`neardup annotate`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from indexer.cli.options import Seconds, Size, json_option
+from indexer.cli.output import answer_json, say, shown_store
+from indexer.errors import UsageError
+from indexer.extract.base import Limits
+from indexer.pipeline import DEFAULT_MIN_TOKENS, default_jobs
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from indexer.annotate import Annotated
+
+
+@click.command(
+    short_help="Fingerprint documents that are in an index already.",
+    epilog="""
+\b
+Examples:
+  neardup annotate --store https://host:9200/articles --field body --dry-run
+  neardup annotate --store https://host:9200/articles --field title --field body
+  neardup annotate --store https://host:9200/pages --field html --html --docs-per-second 200
+  neardup annotate --store https://host:9200/archive --field body --to archive-neardup
+
+Adds fields below "neardup" to documents that have none, or whose text has changed since, and changes nothing else. A
+document that somebody changes at the same moment is never overwritten; it is done again. Running the same command
+again goes on where it ended. An index that does not keep all of _source, is read-only, or has versions of its owner's
+is refused; --to keeps its fingerprints in an index of their own.
+""",
+)
+@click.option(
+    "--store",
+    metavar="URL",
+    envvar="NEARDUP_STORE",
+    required=True,
+    show_envvar=True,
+    help="The index, alias or data stream.",
+)
+@click.option(
+    "--field",
+    "names",
+    multiple=True,
+    required=True,
+    metavar="NAME",
+    help="A field with the text; several are joined in this order. Always name the same ones for an index.",
+)
+@click.option("--html", is_flag=True, help="The fields hold HTML, whose text is extracted.")
+@click.option(
+    "--content",
+    type=click.Choice(["landmarks", "full", "main"]),
+    help="What counts as the text of HTML.  [default: the index's own; landmarks for one without fingerprints]",
+)
+@click.option("--to", metavar="INDEX", help="Keep the fingerprints in INDEX of the same cluster; only read the other.")
+@click.option("--all", "everything", is_flag=True, help="Do documents again whose text has not changed.")
+@click.option("--dry-run", is_flag=True, help="Count what would be done, and change nothing.")
+@click.option(
+    "--allow-version-change",
+    is_flag=True,
+    help="Annotate documents whose version is given by their owner (version_type external); it rises by one.",
+)
+@click.option(
+    "--docs-per-second",
+    type=click.FloatRange(0.01, 1_000_000),
+    metavar="N",
+    help="Annotate no more than N documents a second.",
+)
+@click.option(
+    "--slices",
+    type=click.IntRange(1, 64),
+    default=4,
+    show_default=True,
+    metavar="N",
+    help="Parts of the index that are read at once.",
+)
+@click.option(
+    "--jobs", type=click.IntRange(1), metavar="N", help="Worker processes.  [default: one for each processor]"
+)
+@click.option(
+    "--min-tokens",
+    type=click.IntRange(0),
+    metavar="N",
+    default=DEFAULT_MIN_TOKENS,
+    show_default=True,
+    help="Documents with fewer words are marked short, and left out of answers unless asked for.",
+)
+@click.option(
+    "--timeout",
+    type=Seconds(),
+    metavar="SECONDS",
+    default=Limits().seconds,
+    show_default=True,
+    help="Time for one document.",
+)
+@click.option(
+    "--memory", type=Size(), metavar="SIZE", default="2GiB", show_default=True, help="Memory for one document."
+)
+@click.option("-q", "--quiet", is_flag=True, help="No progress.")
+@json_option
+def annotate(store: str, names: tuple[str, ...], to: str | None, json: bool, quiet: bool, **given: Any) -> int:
+    """Fingerprint the documents of an index from their own fields.
+
+    With --json one object: store, to, dry_run, total, annotated, missing, stale, unchanged, without, empty, short,
+    changed, gone, removed, failed, seconds.
+    """
+    from indexer.annotate import Annotated, Wanted
+    from indexer.annotate import annotate as run
+    from indexer.stores.connection import connect
+
+    if "://" not in store or store.startswith("sqlite:"):
+        raise UsageError(
+            f"{shown_store(store)}: only an index of a cluster has documents to annotate; name https://host:9200/INDEX"
+        )
+    wanted = Wanted(
+        fields=names,
+        html=given["html"],
+        everything=given["everything"],
+        dry_run=given["dry_run"],
+        allow_version_change=given["allow_version_change"],
+        docs_per_second=given["docs_per_second"],
+        slices=given["slices"],
+        jobs=given["jobs"] or default_jobs(),
+        min_tokens=given["min_tokens"],
+        content=given["content"],
+        limits=Limits(seconds=given["timeout"], memory=given["memory"]),
+    )
+    summary = Annotated()
+    shown = sys.stderr.isatty() and not quiet
+    with ExitStack() as stack:
+        client = connect(store)
+        stack.callback(client.close)
+        aside = None
+        if to is not None:
+            aside = connect(_beside(store, to))
+            stack.callback(aside.close)
+        stack.enter_context(_bar(summary) if shown else nullcontext())
+        run(client, wanted, aside=aside, summary=summary)
+        names_shown = client.target.shown, aside.target.shown if aside else None
+    _report(summary, *names_shown, dry_run=wanted.dry_run, as_json=json)
+    return 0
+
+
+def _beside(store: str, name: str) -> str:
+    if "/" in name or "*" in name or "," in name:
+        raise UsageError(f"--to {name}: name one index of the same cluster")
+    return f"{store.rstrip('/').rpartition('/')[0]}/{name}"
+
+
+def _bar(summary: Annotated) -> AbstractContextManager[object]:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    class Bar(Progress):
+        """A line that follows the summary."""
+
+        def get_renderables(self) -> Iterable[RenderableType]:
+            for task in self.tasks:
+                self.update(task.id, completed=summary.done, total=summary.total or None, failed=summary.failures)
+            yield from super().get_renderables()
+
+    bar = Bar(
+        TextColumn("annotating"),
+        BarColumn(bar_width=None),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[failed]:,} failed"),
+        TimeRemainingColumn(compact=True),
+        console=Console(stderr=True),
+        expand=True,
+        transient=True,
+        redirect_stdout=False,
+        redirect_stderr=False,
+    )
+    bar.add_task("annotating", total=None, failed=0)
+    return bar
+
+
+def _report(summary: Annotated, store: str, to: str | None, *, dry_run: bool, as_json: bool) -> None:
+    counts = ("annotated", "missing", "stale", "unchanged", "without", "empty", "short", "changed", "gone", "removed")
+    if as_json:
+        answer_json(
+            {
+                "store": shown_store(store),
+                "to": to,
+                "dry_run": dry_run,
+                "total": summary.total,
+                **{name: getattr(summary, name) for name in counts},
+                "failed": dict(summary.failed),
+                "seconds": round(summary.seconds, 3),
+            }
+        )
+        return
+    reasons = ", ".join(f"{reason} {count}" for reason, count in summary.failed.most_common())
+    lines = [
+        ("annotated", summary.annotated, f"{summary.missing:,} new, {summary.stale:,} with another text than before"),
+        ("unchanged", summary.unchanged, ""),
+        ("without", summary.without, "have none of the fields"),
+        ("empty", summary.empty, "no text, so they match nothing"),
+        ("too short", summary.short, "left out of answers unless asked for"),
+        ("done again", summary.changed, "somebody changed them at the same moment"),
+        ("gone", summary.gone, "deleted meanwhile"),
+        ("removed", summary.removed, "their documents are gone"),
+        ("failed", summary.failures, f"{reasons}; listed by: neardup failures"),
+    ]
+    for name, count, remark in lines:
+        if count or name in ("annotated", "unchanged", "failed"):
+            click.echo(f"{name:<13} {count:>9,}" + (f"  {remark}" if remark and count else ""))
+    if dry_run:
+        say("a dry run: nothing was changed")
+
+
+COMMANDS = (annotate,)

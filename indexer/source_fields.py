@@ -1,0 +1,147 @@
+"""An owner's index: where the text of a field lies in `_source`, and what writing to its documents would harm."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import Any
+
+from indexer.errors import StoreError, UsageError
+
+ASIDE = "keep the fingerprints in an index of their own: --to INDEX"
+_FLAT = ("flattened", "flat_object")
+_OFF = (False, "false")
+
+
+def source_paths(mappings: Mapping[str, Mapping[str, Any]], names: Sequence[str], shown: str) -> tuple[str, ...]:
+    """Where the values of fields stand in `_source`, dotted: multi-fields in their parent, aliases in their target.
+
+    `mappings` are those of every index, by its name. Raises UsageError for a field that no index has, that has fields
+    below it, or that is only filled by copy_to.
+    """
+    return tuple(dict.fromkeys(_source_path(mappings, name, shown) for name in names))
+
+
+def _source_path(mappings: Mapping[str, Mapping[str, Any]], name: str, shown: str) -> str:
+    found = {path for each in mappings.values() if (path := _path_in(each, name))}
+    if not found:
+        known = sorted({each for mapping in mappings.values() for each, _ in _leaves(mapping)})
+        raise UsageError(
+            f"{shown}: no index has a field {name!r} with text; fields: {', '.join(known)[:500] or 'none'}"
+        )
+    if len(found) > 1:
+        raise UsageError(
+            f"{shown}: {name!r} stands for different fields ({', '.join(sorted(found))}); name one of them"
+        )
+    path = found.pop()
+    leaves = [(each, field) for mapping in mappings.values() for each, field in _leaves(mapping)]
+    copied = sorted({each for each, field in leaves if path in _listed(field.get("copy_to"))})
+    if copied:
+        raise UsageError(f"{shown}: {path!r} is filled by copy_to and not in _source; name {', '.join(copied)} instead")
+    return path
+
+
+def _path_in(mapping: Mapping[str, Any], name: str) -> str | None:
+    here, parts, walked = mapping, name.split("."), list[str]()
+    loose = False
+    while parts:
+        loose = here.get("dynamic", "false" if loose else "true") in _OFF or here.get("enabled") in _OFF
+        fields = here.get("properties", {})
+        if here.get("subobjects") in _OFF:
+            parts = [".".join(parts)]
+        field = fields.get(parts[0])
+        if field is None:
+            # What is not mapped is still in `_source`.
+            return name if loose else None
+        walked.append(parts.pop(0))
+        if field.get("type") == "alias":
+            return _path_in(mapping, field["path"])
+        if len(parts) == 1 and parts[0] in field.get("fields", {}):
+            return ".".join(walked)
+        if field.get("type") in _FLAT:
+            return name
+        here = field
+    return None if "properties" in here else name
+
+
+def _leaves(mapping: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for name, field in mapping.get("properties", {}).items():
+        if "properties" in field:
+            yield from _leaves(field, f"{prefix}{name}.")
+        else:
+            yield prefix + name, field
+
+
+def _listed(value: Any) -> list[str]:
+    return [value] if isinstance(value, str) else list(value or ())
+
+
+def values_of(source: Any, path: str) -> list[str]:
+    """The strings and numbers at a dotted path of a document, in order, from arrays and arrays of objects too."""
+    found: list[str] = []
+    waiting: list[tuple[Any, list[str]]] = [(source, path.split("."))]
+    while waiting:
+        value, parts = waiting.pop()
+        if isinstance(value, list):
+            waiting += [(each, parts) for each in reversed(value)]
+        elif parts and isinstance(value, Mapping):
+            # A name may itself have dots.
+            names = [".".join(parts[:end]) for end in range(len(parts), 0, -1)]
+            waiting += [(value[name], parts[name.count(".") + 1 :]) for name in names if name in value]
+        elif not parts and isinstance(value, str):
+            found.append(value)
+        elif not parts and isinstance(value, int | float) and not isinstance(value, bool):
+            found.append(json.dumps(value))
+    return found
+
+
+def require_harmless(
+    mappings: Mapping[str, Mapping[str, Any]], settings: Mapping[str, Mapping[str, Any]], shown: str
+) -> None:
+    """Raise StoreError where a partial update, which rebuilds a document from `_source`, would lose something.
+
+    `settings` are those of every index, flat, by its name. An index that may not be written is refused too.
+    """
+    for index, mapping in mappings.items():
+        lost = _lost(mapping.get("_source", {}), settings.get(index, {}))
+        if lost:
+            raise StoreError(
+                f"{shown}: {index}: {lost}; a partial update rebuilds a document from _source and would lose that. "
+                f"Nothing was changed; {ASIDE}"
+            )
+        for block in ("write", "read_only", "read_only_allow_delete"):
+            if settings.get(index, {}).get(f"index.blocks.{block}") == "true":
+                raise StoreError(f"{shown}: {index} is read-only (index.blocks.{block}); lift that, or {ASIDE}")
+
+
+def require_readable(mappings: Mapping[str, Mapping[str, Any]], paths: Sequence[str], shown: str) -> None:
+    """Raise StoreError where `_source` does not hold the values at these paths."""
+    for index, mapping in mappings.items():
+        source = mapping.get("_source", {})
+        if source.get("enabled") in _OFF or source.get("mode") == "disabled":
+            raise StoreError(f"{shown}: {index} keeps no _source, so the text of {', '.join(paths)} can't be read")
+        includes, excludes = _listed(source.get("includes")), _listed(source.get("excludes"))
+        for path in paths:
+            if (includes and not _matches(path, includes)) or _matches(path, excludes):
+                raise StoreError(f"{shown}: _source of {index} leaves out {path}, so its text can't be read")
+
+
+def _matches(path: str, patterns: Sequence[str]) -> bool:
+    # A pattern that names an object names everything below it.
+    return any(fnmatchcase(path, pattern) or fnmatchcase(path, f"{pattern}.*") for pattern in patterns)
+
+
+def _lost(source: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
+    """What of its documents an index does not keep as it came, in words; empty for an index that keeps all."""
+    if source.get("enabled") in _OFF:
+        return "_source is disabled"
+    filtered = [f"{kind} {', '.join(_listed(source[kind]))}" for kind in ("includes", "excludes") if source.get(kind)]
+    if filtered:
+        return f"_source is filtered ({'; '.join(filtered)})"
+    mode = source.get("mode") or settings.get("index.mapping.source.mode", "stored")
+    if mode != "stored":
+        return f"_source is {mode}"
+    if settings.get("index.mode", "standard") in ("time_series", "logsdb"):
+        return f"the index is in mode {settings['index.mode']}, without a stored _source"
+    return "_source is derived" if settings.get("index.derived_source.enabled") == "true" else ""
