@@ -14,6 +14,7 @@ from indexer.errors import NeardupError
 
 FOLDER = Path(".demo")
 STORE = FOLDER / "demo.neardup"
+REPORT = FOLDER / "report.html"
 
 # Source releases of Python packages that bring documents along: two versions of a library's HTML documentation; RFCs
 # and drafts, each as XML, HTML and text; PDFs of all kinds, some encrypted or damaged.
@@ -37,17 +38,20 @@ def main(arguments: list[str]) -> int:
     try:
         documents = Path(arguments[0]) if arguments else _fetched(FOLDER / "documents")
         FOLDER.mkdir(exist_ok=True)
-        _run("index", str(documents), "--store", str(STORE))
+        if code := _run("index", str(documents), "--store", str(STORE)):
+            return code
         _run("failures", "--store", str(STORE))
         asked = list(_with_neighbours(3)) if arguments else _questions(documents)
         for question in asked:
             _run("similar", *question, "--limit", "8", "--store", str(STORE))
         if not asked:
             print("\nNo two of these documents are near-duplicates.")
+        _run("cluster", "--store", str(STORE))
+        _run("report", "--store", str(STORE), "-o", str(REPORT))
     except NeardupError as error:
         print(f"neardup: {error}", file=sys.stderr)
         return error.exit_code
-    print(f"\nThe store is {STORE}. Try: neardup stats --store {STORE}")
+    print(f"\nOpen {REPORT} in a browser. The store is {STORE}; try: neardup stats --store {STORE}")
     return 0
 
 
@@ -103,9 +107,9 @@ def _with_neighbours(most: int) -> Iterator[list[str]]:
         yield from ([f"--id={record.ref.id}"] for record in islice(records, most))
 
 
-def _run(*arguments: str) -> None:
+def _run(*arguments: str) -> int:
     print(f"\n$ neardup {shlex.join(arguments)}", flush=True)
-    subprocess.run([sys.executable, "-m", "indexer", *arguments], check=False)  # noqa: S603 - our own arguments
+    return subprocess.run([sys.executable, "-m", "indexer", *arguments], check=False).returncode  # noqa: S603 - our own arguments
 
 
 if __name__ == "__main__":

@@ -110,7 +110,7 @@ class Sources:
     ) -> None:
         self.selection = selection or Selection()
         self.left_out = 0
-        self._names = [STDIN if name == STDIN else name for name in names]
+        self._names = names
         self._paths_from = paths_from
         for name in self._names:
             if name != STDIN and not os.path.lexists(name) and not _globs(name):

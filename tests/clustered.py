@@ -23,9 +23,7 @@ def record(name: str, value: int | None, **fields: Any) -> Record:
 
 def partition(store: Store) -> dict[str, str]:
     """The members of each cluster, their ids in order and run together, and the canonical one's id."""
-    return {
-        "".join(sorted(ref.id for ref in each.members)): each.canonical.id for each in stored_clusters(store)
-    }
+    return {"".join(sorted(ref.id for ref in each.members)): each.canonical.id for each in stored_clusters(store)}
 
 
 def wide(values: Sequence[int], bound: int) -> bool:

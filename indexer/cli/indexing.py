@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import sys
 import threading
@@ -24,7 +25,8 @@ from indexer.cli.options import (
     store_folder,
     store_option,
 )
-from indexer.cli.output import answer, answer_json, printable, say, size
+from indexer.cli.output import answer, answer_json, printable, say, shown_store, size
+from indexer.config import DEFAULT_STORE
 from indexer.errors import ExtractionError, UsageError
 from indexer.extract.base import Content, Limits, Options
 from indexer.pipeline import DEFAULT_MIN_TOKENS, Settings, Summary, default_jobs, store_info
@@ -65,7 +67,12 @@ again. A document that fails is recorded with its reason, never stops the run, a
 )
 @click.argument("paths", nargs=-1, metavar="[PATH|DIR|GLOB|-]...")
 @store_option
-@click.option("--paths-from", metavar="FILE", help="Read paths from FILE (-: standard input), ended by newline or NUL.")
+@click.option(
+    "--paths-from",
+    type=click.Path(),
+    metavar="FILE",
+    help="Read paths from FILE (-: standard input), ended by newline or NUL.",
+)
 @click.option("--include", multiple=True, metavar="GLOB", help="In folders, take only such files, whatever their kind.")
 @click.option("--exclude", multiple=True, metavar="GLOB", help="In folders, leave out such files and folders.")
 @click.option("--hidden", is_flag=True, help="In folders, take hidden files too.")
@@ -199,7 +206,7 @@ def _report(summary: Summary, left_out: int, store: str, *, as_json: bool, stopp
         more = {name: getattr(summary, name) for name in ("failed_before", "reused", "empty", "short")}
         answer_json(
             {
-                "store": store,
+                "store": shown_store(store),
                 **counts,
                 "failed": dict(summary.failed),
                 **more,
@@ -212,13 +219,14 @@ def _report(summary: Summary, left_out: int, store: str, *, as_json: bool, stopp
         )
         return
     reasons = ", ".join(f"{reason} {count}" for reason, count in summary.failed.most_common())
+    listed = "neardup failures" + (f" --store {shlex.quote(shown_store(store))}" if store != DEFAULT_STORE else "")
     lines = [
         ("indexed", summary.indexed, f"{size(summary.octets)} read in {summary.seconds:.1f} s"),
         ("replaced", summary.replaced, ""),
         ("unchanged", summary.unchanged, ""),
         ("empty", summary.empty, "stored; no text, so they match nothing"),
         ("too short", summary.short, "stored; left out of answers unless asked for"),
-        ("failed", summary.failures, f"{reasons}; listed by: neardup failures"),
+        ("failed", summary.failures, f"{reasons}; listed by: {listed}"),
     ]
     if summary.reused:
         lines.insert(3, ("reused", summary.reused, "equal to a stored document, so not extracted again"))
@@ -231,7 +239,8 @@ def _report(summary: Summary, left_out: int, store: str, *, as_json: bool, stopp
     if left_out:
         lines.append(("left out", left_out, "by name or kind of file; --include, --hidden, --follow-links take them"))
     for name, count, remark in lines:
-        click.echo(f"{name:<13} {count:>9,}" + (f"  {printable(remark)}" if remark and count else ""))
+        shown = f"  {printable(remark)}" if remark and (count or name == "indexed") else ""
+        click.echo(f"{name:<13} {count:>9,}{shown}")
 
 
 @click.command(

@@ -18,11 +18,13 @@ if TYPE_CHECKING:
     from indexer.stores import Store, StoreInfo
 
     _OctetsType = click.ParamType[int]
+    _SecondsType = click.ParamType[float]
 else:
-    _OctetsType = click.ParamType
+    _OctetsType = _SecondsType = click.ParamType
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
+_DAY = 86_400
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 
 
@@ -39,8 +41,26 @@ class Size(_OctetsType):
         return int(float(found[1]) * _UNITS[found[2] or ""])
 
 
+class Seconds(_SecondsType):
+    """A time in seconds, above 0 and up to a day."""
+
+    name = "seconds"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The number of seconds."""
+        try:
+            seconds = float(value)
+        except ValueError:
+            seconds = 0.0
+        # Written so that NaN is refused too.
+        if not 0 < seconds <= _DAY:
+            self.fail(f"{value!r} is no number of seconds above 0 and up to {_DAY}", param, ctx)
+        return seconds
+
+
 store_option = click.option(
     "--store",
+    type=click.Path(),
     metavar="FILE",
     default=DEFAULT_STORE,
     envvar="NEARDUP_STORE",
@@ -78,7 +98,7 @@ def extraction_options(command: Command) -> Command:
         ),
         click.option(
             "--timeout",
-            type=click.FloatRange(min=0, min_open=True),
+            type=Seconds(),
             metavar="SECONDS",
             default=limits.seconds,
             show_default=True,

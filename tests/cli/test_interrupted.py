@@ -74,9 +74,10 @@ def test_killed_at_any_moment_and_run_again(neardup: Neardup) -> None:
     while kills < KILLS:
         store = f"killed-{stores}.neardup"
         stores += 1
-        for _ in range(5):
+        for attempt in range(10):
             process = neardup.start("index", "lines.jsonl", "--store", store, "--jobs", "1")
-            time.sleep(chance.uniform(0.05, whole_run))
+            # What is stored already passes quickly, so the later runs on a store are killed sooner.
+            time.sleep(whole_run * (chance.uniform(0.05, 0.6) if attempt else chance.uniform(0.3, 1)))
             process.kill()
             killed = process.wait() == -signal.SIGKILL
             process.communicate()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -64,6 +65,13 @@ def write(server: Server, index: str, name: str, document: dict[str, Any], **par
     query = urllib.parse.urlencode(params)
     answer = server.request("PUT", f"/{index}/_doc/{name}?{query}", document)
     assert "error" not in answer, answer
+
+
+def require_type(server: Server, index: str, field: dict[str, Any]) -> None:
+    """Skip where the engine at hand has no such fields."""
+    answer = server.request("PUT", f"/{index}-type", {"mappings": {"properties": {"field": field}}})
+    if "error" in answer:
+        pytest.skip(f"NOT IN THIS {server.name}: {answer['error']['reason']}")
 
 
 def sources(server: Server, index: str) -> dict[str, dict[str, Any]]:
@@ -223,6 +231,67 @@ def test_the_keys_outlive_update_by_query_and_reindex(server: Server, index_name
     moved = {"source": {"index": index_name}, "dest": {"index": f"{index_name}-new"}}
     assert server.request("POST", "/_reindex?refresh=true", moved)["created"] == 2
     assert near(f"{url}-new", prose(2)) == {"b"}
+
+
+def test_the_keys_outlive_split_and_shrink(server: Server, index_name: str) -> None:
+    fill(server, index_name, {name: {"body": prose(number)} for number, name in enumerate("abcdefgh")})
+    for _ in range(3):
+        write(server, index_name, "a", {"body": prose(0)})
+    annotate(f"{server.url}/{index_name}", "--field", "body")
+    before = index_name
+    for way, shards in (("split", 4), ("shrink", 2)):
+        server.request("PUT", f"/{before}/_settings", {"index.blocks.write": True})
+        after = f"{index_name}-{way}"
+        settings = {"index.number_of_shards": shards, "index.blocks.write": None}
+        answer = server.request("POST", f"/{before}/_{way}/{after}?wait_for_active_shards=1", {"settings": settings})
+        assert "error" not in answer, answer
+        url = f"{server.url}/{after}"
+        assert near(url, prose(3)) == {"d"}
+        # Nor are the versions taken for its owner's.
+        assert annotate(url, "--field", "body")["unchanged"] == 8
+        assert annotate(url, "--field", "body", "--all")["annotated"] == 8
+        before = after
+
+
+def test_vectors_are_kept(server: Server, index_name: str) -> None:
+    vector = {"type": "dense_vector", "dims": 3, "similarity": "l2_norm"}
+    require_type(server, index_name, vector)
+    documents = {name: {"body": prose(number), "v": [number, 1, 0.5]} for number, name in enumerate("abc")}
+    fill(server, index_name, documents, {"properties": {"body": {"type": "text"}, "v": vector}})
+    asked = {"knn": {"field": "v", "query_vector": [1, 1, 0.5], "k": 3, "num_candidates": 10}, "_source": True}
+    asked["_source"] = {"exclude_vectors": False, "excludes": ["neardup"]}
+    before = server.request("POST", f"/{index_name}/_search", asked)["hits"]["hits"]
+    assert before[0]["_id"] == "b"
+    assert annotate(f"{server.url}/{index_name}", "--field", "body")["annotated"] == 3
+    after = server.request("POST", f"/{index_name}/_search", asked)["hits"]["hits"]
+    assert [(hit["_id"], hit["_score"], hit["_source"]) for hit in after] == [
+        (hit["_id"], hit["_score"], hit["_source"]) for hit in before
+    ]
+
+
+def test_children_of_a_join_are_annotated_by_their_routing(server: Server, index_name: str) -> None:
+    join = {"type": "join", "relations": {"thread": "answer"}}
+    require_type(server, index_name, join)
+    mappings = {"properties": {"body": {"type": "text"}, "join": join}}
+    server.request("PUT", f"/{index_name}", {"mappings": mappings, "settings": {"number_of_shards": 3}})
+    write(server, index_name, "1", {"body": prose(1), "join": "thread"})
+    write(server, index_name, "2", {"body": prose(2), "join": {"name": "answer", "parent": "1"}}, routing="1")
+    before = sources(server, index_name)
+    assert annotate(f"{server.url}/{index_name}", "--field", "body")["annotated"] == 2
+    assert owners(sources(server, index_name)) == before
+    children = {"query": {"has_parent": {"parent_type": "thread", "query": {"match_all": {}}}}}
+    assert server.request("POST", f"/{index_name}/_count", children)["count"] == 1
+    assert near(f"{server.url}/{index_name}", prose(2)) == {"2"}
+
+
+def test_progress_is_shown_on_a_terminal(server: Server, index_name: str) -> None:
+    fill(server, index_name, {"a": {"body": prose(1)}})
+    reader, terminal = os.openpty()
+    command = [sys.executable, "-m", "indexer", "annotate", "--store", f"{server.url}/{index_name}", "--field", "body"]
+    subprocess.run(command, stderr=terminal, stdout=subprocess.PIPE, check=True, env={**os.environ, "TERM": "xterm"})
+    os.close(terminal)
+    assert b"annotating" in os.read(reader, 1 << 16)
+    os.close(reader)
 
 
 def test_a_cluster_is_kept_while_the_fingerprint_is(server: Server, index_name: str) -> None:
