@@ -26,6 +26,44 @@ def test_lookup8_of_every_length(length: int) -> None:
     assert core.lookup8(key) == oracle.lookup8(key)
 
 
+# What the published lookup8.c gives, compiled as it stands: length of the key, initial value, hash. The octets of the
+# key are 1, 8, 15 and so on, in steps of 7.
+PUBLISHED = [
+    (0, 0, 0x8DB63936938575BF),
+    (0, 0x0123456789ABCDEF, 0xB613D174EC079629),
+    (1, 0, 0x016ECBE233B316A2),
+    (1, 0x0123456789ABCDEF, 0xB5C9116F508C829B),
+    (4, 0, 0x86ABED91BE07B1B9),
+    (4, 0x0123456789ABCDEF, 0x9D43EC3322872A0A),
+    (8, 0, 0x0C2A94DCAAF7915E),
+    (8, 0x0123456789ABCDEF, 0x243306ADDA36AD88),
+    (9, 0, 0xA4087E341E9639B9),
+    (9, 0x0123456789ABCDEF, 0x89870BE3E2884739),
+    (16, 0, 0x689B2F5DD417FA77),
+    (16, 0x0123456789ABCDEF, 0x013FD2C6969E72D2),
+    (17, 0, 0xE2886A5A948F3B5A),
+    (17, 0x0123456789ABCDEF, 0x0817464EC938F67A),
+    (23, 0, 0x7C804A4A127A2274),
+    (23, 0x0123456789ABCDEF, 0xD71B8116855B2497),
+    (24, 0, 0x90D5CA1E716E3C2B),
+    (24, 0x0123456789ABCDEF, 0xFFD005937C619B35),
+    (25, 0, 0x16C5350B437A7061),
+    (25, 0x0123456789ABCDEF, 0x786A99C49AECB632),
+    (47, 0, 0xFCB5C0F205982976),
+    (47, 0x0123456789ABCDEF, 0x09010768B1DB7C4B),
+    (48, 0, 0x8C7081D0ED83FAE2),
+    (48, 0x0123456789ABCDEF, 0xB1E477C0ED5DBA4A),
+    (100, 0, 0xC69ED58239DF1ED5),
+    (100, 0x0123456789ABCDEF, 0x98104FC36B274244),
+]
+
+
+@pytest.mark.parametrize(("length", "initial", "expected"), PUBLISHED)
+def test_lookup8_as_published(length: int, initial: int, expected: int) -> None:
+    key = bytes((i * 7 + 1) % 256 for i in range(length))
+    assert core.lookup8(key, initial) == expected
+
+
 @given(st.lists(unsigned, max_size=90))
 def test_simhash_of_features(features: list[int]) -> None:
     expected = oracle.simhash(features, [1] * len(features)) if features else None
