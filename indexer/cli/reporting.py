@@ -48,7 +48,7 @@ out is said. The other formats hold the same figures and no texts.
 )
 @click.option(
     "--format",
-    "form",
+    "format",
     type=click.Choice(["html", "json", "csv", "md"]),
     default="html",
     show_default=True,
@@ -84,22 +84,22 @@ out is said. The other formats hold the same figures and no texts.
     default="",
     help="Count over the time in this metadata field (ISO 8601).  [default: the time of indexing]",
 )
-def report(store: str, output: str | None, form: str, **given: Any) -> None:
+def report(store: str, output: str | None, format: str, **given: Any) -> None:  # noqa: A002 - the setting's name
     """Report how much of the store is duplicated, where, and how: a page, or figures."""
     from indexer import __version__
     from indexer.report import Asked, build_report, report_csv, report_json, report_markdown
 
-    place = output or ("report.html" if form == "html" else STDIN)
-    if form != "html":
+    place = output or ("report.html" if format == "html" else STDIN)
+    if format != "html":
         given["pairs"] = 0
     with opened(store, read_only=True) as source:
         built = build_report(source, shown_store(store), Asked(**given))
-    if form == "html":
+    if format == "html":
         from indexer.report_html import report_html
 
         text = report_html(built, __version__)
     else:
-        text = {"json": report_json, "csv": report_csv, "md": report_markdown}[form](built)
+        text = {"json": report_json, "csv": report_csv, "md": report_markdown}[format](built)
     _write(place, text)
     total = built.figures.total
     if place != STDIN:
