@@ -47,7 +47,6 @@ is refused; --to keeps its fingerprints in an index of their own.
 )
 @click.option(
     "--field",
-    "names",
     multiple=True,
     required=True,
     metavar="NAME",
@@ -60,7 +59,7 @@ is refused; --to keeps its fingerprints in an index of their own.
     help="What counts as the text of HTML.  [default: the index's own; landmarks for one without fingerprints]",
 )
 @click.option("--to", metavar="INDEX", help="Keep the fingerprints in INDEX of the same cluster; only read the other.")
-@click.option("--all", "everything", is_flag=True, help="Do documents again whose text has not changed.")
+@click.option("--all", is_flag=True, help="Do documents again whose text has not changed.")
 @click.option("--dry-run", is_flag=True, help="Count what would be done, and change nothing.")
 @click.option(
     "--allow-version-change",
@@ -105,7 +104,7 @@ is refused; --to keeps its fingerprints in an index of their own.
 )
 @click.option("-q", "--quiet", is_flag=True, help="No progress.")
 @json_option
-def annotate(store: str, names: tuple[str, ...], to: str | None, json: bool, quiet: bool, **given: Any) -> int:
+def annotate(store: str, field: tuple[str, ...], to: str | None, json: bool, quiet: bool, **given: Any) -> int:
     """Fingerprint the documents of an index from their own fields.
 
     With --json one object: store, to, dry_run, total, annotated, missing, stale, unchanged, without, empty, short,
@@ -120,9 +119,9 @@ def annotate(store: str, names: tuple[str, ...], to: str | None, json: bool, qui
             f"{shown_store(store)}: only an index of a cluster has documents to annotate; name https://host:9200/INDEX"
         )
     wanted = Wanted(
-        fields=names,
+        fields=field,
         html=given["html"],
-        everything=given["everything"],
+        everything=given["all"],
         dry_run=given["dry_run"],
         allow_version_change=given["allow_version_change"],
         docs_per_second=given["docs_per_second"],
