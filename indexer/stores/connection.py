@@ -154,6 +154,7 @@ class Client(ABC):
 
     def __init__(self, target: Target, access: Access, patience: Patience) -> None:
         self.target, self.access, self.patience = target, access, patience
+        self._answered = False
 
     @abstractmethod
     def perform(
@@ -191,19 +192,23 @@ class Client(ABC):
 
         An answer that is about the request itself is an AnswerError of status 400, 404, 405 or 409, for the caller.
         """
-        deadline = deadline or time.monotonic() + self.patience.limit
+        start = time.monotonic()
+        deadline = deadline or start + self.patience.limit
         attempt = 0
         while True:
             if on_try:
                 on_try()
             try:
-                return self.perform(method, path, params, body, content_type, self.patience.timeout)
+                answer = self.perform(method, path, params, body, content_type, self.patience.timeout)
+                self._answered = True
+                return answer
             except CertificateError as error:
                 raise StoreError(explain_certificate(str(error), self.target)) from error
             except (AnswerError, UnreachableError) as error:
+                self._answered |= isinstance(error, AnswerError)
                 asked = self._passing(error)
                 wait = self.patience.wait(attempt, asked)
-                if time.monotonic() + wait > deadline:
+                if time.monotonic() + wait > (deadline if self._answered else min(deadline, start + FIRST_CONTACT)):
                     raise StoreError(f"{self.target.shown}: given up after {attempt + 1} tries: {error}") from error
             time.sleep(wait)
             attempt += 1

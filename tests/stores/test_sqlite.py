@@ -110,7 +110,7 @@ def test_any_file_name_is_a_name(tmp_path: Path, name: str) -> None:
     "url",
     [
         "ftp://localhost/docs",
-        "elasticsearch+https://h/i",
+        "elasticsearch+https:///i",
         "ftp://x",
         "sqlite://host/x",
         "sqlite:///",
