@@ -12,7 +12,7 @@ from pathlib import Path
 import downloads
 import pytest
 from certificates import Authority
-from conftest import missing
+from fleet import missing
 from made import INFO, put, record
 from servers import SecuredElasticsearch
 

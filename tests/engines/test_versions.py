@@ -10,7 +10,7 @@ from pathlib import Path
 
 import downloads
 import pytest
-from conftest import Servers, missing
+from fleet import Servers, missing
 from servers import Elasticsearch
 
 USE = """

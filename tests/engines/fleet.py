@@ -1,0 +1,48 @@
+"""Which engines there are, and how a test asks for one."""
+
+from __future__ import annotations
+
+import os
+from typing import NoReturn
+
+import pytest
+from downloads import MissingError
+from servers import Elasticsearch, OpenSearch, Server
+
+ENGINES: dict[str, type[Server]] = {"elasticsearch": Elasticsearch, "opensearch": OpenSearch}
+
+
+def missing(reason: str) -> NoReturn:
+    """Skip loudly, or fail where the engines have to be there."""
+    if os.environ.get("NEARDUP_REQUIRE_ENGINES") == "1":
+        pytest.fail(f"NEARDUP_REQUIRE_ENGINES is set: {reason}")
+    pytest.skip(f"NEEDS A REAL SERVER: {reason}")
+
+
+class Servers:
+    """Launches every engine at the first need, so that they start side by side."""
+
+    def __init__(self) -> None:
+        self._servers: dict[str, Server | MissingError] = {}
+
+    def get(self, engine: str) -> Server:
+        """The running server of an engine."""
+        for name, kind in ENGINES.items():
+            if name not in self._servers:
+                try:
+                    self._servers[name] = kind()
+                except MissingError as error:
+                    self._servers[name] = error
+                else:
+                    self._servers[name].launch()
+        server = self._servers[engine]
+        if isinstance(server, MissingError):
+            missing(str(server))
+        server.ready()
+        return server
+
+    def stop(self) -> None:
+        """Stop them all."""
+        for server in self._servers.values():
+            if isinstance(server, Server):
+                server.stop()
