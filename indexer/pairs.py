@@ -131,6 +131,10 @@ class _Places:
             return np.searchsorted(self.values, values)
         return core.find_values(values, self.values)[0]
 
+    def counts(self, at: Positions) -> Positions:
+        """How many positions hold each of these values."""
+        return self.starts[at + 1] - self.starts[at]
+
     def equal_pairs(self, repeated: Hashes, *, collapse: bool) -> Iterator[Pairs]:
         """The pairs at distance 0."""
         for index in np.searchsorted(self.values, repeated):
@@ -145,8 +149,7 @@ class _Places:
         """The pairs of positions that pairs of distinct values stand for."""
         a, b = self.find(left), self.find(right)
         distances = np.bitwise_count(left ^ right).astype(np.uint8)
-        counts_a, counts_b = np.diff(self.starts)[a], np.diff(self.starts)[b]
-        single = np.ones(a.size, dtype=bool) if collapse else (counts_a == 1) & (counts_b == 1)
+        single = np.ones(a.size, dtype=bool) if collapse else self.counts(a) * self.counts(b) == 1
         if single.any():
             x, y = self.positions[self.starts[a[single]]], self.positions[self.starts[b[single]]]
             yield Pairs(np.minimum(x, y), np.maximum(x, y), distances[single])
