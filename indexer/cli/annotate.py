@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from indexer.cli.options import Seconds, Size, json_option
+from indexer.cli.options import jobs_option, json_option, memory_option, timeout_option
 from indexer.cli.output import answer_json, say, shown_store
 from indexer.errors import UsageError
 from indexer.extract.base import Limits
@@ -80,9 +80,7 @@ is refused; --to keeps its fingerprints in an index of their own.
     metavar="N",
     help="Parts of the index that are read at once.",
 )
-@click.option(
-    "--jobs", type=click.IntRange(1), metavar="N", help="Worker processes.  [default: one for each processor]"
-)
+@jobs_option
 @click.option(
     "--min-tokens",
     type=click.IntRange(0),
@@ -91,17 +89,8 @@ is refused; --to keeps its fingerprints in an index of their own.
     show_default=True,
     help="Documents with fewer words are marked short, and left out of answers unless asked for.",
 )
-@click.option(
-    "--timeout",
-    type=Seconds(),
-    metavar="SECONDS",
-    default=Limits().seconds,
-    show_default=True,
-    help="Time for one document.",
-)
-@click.option(
-    "--memory", type=Size(), metavar="SIZE", default="2GiB", show_default=True, help="Memory for one document."
-)
+@timeout_option
+@memory_option
 @click.option("-q", "--quiet", is_flag=True, help="No progress.")
 @json_option
 def annotate(store: str, field: tuple[str, ...], to: str | None, json: bool, quiet: bool, **given: Any) -> int:

@@ -19,6 +19,7 @@ from indexer.cli.clusters import arrival_options, arrivals
 from indexer.cli.options import (
     content_of,
     extraction_options,
+    jobs_option,
     json_option,
     opened,
     store_file,
@@ -86,9 +87,7 @@ again. A document that fails is recorded with its reason, never stops the run, a
     "path, its path below the folder named, its file name, that without suffix, or a digest of its content. JSON lines "
     "bring their own.",
 )
-@click.option(
-    "--jobs", type=click.IntRange(1), metavar="N", help="Worker processes.  [default: one for each processor]"
-)
+@jobs_option
 @click.option(
     "--min-tokens",
     type=click.IntRange(0),

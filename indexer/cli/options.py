@@ -58,6 +58,21 @@ class Seconds(_SecondsType):
         return seconds
 
 
+timeout_option = click.option(
+    "--timeout",
+    type=Seconds(),
+    metavar="SECONDS",
+    default=Limits().seconds,
+    show_default=True,
+    help="Time for one document.",
+)
+memory_option = click.option(
+    "--memory", type=Size(), metavar="SIZE", default="2GiB", show_default=True, help="Memory for one document."
+)
+jobs_option = click.option(
+    "--jobs", type=click.IntRange(1), metavar="N", help="Worker processes.  [default: one for each processor]"
+)
+
 store_option = click.option(
     "--store",
     type=click.Path(),
@@ -74,7 +89,6 @@ json_option = click.option("--json", is_flag=True, help="Answer in JSON.")
 
 def extraction_options(command: Command) -> Command:
     """Add what decides how documents are read."""
-    limits = Limits()
     options = (
         click.option(
             "--content",
@@ -96,22 +110,8 @@ def extraction_options(command: Command) -> Command:
             type=click.Choice(["html", "pdf", "xml", "text"]),
             help="The kind of the documents.  [default: found from the content, then from the name]",
         ),
-        click.option(
-            "--timeout",
-            type=Seconds(),
-            metavar="SECONDS",
-            default=limits.seconds,
-            show_default=True,
-            help="Time for one document.",
-        ),
-        click.option(
-            "--memory",
-            type=Size(),
-            metavar="SIZE",
-            default="2GiB",
-            show_default=True,
-            help="Memory for one document.",
-        ),
+        timeout_option,
+        memory_option,
         click.option(
             "--max-size",
             type=Size(),

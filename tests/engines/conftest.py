@@ -12,8 +12,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "stores"))
 
-from downloads import MissingError
-from fleet import ENGINES, Servers, missing
+from fleet import ENGINES, Servers, running
 from servers import Server
 
 pytest.register_assert_rewrite("contract", "contract_clusters")
@@ -50,13 +49,5 @@ def index_name(server: Server) -> Iterator[str]:
 @pytest.fixture(params=list(ENGINES))
 def own_server(request: pytest.FixtureRequest) -> Iterator[Server]:
     """A server for one test, which may kill it."""
-    try:
-        server = ENGINES[request.param]()
-    except MissingError as error:
-        missing(str(error))
-    try:
-        server.launch()
-        server.ready()
+    with running(ENGINES[request.param]) as server:
         yield server
-    finally:
-        server.stop()

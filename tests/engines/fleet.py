@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from typing import NoReturn
+from collections.abc import Callable, Iterator
+from typing import NoReturn, TypeVar
 
 import pytest
 from downloads import MissingError
 from servers import Elasticsearch, OpenSearch, Server
+
+Launched = TypeVar("Launched", bound=Server)
 
 ENGINES: dict[str, type[Server]] = {"elasticsearch": Elasticsearch, "opensearch": OpenSearch}
 
@@ -17,6 +21,21 @@ def missing(reason: str) -> NoReturn:
     if os.environ.get("NEARDUP_REQUIRE_ENGINES") == "1":
         pytest.fail(f"NEARDUP_REQUIRE_ENGINES is set: {reason}")
     pytest.skip(f"NEEDS A REAL SERVER: {reason}")
+
+
+@contextlib.contextmanager
+def running(make: Callable[[], Launched]) -> Iterator[Launched]:
+    """A server for as long as it is used; what it needs and lacks is said."""
+    try:
+        server = make()
+    except MissingError as error:
+        missing(str(error))
+    try:
+        server.launch()
+        server.ready()
+        yield server
+    finally:
+        server.stop()
 
 
 class Servers:

@@ -9,10 +9,9 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
-import downloads
 import pytest
 from certificates import Authority
-from fleet import missing
+from fleet import running
 from made import INFO, put, record
 from servers import SecuredElasticsearch
 
@@ -66,16 +65,8 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
 
 @pytest.fixture(scope="module")
 def secured(authority: Authority) -> Iterator[SecuredElasticsearch]:
-    try:
-        server = SecuredElasticsearch(authority.folder, USERS, ROLES)
-    except downloads.MissingError as error:
-        missing(str(error))
-    try:
-        server.launch()
-        server.ready()
+    with running(lambda: SecuredElasticsearch(authority.folder, USERS, ROLES)) as server:
         yield server
-    finally:
-        server.stop()
 
 
 @pytest.fixture(autouse=True)

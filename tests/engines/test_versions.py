@@ -10,7 +10,7 @@ from pathlib import Path
 
 import downloads
 import pytest
-from fleet import Servers, missing
+from fleet import Servers, missing, running
 from servers import Elasticsearch
 
 USE = """
@@ -37,16 +37,8 @@ def use(url: str, *folders: Path) -> subprocess.CompletedProcess[str]:
 @pytest.fixture(scope="module")
 def older() -> Iterator[Elasticsearch]:
     """Elasticsearch 8."""
-    try:
-        server = Elasticsearch("8.19.21")
-    except downloads.MissingError as error:
-        missing(str(error))
-    try:
-        server.launch()
-        server.ready()
+    with running(lambda: Elasticsearch("8.19.21")) as server:
         yield server
-    finally:
-        server.stop()
 
 
 @pytest.fixture(scope="module")
