@@ -50,6 +50,18 @@ class KeyLayout:
         return f"{key:0{(self.bits + 3) // 4}x}"
 
 
+@dataclass(frozen=True, slots=True)
+class SchemeInfo:
+    """What a store knows of a scheme beside its first: a name for its fields, its id with all parameters, its tables.
+
+    A packed key of the layout fits into a signed 64-bit integer.
+    """
+
+    name: str
+    id: str
+    layout: KeyLayout
+
+
 SIMHASH64_LAYOUT = KeyLayout(tables=16, bits=28)
 
 MAX_DISTANCE = 7

@@ -125,6 +125,21 @@ def parse_fingerprint(text: str, tokens: int = 0) -> Fingerprint:
 
 
 @dataclass(frozen=True, slots=True)
+class Sketch:
+    """A document's fingerprint of a scheme other than the store's first.
+
+    `scheme` is the scheme's id with all its parameters; `payload` what similarities are computed from, in the scheme's
+    own serialised form; `keys` are the packed keys (see `indexer.keys.KeyLayout`), at least one, several of one table
+    where the scheme says so; `features` is the number of features that it was made from.
+    """
+
+    scheme: str
+    payload: bytes
+    keys: tuple[int, ...]
+    features: int
+
+
+@dataclass(frozen=True, slots=True)
 class Record:
     """What a store keeps of one document.
 
@@ -132,7 +147,8 @@ class Record:
     fingerprint; `short` marks documents with too few tokens for a meaningful simhash; `source` is the path or URL;
     `source_digest` tells a stale fingerprint: a digest of the octets (or fields) that the fingerprint was made from,
     the scheme and the extractor's version; `indexed_at` is ISO 8601 in UTC; `metadata` is the user's own, JSON types
-    only.
+    only; `sketches` are the fingerprints of the store's other schemes, by the scheme's name, and lack those that the
+    document has no features for.
     """
 
     ref: Ref
@@ -147,6 +163,7 @@ class Record:
     source_digest: str = ""
     indexed_at: str = ""
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    sketches: Mapping[str, Sketch] = field(default_factory=dict)
 
     @property
     def tokens(self) -> int:

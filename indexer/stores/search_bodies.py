@@ -112,6 +112,7 @@ class Bodies:
         hashed = source.get(self.scheme) or {}
         bits = values.get(self.bits, hashed.get("bits"))
         metadata = source.get("metadata")
+        texts: dict[str, Any] = {attribute: source.get(name) or "" for name, attribute in _TEXTS.items()}
         return Record(
             ref=ref,
             fingerprint=None if bits is None else Fingerprint(to_unsigned(int(bits)), int(tokens), self.info.scheme),
@@ -119,7 +120,7 @@ class Bodies:
             short=_true(values.get(SHORT, source.get("short"))),
             size=source.get("bytes") or 0,
             metadata=json.loads(metadata) if metadata else {},
-            **{attribute: source.get(name) or "" for name, attribute in _TEXTS.items()},
+            **texts,
         )
 
     def _packed(self, hashed: Mapping[str, Any]) -> Iterable[int]:

@@ -1,0 +1,74 @@
+"""The one list of schemes, and how one is made from what a user writes: `minhash:bands=25,rows=5`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from indexer.errors import UsageError
+from indexer.schemes.base import Parameter, Scheme
+
+Maker = Callable[..., Scheme]
+
+# By family: where its class is. Imported when asked for, so that a command pays for what it uses.
+FAMILIES: Mapping[str, str] = {}
+
+
+def families() -> list[str]:
+    """The names of all schemes."""
+    return list(FAMILIES)
+
+
+def scheme_class(family: str) -> type[Scheme]:
+    """The class of a scheme; UsageError, with the names that there are, for an unknown one."""
+    from importlib import import_module
+
+    if family not in FAMILIES:
+        raise UsageError(f"{family!r} is no scheme; there are: {', '.join(FAMILIES)}")
+    module, name = FAMILIES[family].split(":")
+    found: type[Scheme] = getattr(import_module(module), name)
+    return found
+
+
+def scheme(specification: str, corpus: Callable[[str], Any] | None = None) -> Scheme:
+    """The scheme of a specification `family[:name=value,...]`.
+
+    `corpus` gives the corpus statistics of a name, for schemes that need them. Raises UsageError that names the
+    family, the parameter or the value that is wrong.
+    """
+    family, parameters = split(specification)
+    made = scheme_class(family)
+    if made.needs:
+        if corpus is None:
+            raise UsageError(f"{family}: needs the statistics of a corpus ({made.needs})")
+        parameters = {**parameters, "corpus": corpus(made.needs)}
+    maker: Maker = made
+    try:
+        return maker(**parameters)
+    except TypeError as error:
+        raise UsageError(f"{specification!r}: {family} has no such parameter ({error})") from error
+
+
+def split(specification: str) -> tuple[str, dict[str, Parameter]]:
+    """Family and parameters of a specification; UsageError for one that is not of the form `family:name=value,...`."""
+    family, _, rest = specification.strip().partition(":")
+    parameters: dict[str, Parameter] = {}
+    for part in filter(None, rest.split(",")):
+        name, equals, value = part.partition("=")
+        if not equals or not name.strip().isidentifier():
+            raise UsageError(f"{specification!r}: {part!r} is not of the form name=value")
+        if name.strip() in parameters:
+            raise UsageError(f"{specification!r}: {name.strip()} is given twice")
+        parameters[name.strip()] = _read(value.strip())
+    return family, parameters
+
+
+def _read(value: str) -> Parameter:
+    if value in ("true", "false"):
+        return value == "true"
+    for kind in (int, float):
+        try:
+            return kind(value)
+        except ValueError:
+            continue
+    return value
