@@ -21,8 +21,8 @@ class Plan:
     """What a lookup for a similarity asks, and what it finds.
 
     `probes` is the largest number of keys that are asked for, of which `agreeing` tables must match; `recall` the
-    expected share found of the pairs that are exactly as similar as asked (1.0 where nothing is missed), `guaranteed` whether
-    that is certain and not an expectation; `explanation` says it in one or two sentences.
+    expected share found of the pairs that are exactly as similar as asked (1.0 where nothing is missed), `guaranteed`
+    whether that is certain and not an expectation; `explanation` says it in one or two sentences.
     """
 
     similarity: float
