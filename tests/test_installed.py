@@ -51,6 +51,9 @@ def test_the_main_job(python: str, tmp_path: Path) -> None:
     run(neardup, "index", "docs", "--store", "s.neardup", cwd=tmp_path, env=env)
     answer = json.loads(run(neardup, "similar", "docs/a.html", "--store", "s.neardup", "--json", cwd=tmp_path, env=env))
     assert [Path(match["source"]).name for match in answer["matches"]] == ["b.html"]
+    run(neardup, "cluster", "--store", "s.neardup", cwd=tmp_path, env=env)
+    run(neardup, "report", "--store", "s.neardup", "-o", "r.html", cwd=tmp_path, env=env)
+    assert "<title>" in (tmp_path / "r.html").read_text("utf-8")
     assert run(python, "-m", "indexer", "--version", cwd=tmp_path, env=env).strip()
 
 
