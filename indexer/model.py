@@ -9,12 +9,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
+from urllib.parse import quote, unquote
 
 from indexer.errors import UsageError
 
 SIMHASH_DOC = "simhash-doc"
 SHORT_IDS: Mapping[str, str] = MappingProxyType({SIMHASH_DOC: "sd1"})
 SCHEMES_BY_SHORT_ID: Mapping[str, str] = MappingProxyType({short: scheme for scheme, short in SHORT_IDS.items()})
+
+# As in the engines' own requests, so that it can be pasted into one.
+_ROUTING = "?routing="
 
 CLOSE_DISTANCE = 1
 LOOSE_DISTANCE = 6
@@ -31,6 +35,22 @@ class Ref:
     id: str
     index: str = ""
     routing: str | None = None
+
+
+def name_of(ref: Ref) -> str:
+    """An identity as users write it: the id, INDEX/ID where it has an index, and ?routing=VALUE (percent-encoded)."""
+    name = f"{ref.index}/{ref.id}" if ref.index else ref.id
+    return name if ref.routing is None else name + _ROUTING + quote(ref.routing, safe="")
+
+
+def readings_of(name: str) -> list[Ref]:
+    """What a name that a user wrote can mean, the id that is all of it first; an empty index stands for any."""
+    front, mark, routing = name.rpartition(_ROUTING)
+    readings = []
+    for form, value in ((name, None), *([(front, unquote(routing))] if mark else [])):
+        index, slash, rest = form.partition("/")
+        readings += [Ref(form, "", value)] + ([Ref(rest, index, value)] if slash and index and rest else [])
+    return readings
 
 
 @dataclass(frozen=True, slots=True)
