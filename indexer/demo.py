@@ -1,4 +1,7 @@
-"""The demonstration: real documents are fetched, indexed, and asked about. `python -m indexer.demo [FOLDER]`."""
+"""The demonstration: real documents are fetched, indexed, and asked about. `python -m indexer.demo [FOLDER]`.
+
+`python -m indexer.demo --fetch FOLDER` only fetches the documents, into FOLDER.
+"""
 
 from __future__ import annotations
 
@@ -36,6 +39,9 @@ _LARGEST = 20_000_000
 def main(arguments: list[str]) -> int:
     """Run the demonstration on fetched documents, or on the folder named; the exit code."""
     try:
+        if arguments[:1] == ["--fetch"]:
+            print(f"the documents are in {_fetched(Path(arguments[1]))}")
+            return 0
         documents = Path(arguments[0]) if arguments else _fetched(FOLDER / "documents")
         FOLDER.mkdir(exist_ok=True)
         if code := _run("index", str(documents), "--store", str(STORE)):

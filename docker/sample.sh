@@ -1,0 +1,8 @@
+#!/bin/sh
+# Sets the index up, and finds the near-duplicates among the documents. The store is named by NEARDUP_STORE.
+set -eu
+neardup setup --replicas 0
+neardup index /documents
+neardup cluster
+neardup stats
+neardup report --output /data/report.html
