@@ -44,7 +44,10 @@ def name_of(ref: Ref) -> str:
 
 
 def readings_of(name: str) -> list[Ref]:
-    """What a name that a user wrote can mean, the id that is all of it first; an empty index stands for any."""
+    """What a name that a user wrote can mean, the id that is all of it first.
+
+    An index of "" stands for any, and so does a routing of None; one of "" stands for none.
+    """
     front, mark, routing = name.rpartition(_ROUTING)
     readings = []
     for form, value in ((name, None), *([(front, unquote(routing))] if mark else [])):

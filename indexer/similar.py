@@ -41,16 +41,20 @@ def similar(
     limit: int | None = 10,
     include_short: bool = False,
     exclude: Ref | None = None,
+    inside: bool = False,
 ) -> Answer:
     """The stored documents whose fingerprint differs from this one in at most `distance` bits, 0 to 7.
 
     Exact: no document of the store within the distance is missed, and none beyond it is returned. `limit` is the
     number of matches listed, None for all; memory grows with it and with the distinct values within the distance (8
     octets each), not with the number of documents. Short documents stay out unless asked for; `exclude` leaves one
-    document out, as a stored one that is compared with the others. No fingerprint (None) matches nothing.
+    document out, as a stored one that is compared with the others. `inside` verifies inside the store, so that only
+    what is within the distance leaves it; the answer is the same, and `candidates` counts only those. No fingerprint
+    (None) matches nothing.
 
     A document that is written between the lookup and the reading of records may be counted and not listed. Raises
-    UsageError for another distance or a negative limit, IncompatibleStoreError where the store holds another scheme.
+    UsageError for another distance or a negative limit, and where the store can't verify inside;
+    IncompatibleStoreError where the store holds another scheme.
     """
     check_distance(distance)
     if limit is not None and limit < 0:
@@ -62,7 +66,11 @@ def similar(
     candidates = 0
     total = -_counted(store, fingerprint, distance, include_short, exclude)
     within = [array("Q") for _ in range(distance + 1)]
-    for found, candidate in verified(fingerprint.value, store.candidates(keys, include_short=include_short)):
+    if inside:
+        coming = store.candidates_within(keys, fingerprint.value, distance, include_short=include_short)
+    else:
+        coming = store.candidates(keys, include_short=include_short)
+    for found, candidate in verified(fingerprint.value, coming):
         candidates += 1
         if found <= distance:
             within[found].append(candidate.value)
@@ -101,4 +109,4 @@ def _counted(store: Store, fingerprint: Fingerprint, distance: int, include_shor
     record = store.get([exclude])[0] if exclude is not None else None
     if record is None or record.fingerprint is None or (record.short and not include_short):
         return 0
-    return int(record.fingerprint.distance(fingerprint) <= distance)
+    return int(record.fingerprint.distance(fingerprint) <= distance and store.passes(record.ref))

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from indexer.errors import StoreError
 from indexer.stores.connection import AnswerError, Client
-from indexer.stores.search import require_whole
+from indexer.stores.search_finding import require_whole
 
 _KEEP_ALIVE = "30m"
 _POLL_SECONDS = 0.1

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from indexer.errors import ExtractionError, NotFoundError, UsageError
 from indexer.extract.base import REASONS, Content, Limits, Options
-from indexer.model import Fingerprint, Record, Ref
+from indexer.model import Fingerprint, Record, Ref, name_of
 from indexer.sources import STDIN, UnreadableError, printable_path, read_file
 
 if TYPE_CHECKING:
     from indexer.stores import Store
+
+# So many of the places of an ambiguous id are named.
+_LISTED = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +86,23 @@ def stored(store: Store, identity: str) -> Asked:
 
 
 def found(store: Store, identity: str) -> Record:
-    """The record with this id. Raises NotFoundError."""
-    [record] = store.get([Ref(identity)])
+    """The record with this id, or with INDEX/ID. Raises NotFoundError, and UsageError where several have it."""
+    [refs] = store.find_each([identity])
+    [record] = store.get([only(identity, refs)])
     if record is None:
         raise NotFoundError(f"{identity}: no document with this id is stored")
     return record
+
+
+def only(identity: str, refs: Sequence[Ref]) -> Ref:
+    """The one identity that a name means. Raises NotFoundError for none, and UsageError that lists several."""
+    if not refs:
+        raise NotFoundError(f"{identity}: no document with this id is stored")
+    if len(refs) > 1:
+        several = len({(ref.index, ref.id) for ref in refs}) < len(refs)
+        named = [name_of(replace(ref, routing=ref.routing or "") if several else ref) for ref in refs[:_LISTED]]
+        shown = ", ".join(named) + (", ..." if len(refs) > _LISTED else "")
+        raise UsageError(
+            f"{identity}: {len(refs)} documents have this id: {shown}; name one of them so, or its index in --store"
+        )
+    return refs[0]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from indexer.cli.options import json_option, opened, store_option
+from indexer.cli.options import filter_option, json_option, opened, store_option
 from indexer.cli.output import answer, answer_json, fields, record_json, say, shown_store, size
 from indexer.errors import NotFoundError, StoreError, UsageError
 from indexer.model import DEFAULT_DISTANCE
@@ -176,6 +176,7 @@ routing_a, index_b, routing_b. With --against, a is in the store and b in the ot
 @click.option(
     "--include-short", is_flag=True, help="Compare documents with too few words for a meaningful fingerprint too."
 )
+@filter_option
 def pairs(store: str, distance: int, output: str | None, against: str | None, **given: Any) -> None:
     """List all pairs of stored documents that are near-duplicates."""
     if against and given["collapse"]:
@@ -184,6 +185,8 @@ def pairs(store: str, distance: int, output: str | None, against: str | None, **
     from indexer.store_pairs import pairs_between, pairs_of_store
 
     with opened(store, read_only=True) as source:
+        if given["filter"] is not None:
+            source.narrow(given["filter"])
         if against:
             other = _other(source, against, include_short=given["include_short"])
             found = pairs_between(source, other, distance, include_short=given["include_short"])

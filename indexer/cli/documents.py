@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 
 import click
 
-from indexer.cli.asked import found
+from indexer.cli.asked import found, only
 from indexer.cli.options import json_option, opened, store_option
 from indexer.cli.output import answer_json, fields, record_json, say, shown_store, size
-from indexer.errors import NotFoundError, UsageError
+from indexer.errors import NeardupError, NotFoundError, UsageError
 from indexer.model import Ref
 from indexer.sources import list_of_paths, printable_path
 
@@ -24,13 +24,14 @@ _DELETED_AT_ONCE = 1000
 Examples:
   neardup show docs/guide.html
   neardup show 17 --json
+  neardup show news-2024/17 --store https://host:9200/news-*
 """,
 )
 @click.argument("identity", metavar="ID")
 @store_option
 @json_option
 def show(identity: str, store: str, json: bool) -> None:
-    """Show what is stored of the document ID.
+    """Show what is stored of the document ID; in a cluster INDEX/ID names it too, and ?routing=VALUE after either.
 
     With --json one object: id, hash, hex, tokens, short, source, title, format, extractor, bytes, source_digest,
     indexed_at, metadata, annotations.
@@ -77,23 +78,27 @@ Examples:
 def delete(identities: tuple[str, ...], listed: str | None, store: str, json: bool) -> int:
     """Delete documents from the store, and their recorded failures; the files themselves stay.
 
-    Ends with exit code 5 if an id was not there; the others are deleted. With --json one object: deleted, missing.
+    Ends with exit code 5 if an id was not there, or several documents have it; the others are deleted. With --json one
+    object: deleted, missing.
     """
     if not identities and not listed:
         raise UsageError("name at least one id, or give --from")
     deleted, missing = 0, 0
     with opened(store) as target:
         for batch in _batches((*identities, *(map(printable_path, list_of_paths(listed)) if listed else ()))):
-            refs = [Ref(identity) for identity in batch]
-            there = target.get(refs)
+            found_refs = target.find_each(batch)
             failed: frozenset[Ref] = frozenset()
-            if None in there:
-                failed = frozenset(failure.ref for failure in target.failures()) & frozenset(refs)
-            for ref, record in zip(refs, there, strict=True):
-                if record is None and ref not in failed:
+            if not all(found_refs):
+                failed = frozenset(failure.ref for failure in target.failures())
+            chosen = []
+            for identity, refs in zip(batch, found_refs, strict=True):
+                recorded = [Ref(identity)] if Ref(identity) in failed else []
+                try:
+                    chosen.append(only(identity, refs or recorded))
+                except NeardupError as error:
                     missing += 1
-                    say(f"{ref.id}: no document with this id is stored")
-            deleted += target.delete(refs)
+                    say(str(error))
+            deleted += target.delete(chosen)
     if json:
         answer_json({"deleted": deleted, "missing": missing})
     else:

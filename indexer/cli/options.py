@@ -84,6 +84,12 @@ store_option = click.option(
     help="The store.",
 )
 
+filter_option = click.option(
+    "--filter",
+    metavar="QUERY",
+    help="Only documents that match a query of the cluster's own (query string syntax), as 'lang:en AND year:2024'.",
+)
+
 json_option = click.option("--json", is_flag=True, help="Answer in JSON.")
 
 

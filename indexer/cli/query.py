@@ -14,6 +14,7 @@ from indexer.cli.asked import Asked
 from indexer.cli.options import (
     content_of,
     extraction_options,
+    filter_option,
     json_option,
     only_one,
     opened,
@@ -23,7 +24,7 @@ from indexer.cli.options import (
 )
 from indexer.cli.output import answer, answer_json, fields, fingerprint_json, match_json, say, shown_store, table
 from indexer.errors import ExtractionError, NeardupError, NotFoundError, UsageError
-from indexer.model import DEFAULT_DISTANCE, Fingerprint, Match, Ref, label_of, parse_fingerprint
+from indexer.model import DEFAULT_DISTANCE, Fingerprint, Match, Ref, label_of, name_of, parse_fingerprint
 from indexer.pipeline import DEFAULT_MIN_TOKENS
 from indexer.sources import STDIN, possible_ids, printable_path
 
@@ -43,6 +44,7 @@ Examples:
   neardup similar --id docs/guide.html -k 6 --limit 50
   pbpaste | neardup similar --text -
   neardup similar --hash sd1-aaaaaaaaaaaae --json
+  neardup similar draft.pdf --store https://host:9200/news-* --filter 'lang:en AND date:[2024 TO *]'
 
 A match is "close" when at most 1 of the 64 bits differs, and "loose" up to 6. -k 3 finds every stored document within
 3 bits, so it does not hold all loose matches: ask with -k 6 for those. Above 3, neighbouring keys are asked for too,
@@ -54,7 +56,7 @@ similarity, label, and the stored document as in "neardup show --json".
 )
 @click.argument("file", required=False, type=click.Path())
 @store_option
-@click.option("--id", "identity", metavar="ID", help="Ask about a stored document.")
+@click.option("--id", "identity", metavar="ID", help="Ask about a stored document; in a cluster also INDEX/ID.")
 @click.option("--text", metavar="TEXT", help="Ask about this text; - reads it from standard input.")
 @click.option("--hash", "hash_", metavar="HASH", help="Ask about a fingerprint: base32 as printed, or 16 hex digits.")
 @click.option(
@@ -72,6 +74,12 @@ similarity, label, and the stored document as in "neardup show --json".
 @click.option(
     "--include-short", is_flag=True, help="Show documents with too few words for a meaningful fingerprint too."
 )
+@filter_option
+@click.option(
+    "--verify-in-cluster",
+    is_flag=True,
+    help="Let the cluster itself leave out what lies too far (a Painless script); the answer is the same.",
+)
 @extraction_options
 @json_option
 def similar(file: str | None, store: str, distance: int, limit: int, json: bool, **given: Any) -> None:
@@ -80,6 +88,8 @@ def similar(file: str | None, store: str, distance: int, limit: int, json: bool,
     from indexer.similar import similar as find
 
     with opened(store, read_only=True) as source:
+        if given["filter"] is not None:
+            source.narrow(given["filter"])
         query = _query(source, file, given)
         own = query.ref or (_own_ref(source, store, file) if file and file != STDIN else None)
         _warn(query)
@@ -90,6 +100,7 @@ def similar(file: str | None, store: str, distance: int, limit: int, json: bool,
             limit=limit,
             include_short=given["include_short"],
             exclude=own,
+            inside=given["verify_in_cluster"],
         )
         _show(query, result, as_json=json)
 
@@ -145,7 +156,7 @@ def _row(match: Match) -> tuple[str, ...]:
     title = textwrap.shorten(record.title, _TITLE_WIDTH, placeholder="…")
     # Below the current folder a path is shown as the user would type it.
     path = record.source.removeprefix(os.path.join(os.getcwd(), ""))
-    return (record.ref.id, str(match.distance), f"{match.similarity:.3f}", label, title, path)
+    return (name_of(record.ref), str(match.distance), f"{match.similarity:.3f}", label, title, path)
 
 
 @click.command(

@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from indexer.errors import IncompatibleStoreError
+from indexer.errors import IncompatibleStoreError, UsageError
 from indexer.keys import KeyLayout
 from indexer.model import ClusterRecord, Failure, Record, Ref
 
@@ -67,6 +67,8 @@ class Capabilities:
     """What put() reported is found by candidates() at once, without waiting for a refresh."""
     atomic_batches: bool
     """A batch given to put() is kept whole or not at all when the process is killed."""
+    verifies: bool = False
+    """candidates_within() leaves out, inside the store, what lies too far."""
 
 
 class PutStatus(Enum):
@@ -150,6 +152,36 @@ class Store(ABC):
         self, values: Sequence[int], *, include_short: bool = False, limit: int | None = None
     ) -> Iterator[Record]:
         """The records with one of these unsigned 64-bit values, by ref, at most `limit`; each value is named once."""
+
+    def find_each(self, names: Sequence[str]) -> list[list[Ref]]:
+        """For each name as a user writes it the identities that it may mean: none, one, or several where ambiguous.
+
+        A name is an id; where the store has routing also INDEX/ID, and either with ?routing=VALUE
+        (percent-encoded, empty for a document without).
+        """
+        refs = [Ref(name) for name in names]
+        return [[ref] if record else [] for ref, record in zip(refs, self.get(refs), strict=True)]
+
+    def narrow(self, query: str) -> None:
+        """Let candidates, with_value() and scan_values() give only what matches a query of the engine's own language.
+
+        Raises UsageError where the engine can't read it, and where the store has no such language (see capabilities).
+        """
+        raise UsageError(f"the filter {query!r} can't be used: this store is a file and has no query language")
+
+    def passes(self, ref: Ref) -> bool:  # noqa: ARG002 nothing is narrowed here
+        """Whether narrow() leaves this document in."""
+        return True
+
+    def candidates_within(
+        self, keys: Sequence[int], value: int, distance: int, *, include_short: bool = False
+    ) -> Iterator[Candidate]:
+        """The candidates() that are at most `distance` bits from an unsigned 64-bit value, verified inside the store.
+
+        Raises UsageError where the store can't (see capabilities), and where its engine has no scripts.
+        """
+        del keys, value, distance, include_short
+        raise UsageError("this store is a file: its candidates are always verified on this machine")
 
     @abstractmethod
     def scan(self) -> Iterator[Record]:

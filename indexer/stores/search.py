@@ -4,24 +4,20 @@
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 from urllib.parse import quote
 
 import numpy as np
 
-from indexer.errors import StoreError, UsageError
-from indexer.model import ClusterRecord, Failure, Record, Ref, to_unsigned
+from indexer.errors import StoreError
+from indexer.model import ClusterRecord, Failure, Record, Ref
 from indexer.stores import mapping
 from indexer.stores.base import Candidate, Capabilities, PutResult, Stats, Store, StoreInfo, ValueBatch
 from indexer.stores.connection import AnswerError, Client, Patience, connect
 from indexer.stores.search_bodies import (
     CLUSTER_ID,
-    DIGEST,
     FORMAT,
-    MAX_TERMS,
     ROOT,
     SHORT,
     SINGLE,
@@ -30,17 +26,11 @@ from indexer.stores.search_bodies import (
     is_record,
 )
 from indexer.stores.search_bodies import annotations_of as _annotations_of
+from indexer.stores.search_finding import PAGE, RECORDS_PAGE, VALUES_CHUNK, Finder, chunks, is_unicode, require_whole
 from indexer.stores.search_writes import Writer
 
-T = TypeVar("T")
 Refresh = Literal["wait", "none", "true"]
 
-# The engines' own default for the most hits of one answer.
-_PAGE = 10_000
-_RECORDS_PAGE = 1000
-_VALUES_CHUNK = 10_000
-# So many records are read by the first answer; where there are more, only names are, and then the records chosen.
-_FEW = 200
 _KEEP_ALIVE = "5m"
 _PRECISION = 40_000
 
@@ -53,13 +43,14 @@ class SearchStore(Store):
     search of this object, and at close(); "none" whenever the index refreshes itself.
     """
 
-    capabilities = Capabilities(embedded=False, routing=True, filters=True, visible_at_once=False, atomic_batches=False)
+    capabilities = Capabilities(
+        embedded=False, routing=True, filters=True, visible_at_once=False, atomic_batches=False, verifies=True
+    )
 
     def __init__(self, client: Client, *, create: StoreInfo | None = None, read_only: bool = False) -> None:
         self.client, self.read_only = client, read_only
         self.name, self.shown = client.target.name, client.target.shown
         self.refresh: Refresh = "wait"
-        self._narrowing: dict[str, Any] | None = None
         self._closed = False
         try:
             self.mappings = self._mappings()
@@ -76,6 +67,7 @@ class SearchStore(Store):
         self.single = list(self.mappings) == [self.name]
         self.data_stream = not self.single and all(index.startswith(".ds-") for index in self.mappings)
         self.writer = Writer(self)
+        self.finder = Finder(self)
 
     # Opening
 
@@ -119,21 +111,6 @@ class SearchStore(Store):
             first.require_comparable(info, f"{self.shown} ({index})")
         return first
 
-    def narrow(self, query: str) -> None:
-        """Let candidates() and with_value() find only what matches a query in the engine's query string syntax.
-
-        Raises UsageError where the engine can't read it.
-        """
-        asked = {"query_string": {"query": query}}
-        try:
-            answer = self.client.request("POST", f"/{self.path}/_validate/query", {"query": asked}, explain="true")
-        except AnswerError as error:
-            raise UsageError(f"the filter {query!r} can't be read: {error.reason}") from error
-        if not answer.get("valid"):
-            reasons = [each.get("error", "") for each in answer.get("explanations", ())]
-            raise UsageError(f"the filter {query!r} can't be read: {'; '.join(filter(None, reasons))[:500]}")
-        self._narrowing = asked
-
     def check_open(self) -> None:
         """Raise StoreError where the store is closed."""
         if self._closed:
@@ -165,24 +142,11 @@ class SearchStore(Store):
         self.check_open()
         return [_annotations_of(found["_source"][ROOT]) if found else None for found in self.fetch(refs)]
 
-    def find(self, name: str) -> list[Ref]:
-        """The identities of every record with this id, or with INDEX/ID."""
-        self.check_open()
-        self.writer.settle()
-        index, slash, rest = name.partition("/")
-        chosen = both({"ids": {"values": [each for each in (name, rest) if _is_unicode(each)]}}, is_record())
-        hits = self.search(chosen, size=_RECORDS_PAGE)["hits"]["hits"]
-        full = [self.ref(hit) for hit in hits if hit["_id"] == name]
-        return sorted(
-            full or [self.ref(hit) for hit in hits if slash and hit["_index"] == index and hit["_id"] == rest],
-            key=_order,
-        )
-
     def fetch(self, refs: Sequence[Ref], *, whole: bool = False) -> list[dict[str, Any] | None]:
         """The stored documents of these identities, as they are now, each with what stands under neardup."""
         found: list[dict[str, Any] | None] = []
         source: dict[str, Any] = {} if whole else {"_source_includes": ROOT}
-        for some in _chunks(refs, _RECORDS_PAGE):
+        for some in chunks(refs, RECORDS_PAGE):
             places = self.places(some)
             asked = [place for place in places if place]
             docs = [_place(place) for place in asked]
@@ -199,13 +163,13 @@ class SearchStore(Store):
         """Where these documents lie: index, id and routing; None for what has no place, or more than one."""
         if self.single:
             named = [Ref(ref.id, ref.index or self.name, ref.routing) for ref in refs]
-            return [place if _is_unicode(place.id) else None for place in named]
+            return [place if is_unicode(place.id) else None for place in named]
         self.writer.settle()
         known = self.locate([ref.id for ref in refs if not ref.index])
         places: list[Ref | None] = []
         for ref in refs:
             if ref.index:
-                places.append(ref if _is_unicode(ref.id) else None)
+                places.append(ref if is_unicode(ref.id) else None)
             else:
                 lie = [place for place in known.get(ref.id, ()) if ref.routing in (None, place.routing)]
                 places.append(lie[0] if len(lie) == 1 else None)
@@ -214,9 +178,9 @@ class SearchStore(Store):
     def locate(self, names: Iterable[str]) -> dict[str, list[Ref]]:
         """Every place, as far as a search sees, of documents with these ids, whether or not they are records."""
         places: dict[str, list[Ref]] = {}
-        wanted = [name for name in dict.fromkeys(names) if _is_unicode(name)]
-        for some in _chunks(wanted, _RECORDS_PAGE):
-            for hits in self.pages({"query": {"ids": {"values": some}}, "_source": False}, _PAGE):
+        wanted = [name for name in dict.fromkeys(names) if is_unicode(name)]
+        for some in chunks(wanted, RECORDS_PAGE):
+            for hits in self.pages({"query": {"ids": {"values": some}}, "_source": False}, PAGE):
                 for hit in hits:
                     places.setdefault(hit["_id"], []).append(Ref(hit["_id"], hit["_index"], hit.get("_routing")))
         return places
@@ -254,103 +218,58 @@ class SearchStore(Store):
         finally:
             self.client.close_snapshot(snapshot)
 
-    def _asked(self, query: Mapping[str, Any], include_short: bool) -> dict[str, Any]:
-        return both(query, self._narrowing, include_short=include_short)
+    def narrow(self, query: str) -> None:
+        self.check_open()
+        self.finder.narrow(query)
+
+    def passes(self, ref: Ref) -> bool:
+        self.check_open()
+        return self.finder.passes(ref)
 
     def candidates(self, keys: Sequence[int], *, include_short: bool = False) -> Iterator[Candidate]:
-        self.check_open()
-        self.writer.settle()
-        seen: set[int] = set()
-        chunks = list(_chunks(list(dict.fromkeys(keys)), MAX_TERMS))
-        for some in chunks:
-            query = self._asked(self.bodies.having_keys(some), include_short)
-            for bucket in self._values(query):
-                value = to_unsigned(bucket["key"]["bits"])
-                if value not in seen:
-                    if len(chunks) > 1:
-                        seen.add(value)
-                    yield Candidate(value, bucket["doc_count"])
+        return self.finder.candidates(keys, include_short)
 
-    def _values(self, query: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-        # The pages go on after the last value of the page before: none is lost or told twice, whatever is written.
-        after = None
-        while True:
-            answer = self.search(query, size=0, track_total_hits=False, aggs=self.bodies.per_value(after))
-            require_whole(answer, self.shown)
-            found = answer["aggregations"]["values"]
-            yield from found["buckets"]
-            after = found.get("after_key")
-            if after is None:
-                return
+    def candidates_within(
+        self, keys: Sequence[int], value: int, distance: int, *, include_short: bool = False
+    ) -> Iterator[Candidate]:
+        return self.finder.candidates_within(keys, value, distance, include_short)
 
     def with_value(
         self, values: Sequence[int], *, include_short: bool = False, limit: int | None = None
     ) -> Iterator[Record]:
-        self.check_open()
-        self.writer.settle()
-        if not values or limit == 0:
-            return
-        queries = [
-            self._asked(self.bodies.having_values(some), include_short) for some in _chunks(values, _VALUES_CHUNK)
-        ]
-        if len(queries) == 1:
-            answer = self.search(queries[0], size=_FEW, track_total_hits=_FEW + 1, **self._record_fields())
-            require_whole(answer, self.shown)
-            if answer["hits"]["total"]["value"] <= _FEW:
-                yield from sorted(self._records(answer["hits"]["hits"]), key=lambda record: _order(record.ref))[:limit]
-                return
-        refs = (
-            self.ref(hit)
-            for query in queries
-            for hits in self.pages({"query": query, "_source": False}, _PAGE)
-            for hit in hits
-        )
-        chosen = sorted(refs, key=_order) if limit is None else heapq.nsmallest(limit, refs, key=_order)
-        for some in _chunks(chosen, _FEW):
-            yield from self._chosen(some)
+        return self.finder.with_value(values, include_short, limit)
 
-    def _chosen(self, refs: Sequence[Ref]) -> Iterator[Record]:
-        query = both({"ids": {"values": list({ref.id for ref in refs})}}, is_record())
-        found = {
-            record.ref: record
-            for hits in self.pages({"query": query, **self._record_fields()}, _RECORDS_PAGE)
-            for record in self._records(hits)
-        }
-        yield from (found[ref] for ref in refs if ref in found)
+    def find_each(self, names: Sequence[str]) -> list[list[Ref]]:
+        return self.finder.find_each(names)
 
-    def _record_fields(self) -> dict[str, Any]:
+    def find_digests(self, digests: Sequence[str]) -> Mapping[str, Record]:
+        return self.finder.digests(digests)
+
+    def record_fields(self) -> dict[str, Any]:
+        """What a search has to be asked for, so that records() can read its hits."""
         return {"_source": [ROOT], "docvalue_fields": self.bodies.doc_values}
 
-    def _records(self, hits: Iterable[Mapping[str, Any]]) -> Iterator[Record]:
+    def records(self, hits: Iterable[Mapping[str, Any]]) -> Iterator[Record]:
+        """The records of hits."""
         for hit in hits:
             record = self.bodies.record(hit, self.ref(hit))
             if record:
                 yield record
-
-    def find_digests(self, digests: Sequence[str]) -> Mapping[str, Record]:
-        self.check_open()
-        found: dict[str, Record] = {}
-        wanted = [digest for digest in dict.fromkeys(digests) if digest and _is_unicode(digest)]
-        for some in _chunks(wanted, _RECORDS_PAGE):
-            query = both({"terms": {DIGEST: some}}, is_record())
-            collapsed = self.search(query, size=len(some), collapse={"field": DIGEST}, **self._record_fields())
-            found.update((record.source_digest, record) for record in self._records(collapsed["hits"]["hits"]))
-        return found
 
     # Scanning
 
     def scan(self) -> Iterator[Record]:
         self.check_open()
         self.writer.settle()
-        for hits in self.pages({"query": is_record(), **self._record_fields()}, _RECORDS_PAGE):
-            yield from self._records(hits)
+        for hits in self.pages({"query": is_record(), **self.record_fields()}, RECORDS_PAGE):
+            yield from self.records(hits)
 
     def scan_values(self, *, include_short: bool = False) -> Iterator[ValueBatch]:
         self.check_open()
         self.writer.settle()
-        query = both(self.bodies.fingerprinted(), include_short=include_short)
+        query = both(self.bodies.fingerprinted(), self.finder.narrowing, include_short=include_short)
         body = {"query": query, "_source": False, "docvalue_fields": [self.bodies.bits]}
-        for hits in self.pages(body, _PAGE):
+        for hits in self.pages(body, PAGE):
             values = np.array([hit["fields"][self.bodies.bits][0] for hit in hits], dtype=np.int64)
             yield ValueBatch([self.ref(hit) for hit in hits], values.view(np.uint64))
 
@@ -358,16 +277,16 @@ class SearchStore(Store):
         self.check_open()
         self.writer.settle()
         body = {"query": is_record(), "_source": [f"{ROOT}.cluster", f"{ROOT}.annotations"]}
-        for hits in self.pages(body, _RECORDS_PAGE):
+        for hits in self.pages(body, RECORDS_PAGE):
             for hit in hits:
                 yield self.ref(hit), _annotations_of(hit["_source"].get(ROOT) or {})
 
     def cluster_members(self, ids: Sequence[str]) -> Iterator[tuple[str, Ref]]:
         self.check_open()
         self.writer.settle()
-        for some in _chunks([name for name in dict.fromkeys(ids) if _is_unicode(name)], _VALUES_CHUNK):
+        for some in chunks([name for name in dict.fromkeys(ids) if is_unicode(name)], VALUES_CHUNK):
             query = {"bool": {"filter": [{"terms": {CLUSTER_ID: some}}], "must_not": [{"term": {SINGLE: True}}]}}
-            for hits in self.pages({"query": query, "_source": False, "docvalue_fields": [CLUSTER_ID]}, _PAGE):
+            for hits in self.pages({"query": query, "_source": False, "docvalue_fields": [CLUSTER_ID]}, PAGE):
                 yield from ((hit["fields"][CLUSTER_ID][0], self.ref(hit)) for hit in hits)
 
     # Failures, clusters and counts
@@ -443,15 +362,6 @@ class SearchStore(Store):
                 self.client.close()
 
 
-def require_whole(answer: Mapping[str, Any], shown: str) -> None:
-    """Raise StoreError where some shards did not answer: what they hold would be missed in silence."""
-    shards = answer["_shards"]
-    if shards.get("failed") or answer.get("timed_out"):
-        failures = shards.get("failures") or [{}]
-        reason = failures[0].get("reason", {}).get("reason", "no reason given")
-        raise StoreError(f"{shown}: {shards.get('failed')} of {shards.get('total')} shards did not answer: {reason}")
-
-
 def open_search_store(
     url: str,
     create: StoreInfo | None = None,
@@ -464,23 +374,5 @@ def open_search_store(
     return SearchStore(connect(url, patience=patience), create=create, read_only=read_only)
 
 
-def _chunks(items: Sequence[T], size: int) -> Iterator[list[T]]:
-    iterator = iter(items)
-    while some := list(islice(iterator, size)):
-        yield some
-
-
-def _order(ref: Ref) -> tuple[str, str, str]:
-    return ref.id, ref.index, ref.routing or ""
-
-
 def _place(ref: Ref) -> dict[str, Any]:
     return {"_index": ref.index, "_id": ref.id} | ({"routing": ref.routing} if ref.routing is not None else {})
-
-
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return bool(text)

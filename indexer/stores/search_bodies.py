@@ -37,6 +37,8 @@ _TEXTS = {
     "indexed_at": "indexed_at",
     "source_digest": "source_digest",
 }
+# The field's name stands in the text and what is asked for in the parameters, so that it is compiled once.
+_NEAR = "doc['{field}'].size() > 0 && Long.bitCount(doc['{field}'].value ^ params.value) <= params.distance"
 
 
 class RefusedError(Exception):
@@ -145,6 +147,12 @@ class Bodies:
     def having_values(self, values: Iterable[int]) -> dict[str, Any]:
         """Documents with one of these unsigned values."""
         return {"terms": {self.bits: [to_signed(value) for value in values]}}
+
+    def near(self, value: int, distance: int) -> dict[str, Any]:
+        """Documents at most `distance` bits from an unsigned value, by a Painless script over the doc values."""
+        params = {"value": to_signed(value), "distance": distance}
+        script = {"lang": "painless", "source": _NEAR.format(field=self.bits), "params": params}
+        return {"script": {"script": script}}
 
     def fingerprinted(self) -> dict[str, Any]:
         """Documents that have a fingerprint."""
