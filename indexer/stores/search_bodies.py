@@ -160,7 +160,9 @@ class Bodies:
 
     def per_value(self, after: Any) -> dict[str, Any]:
         """An aggregation of documents by their value, in pages; `after` is where the page before ended."""
-        composite: dict[str, Any] = {"size": 1000, "sources": [{"bits": {"terms": {"field": self.bits}}}]}
+        # Where one of several indices lacks the field, its type has to be said.
+        source = {"terms": {"field": self.bits, "value_type": "long"}}
+        composite: dict[str, Any] = {"size": 1000, "sources": [{"bits": source}]}
         if after is not None:
             composite["after"] = after
         return {"values": {"composite": composite}}

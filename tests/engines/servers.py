@@ -54,6 +54,11 @@ class Server(ABC):
         return f"{self.scheme}://127.0.0.1:{self.port}"
 
     @property
+    def repository(self) -> Path:
+        """The folder in which it may keep snapshots."""
+        return self.folder / "snapshots"
+
+    @property
     def _user(self) -> str:
         """Whom it runs as: Elasticsearch refuses root."""
         return ""
@@ -188,6 +193,9 @@ class Elasticsearch(Server):
             "discovery.type=single-node",
             f"http.port={self.port}",
             f"transport.port={free_port()}",
+            f"path.repo={self.repository}",
+            # The tests remove what they made by pattern.
+            "action.destructive_requires_name=false",
             "cluster.routing.allocation.disk.threshold_enabled=false",
             *self._settings(),
         ]
@@ -211,6 +219,7 @@ class OpenSearch(Server):
         settings = {
             "discovery.type": "single-node",
             "transport.port": free_port(),
+            "path.repo": str(self.repository),
             "cluster.routing.allocation.disk.threshold_enabled": "false",
         }
         config = self.folder / "node" / "node_1" / "config"

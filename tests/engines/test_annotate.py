@@ -7,94 +7,14 @@ import os
 import subprocess
 import sys
 import time
-import urllib.parse
-from pathlib import Path
 from typing import Any
 
 import pytest
+from annotated import OWNERS_MAPPING, annotate, fill, near, owners, require_type, run, sources, write
 from servers import Server
-
-from indexer import open_store
-from indexer.schemes import simhash
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "cli"))
-
 from written import changed, prose
 
-OWNERS_MAPPING: dict[str, Any] = {
-    "_meta": {"owner": {"team": "search"}},
-    "dynamic": "strict",
-    "properties": {
-        "body": {"type": "text", "fields": {"raw": {"type": "keyword", "ignore_above": 20_000}}},
-        "heading": {"type": "text"},
-        "lang": {"type": "keyword"},
-        "date": {"type": "date"},
-        "place": {"type": "geo_point"},
-        "also": {"type": "alias", "path": "body"},
-        "parts": {"type": "nested", "properties": {"text": {"type": "text"}}},
-        "loose": {"type": "object", "dynamic": False},
-    },
-}
-
-
-def run(url: str, *flags: str, code: int = 0) -> subprocess.CompletedProcess[str]:
-    """Run the command."""
-    command = [sys.executable, "-m", "indexer", "annotate", "--store", url, "--jobs", "1", *flags]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    assert done.returncode == code, done.stderr
-    assert "Traceback" not in done.stderr
-    return done
-
-
-def annotate(url: str, *flags: str) -> dict[str, Any]:
-    """Run the command, and what it counted."""
-    counts: dict[str, Any] = json.loads(run(url, *flags, "--json").stdout)
-    return counts
-
-
-def fill(server: Server, index: str, documents: dict[str, Any], mappings: dict[str, Any] | None = None) -> None:
-    """Make an index with these documents."""
-    made = server.request("PUT", f"/{index}", {"mappings": mappings or OWNERS_MAPPING})
-    assert "error" not in made, made
-    for name, document in documents.items():
-        write(server, index, name, document)
-    server.request("POST", f"/{index}/_refresh")
-
-
-def write(server: Server, index: str, name: str, document: dict[str, Any], **params: str) -> None:
-    query = urllib.parse.urlencode(params)
-    answer = server.request("PUT", f"/{index}/_doc/{name}?{query}", document)
-    assert "error" not in answer, answer
-
-
-def require_type(server: Server, index: str, field: dict[str, Any]) -> None:
-    """Skip where the engine at hand has no such fields."""
-    answer = server.request("PUT", f"/{index}-type", {"mappings": {"properties": {"field": field}}})
-    if "error" in answer:
-        pytest.skip(f"NOT IN THIS {server.name}: {answer['error']['reason']}")
-
-
-def sources(server: Server, index: str) -> dict[str, dict[str, Any]]:
-    """Every document's `_source` by "index/id"."""
-    server.request("POST", f"/{index}/_refresh")
-    hits = server.request("POST", f"/{index}/_search", {"size": 1000})["hits"]["hits"]
-    return {f"{hit['_index']}/{hit['_id']}": hit["_source"] for hit in hits}
-
-
-def owners(found: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """The same without what is neardup's."""
-    return {
-        name: {field: value for field, value in source.items() if field != "neardup"} for name, source in found.items()
-    }
-
-
-def near(url: str, text: str) -> set[str]:
-    """The ids that a lookup finds for a text."""
-    fingerprint = simhash.fingerprint(text)
-    assert fingerprint
-    with open_store(url, read_only=True) as store:
-        found = [each.value for each in store.candidates(simhash.keys(fingerprint))]
-        return {record.ref.id for record in store.with_value(found)} if found else set()
+from indexer import open_store
 
 
 def searches(server: Server, index: str) -> list[Any]:
@@ -213,44 +133,6 @@ def test_an_owners_update_keeps_the_keys_and_makes_a_new_text_stale(server: Serv
     # A document that its owner writes anew has no fingerprint.
     write(server, index_name, "a", {"body": prose(1)})
     assert annotate(url, "--field", "body")["missing"] == 1
-
-
-def test_the_keys_outlive_update_by_query_and_reindex(server: Server, index_name: str) -> None:
-    if server.name != "opensearch":
-        pytest.skip("this Elasticsearch is without these modules")
-    fill(server, index_name, {"a": {"body": prose(1)}, "b": {"body": prose(2)}})
-    url = f"{server.url}/{index_name}"
-    annotate(url, "--field", "body")
-    script = {"source": "ctx._source.lang = 'en'"}
-    done = server.request("POST", f"/{index_name}/_update_by_query?refresh=true", {"script": script})
-    assert done["updated"] == 2
-    assert near(url, prose(1)) == {"a"}
-    assert annotate(url, "--field", "body")["unchanged"] == 2
-    mapping = server.request("GET", f"/{index_name}/_mapping")[index_name]
-    server.request("PUT", f"/{index_name}-new", mapping)
-    moved = {"source": {"index": index_name}, "dest": {"index": f"{index_name}-new"}}
-    assert server.request("POST", "/_reindex?refresh=true", moved)["created"] == 2
-    assert near(f"{url}-new", prose(2)) == {"b"}
-
-
-def test_the_keys_outlive_split_and_shrink(server: Server, index_name: str) -> None:
-    fill(server, index_name, {name: {"body": prose(number)} for number, name in enumerate("abcdefgh")})
-    for _ in range(3):
-        write(server, index_name, "a", {"body": prose(0)})
-    annotate(f"{server.url}/{index_name}", "--field", "body")
-    before = index_name
-    for way, shards in (("split", 4), ("shrink", 2)):
-        server.request("PUT", f"/{before}/_settings", {"index.blocks.write": True})
-        after = f"{index_name}-{way}"
-        settings = {"index.number_of_shards": shards, "index.blocks.write": None}
-        answer = server.request("POST", f"/{before}/_{way}/{after}?wait_for_active_shards=1", {"settings": settings})
-        assert "error" not in answer, answer
-        url = f"{server.url}/{after}"
-        assert near(url, prose(3)) == {"d"}
-        # Nor are the versions taken for its owner's.
-        assert annotate(url, "--field", "body")["unchanged"] == 8
-        assert annotate(url, "--field", "body", "--all")["annotated"] == 8
-        before = after
 
 
 def test_vectors_are_kept(server: Server, index_name: str) -> None:

@@ -1,0 +1,102 @@
+"""Indices of other people's documents, `neardup annotate` run on them, and what is seen of it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import urllib.parse
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from servers import Server
+
+from indexer import open_store
+from indexer.schemes import simhash
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "cli"))
+
+OWNERS_MAPPING: dict[str, Any] = {
+    "_meta": {"owner": {"team": "search"}},
+    "dynamic": "strict",
+    "properties": {
+        "body": {"type": "text", "fields": {"raw": {"type": "keyword", "ignore_above": 20_000}}},
+        "heading": {"type": "text"},
+        "lang": {"type": "keyword"},
+        "date": {"type": "date"},
+        "place": {"type": "geo_point"},
+        "also": {"type": "alias", "path": "body"},
+        "parts": {"type": "nested", "properties": {"text": {"type": "text"}}},
+        "loose": {"type": "object", "dynamic": False},
+    },
+}
+
+
+def run(url: str, *flags: str, code: int = 0) -> subprocess.CompletedProcess[str]:
+    """Run the command."""
+    command = [sys.executable, "-m", "indexer", "annotate", "--store", url, "--jobs", "1", *flags]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr
+    return done
+
+
+def annotate(url: str, *flags: str) -> dict[str, Any]:
+    """Run the command, and what it counted."""
+    counts: dict[str, Any] = json.loads(run(url, *flags, "--json").stdout)
+    return counts
+
+
+def fill(server: Server, index: str, documents: dict[str, Any], mappings: dict[str, Any] | None = None) -> None:
+    """Make an index with these documents."""
+    made = server.request("PUT", f"/{index}", {"mappings": mappings or OWNERS_MAPPING})
+    assert "error" not in made, made
+    for name, document in documents.items():
+        write(server, index, name, document)
+    server.request("POST", f"/{index}/_refresh")
+
+
+def write(server: Server, index: str, name: str, document: dict[str, Any], **params: str) -> None:
+    query = urllib.parse.urlencode(params)
+    answer = server.request("PUT", f"/{index}/_doc/{name}?{query}", document)
+    assert "error" not in answer, answer
+
+
+def require_type(server: Server, index: str, field: dict[str, Any]) -> None:
+    """Skip where the engine at hand has no such fields."""
+    answer = server.request("PUT", f"/{index}-type", {"mappings": {"properties": {"field": field}}})
+    if "error" in answer:
+        pytest.skip(f"NOT IN THIS {server.name}: {answer['error']['reason']}")
+
+
+def sources(server: Server, index: str) -> dict[str, dict[str, Any]]:
+    """Every document's `_source` by "index/id"."""
+    server.request("POST", f"/{index}/_refresh")
+    hits = server.request("POST", f"/{index}/_search", {"size": 1000})["hits"]["hits"]
+    return {f"{hit['_index']}/{hit['_id']}": hit["_source"] for hit in hits}
+
+
+def owners(found: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """The same without what is neardup's."""
+    return {
+        name: {field: value for field, value in source.items() if field != "neardup"} for name, source in found.items()
+    }
+
+
+def near(url: str, text: str) -> set[str]:
+    """The ids that a lookup finds for a text."""
+    return found_by_keys(url, {"": text})[""]
+
+
+def found_by_keys(url: str, texts: Mapping[str, str]) -> dict[str, set[str]]:
+    """The ids that a lookup finds for each of several texts."""
+    found = {}
+    with open_store(url, read_only=True) as store:
+        for name, text in texts.items():
+            fingerprint = simhash.fingerprint(text)
+            assert fingerprint
+            values = [each.value for each in store.candidates(simhash.keys(fingerprint))]
+            found[name] = {record.ref.id for record in store.with_value(values)} if values else set()
+    return found
