@@ -1,4 +1,4 @@
-"""The contract of every scheme: fingerprint, keys, candidates, verification; `tests/schemes/scheme_contract.py` holds it."""
+"""The contract of every scheme: fingerprint, keys, candidates, verification (tests/schemes/scheme_contract.py)."""
 
 from __future__ import annotations
 
