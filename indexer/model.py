@@ -153,13 +153,20 @@ class Sketch:
 
     `scheme` is the scheme's id with all its parameters; `payload` what similarities are computed from, in the scheme's
     own serialised form; `keys` are the packed keys (see `indexer.keys.KeyLayout`), at least one, several of one table
-    where the scheme says so; `features` is the number of features that it was made from.
+    where the scheme says so; `features` is the number of features that it was made from. A document in which the scheme
+    found no features has a sketch without payload and keys (`without_features`): it matches nothing, and tells that
+    the scheme was asked.
     """
 
     scheme: str
     payload: bytes
     keys: tuple[int, ...]
     features: int
+
+    @classmethod
+    def without_features(cls, scheme: str) -> Sketch:
+        """The sketch of a document in which a scheme found no features."""
+        return cls(scheme, b"", (), 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,8 +177,8 @@ class Record:
     fingerprint; `short` marks documents with too few tokens for a meaningful simhash; `source` is the path or URL;
     `source_digest` tells a stale fingerprint: a digest of the octets (or fields) that the fingerprint was made from,
     the scheme and the extractor's version; `indexed_at` is ISO 8601 in UTC; `metadata` is the user's own, JSON types
-    only; `sketches` are the fingerprints of the store's other schemes, by the scheme's name, and lack those that the
-    document has no features for.
+    only; `sketches` are the fingerprints of the store's other schemes, by the scheme's name, and lack those of schemes
+    that came to the store after the document.
     """
 
     ref: Ref

@@ -13,8 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from indexer.errors import IncompatibleStoreError, UsageError
-from indexer.keys import KeyLayout
+from indexer.keys import KeyLayout, SchemeInfo
 from indexer.model import ClusterRecord, Failure, Record, Ref
+from indexer.stores.sketches import SketchStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +24,8 @@ class StoreInfo:
 
     `scheme` is the scheme's id with its parameters, the same as in `Fingerprint.scheme`; `content` the content mode of
     extraction; `extractor` the version of the extraction rules; `unicode` the pinned Unicode version; `version` the
-    neardup version that made the store. Where any but `version` differs, fingerprints can't be mixed or compared.
+    neardup version that made the store. Where any of these but `version` differs, fingerprints can't be mixed or
+    compared. `schemes` are those whose sketches stand beside: Store.add_scheme makes them, not opening a store.
     """
 
     scheme: str
@@ -32,6 +34,7 @@ class StoreInfo:
     extractor: str
     unicode: str
     version: str
+    schemes: tuple[SchemeInfo, ...] = ()
 
     def require_comparable(self, wanted: StoreInfo, store: str) -> None:
         """Raise IncompatibleStoreError, naming each difference, unless `wanted` can be compared with this info."""
@@ -119,7 +122,7 @@ class Stats:
     extra: Mapping[str, Any] = field(default_factory=dict)
 
 
-class Store(ABC):
+class Store(SketchStore, ABC):
     """Keeps records, finds candidates by their keys; never hashes. A context manager; close() may be called twice.
 
     Every method raises StoreError where the store can't be read or written, or is closed. A store object belongs to
@@ -140,8 +143,11 @@ class Store(ABC):
         """
 
     @abstractmethod
-    def get(self, refs: Sequence[Ref]) -> list[Record | None]:
-        """The records of these identities, in this order; None where there is none."""
+    def get(self, refs: Sequence[Ref], *, sketches: bool = True) -> list[Record | None]:
+        """The records of these identities, in this order; None where there is none.
+
+        Without `sketches` they lack those, which saves reading them.
+        """
 
     @abstractmethod
     def candidates(self, keys: Sequence[int], *, include_short: bool = False) -> Iterator[Candidate]:
@@ -151,7 +157,10 @@ class Store(ABC):
     def with_value(
         self, values: Sequence[int], *, include_short: bool = False, limit: int | None = None
     ) -> Iterator[Record]:
-        """The records with one of these unsigned 64-bit values, by ref, at most `limit`; each value is named once."""
+        """The records with one of these unsigned 64-bit values, by ref, at most `limit`; each value is named once.
+
+        Without their sketches.
+        """
 
     def find_each(self, names: Sequence[str]) -> list[list[Ref]]:
         """For each name as a user writes it the identities that it may mean: none, one, or several where ambiguous.
@@ -184,10 +193,11 @@ class Store(ABC):
         raise UsageError("this store is a file: its candidates are always verified on this machine")
 
     @abstractmethod
-    def scan(self) -> Iterator[Record]:
+    def scan(self, *, sketches: bool = True) -> Iterator[Record]:
         """Every record, in bounded memory and the store's own order; a snapshot as of the first one.
 
-        The order is the same from one scan to the next as long as nothing is written.
+        The order is the same from one scan to the next as long as nothing is written. Without `sketches` the records
+        lack those.
         """
 
     @abstractmethod

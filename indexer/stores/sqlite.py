@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from indexer.errors import StoreError, UsageError
-from indexer.model import Failure, Record, Ref, to_signed, to_unsigned
+from indexer.model import Failure, Record, Ref, Sketch, to_signed, to_unsigned
 from indexer.stores import sqlite_file
 from indexer.stores.base import Candidate, Capabilities, PutResult, PutStatus, Stats, StoreInfo, ValueBatch
 from indexer.stores.lock import WriterLock
@@ -39,6 +39,7 @@ from indexer.stores.sqlite_rows import (
     unpack_failure,
     unpack_text,
 )
+from indexer.stores.sqlite_schemes import SchemeTables, SketchRows
 
 T = TypeVar("T")
 
@@ -56,7 +57,7 @@ _SMALL_STORE = 1 << 15
 _MAX_MARKS = 4000
 
 
-class SqliteStore(ClusterTable):
+class SqliteStore(ClusterTable, SchemeTables):
     """A store in one file of this machine, for one writer and any number of readers at once.
 
     Beside the file stand SQLite's log (`-wal`, `-shm`, while it is open) and the writer's lock file (`-lock`).
@@ -81,7 +82,12 @@ class SqliteStore(ClusterTable):
         except BaseException:
             self.close()
             raise
-        self._packer = Packer(self.info)
+        self._described(self.info)
+
+    def _described(self, info: StoreInfo) -> None:
+        self.info = info
+        self._packer = Packer(info)
+        self._sketch_rows = SketchRows(info.schemes)
 
     def _made(self, info: StoreInfo) -> sqlite3.Connection:
         self._file.require_place()
@@ -149,10 +155,11 @@ class SqliteStore(ClusterTable):
         last = {entry.id: entry for entry in batch if isinstance(entry, Row)}
         with self._writing() as connection:
             stored = _numbers(connection, list(last))
-            changes = _Changes(self._packer)
+            changes = _Changes(self._packer, self._sketch_rows)
             changes.remove_documents(connection, list(stored.values()))
             changes.add_documents(connection, list(last.values()))
             changes.finish(connection)
+            self._add_sketches(connection, last)
             connection.executemany("DELETE FROM failures WHERE id = ?", [(name,) for name in last])
         results = []
         seen = set(stored)
@@ -164,14 +171,32 @@ class SqliteStore(ClusterTable):
             seen.add(entry.id)
         return results
 
-    def get(self, refs: Sequence[Ref]) -> list[Record | None]:
+    def _add_sketches(self, connection: sqlite3.Connection, rows: Mapping[bytes, Row]) -> None:
+        sketched = [name for name, row in rows.items() if row.sketches]
+        numbers = _numbers(connection, sketched)
+        self._sketch_rows.add(connection, {numbers[name][0]: rows[name].sketches for name in sketched})
+
+    def get(self, refs: Sequence[Ref], *, sketches: bool = True) -> list[Record | None]:
         names = [pack_ref(ref) for ref in refs]
         found: dict[bytes, Record] = {}
         with self._reading() as connection:
             for some in _chunks([name for name in names if name is not None], _READ_ROWS):
                 where = f"d.id IN ({_marks(len(some))})"
-                found.update((row[0], self._packer.record(row)) for row in connection.execute(_select(where), some))
+                rows = connection.execute(_select(where), some)
+                found.update(self._read(connection, rows.fetchall(), sketches=sketches))
         return [None if name is None else found.get(name) for name in names]
+
+    def _read(
+        self, connection: sqlite3.Connection, rows: Sequence[Sequence[Any]], *, sketches: bool
+    ) -> Iterator[tuple[bytes, Record]]:
+        """Stored ids and records of rows, with their sketches where these are wanted and the store has any."""
+        found: Mapping[int, Mapping[str, Sketch]] = {}
+        if sketches and self.info.schemes:
+            numbers = {name: document for name, (document, _, _) in _numbers(connection, [r[0] for r in rows]).items()}
+            found = self._sketch_rows.of(connection, list(numbers.values()))
+        for row in rows:
+            own = found.get(numbers[row[0]]) if found else None
+            yield row[0], self._packer.record(row, own or {})
 
     def candidates(self, keys: Sequence[int], *, include_short: bool = False) -> Iterator[Candidate]:
         asked = self._packer.stored_keys(keys)
@@ -216,10 +241,12 @@ class SqliteStore(ClusterTable):
             connection.execute("BEGIN")
             yield connection
 
-    def scan(self) -> Iterator[Record]:
+    def scan(self, *, sketches: bool = True) -> Iterator[Record]:
         with self._snapshot() as connection:
-            for row in connection.execute(_select("1") + " ORDER BY d.number"):
-                yield self._packer.record(row)
+            cursor = connection.execute(_select("1") + " ORDER BY d.number")
+            while rows := cursor.fetchmany(_READ_ROWS):
+                for _, record in self._read(connection, rows, sketches=sketches):
+                    yield record
 
     def scan_values(self, *, include_short: bool = False) -> Iterator[ValueBatch]:
         with self._snapshot() as connection:
@@ -278,8 +305,8 @@ class SqliteStore(ClusterTable):
         with self._reading() as connection:
             for some in _chunks({digest_crc(pack_text(digest)) for digest in wanted}, _READ_ROWS):
                 where = f"d.digest_crc IN ({_marks(len(some))})"
-                for row in connection.execute(_select(where) + " ORDER BY d.number", some):
-                    record = self._packer.record(row)
+                rows = connection.execute(_select(where) + " ORDER BY d.number", some).fetchall()
+                for _, record in self._read(connection, rows, sketches=True):
                     if record.source_digest in wanted:
                         found.setdefault(record.source_digest, record)
         return found
@@ -289,7 +316,7 @@ class SqliteStore(ClusterTable):
         for some in _chunks([name for name in map(pack_ref, refs) if name is not None], BATCH_RECORDS):
             with self._writing() as connection:
                 stored = list(_numbers(connection, some).values())
-                changes = _Changes(self._packer)
+                changes = _Changes(self._packer, self._sketch_rows)
                 changes.remove_documents(connection, stored)
                 changes.finish(connection)
                 connection.executemany("DELETE FROM failures WHERE id = ?", [(name,) for name in some])
@@ -341,8 +368,8 @@ class SqliteStore(ClusterTable):
 class _Changes:
     """What one transaction does to documents, and so to the counts and keys of their values."""
 
-    def __init__(self, packer: Packer) -> None:
-        self._packer = packer
+    def __init__(self, packer: Packer, sketches: SketchRows) -> None:
+        self._packer, self._sketches = packer, sketches
         self._documents: Counter[int] = Counter()
         self._short: Counter[int] = Counter()
 
@@ -352,6 +379,7 @@ class _Changes:
             if number is not None:
                 self._documents[number] -= 1
                 self._short[number] -= short
+        self._sketches.remove(connection, [document for document, _, _ in stored])
         gone = [(document,) for document, _, _ in stored]
         connection.executemany("DELETE FROM documents WHERE number = ?", gone)
         connection.executemany("DELETE FROM annotations WHERE document = ?", gone)

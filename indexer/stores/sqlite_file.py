@@ -12,6 +12,7 @@ from urllib.parse import quote
 from indexer.errors import IncompatibleStoreError, StoreBusyError, StoreError
 from indexer.keys import KeyLayout
 from indexer.stores.base import StoreInfo
+from indexer.stores.sqlite_schemes import read_schemes
 
 APPLICATION_ID = 0x6E647570  # "ndup", in the header of the file: tells a store from other SQLite files
 
@@ -50,6 +51,20 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         # Who is in a cluster is asked for each document that joins one.
         "ALTER TABLE annotations ADD COLUMN cluster BLOB",
         "CREATE INDEX annotations_by_cluster ON annotations (cluster) WHERE cluster IS NOT NULL",
+    ),
+    (
+        """CREATE TABLE schemes (
+            number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, id TEXT NOT NULL, tables INTEGER NOT NULL,
+            bits INTEGER NOT NULL)""",
+        """CREATE TABLE sketches (
+            scheme INTEGER, document INTEGER, features INTEGER NOT NULL, payload BLOB NOT NULL, keys BLOB NOT NULL,
+            PRIMARY KEY (scheme, document)) WITHOUT ROWID""",
+        # Arrivals and all others, as `recent` and `postings`.
+        """CREATE TABLE scheme_recent (
+            scheme INTEGER, key INTEGER, document INTEGER, PRIMARY KEY (scheme, key, document)) WITHOUT ROWID""",
+        """CREATE TABLE scheme_postings (
+            scheme INTEGER, key INTEGER, document INTEGER, PRIMARY KEY (scheme, key, document)) WITHOUT ROWID""",
+        "CREATE TABLE resources (name TEXT PRIMARY KEY, octets BLOB NOT NULL)",
     ),
 )
 
@@ -263,6 +278,7 @@ def read_info(connection: sqlite3.Connection, path: Path) -> StoreInfo:
             extractor=found["extractor"],
             unicode=found["unicode"],
             version=found["version"],
+            schemes=read_schemes(connection),
         )
     except (KeyError, ValueError) as error:
         raise StoreError(f"{path}: the store's description of itself is damaged ({error})") from error

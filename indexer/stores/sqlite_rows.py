@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from indexer.model import Failure, Fingerprint, Record, Ref, to_signed, to_unsigned
+from indexer.model import Failure, Fingerprint, Record, Ref, Sketch, to_signed, to_unsigned
 from indexer.stores.base import StoreInfo
+from indexer.stores.sketches import refusal
 
 MAX_RECORD_OCTETS = 16 << 20
 _MAX_INTEGER = (1 << 63) - 1
@@ -39,6 +40,7 @@ class Row:
     short: bool
     columns: tuple[Any, ...]
     octets: int
+    sketches: Mapping[str, Sketch]
 
 
 def pack_text(text: str) -> bytes:
@@ -78,6 +80,7 @@ class Packer:
 
     def __init__(self, info: StoreInfo) -> None:
         self._scheme = info.scheme
+        self._schemes = info.schemes
         self._layout = info.layout
         self._end = info.layout.end
         self._half = self._end >> 1
@@ -115,6 +118,8 @@ class Packer:
         if name is None:
             raise RefusedError("an embedded store has no index names and no routing")
         self._check_fingerprint(record)
+        if record.sketches and (reason := refusal(self._schemes, record.sketches)):
+            raise RefusedError(reason)
         for label, number in (("size", record.size), ("tokens", record.tokens)):
             if not 0 <= number <= _MAX_INTEGER:
                 raise RefusedError(f"{label} {number} is out of range")
@@ -123,11 +128,12 @@ class Packer:
         packed = [pack_text(text) for text in strings]
         digest = pack_text(record.source_digest)
         octets = len(name) + sum(map(len, packed)) + len(digest) + len(metadata or "")
+        octets += sum(len(sketch.payload) + 8 * len(sketch.keys) for sketch in record.sketches.values())
         if octets > MAX_RECORD_OCTETS:
-            raise RefusedError(f"id, titles and metadata take {octets} octets, more than {MAX_RECORD_OCTETS}")
+            raise RefusedError(f"id, titles, metadata and sketches take {octets} octets, more than {MAX_RECORD_OCTETS}")
         columns = (record.short, record.tokens, record.size, *packed, digest_crc(digest), digest, metadata)
         value = None if record.fingerprint is None else to_signed(record.fingerprint.value)
-        return Row(record.ref, name, value, record.keys, record.short, columns, octets)
+        return Row(record.ref, name, value, record.keys, record.short, columns, octets, record.sketches)
 
     def _check_fingerprint(self, record: Record) -> None:
         if record.fingerprint is None:
@@ -141,7 +147,7 @@ class Packer:
         if min(record.keys) < 0 or max(record.keys) >= self._end:
             raise RefusedError("a key that is none of the store's key layout")
 
-    def record(self, row: Sequence[Any]) -> Record:
+    def record(self, row: Sequence[Any], sketches: Mapping[str, Sketch] | None = None) -> Record:
         """A record from RECORD_COLUMNS."""
         name, value, tokens, keys, short, source, title, kind, extractor, size, digest, indexed_at, metadata = row
         return Record(
@@ -157,6 +163,7 @@ class Packer:
             source_digest=unpack_text(digest),
             indexed_at=unpack_text(indexed_at),
             metadata=json.loads(metadata) if metadata else {},
+            sketches=sketches or {},
         )
 
 

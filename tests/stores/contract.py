@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from contract_clusters import ClusterContract
+from contract_schemes import SchemeContract
 from made import INFO, cluster, put, record
 
 from indexer.errors import IncompatibleStoreError, StoreError, UsageError
@@ -37,7 +38,7 @@ HOSTILE = [
 ]
 
 
-class StoreContract(ClusterContract):
+class StoreContract(ClusterContract, SchemeContract):
     """Inherited by each store's tests; `opened` is a fixture that opens the test's own, at first empty, store."""
 
     @pytest.fixture

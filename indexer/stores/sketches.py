@@ -1,0 +1,116 @@
+"""The part of every store's contract that has to do with schemes beside the first, and with named resources."""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from indexer.errors import IncompatibleStoreError, UsageError
+from indexer.keys import SchemeInfo
+from indexer.model import Ref, Sketch
+
+MAX_RESOURCE_OCTETS = 64 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class SketchBatch:
+    """Some documents with a sketch of one scheme: `payloads[i]` and `keys[i]` (int64, packed) are those of `refs[i]`.
+
+    `keys` is empty where the keys were not asked for.
+    """
+
+    refs: Sequence[Ref]
+    payloads: Sequence[bytes]
+    keys: Sequence[npt.NDArray[np.int64]] = ()
+
+
+class SketchStore(ABC):  # noqa: B024
+    """What a store does for schemes beside its first; `indexer.stores.base.Store` is all of the contract."""
+
+    def add_scheme(self, scheme: SchemeInfo) -> None:
+        """Make room for a scheme; nothing where it is there.
+
+        IncompatibleStoreError where its name is there with another id; UsageError where the store has no room for it.
+        """
+        raise NotImplementedError
+
+    def remove_scheme(self, name: str) -> None:
+        """Forget a scheme and all sketches of it; nothing where it is not there."""
+        raise NotImplementedError
+
+    def sketched(
+        self, name: str, keys: Sequence[int], *, agreeing: int = 1, include_short: bool = False
+    ) -> Iterator[SketchBatch]:
+        """The documents that share one of these packed keys in at least `agreeing` tables: each once, with no limit.
+
+        In batches without keys, in bounded memory, and as of one moment. UsageError for a scheme that is not there.
+        """
+        raise NotImplementedError
+
+    def scan_sketches(self, name: str, *, include_short: bool = False) -> Iterator[SketchBatch]:
+        """Identity, payload and keys of every document with features for the scheme; else as scan()."""
+        raise NotImplementedError
+
+    def sketch_counts(self) -> Mapping[str, int]:
+        """For each scheme beside the first how many documents have a sketch of it, also one without features."""
+        raise NotImplementedError
+
+    def put_resource(self, name: str, octets: bytes) -> None:
+        """Keep octets under a name, replacing those before; UsageError for more than MAX_RESOURCE_OCTETS."""
+        raise NotImplementedError
+
+    def get_resource(self, name: str) -> bytes | None:
+        """What is kept under a name; None where there is nothing."""
+        raise NotImplementedError
+
+    def resources(self) -> list[str]:
+        """The names of all resources, sorted."""
+        raise NotImplementedError
+
+
+def scheme_named(schemes: Sequence[SchemeInfo], name: str, store: str) -> SchemeInfo:
+    """The scheme of that name; UsageError, with the names that there are, where the store has none."""
+    for scheme in schemes:
+        if scheme.name == name:
+            return scheme
+    there = ", ".join(each.name for each in schemes) or "none beside its first"
+    raise UsageError(f"{store}: has no sketches of the scheme {name!r} (it has: {there}); index with --scheme {name}")
+
+
+def is_new(schemes: Sequence[SchemeInfo], wanted: SchemeInfo, store: str) -> bool:
+    """Whether a scheme has to be added; IncompatibleStoreError where its name is taken by another id."""
+    for scheme in schemes:
+        if scheme.name == wanted.name and scheme != wanted:
+            raise IncompatibleStoreError(
+                f"{store}: has sketches of {scheme.id}, which can't be compared with those of {wanted.id}. Use the "
+                f"store's own, remove it first (neardup schemes --remove {scheme.name}), or index into a new store"
+            )
+    return wanted not in schemes
+
+
+def check_resource(name: str, octets: bytes) -> None:
+    """UsageError for a resource that no store keeps."""
+    if not name or len(name) > 100 or not all((c.isalnum() and c.isascii()) or c in "-_.:=" for c in name):
+        raise UsageError(f"{name!r} is no name of a resource: ASCII letters, digits and -_.:= only, at most 100")
+    if len(octets) > MAX_RESOURCE_OCTETS:
+        raise UsageError(f"{name}: {len(octets):,} octets are more than a store keeps ({MAX_RESOURCE_OCTETS:,})")
+
+
+def refusal(schemes: Sequence[SchemeInfo], sketches: Mapping[str, Sketch]) -> str:
+    """Why sketches can't be stored beside these schemes; empty where they can."""
+    known = {scheme.name: scheme for scheme in schemes}
+    for name, sketch in sketches.items():
+        scheme = known.get(name)
+        if scheme is None:
+            return f"a sketch of {name}, which the store has not"
+        if sketch.scheme != scheme.id:
+            return f"a sketch of {sketch.scheme} in a store of {scheme.id}"
+        if bool(sketch.keys) != bool(sketch.payload) or sketch.features < 0:
+            return f"a sketch of {name} that has a payload or keys, not both"
+        if sketch.keys and not (min(sketch.keys) >= 0 and max(sketch.keys) < scheme.layout.end):
+            return f"a key that is none of the key layout of {name}"
+    return ""
