@@ -13,9 +13,10 @@ PACKAGE = Path(__file__).resolve().parents[1] / "indexer"
 # From the ground up; a room may import its own and every lower floor, of its own floor only itself.
 FLOORS = [
     {"errors", "model", "text_diff", "visible"},
-    {"config", "core", "features", "keys"},
-    {"hamming", "pairs"},
-    {"components", "refs"},
+    {"config", "core", "keys"},
+    {"hamming", "languages", "pairs"},
+    {"components", "features", "refs"},
+    {"corpus"},
     {"canonical", "schemes", "extract", "stores"},
     {"jsonlines", "placing", "provision", "slices", "source_fields"},
     {"sources"},

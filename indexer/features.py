@@ -1,0 +1,293 @@
+"""From a text to its features: tokens, stop-lists, shingles, weights.
+
+The tokens of simhash-doc are the core's; what a recipe asks for beside them (case kept, numbers kept or stripped,
+dictionaries for languages written without spaces, stop-lists) is made from these, so that no rule is there twice.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import accumulate, pairwise
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import regex
+
+from indexer import core, languages
+from indexer.errors import UsageError
+
+KINDS = {"words": 1, "shingles": 3, "chars": 5}
+"""The kinds of features, with the number of tokens or characters that one has unless the user says otherwise."""
+NUMBERS = ("drop", "keep", "strip")
+WEIGHTS = ("occurrence", "set", "log", "tfidf")
+MAX_SIZE = 64
+
+# Weights are whole numbers, so that adding them up gives the same bits everywhere; 1.0 is this.
+WEIGHT_UNIT = 1 << 16
+
+Hashes = npt.NDArray[np.uint64]
+Line = TypeVar("Line", str, bytes)
+Counts = npt.NDArray[np.int64]
+
+# What of a text between two tokens is a number: the runs that rule 2 of simhash-doc cuts and rule 3 drops.
+_NUMBER = regex.compile(r"[\p{Nd}\p{Mn}\p{Mc}\p{Pc}]*\p{Nd}[\p{Nd}\p{Mn}\p{Mc}\p{Pc}]*")
+_NUMERIC = regex.compile(r"\p{N}+")
+_ALPHABETIC = regex.compile(r"\p{Alphabetic}")
+_UNSPACED = regex.compile(
+    r"[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}\p{scx=Myanmar}]"
+)
+_IGNORABLE = regex.compile(r"\p{Default_Ignorable_Code_Point}+")
+# Nothing composes across the ends of these, so each can be folded alone.
+_UNIT = regex.compile(r"[^\p{Mn}\p{Mc}\p{Me}][\p{Mn}\p{Mc}]*|[\p{Mn}\p{Mc}]+|\p{Me}")
+
+
+class Token(NamedTuple):
+    """A token: as it counts, in folded case, and whether nothing lies between it and the token before."""
+
+    text: str
+    folded: str
+    adjacent: bool
+
+
+class Features(NamedTuple):
+    """The features of a text: their hashes, each once, in rising order, and how often each occurs."""
+
+    hashes: Hashes
+    counts: Counts
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How features are made: see `recipe`, which checks the values."""
+
+    kind: str
+    size: int
+    lower: bool
+    stop: str
+    numbers: str
+    tokenizer: str
+
+    @property
+    def id(self) -> str:
+        """All values, in ASCII letters, digits and `-_.:=`: equal ids, comparable features."""
+        return (
+            f"{self.kind}:lower={str(self.lower).lower()}:numbers={self.numbers}:size={self.size}"
+            f":stop={self.stop}:tokenizer={self.tokenizer}"
+        )
+
+    @property
+    def has_doc_tokens(self) -> bool:
+        """Whether the tokens that the features are made of are those of simhash-doc."""
+        plain = self.lower and self.stop == "none" and self.numbers == "drop"
+        return plain and self.tokenizer.startswith("uax29")
+
+    def tokens(self, text: str | bytes) -> list[Token]:
+        """The tokens of a text in order, stop-words left out. Octets are read as UTF-8."""
+        found = self.all_tokens(text)
+        stop = languages.stop_words(self.stop, text)
+        if not stop:
+            return found
+        kept: list[Token] = []
+        dropped = False
+        for token in found:
+            if token.folded in stop:
+                dropped = True
+                continue
+            kept.append(token._replace(adjacent=token.adjacent and not dropped))
+            dropped = False
+        return kept
+
+    def all_tokens(self, text: str | bytes) -> list[Token]:
+        """The tokens of a text in order, stop-words among them."""
+        octets = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+        cut = core.tokenise(octets)
+        normal = cut.text.decode()
+        spans = list(_spans(normal, cut.tokens))
+        if self.numbers == "keep":
+            spans = sorted([*spans, *_number_spans(normal, spans)])
+        if self.tokenizer.startswith("icu"):
+            spans = list(_dictionary_spans(normal, spans))
+        cased = None if self.lower else _caser(octets)
+        found: list[Token] = []
+        for (start, end), before in zip(spans, [-1, *(end for _, end in spans)], strict=False):
+            folded, shown = normal[start:end], normal[start:end] if cased is None else cased(start, end)
+            if self.numbers == "strip":
+                folded, shown = _NUMERIC.sub("", folded), _NUMERIC.sub("", shown)
+                if not _ALPHABETIC.search(folded):
+                    continue
+            found.append(Token(shown, folded, start == before))
+        return found
+
+    def features(self, text: str | bytes) -> Features:
+        """The features of a text.
+
+        A word's hash is lookup8 (initial value 0) over its UTF-8; a word shingle's the same over the 8 octets, little-
+        endian, of each of its words' hashes. Character shingles are cut from the tokens, with one space wherever
+        anything lay between two, and hashed over their UTF-8. A text shorter than one shingle is one.
+        """
+        if self.has_doc_tokens and self.kind != "chars":
+            words = core.tokenise(text).tokens
+        else:
+            tokens = self.tokens(text)
+            if self.kind == "chars":
+                line = "".join(token.text if token.adjacent else f" {token.text}" for token in tokens)[1:]
+                return _hashed(Counter(part.encode() for part in _windows(line, 1, self.size)))
+            words = tuple(token.text.encode() for token in tokens)
+        if self.kind == "words":
+            return _hashed(Counter(words))
+        hashes = {word: core.lookup8(word).to_bytes(8, "little") for word in set(words)}
+        return _hashed(Counter(_windows(b"".join(hashes[word] for word in words), 8, self.size)))
+
+
+def recipe(
+    features: object = "words",
+    size: object = None,
+    lower: object = True,
+    stop: object = "none",
+    numbers: object = "drop",
+    tokenizer: object = "uax29",
+) -> Recipe:
+    """A recipe from what a user writes; UsageError that names the parameter that does not fit.
+
+    - `features`: "words", "shingles" of `size` words (3), or "chars": shingles of `size` characters (5).
+    - `lower`: whether case is folded. Where not, tokens are cut as ever, then taken from toNFKC of the text without
+      default-ignorable characters. NFKC is that of the running Python; by the stability policy of Unicode it is the
+      same in all versions for characters that the older one knows.
+    - `stop`: "none", languages such as "en" or "en.de" (ISO 639-1) or "auto", which detects the language of each
+      document. The version of the lists (and of the detector) becomes part of the value.
+    - `numbers`: "drop" tokens without a letter, as simhash-doc does; "keep" them; or "strip" every numeric character
+      from all tokens.
+    - `tokenizer`: "uax29", or "icu": runs of Han, Kana, Thai, Lao, Khmer and Burmese are cut by ICU's dictionaries. Its
+      version becomes part of the value.
+    """
+    if features not in KINDS:
+        raise UsageError(f"features={features}: there are {', '.join(KINDS)}")
+    kind = str(features)
+    if size is None:
+        size = KINDS[kind]
+    if type(size) is not int or not 1 <= size <= MAX_SIZE or (kind == "words" and size != 1):
+        raise UsageError(f"size={size}: a whole number from 1 to {MAX_SIZE}, and 1 for words")
+    if type(lower) is not bool:
+        raise UsageError(f"lower={lower}: true or false")
+    if numbers not in NUMBERS:
+        raise UsageError(f"numbers={numbers}: there are {', '.join(NUMBERS)}")
+    return Recipe(kind, size, lower, languages.stop_list(stop), str(numbers), languages.tokenizer(tokenizer))
+
+
+def parse_recipe(written: str) -> Recipe:
+    """The recipe of an id; UsageError where it is none, or where other versions are installed than it names."""
+    kind, *parts = written.split(":")
+    values: dict[str, object] = dict(part.partition("=")[::2] for part in parts)
+    if not {"lower", "numbers", "size", "stop", "tokenizer"} == set(values) or not str(values["size"]).isdecimal():
+        raise UsageError(f"{written!r} is no recipe of features")
+    lower = {"true": True, "false": False}.get(str(values["lower"]), values["lower"])
+    return recipe(kind, **{**values, "size": int(str(values["size"])), "lower": lower})
+
+
+def check_weights(weights: object) -> str:
+    """The name of a weighting; UsageError for another."""
+    if weights not in WEIGHTS:
+        raise UsageError(f"weights={weights}: there are {', '.join(WEIGHTS)}")
+    return str(weights)
+
+
+def weighted(found: Features, weights: str, idf: Callable[[Hashes], npt.NDArray[np.float64]] | None = None) -> Counts:
+    """The weight of each feature, int64, at least 1.
+
+    "occurrence": how often it occurs; "set": 1; "log": 1 + ln(occurrences); "tfidf": occurrences times `idf` of the
+    feature; the last two in steps of 1/65536.
+    """
+    if weights == "occurrence":
+        return found.counts
+    if weights == "set":
+        return np.ones_like(found.counts)
+    if weights == "log":
+        exact = 1.0 + np.log(found.counts)
+    elif idf is not None:
+        exact = found.counts * idf(found.hashes)
+    else:
+        raise UsageError("weights=tfidf: needs the statistics of a corpus")
+    return np.maximum(np.rint(exact * WEIGHT_UNIT), 1).astype(np.int64)
+
+
+def _hashed(counted: Counter[bytes]) -> Features:
+    hashes = np.fromiter((core.lookup8(feature) for feature in counted), dtype=np.uint64, count=len(counted))
+    counts = np.fromiter(counted.values(), dtype=np.int64, count=len(counted))
+    distinct, place = np.unique(hashes, return_inverse=True)
+    together = np.zeros(distinct.size, dtype=np.int64)
+    np.add.at(together, place, counts)
+    return Features(distinct, together)
+
+
+def _windows(line: Line, step: int, size: int) -> Iterator[Line]:
+    """Every part of `size` steps; the whole where it is shorter, nothing where it is empty."""
+    last = max(0, len(line) - step * size)
+    return (line[at : at + step * size] for at in range(0, last + 1, step) if line)
+
+
+def _spans(normal: str, tokens: Iterable[bytes]) -> Iterator[tuple[int, int]]:
+    # What lies between two tokens has no character that a token could be found by, so the first find is the token.
+    end = 0
+    for token in tokens:
+        word = token.decode()
+        start = normal.index(word, end)
+        end = start + len(word)
+        yield start, end
+
+
+def _number_spans(normal: str, spans: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    for (_, start), (end, _) in pairwise([(0, 0), *spans, (len(normal), 0)]):
+        for match in _NUMBER.finditer(normal, start, end):
+            yield match.span()
+
+
+def _dictionary_spans(normal: str, spans: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """The same spans, but with each run of tokens in scripts without spaces cut by ICU's dictionaries."""
+    run: tuple[int, int] | None = None
+    for start, end in spans:
+        unspaced = _UNSPACED.match(normal, start) is not None
+        if run and unspaced and run[1] == start:
+            run = run[0], end
+            continue
+        if run:
+            yield from _cut_run(normal, *run)
+        run = (start, end) if unspaced else None
+        if not unspaced:
+            yield start, end
+    if run:
+        yield from _cut_run(normal, *run)
+
+
+def _cut_run(normal: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    for length in languages.dictionary_cuts(normal[start:end]):
+        if _ALPHABETIC.search(normal, start, start + length):
+            yield start, start + length
+        start += length
+
+
+def _caser(octets: bytes) -> Callable[[int, int], str]:
+    """What gives the text, case kept, of a span of the normalised text."""
+    text = octets.decode("utf-8", "replace")
+    if text.isascii():
+        return lambda start, end: text[start:end]
+    for _ in range(2):
+        text = unicodedata.normalize("NFKC", _IGNORABLE.sub("", text))
+    units = _UNIT.findall(text)
+    folded = [_folded(unit) for unit in units]
+    normal = core.normalise(octets).decode()
+    if "".join(folded) != normal:
+        # A character that this Python's Unicode does not know yet: the folded form stands for it.
+        return lambda start, end: normal[start:end]
+    # No token begins or ends inside a unit.
+    place = dict(zip(accumulate(map(len, folded), initial=0), accumulate(map(len, units), initial=0), strict=True))
+    return lambda start, end: text[place[start] : place[end]]
+
+
+@lru_cache(maxsize=1 << 14)
+def _folded(unit: str) -> str:
+    return core.normalise(unit).decode()
