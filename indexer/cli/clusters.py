@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from indexer.cli.options import filter_option, json_option, opened, store_option
+from indexer.cli.options import filter_option, json_option, opened, refresh_option, store_option
 from indexer.cli.output import answer, answer_json, fields, record_json, say, shown_store, size
 from indexer.errors import NotFoundError, StoreError, UsageError
 from indexer.model import DEFAULT_DISTANCE
@@ -233,6 +233,7 @@ compared, clusters, clustered, largest, split, and written: documents, clusters,
 @store_option
 @distance_option(16, "How many of the 64 bits may differ between two near-duplicates")
 @cluster_options
+@refresh_option
 @click.option("--dry-run", is_flag=True, help="Say what would be written, and write nothing.")
 @json_option
 def cluster(store: str, distance: int, dry_run: bool, json: bool, **given: Any) -> None:
@@ -240,7 +241,7 @@ def cluster(store: str, distance: int, dry_run: bool, json: bool, **given: Any) 
     from indexer.cluster import cluster_store
 
     rule = _rule(given)
-    with opened(store, read_only=dry_run) as target:
+    with opened(store, read_only=dry_run, refresh=given["refresh"]) as target:
         found = cluster_store(target, distance=distance, bound=given["bound"], rule=rule, dry_run=dry_run)
     changes = found.changes
     written = {"documents": changes.documents, "clusters": changes.clusters, "removed": changes.removed}
@@ -285,8 +286,9 @@ otherwise one object: marked and unmarked, or deleted.
 @click.option("--dry-run", is_flag=True, help="List the documents, and do nothing.")
 @click.option("--delete", is_flag=True, allow_from_autoenv=False, help="Delete them from the store; do not mark them.")
 @click.option("--yes", is_flag=True, allow_from_autoenv=False, help="With --delete: do not ask.")
+@refresh_option
 @json_option
-def prune(store: str, keep: str, dry_run: bool, delete: bool, yes: bool, json: bool) -> None:  # noqa: ARG001
+def prune(store: str, dry_run: bool, delete: bool, yes: bool, json: bool, **given: Any) -> None:
     """Mark the documents of each cluster that are not canonical, or delete them from the store."""
     from indexer import prune as pruning
 
@@ -294,7 +296,7 @@ def prune(store: str, keep: str, dry_run: bool, delete: bool, yes: bool, json: b
         with opened(store, read_only=True) as source:
             _list_surplus(source, as_json=json)
         return
-    with opened(store) as target:
+    with opened(store, refresh=given["refresh"]) as target:
         if not delete:
             done = pruning.mark(target)
             if json:

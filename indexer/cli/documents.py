@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 import click
 
 from indexer.cli.asked import found, only
-from indexer.cli.options import json_option, opened, store_option
+from indexer.cli.options import json_option, opened, refresh_option, store_option
 from indexer.cli.output import answer_json, fields, record_json, say, shown_store, size
 from indexer.errors import NeardupError, NotFoundError, UsageError
 from indexer.model import Ref
 from indexer.sources import list_of_paths, printable_path
+
+if TYPE_CHECKING:
+    from indexer.stores.base import Refresh
 
 _DELETED_AT_ONCE = 1000
 
@@ -74,8 +78,9 @@ Examples:
     "--from", "listed", metavar="FILE", help="Read ids from FILE (-: standard input), one a line or ended by NUL."
 )
 @store_option
+@refresh_option
 @json_option
-def delete(identities: tuple[str, ...], listed: str | None, store: str, json: bool) -> int:
+def delete(identities: tuple[str, ...], listed: str | None, store: str, refresh: Refresh, json: bool) -> int:
     """Delete documents from the store, and their recorded failures; the files themselves stay.
 
     Ends with exit code 5 if an id was not there, or several documents have it; the others are deleted. With --json one
@@ -84,7 +89,7 @@ def delete(identities: tuple[str, ...], listed: str | None, store: str, json: bo
     if not identities and not listed:
         raise UsageError("name at least one id, or give --from")
     deleted, missing = 0, 0
-    with opened(store) as target:
+    with opened(store, refresh=refresh) as target:
         for batch in _batches((*identities, *(map(printable_path, list_of_paths(listed)) if listed else ()))):
             found_refs = target.find_each(batch)
             failed: frozenset[Ref] = frozenset()

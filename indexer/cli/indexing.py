@@ -22,6 +22,7 @@ from indexer.cli.options import (
     jobs_option,
     json_option,
     opened,
+    refresh_option,
     store_file,
     store_folder,
     store_option,
@@ -98,6 +99,7 @@ again. A document that fails is recorded with its reason, never stops the run, a
 )
 @extraction_options
 @arrival_options
+@refresh_option
 @click.option("--retry-failed", is_flag=True, help="Try documents again that failed before and have not changed.")
 @click.option("--strict", is_flag=True, help="End with exit code 6 if any document failed.")
 @click.option("--dry-run", is_flag=True, help="List the ids and files that would be read, and do nothing.")
@@ -128,7 +130,7 @@ def index(paths: tuple[str, ...], store: str, json: bool, quiet: bool, **given: 
     )
     summary, near = Summary(), None
     shown = sys.stderr.isatty() and not quiet
-    with opened(store, create=store_info(content)) as target, _stoppable() as (stop, stopped):
+    with opened(store, create=store_info(content), refresh=given["refresh"]) as target, _stoppable() as (stop, stopped):
         try:
             with arrivals(target, given) as coming, _bar(summary, sources) if shown else nullcontext():
                 near = coming.counts if coming else None

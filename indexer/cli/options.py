@@ -16,6 +16,7 @@ from indexer.extract.base import Content, Limits
 
 if TYPE_CHECKING:
     from indexer.stores import Store, StoreInfo
+    from indexer.stores.base import Refresh
 
     _OctetsType = click.ParamType[int]
     _SecondsType = click.ParamType[float]
@@ -84,6 +85,15 @@ store_option = click.option(
     help="The store.",
 )
 
+refresh_option = click.option(
+    "--refresh",
+    type=click.Choice(["wait", "none", "true"]),
+    default="wait",
+    show_default=True,
+    help="In a cluster: when what was written is found: when the command has ended (wait), after each batch too "
+    "(true), or when the index refreshes itself (none).",
+)
+
 filter_option = click.option(
     "--filter",
     metavar="QUERY",
@@ -130,11 +140,13 @@ def extraction_options(command: Command) -> Command:
     return functools.reduce(lambda wrapped, option: option(wrapped), reversed(options), command)
 
 
-def opened(store: str, *, create: StoreInfo | None = None, read_only: bool = False) -> Store:
+def opened(store: str, *, create: StoreInfo | None = None, read_only: bool = False, refresh: Refresh = "wait") -> Store:
     """Open the store; one that is not there is made only where `create` says with what."""
     from indexer.stores import open_store
 
-    return open_store(store, create=create, read_only=read_only)
+    found = open_store(store, create=create, read_only=read_only)
+    found.refresh = refresh
+    return found
 
 
 def content_of(store: Store) -> Content:

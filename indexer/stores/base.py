@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,8 @@ from indexer.errors import IncompatibleStoreError, UsageError
 from indexer.keys import KeyLayout, SchemeInfo
 from indexer.model import ClusterRecord, Failure, Record, Ref
 from indexer.stores.sketches import SketchStore
+
+Refresh = Literal["wait", "none", "true"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +133,12 @@ class Store(SketchStore, ABC):
 
     capabilities: Capabilities
     info: StoreInfo
+    refresh: Refresh = "wait"
+    """When others find what was written, where that is not at once.
+
+    "wait": when close() has come back; "true": also when each put(), annotate() and delete() has; "none": when the
+    engine gets to it. This object's own searches always see what it wrote.
+    """
 
     @abstractmethod
     def put(self, records: Iterable[Record]) -> Iterator[PutResult]:

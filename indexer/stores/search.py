@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 from urllib.parse import quote
 
 import numpy as np
@@ -29,8 +29,6 @@ from indexer.stores.search_bodies import annotations_of as _annotations_of
 from indexer.stores.search_finding import PAGE, RECORDS_PAGE, VALUES_CHUNK, Finder, chunks, is_unicode, require_whole
 from indexer.stores.search_writes import Writer
 
-Refresh = Literal["wait", "none", "true"]
-
 _KEEP_ALIVE = "5m"
 _PRECISION = 40_000
 
@@ -39,8 +37,6 @@ class SearchStore(Store):
     """A store in an index, an alias, a data stream, or (to be read) several indices by a pattern.
 
     An identity's index is empty where the URL names the index itself, else it is the index that holds the document.
-    `refresh` says when documents are found: "true" after every put(), annotate() and delete(); "wait" at the first
-    search of this object, and at close(); "none" whenever the index refreshes itself.
     """
 
     capabilities = Capabilities(
@@ -50,7 +46,6 @@ class SearchStore(Store):
     def __init__(self, client: Client, *, create: StoreInfo | None = None, read_only: bool = False) -> None:
         self.client, self.read_only = client, read_only
         self.name, self.shown = client.target.name, client.target.shown
-        self.refresh: Refresh = "wait"
         self._closed = False
         try:
             self.mappings = self._mappings()
@@ -356,7 +351,8 @@ class SearchStore(Store):
     def close(self) -> None:
         if not self._closed:
             try:
-                self.writer.settle()
+                if self.refresh != "none":
+                    self.writer.settle()
             finally:
                 self._closed = True
                 self.client.close()

@@ -61,9 +61,7 @@ class Writer:
             raise StoreError(f"{store.shown}: is a pattern and can only be read; write to one index, alias or stream")
 
     def settle(self) -> None:
-        """Make what this object wrote visible to searches, unless it was asked not to."""
-        if self._store.refresh == "none":
-            return
+        """Make what this object wrote visible to searches."""
         if self._unseen:
             self._client.request("POST", f"/{self._store.path}/_refresh")
             self._unseen = False

@@ -121,7 +121,7 @@ class TestIdentity:
             assert all("routing" in each.reason for each in results if each.status is PutStatus.FAILED)
             assert sorted(found.ref for found in store.scan()) == sorted(kept)
             assert store.get([Ref("same")]) == [None]
-            assert store.find("same") == sorted(kept)
+            assert store.find_each(["same"]) == [sorted(kept)]
             again = [each for each in routed if each.ref in kept]
             assert put(store, *again) == [PutStatus.REPLACED] * len(kept)
             assert store.delete(kept) == len(kept)
@@ -132,10 +132,10 @@ class TestIdentity:
             with made(server, name) as store:
                 put(store, record("same", number), record(f"only-{number}", 5))
         with open_search_store(f"{server.url}/{index_name}-*", None, True) as store:
-            assert store.find("same") == [Ref("same", name) for name in names]
-            assert store.find(f"{names[1]}/same") == [Ref("same", names[1])]
+            assert store.find_each(["same"]) == [[Ref("same", name) for name in names]]
+            assert store.find_each([f"{names[1]}/same"]) == [[Ref("same", names[1])]]
             assert store.get([Ref("same")]) == [None]
-            assert [each and each.fingerprint for each in store.get(store.find("same"))] == [
+            assert [each and each.fingerprint for each in store.get(store.find_each(["same"])[0])] == [
                 Fingerprint(0, 500),
                 Fingerprint(1, 500),
             ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +15,7 @@ from indexer.cli import main
 from indexer.errors import UsageError
 from indexer.keys import simhash_keys
 from indexer.model import Fingerprint, Record, Ref
+from indexer.pipeline import store_info
 from indexer.provision import Provision
 from indexer.similar import similar
 from indexer.stores import PutStatus, open_store
@@ -129,6 +131,42 @@ class TestFilters:
         assert "no query language" in err
         code, _, err = run(*asked, "--verify-in-cluster")
         assert (code, err.count("\n")) == (2, 1)
+
+
+class TestRefresh:
+    def test_what_a_command_wrote_is_found_when_it_says_so(
+        self, server: Server, index_name: str, run: Run, tmp_path: Path
+    ) -> None:
+        open_store(f"{server.url}/{index_name}", create=store_info("landmarks")).close()
+        server.request("PUT", f"/{index_name}/_settings", {"index.refresh_interval": "1h"})
+        url = f"{server.url}/{index_name}"
+
+        def indexed(name: str, *options: str) -> int:
+            (tmp_path / f"{name}.jsonl").write_text(json.dumps({"id": name, "text": f"{name} " * 30}) + "\n")
+            assert run("index", f"{name}.jsonl", "--store", url, *options)[0] == 0
+            found: int = server.request("GET", f"/{index_name}/_count")["count"]
+            return found
+
+        assert indexed("a") == 1
+        assert indexed("b", "--refresh", "none") == 1
+        assert indexed("c", "--refresh", "true") == 3
+        assert run("delete", "a", "--store", url, "--refresh", "none")[0] == 0
+        assert server.request("GET", f"/{index_name}/_count")["count"] == 3
+        assert run("cluster", "--store", url, "--refresh", "wait")[0] == 0
+        assert run("delete", "b", "--store", url)[:2] == (0, "deleted  1\n")
+        assert server.request("GET", f"/{index_name}/_count")["count"] == 1
+
+    def test_each_batch_is_found_at_once_where_asked_for(self, server: Server, index_name: str) -> None:
+        with open_search_store(f"{server.url}/{index_name}", INFO) as store:
+            server.request("PUT", f"/{index_name}/_settings", {"index.refresh_interval": "1h"})
+            for way, found in (("none", 0), ("wait", 0), ("true", 3)):
+                store.refresh = way
+                put(store, record(way, 1))
+                assert server.request("GET", f"/{index_name}/_count")["count"] == found
+            store.refresh = "none"
+            put(store, record("last", 1))
+            # Its own searches see what it wrote all the same.
+            assert [(each.value, each.documents) for each in store.candidates(simhash_keys(1))] == [(1, 4)]
 
 
 class TestNames:
