@@ -1,0 +1,156 @@
+"""Writes mappings/pipelines/*.json: the Painless sources beside them, and the tables that the simhash script needs.
+
+Run it as `python cffi_build/make_pipelines.py`, with the packages of make_unicode_tables.py. A test runs it again and
+fails on any difference.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import unicodedata2 as ucd
+from make_unicode_tables import (
+    CODE_POINTS,
+    HANGUL,
+    PINNED,
+    composition_pairs,
+    is_surrogate,
+    members,
+    nfkc_casefold_mapping,
+    word_trie,
+)
+
+DIRECTORY = Path(__file__).resolve().parents[1] / "mappings" / "pipelines"
+# What lies above is handed over to `neardup annotate`.
+END = 0x20000
+BLOCK = 32
+# Block numbers are written as ideographs: one character each, and none that an editor could change.
+FIRST_NUMBER = 0x4E00
+PLAIN, UNASSIGNED, DROPPED, FOLDED, COMPATIBLE, SURROGATE, MARK = 48, 103, 104, 105, 107, 109, 192
+# Up to here everything that is replaced stands in the table; further up, what NFKC alone replaces does not.
+COMMON = 0x2200
+VERSION = 1
+
+
+class Kinds:
+    """For each code point one character (see kindOf in neardup-simhash.painless), and what is replaced by what."""
+
+    def __init__(self) -> None:
+        pairs = composition_pairs()
+        self.seconds = {second for _, second in pairs} | set(range(0x1161, 0x1176)) | set(range(0x11A8, 0x11C3))
+        self.ignorable = members(r"\p{Default_Ignorable_Code_Point}")
+        self.unassigned = members(r"\p{General_Category=Cn}")
+        words = word_trie()
+        self.properties = [words.blocks[words.index[code // 64] * 64 + code % 64] for code in CODE_POINTS]
+        self.folds: dict[str, str] = {}
+        self.symbols = [chr(self.kind(code)) for code in range(END)]
+        self.check()
+
+    def kind(self, code: int) -> int:
+        if is_surrogate(code):
+            return SURROGATE
+        char = chr(code)
+        mapping = char if code in HANGUL else nfkc_casefold_mapping(char, self.ignorable)
+        if not mapping:
+            return DROPPED
+        first = ucd.normalize("NFD", mapping)[0]
+        meets = bool(ucd.combining(first)) or ord(first) in self.seconds
+        if mapping != char:
+            if ucd.normalize("NFKC", char) == char or code < COMMON:
+                self.folds[char] = mapping
+                return FOLDED + meets
+            return COMPATIBLE + meets
+        if meets:
+            return MARK + self.properties[code]
+        if code in self.unassigned:
+            if self.properties[code]:
+                sys.exit(f"U+{code:04X} is unassigned and has a property that the script takes for none")
+            return UNASSIGNED
+        return PLAIN + self.properties[code]
+
+    def check(self) -> None:
+        """The script folds what NFKC gives, character by character; that must be NFKC_Casefold."""
+        for code in range(END):
+            if self.symbols[code] in (chr(COMPATIBLE), chr(COMPATIBLE + 1)):
+                found = "".join(self.folds.get(c, c) for c in ucd.normalize("NFKC", chr(code)))
+                if found != nfkc_casefold_mapping(chr(code), self.ignorable):
+                    sys.exit(f"U+{code:04X}: NFKC and the table do not give its NFKC_Casefold")
+        if max(map(ord, self.symbols)) > 255 or any(self.properties[code] > 54 for code in CODE_POINTS):
+            sys.exit("the properties have outgrown the characters of the table")
+
+    def tables(self) -> dict[str, Any]:
+        blocks: dict[str, int] = {}
+        text = "".join(self.symbols)
+        index = [blocks.setdefault(text[start : start + BLOCK], len(blocks)) for start in range(0, END, BLOCK)]
+        return {
+            "index": "".join(chr(FIRST_NUMBER + number) for number in index),
+            "blocks": "".join(blocks),
+            "folds": self.folds,
+        }
+
+
+def script(name: str) -> str:
+    parts = [(DIRECTORY / f"{each}.painless").read_text("utf-8") for each in ("record", name)]
+    return "\n".join(parts)
+
+
+def pipeline(description: str, name: str, params: dict[str, Any]) -> dict[str, Any]:
+    body: dict[str, Any] = {"lang": "painless", "source": script(name)}
+    return {
+        "description": f"neardup: {description}",
+        "version": VERSION,
+        "processors": [{"script": body | ({"params": params} if params else {})}],
+        "on_failure": [
+            {"remove": {"field": "neardup", "ignore_missing": True, "ignore_failure": True}},
+            {"set": {"field": "neardup.pending", "value": "failed", "ignore_failure": True}},
+            {
+                "set": {
+                    "field": "neardup.pending_detail",
+                    "value": "{{{_ingest.on_failure_message}}}",
+                    "ignore_failure": True,
+                }
+            },
+        ],
+    }
+
+
+def render() -> dict[str, str]:
+    """The content of each file, by its name."""
+    params = {
+        "fields": ["body"],
+        "min_tokens": 20,
+        "max_characters": 300_000,
+        # The rules that are part of a source digest; `neardup setup` puts in those of the store.
+        "rules": "simhash-doc\x0018.0.0\x001\x00landmarks\x00auto\x00text\x00\x00\x00",
+        "extractor": "plain (utf-8)",
+        **Kinds().tables(),
+    }
+    made = {
+        "neardup-keys.json": pipeline(
+            "a document that comes with a hash gets the keys and fields that lookups need", "neardup-keys", {}
+        ),
+        "neardup-simhash.json": pipeline(
+            "a document that comes with text gets its simhash-doc fingerprint, or a mark", "neardup-simhash", params
+        ),
+    }
+    return {name: json.dumps(body, indent=2, ensure_ascii=False) + "\n" for name, body in made.items()}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Write the ingest pipelines.")
+    parser.add_argument("--output", type=Path, default=DIRECTORY)
+    output = parser.parse_args().output
+    for package, wanted in PINNED.items():
+        if version(package) != wanted:
+            sys.exit(f"{package} {version(package)} is installed; these tables are made with {package} {wanted}")
+    for name, text in render().items():
+        (output / name).write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
