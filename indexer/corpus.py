@@ -64,7 +64,7 @@ class Corpus:
         return np.log1p(self.documents / self.frequency(features))
 
     def octets(self) -> bytes:
-        """The serialised form: a mark, a line of JSON, the hashes (8 octets each) and frequencies (4), little-endian."""
+        """The serialised form: a mark, a line of JSON, hashes of 8 octets, then frequencies of 4, little-endian."""
         header = {
             "recipe": self.recipe.id, "documents": self.documents, "missed": self.missed, "terms": self.hashes.size
         }  # fmt: skip

@@ -81,6 +81,11 @@ class Recipe:
         )
 
     @property
+    def is_doc(self) -> bool:
+        """Whether the features are the tokens of simhash-doc."""
+        return self.kind == "words" and self.has_doc_tokens
+
+    @property
     def has_doc_tokens(self) -> bool:
         """Whether the tokens that the features are made of are those of simhash-doc."""
         plain = self.lower and self.stop == "none" and self.numbers == "drop"

@@ -46,13 +46,16 @@ class Scheme(ABC):
     """One sentence: what it compares, and what it is good for."""
     measure: ClassVar[str]
     """What its similarity estimates, such as "Jaccard coefficient of the sets of 5-word shingles"."""
-    needs: ClassVar[str] = ""
-    """The name of the corpus statistics that it is made with (see `indexer.corpus`), empty where it needs none."""
     layout: KeyLayout
     agreeing: int = 1
     """How many tables must agree for a document to be a candidate."""
     default_similarity: float
     """From where on two documents count as near-duplicates unless the user says otherwise."""
+
+    @classmethod
+    def needed(cls, parameters: Mapping[str, Parameter]) -> str:  # noqa: ARG003 some schemes need none
+        """The name of the corpus (see `indexer.corpus`) that a scheme of these parameters takes; empty for none."""
+        return ""
 
     @property
     @abstractmethod

@@ -11,7 +11,9 @@ from indexer.schemes.base import Parameter, Scheme
 Maker = Callable[..., Scheme]
 
 # By family: where its class is. Imported when asked for, so that a command pays for what it uses.
-FAMILIES: Mapping[str, str] = {}
+FAMILIES: Mapping[str, str] = {
+    "simhash": "indexer.schemes.simhash_variants:SimhashVariant",
+}
 
 
 def families() -> list[str]:
@@ -33,18 +35,23 @@ def scheme_class(family: str) -> type[Scheme]:
 def scheme(specification: str, corpus: Callable[[str], Any] | None = None) -> Scheme:
     """The scheme of a specification `family[:name=value,...]`.
 
-    `corpus` gives the corpus statistics of a name, for schemes that need them. Raises UsageError that names the
-    family, the parameter or the value that is wrong.
+    `corpus` gives the corpus statistics of a name, for schemes that need them; a digest in the specification has to be
+    theirs. Raises UsageError that names the family, the parameter or the value that is wrong.
     """
     family, parameters = split(specification)
     made = scheme_class(family)
-    if made.needs:
+    needed = made.needed(parameters)
+    arguments: dict[str, Any] = dict(parameters)
+    if needed:
         if corpus is None:
-            raise UsageError(f"{family}: needs the statistics of a corpus ({made.needs})")
-        parameters = {**parameters, "corpus": corpus(made.needs)}
+            raise UsageError(f"{family}: needs the statistics of a corpus ({needed})")
+        arguments["corpus"] = corpus(needed)
+        digest = arguments["corpus"].digest
+        if parameters.get("corpus", digest) != digest:
+            raise UsageError(f"{specification!r}: the statistics {needed} are others, corpus={digest}")
     maker: Maker = made
     try:
-        return maker(**parameters)
+        return maker(**arguments)
     except TypeError as error:
         raise UsageError(f"{specification!r}: {family} has no such parameter ({error})") from error
 

@@ -1,0 +1,157 @@
+"""simhash with every choice open: which features, how they weigh, how many bits (Charikar 2002; Manku et al. 2007)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from indexer import core, keys
+from indexer.corpus import Corpus, resource_name
+from indexer.errors import UsageError
+from indexer.features import Features, Recipe, check_weights, recipe, weighted
+from indexer.model import Sketch
+from indexer.schemes import blocks
+from indexer.schemes.base import Parameter, Plan, Scheme
+
+WIDTHS = (32, 64, 128)
+
+SIMHASH_DOC_PARAMETERS: Mapping[str, Parameter] = MappingProxyType(
+    {
+        "features": "words", "size": 1, "lower": True, "stop": "none", "numbers": "drop", "tokenizer": "uax29",
+        "weights": "occurrence", "bits": 64,
+    }
+)  # fmt: skip
+"""The set of parameters that gives the fingerprints and keys of simhash-doc, bit for bit; they are the defaults."""
+
+
+class SimhashVariant(Scheme):
+    """A simhash of `bits` bits over weighted features; see `indexer.features.recipe` for what features there are.
+
+    Bit i is 1 where the weights of the features whose hash has bit i outweigh those of the others. Of 32 bits it is the
+    first half of the simhash of 64; of 128 it is that of 64, followed by the simhash of the same features with each
+    hash sent through the finaliser of SplitMix64 (Steele, Lea and Flood 2014). The payload is the bits, big-endian.
+    """
+
+    family = "simhash"
+    summary = "Compares bits that the weighted features vote on; finds copies with few changes by few lookups."
+    measure = "1 - angle / pi of the weighted vectors of features, by the share of equal bits"
+    default_similarity = 0.95
+
+    def __init__(
+        self, weights: object = "occurrence", bits: object = 64, corpus: Corpus | None = None, **features: object
+    ) -> None:
+        self.recipe: Recipe = recipe(**features)
+        self.weights = check_weights(weights)
+        if type(bits) is not int or bits not in WIDTHS:
+            raise UsageError(f"bits={bits}: a simhash has 32, 64 or 128")
+        self.bits = bits
+        self.corpus = corpus
+        if (corpus is not None) != (self.weights == "tfidf"):
+            raise UsageError("corpus: weights=tfidf needs the statistics of a corpus, and nothing else takes them")
+        if corpus is not None:
+            require_corpus(corpus, self.recipe)
+        self.layout = keys.SIMHASH64_LAYOUT if bits == 64 else blocks.layout(bits)
+
+    @classmethod
+    def needed(cls, parameters: Mapping[str, Parameter]) -> str:
+        """The corpus of the features where they weigh by tf-idf."""
+        if parameters.get("weights") != "tfidf":
+            return ""
+        names = SIMHASH_DOC_PARAMETERS.keys() - {"weights", "bits"}
+        return resource_name(recipe(**{name: parameters[name] for name in names if name in parameters}))
+
+    @property
+    def parameters(self) -> Mapping[str, Parameter]:
+        """Those of the features, the weights, the width and the corpus's digest."""
+        found = {**recipe_parameters(self.recipe), "weights": self.weights, "bits": self.bits}
+        return found | ({"corpus": self.corpus.digest} if self.corpus else {})
+
+    def sketch(self, text: str | bytes) -> Sketch | None:
+        """The simhash of a text with the keys of its tables; None where it has no features."""
+        if self.bits <= 64 and self.recipe.is_doc and self.weights == "occurrence":
+            found = core.fingerprint(text)
+            return None if found is None else self._sketch(found[0].to_bytes(8, "big"), found[1])
+        features = self.recipe.features(text)
+        octets = self._octets(features)
+        return None if octets is None else self._sketch(octets, int(features.counts.sum()))
+
+    def similarities(self, payload: bytes, others: Sequence[bytes]) -> npt.NDArray[np.float64]:
+        """The share of equal bits, 1 - d / bits."""
+        octets = self.bits // 8
+        if any(len(each) != octets for each in (payload, *others)):
+            raise UsageError(f"simhash: a payload of {self.bits} bits has {octets} octets")
+        word = min(octets, 8)
+        rows = np.frombuffer(b"".join((payload, *others)), dtype=f">u{word}").astype(np.uint64)
+        rows = rows.reshape(-1, octets // word)
+        distances = np.zeros(len(others), dtype=np.int64)
+        for column in rows.T:
+            distances += core.hamming_distances(int(column[0]), column[1:])
+        return 1.0 - distances / self.bits
+
+    def plan(self, similarity: float) -> Plan:
+        """Every pair within the distance that the similarity allows, by neighbouring keys too."""
+        distance = self._distance(similarity)
+        count = len(keys.probes(0, distance)) if self.bits == 64 else blocks.probe_count(self.bits, distance)
+        said = f"asks for {count:,} keys of {self.layout.describe()}; misses no pair within {distance} of"
+        return Plan(similarity, count, 1, 1.0, True, f"{said} {self.bits} bits.")
+
+    def probes(self, sketch: Sketch, similarity: float) -> Sequence[int]:
+        """The neighbouring keys of every table of the plan."""
+        distance = self._distance(similarity)
+        if self.bits == 64:
+            return keys.probes(int.from_bytes(sketch.payload, "big"), distance)
+        return blocks.probes(sketch.payload, distance)
+
+    def _distance(self, similarity: float) -> int:
+        farthest = keys.MAX_DISTANCE if self.bits == 64 else blocks.max_distance(self.bits)
+        lowest = 1 - farthest / self.bits
+        if not lowest - 1e-9 <= similarity <= 1:
+            raise UsageError(
+                f"similarity {similarity}: simhash of {self.bits} bits looks up from {math.ceil(lowest * 1000) / 1000} "
+                f"(distance {farthest}) to 1"
+            )
+        return math.floor((1 - similarity) * self.bits + 1e-9)
+
+    def _octets(self, features: Features) -> bytes | None:
+        weights = weighted(features, self.weights, self.corpus.idf if self.corpus else None)
+        halves = [features.hashes] if self.bits <= 64 else [features.hashes, mixed(features.hashes)]
+        values = [core.simhash(half, weights) for half in halves]
+        return b"".join(value.to_bytes(8, "big") for value in values if value is not None) or None
+
+    def _sketch(self, octets: bytes, features: int) -> Sketch:
+        octets = octets[: self.bits // 8]
+        if self.bits == 64:
+            found = tuple(core.simhash_keys([int.from_bytes(octets, "big")])[0].tolist())
+        else:
+            found = blocks.keys(octets)
+        return Sketch(self.id, octets, found, features)
+
+
+def recipe_parameters(of: Recipe) -> dict[str, Parameter]:
+    """A recipe's values under the names that a user writes them with."""
+    return {
+        "features": of.kind, "size": of.size, "lower": of.lower, "stop": of.stop,
+        "numbers": of.numbers, "tokenizer": of.tokenizer,
+    }  # fmt: skip
+
+
+def require_corpus(corpus: Any, of: Recipe) -> Corpus:
+    """The corpus; UsageError unless it is one of this recipe, with a document in it."""
+    if not isinstance(corpus, Corpus) or corpus.recipe != of:
+        raise UsageError(f"corpus: needs the statistics of a corpus of {of.id}")
+    if not corpus.documents:
+        raise UsageError("corpus: holds no document yet")
+    return corpus
+
+
+def mixed(hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """Each hash sent through the finaliser of SplitMix64; one to one. Shape (n,) to (n,)."""
+    found = hashes.astype(np.uint64)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        found = (found ^ (found >> np.uint64(shift))) * np.uint64(factor)
+    return found ^ (found >> np.uint64(31))
