@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import queue
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,6 +14,8 @@ from indexer.errors import StoreError
 from indexer.stores.connection import AnswerError, Client
 from indexer.stores.search_finding import require_whole
 
+PAGE_OCTETS = 8 << 20
+_FIRST_PAGE = 10
 _KEEP_ALIVE = "30m"
 _POLL_SECONDS = 0.1
 _GONE = 404
@@ -23,8 +26,9 @@ Page = list[dict[str, Any]]
 class Slices:
     """An iterator of pages of hits, and a context manager; each slice is read by a thread of its own.
 
-    `body` is the search without paging; no more than two pages for each slice are ever held. StoreError where the
-    cluster does not answer, or the point in time ran out.
+    `body` is the search without paging; no more than two pages for each slice are ever held. A page has at most `page`
+    hits, and about PAGE_OCTETS as far as the page before it tells. StoreError where the cluster does not answer, or the
+    point in time ran out.
     """
 
     def __init__(self, client: Client, path: str, body: Mapping[str, Any], slices: int, page: int) -> None:
@@ -67,22 +71,24 @@ class Slices:
     def _read(self, number: int) -> None:
         try:
             after: Sequence[Any] | None = None
+            size = min(self._page, _FIRST_PAGE)
             while not self._stop.is_set():
-                hits = self._ask(number, after)
+                hits = self._ask(number, after, size)
                 if hits:
                     self._give(hits)
                     after = hits[-1]["sort"]
-                if len(hits) < self._page:
+                if len(hits) < size:
                     break
+                size = max(1, min(self._page, PAGE_OCTETS * size // len(json.dumps(hits))))
             self._give(None)
         except BaseException as error:
             # It is raised in the thread that iterates.
             self._give(error)
 
-    def _ask(self, number: int, after: Sequence[Any] | None) -> Page:
+    def _ask(self, number: int, after: Sequence[Any] | None, size: int) -> Page:
         asked = {
             **self._body,
-            "size": self._page,
+            "size": size,
             "sort": [{"_shard_doc": "asc"}],
             "track_total_hits": False,
             "pit": {"id": self._snapshot, "keep_alive": _KEEP_ALIVE},

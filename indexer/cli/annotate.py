@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Iterable
 from contextlib import AbstractContextManager, ExitStack, nullcontext
@@ -186,6 +187,7 @@ def _report(summary: Annotated, store: str, to: str | None, *, dry_run: bool, as
         )
         return
     reasons = ", ".join(f"{reason} {count}" for reason, count in summary.failed.most_common())
+    listed = f"neardup failures --store {shlex.quote(to or shown_store(store))}"
     lines = [
         ("annotated", summary.annotated, f"{summary.missing:,} new, {summary.stale:,} with another text than before"),
         ("unchanged", summary.unchanged, ""),
@@ -195,7 +197,7 @@ def _report(summary: Annotated, store: str, to: str | None, *, dry_run: bool, as
         ("done again", summary.changed, "somebody changed them at the same moment"),
         ("gone", summary.gone, "deleted meanwhile"),
         ("removed", summary.removed, "their documents are gone"),
-        ("failed", summary.failures, f"{reasons}; listed by: neardup failures"),
+        ("failed", summary.failures, f"{reasons}; listed by: {listed}"),
     ]
     for name, count, remark in lines:
         if count or name in ("annotated", "unchanged", "failed"):

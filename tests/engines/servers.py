@@ -107,10 +107,13 @@ class Server(ABC):
         except OSError:
             return False
 
-    def request(self, method: str, path: str, body: object = None) -> Any:
+    def request(self, method: str, path: str, body: object = None, *, lines: Sequence[object] = ()) -> Any:
         """What the server answers, seen past the code under test; an error's answer is JSON as well."""
         data = None if body is None else json.dumps(body).encode()
-        asked = urllib.request.Request(self.url + path, data, {"Content-Type": "application/json"}, method=method)
+        kind = "application/json"
+        if lines:
+            data, kind = "".join(json.dumps(line) + "\n" for line in lines).encode(), "application/x-ndjson"
+        asked = urllib.request.Request(self.url + path, data, {"Content-Type": kind}, method=method)
         try:
             with urllib.request.urlopen(asked, timeout=60) as answer:
                 return json.loads(answer.read() or b"null")
