@@ -17,6 +17,9 @@ SIMHASH_DOC = "simhash-doc"
 SHORT_IDS: Mapping[str, str] = MappingProxyType({SIMHASH_DOC: "sd1"})
 SCHEMES_BY_SHORT_ID: Mapping[str, str] = MappingProxyType({short: scheme for scheme, short in SHORT_IDS.items()})
 
+# In JSON lines: why a store refused the document. It is no metadata of the document's.
+REASON_KEY = "neardup_reason"
+
 # As in the engines' own requests, so that it can be pasted into one.
 _ROUTING = "?routing="
 
