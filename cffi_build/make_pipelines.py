@@ -31,7 +31,7 @@ END = 0x20000
 BLOCK = 32
 # Block numbers are written as ideographs: one character each, and none that an editor could change.
 FIRST_NUMBER = 0x4E00
-PLAIN, UNASSIGNED, DROPPED, FOLDED, COMPATIBLE, SURROGATE, MARK = 48, 103, 104, 105, 107, 109, 192
+PLAIN, UNASSIGNED, DROPPED, FOLDED, COMPATIBLE, SURROGATE, LOWERED, MARK = 48, 103, 104, 105, 107, 109, 110, 192
 # Up to here everything that is replaced stands in the table; further up, what NFKC alone replaces does not.
 COMMON = 0x2200
 VERSION = 1
@@ -49,6 +49,8 @@ class Kinds:
         self.properties = [words.blocks[words.index[code // 64] * 64 + code % 64] for code in CODE_POINTS]
         self.folds: dict[str, str] = {}
         self.symbols = [chr(self.kind(code)) for code in range(END)]
+        self.compatible = [code for code in range(END) if ord(self.symbols[code]) in (COMPATIBLE, COMPATIBLE + 1)]
+        self.fold_compatible()
         self.check()
 
     def kind(self, code: int) -> int:
@@ -60,6 +62,8 @@ class Kinds:
             return DROPPED
         first = ucd.normalize("NFD", mapping)[0]
         meets = bool(ucd.combining(first)) or ord(first) in self.seconds
+        if self.has_lower_case(char, mapping) and not meets:
+            return LOWERED
         if mapping != char:
             if ucd.normalize("NFKC", char) == char or code < COMMON:
                 self.folds[char] = mapping
@@ -73,13 +77,28 @@ class Kinds:
             return UNASSIGNED
         return PLAIN + self.properties[code]
 
+    @staticmethod
+    def has_lower_case(char: str, mapping: str) -> bool:
+        """Whether it is a capital whose small letter it is replaced by: such pairs are the same in every version."""
+        pair = ucd.category(char) == "Lu" and len(mapping) == 1 and ucd.category(mapping) == "Ll"
+        return pair and ord(char) < 0x10000 and ucd.normalize("NFKC", char) == char
+
+    def fold_compatible(self) -> None:
+        """Put the capitals that NFKC gives into the table too."""
+        for char in {c for code in self.compatible for c in ucd.normalize("NFKC", chr(code))}:
+            if self.symbol(char) == LOWERED:
+                self.folds[char] = nfkc_casefold_mapping(char, self.ignorable)
+        self.folds = dict(sorted(self.folds.items()))
+
+    def symbol(self, char: str) -> int:
+        return ord(self.symbols[ord(char)]) if ord(char) < END else UNASSIGNED
+
     def check(self) -> None:
         """The script folds what NFKC gives, character by character; that must be NFKC_Casefold."""
-        for code in range(END):
-            if self.symbols[code] in (chr(COMPATIBLE), chr(COMPATIBLE + 1)):
-                found = "".join(self.folds.get(c, c) for c in ucd.normalize("NFKC", chr(code)))
-                if found != nfkc_casefold_mapping(chr(code), self.ignorable):
-                    sys.exit(f"U+{code:04X}: NFKC and the table do not give its NFKC_Casefold")
+        for code in self.compatible:
+            found = "".join(self.folds.get(c, c) for c in ucd.normalize("NFKC", chr(code)))
+            if found != nfkc_casefold_mapping(chr(code), self.ignorable):
+                sys.exit(f"U+{code:04X}: NFKC and the table do not give its NFKC_Casefold")
         if max(map(ord, self.symbols)) > 255 or any(self.properties[code] > 54 for code in CODE_POINTS):
             sys.exit("the properties have outgrown the characters of the table")
 
