@@ -28,13 +28,17 @@ _ROUTING = "?routing="
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is stored of a document: nothing (`there` False), or the digest, signed bits and source of its record."""
+    """What is stored of a document: nothing (`there` False), or the digest, signed bits and source of its record.
+
+    `pending` says that an ingest pipeline left a mark instead of a fingerprint.
+    """
 
     there: bool = False
     digest: str = ""
     bits: int | None = None
     source: str = ""
     clustered: bool = False
+    pending: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,7 +103,7 @@ class InPlace(Sink):
 
     def __init__(self, client: Client, bodies: Bodies, single: bool, store: SearchStore | None) -> None:
         self._client, self._bodies, self._single, self._store = client, bodies, single, store
-        self.fields = [DIGEST, TOKENS, bodies.bits, f"{ROOT}.source", CLUSTER_ID]
+        self.fields = [DIGEST, TOKENS, bodies.bits, f"{ROOT}.source", CLUSTER_ID, f"{ROOT}.pending"]
 
     def ref(self, place: Ref) -> Ref:
         """See Sink.ref."""
@@ -116,6 +120,7 @@ class InPlace(Sink):
             bits=(own.get(self._bodies.scheme) or {}).get("bits"),
             source=own.get("source") or "",
             clustered=bool((own.get("cluster") or {}).get("id")),
+            pending="pending" in own,
         )
 
     def write(self, batch: list[Done]) -> list[Written]:
@@ -139,6 +144,8 @@ class InPlace(Sink):
 
     def _fields(self, done: Done) -> dict[str, Any]:
         fields = self._bodies.fields(done.record)
+        if done.known.pending:
+            fields |= dict.fromkeys(("pending", "pending_detail"))
         if not done.known.there:
             return fields
         fields = self._bodies.replacing(fields)
