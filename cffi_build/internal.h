@@ -31,6 +31,9 @@ int nd_normalise_into(const uint8_t *text, size_t length, nd_buffer *out);
 /* Overwrites URLs, e-mail addresses, DOIs and like identifiers in a normalised text with spaces. */
 void nd_blank_identifiers(uint8_t *text, size_t length);
 
+/* What tokens are cut from: the text normalised, its identifiers blanked. */
+int nd_prepare(const uint8_t *text, size_t length, nd_buffer *buffer);
+
 /* Tokens on their way from the scan to whoever wants them. */
 #define ND_BATCH 256
 typedef struct {
@@ -46,6 +49,9 @@ typedef bool (*nd_batch_sink)(void *state, const uint8_t *text, const nd_batch *
    ND_SLACK zero octets behind it. */
 bool nd_scan_tokens(const uint8_t *text, size_t length, nd_batch_sink sink, void *state);
 
+/* lookup8 (initial value 0) of each token of a batch: ND_BATCH numbers at most. */
+void nd_hash_batch(const uint8_t *text, const nd_batch *batch, uint64_t *hashes);
+
 /* Adds up hashes, each bit +1 or -1, in 64 counters laid out by bit plane: plane p holds bit p of all 64 counts. */
 typedef struct {
     uint64_t pending[16]; /* carry-save sums of weight 1, 2, 4 and 8 */
@@ -59,8 +65,21 @@ uint64_t nd_counter_simhash(const nd_counter *counter);
 /* lookup8: what the state starts from, its whole blocks of 24 octets (gives how many octets they are), and the last mix
    of `count` independent states at once, which leaves the hashes in c. */
 #define ND_GOLDEN 0x9E3779B97F4A7C13u
+#define ND_GOLDEN_GAMMA 0x9E3779B97F4A7C15u
 size_t nd_mix_blocks(const uint8_t *key, size_t length, uint64_t *a, uint64_t *b, uint64_t *c);
 void nd_mix_batch(uint64_t *a, uint64_t *b, uint64_t *c, size_t count);
+
+/* lookup8 (initial value 0) of the little-endian octets of words[i] to words[i + size - 1], for each i below `count`,
+   which is at most ND_BATCH. */
+void nd_lookup8_windows(const uint64_t *words, size_t size, size_t count, uint64_t *hashes);
+
+/* Number `index` (from 0) of the generator SplitMix64 (Steele, Lea and Flood 2014) that starts from `seed`. */
+static inline uint64_t nd_splitmix(uint64_t seed, uint64_t index) {
+    uint64_t z = seed + (index + 1) * ND_GOLDEN_GAMMA;
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ z >> 27) * 0x94D049BB133111EBu;
+    return z ^ z >> 31;
+}
 
 static inline uint64_t nd_load64(const uint8_t *at) {
     uint64_t word;

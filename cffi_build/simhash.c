@@ -74,8 +74,8 @@ static const uint64_t REST_MASKS[24][3] = {
     MASKS(16), MASKS(17), MASKS(18), MASKS(19), MASKS(20), MASKS(21), MASKS(22), MASKS(23),
 };
 
-static bool count_batch(void *state, const uint8_t *text, const nd_batch *batch) {
-    uint64_t a[ND_BATCH], b[ND_BATCH], c[ND_BATCH];
+void nd_hash_batch(const uint8_t *text, const nd_batch *batch, uint64_t *c) {
+    uint64_t a[ND_BATCH], b[ND_BATCH];
     for (size_t i = 0; i < batch->count; i++) {
         const uint8_t *token = text + batch->starts[i];
         size_t length = batch->ends[i] - batch->starts[i], rest = length;
@@ -90,11 +90,16 @@ static bool count_batch(void *state, const uint8_t *text, const nd_batch *batch)
         c[i] = z + ((nd_load64(token + 16) & REST_MASKS[rest][2]) << 8) + length;
     }
     nd_mix_batch(a, b, c, batch->count);
-    nd_counter_add(state, c, batch->count);
+}
+
+static bool count_batch(void *state, const uint8_t *text, const nd_batch *batch) {
+    uint64_t hashes[ND_BATCH];
+    nd_hash_batch(text, batch, hashes);
+    nd_counter_add(state, hashes, batch->count);
     return true;
 }
 
-static int normalised(const uint8_t *text, size_t length, nd_buffer *buffer) {
+int nd_prepare(const uint8_t *text, size_t length, nd_buffer *buffer) {
     int status = nd_normalise_into(text, length, buffer);
     if (status == ND_OK) nd_blank_identifiers(buffer->data, buffer->length);
     return status;
@@ -102,7 +107,7 @@ static int normalised(const uint8_t *text, size_t length, nd_buffer *buffer) {
 
 int nd_fingerprint(const uint8_t *text, size_t length, uint64_t *value, uint64_t *tokens) {
     nd_buffer buffer = {NULL, 0, 0};
-    int status = normalised(text, length, &buffer);
+    int status = nd_prepare(text, length, &buffer);
     if (status == ND_OK) {
         nd_counter counter;
         memset(&counter, 0, sizeof counter);
@@ -143,7 +148,7 @@ static bool list_batch(void *state, const uint8_t *text, const nd_batch *batch) 
 int nd_tokenise(const uint8_t *text, size_t length, nd_tokens *tokens) {
     nd_buffer buffer = {NULL, 0, 0};
     nd_tokens found = {NULL, 0, NULL, NULL, 0};
-    int status = normalised(text, length, &buffer);
+    int status = nd_prepare(text, length, &buffer);
     if (status == ND_OK && !nd_scan_tokens(buffer.data, buffer.length, list_batch, &found)) status = ND_NO_MEMORY;
     found.text = buffer.data;
     found.length = buffer.length;

@@ -1,4 +1,5 @@
-/* The C core of neardup: from UTF-8 text to the 64-bit simhash of the scheme simhash-doc, its keys, and distances.
+/* The C core of neardup: from UTF-8 text to the 64-bit simhash of the scheme simhash-doc, its keys, and distances; and
+   what other schemes need of it: hashes of tokens and shingles, minhash signatures, projections, sizes of intersections.
 
    Throughout:
    - Text is UTF-8 and untrusted. Ill-formed sequences are read as U+FFFD, one for each maximal subpart (Unicode
@@ -146,6 +147,58 @@ void nd_index_search(const nd_table *tables, size_t table_count, const uint64_t 
    there are, which may be more than were written. ND_NO_MEMORY. */
 int nd_find_values(const uint64_t *values, size_t count, const uint64_t *wanted, size_t wanted_count, int64_t *places,
                    int64_t *positions, size_t room, size_t *found);
+
+/* Hashes of a text's features, in the order of the text. Owned by the caller, who gives them back with
+   nd_hashes_free. */
+typedef struct {
+    uint64_t *values;
+    size_t count;
+} nd_hashes;
+
+/* The hash of every token of a text, as nd_fingerprint adds them up. ND_NO_MEMORY. */
+int nd_token_hashes(const uint8_t *text, size_t length, nd_hashes *hashes);
+
+/* The hash of every run of `size` tokens (at least 1): lookup8, initial value 0, of the 8 * size octets of the tokens'
+   hashes, each little-endian. A text of fewer tokens has one shingle, of all its tokens; one without tokens has none.
+   ND_NO_MEMORY. */
+int nd_shingle_hashes(const uint8_t *text, size_t length, size_t size, nd_hashes *hashes);
+
+/* Frees what the two gave; the struct itself is the caller's. A zeroed struct is allowed. */
+void nd_hashes_free(nd_hashes *hashes);
+
+/* The minhash signature (Broder 1997) of a set of features: value i is the least of a * x + b modulo 2^32 over the low
+   32 bits x of all features, which have to be well mixed. With the generator SplitMix64 from seed 0, numbered from 0,
+   a is the high half of number 2i, its last bit set; b the high half of number 2i + 1. ND_EMPTY where count is 0. */
+int nd_minhash(const uint64_t *features, size_t count, size_t values, uint32_t *signature);
+
+/* How many of the groups of `bits` bits (1, 2, 4, 8 or 16) differ between one string of `octets` octets and each of
+   `count` others of the same length, which lie behind one another. */
+void nd_differing(const uint8_t *one, const uint8_t *others, size_t count, size_t octets, unsigned bits,
+                  uint32_t *differing);
+
+/* The sizes of intersections: set s is values[offsets[s]] to values[offsets[s + 1] - 1], rising; sizes[p] is how many
+   numbers the sets left[p] and right[p] share. The caller makes sure that all numbers of sets are below that of sets,
+   and that the offsets rise and end within the values. */
+void nd_intersections(const uint64_t *values, const uint64_t *offsets, const uint64_t *left, const uint64_t *right,
+                      size_t pairs, uint64_t *sizes);
+
+/* Improved consistent weighted sampling (Ioffe 2010) of distinct features with their weights (above 0): for value i the
+   position of the feature that was sampled, and its t. The random numbers of feature f for value i are numbers 3i to
+   3i + 2 of SplitMix64 from seed f: r from the high and low half of the first, c from those of the second, beta from the
+   high half of the third; a half h stands for (h + 1/2) / 2^32. Logarithms are taken by nd_log; equal samples go to
+   the feature that comes first. ND_EMPTY where count is 0. */
+int nd_weighted_minhash(const uint64_t *features, const double *weights, size_t count, size_t values,
+                        uint64_t *positions, double *t);
+
+/* The natural logarithm of a positive, normal double, by IEEE 754 additions, multiplications and divisions in one stated
+   order only, so that it is the same to the last bit everywhere; within 1e-15 of the true value, or 4e-15 of it in
+   proportion. */
+double nd_log(double x);
+
+/* Random projection (Charikar 2002; Henzinger 2006) onto 64 * words axes: bit i of word w is 1 where more features,
+   counted with repeats, have a 1 there in number w of SplitMix64 from the feature's own value as the seed than a 0.
+   ND_EMPTY where count is 0. */
+int nd_random_projection(const uint64_t *features, size_t count, size_t words, uint64_t *projection);
 
 /* cffi: end */
 

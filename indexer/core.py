@@ -294,6 +294,136 @@ def index_search(
             room *= 4  # one query alone has more finds than there was room for
 
 
+def _hashes(status: int, found: Any) -> NDArray[np.uint64]:
+    _check(status)
+    try:
+        octets = bytes(ffi.buffer(found.values, found.count * 8)) if found.count else b""
+        return np.frombuffer(octets, dtype=np.uint64)
+    finally:
+        lib.nd_hashes_free(found)
+
+
+def token_hashes(text: str | bytes) -> NDArray[np.uint64]:
+    """The hash of every token that `fingerprint` adds up, in the order of the text: uint64 of shape (tokens,).
+
+    It is lookup8 (initial value 0) of the token's UTF-8. Raises MemoryError.
+    """
+    octets = _octets(text)
+    found = ffi.new("nd_hashes *")
+    return _hashes(lib.nd_token_hashes(ffi.from_buffer(octets), len(octets), found), found)
+
+
+def shingle_hashes(text: str | bytes, size: int) -> NDArray[np.uint64]:
+    """The hash of every shingle of `size` tokens (1 on), in the order of the text, with repeats: uint64 of shape (n,).
+
+    It is lookup8 (initial value 0) of the tokens' hashes, each written as 8 octets, the lowest first. A text of fewer
+    tokens has one shingle, of all its tokens; one without tokens has none. Raises UsageError for a size below 1,
+    MemoryError.
+    """
+    if size < 1:
+        raise UsageError(f"a shingle has at least 1 token, not {size}")
+    octets = _octets(text)
+    found = ffi.new("nd_hashes *")
+    return _hashes(lib.nd_shingle_hashes(ffi.from_buffer(octets), len(octets), size, found), found)
+
+
+def minhash(features: ArrayLike, values: int) -> NDArray[np.uint32] | None:
+    """The minhash signature (Broder 1997) of well-mixed 64-bit feature hashes, of any order and with any repeats.
+
+    Shape (n,) to uint32 of shape (values,); None for no feature. Value i is the least of a * x + b modulo 2**32 over
+    the low 32 bits x of the features; with SplitMix64 from seed 0, numbered from 0, a is the high half of number 2i
+    with its last bit set, b the high half of number 2i + 1.
+    """
+    hashes = as_hashes(features, "features")
+    signature = np.empty(values, dtype=np.uint32)
+    status = lib.nd_minhash(_pointer("uint64_t[]", hashes), hashes.size, values, _pointer("uint32_t[]", signature))
+    return None if status == lib.ND_EMPTY else signature
+
+
+def weighted_minhash(
+    features: ArrayLike, weights: ArrayLike, values: int
+) -> tuple[NDArray[np.uint64], NDArray[np.float64]] | None:
+    """Consistent weighted samples (Ioffe 2010) of distinct, well-mixed 64-bit feature hashes with weights above 0.
+
+    Shapes (n,) and (n,) to the positions of the sampled features, uint64 of shape (values,), and the whole number t of
+    each sample, float64 of the same shape; None for no feature. simhash.h says how the random numbers are drawn. Raises
+    UsageError for weights of another shape, or that are no positive normal numbers.
+    """
+    hashes = as_hashes(features, "features")
+    numbers = np.ascontiguousarray(weights, dtype=np.float64)
+    if numbers.shape != hashes.shape:
+        raise UsageError(f"weights have shape {numbers.shape}, features {hashes.shape}")
+    if not np.all(np.isfinite(numbers) & (numbers >= np.finfo(np.float64).tiny)):
+        raise UsageError("weights must be finite and above 0")
+    positions, samples = np.empty(values, dtype=np.uint64), np.empty(values, dtype=np.float64)
+    status = lib.nd_weighted_minhash(
+        _pointer("uint64_t[]", hashes), _pointer("double[]", numbers), hashes.size, values,
+        _pointer("uint64_t[]", positions), _pointer("double[]", samples),
+    )  # fmt: skip
+    return None if status == lib.ND_EMPTY else (positions, samples)
+
+
+def logarithm(x: float) -> float:
+    """The natural logarithm of a positive normal number, the same to the last bit on every machine."""
+    return float(lib.nd_log(x))
+
+
+def random_projection(features: ArrayLike, words: int) -> NDArray[np.uint64] | None:
+    """The bits of a random projection of well-mixed 64-bit feature hashes, each counted as often as it is given.
+
+    Shape (n,) to uint64 of shape (words,); None for no feature. Bit i of word w is 1 where more features have a 1 there
+    than a 0, in number w (from 0) of SplitMix64 from the feature as the seed.
+    """
+    hashes = as_hashes(features, "features")
+    projection = np.empty(words, dtype=np.uint64)
+    status = lib.nd_random_projection(
+        _pointer("uint64_t[]", hashes), hashes.size, words, _pointer("uint64_t[]", projection)
+    )
+    return None if status == lib.ND_EMPTY else projection
+
+
+def differing_values(one: bytes, others: Sequence[bytes], bits: int) -> NDArray[np.uint32]:
+    """How many of the packed groups of `bits` bits (1, 2, 4, 8 or 16) of one string of octets differ in each other.
+
+    All strings have the same length. Gives uint32 of shape (len(others),). Raises UsageError for other lengths or bits.
+    """
+    if bits not in (1, 2, 4, 8, 16):
+        raise UsageError(f"bits must be 1, 2, 4, 8 or 16, not {bits}")
+    if any(len(other) != len(one) for other in others):
+        raise UsageError(f"packed values must all have {len(one)} octets")
+    differing = np.empty(len(others), dtype=np.uint32)
+    lib.nd_differing(
+        ffi.from_buffer(one), ffi.from_buffer(b"".join(others)), len(others), len(one), bits,
+        _pointer("uint32_t[]", differing),
+    )  # fmt: skip
+    return differing
+
+
+def intersection_sizes(sets: Sequence[ArrayLike], left: ArrayLike, right: ArrayLike) -> NDArray[np.uint64]:
+    """How many numbers the sets numbered left[i] and right[i] share, for each i: uint64 of the shape of `left`.
+
+    Each set is an array of rising 64-bit integers (`numpy.unique` gives one); `left` and `right` are arrays of the same
+    shape (n,). Raises UsageError for a set that does not rise, for numbers of no set, and for other shapes.
+    """
+    arrays = [as_hashes(one, f"set {number}") for number, one in enumerate(sets)]
+    lefts, rights = as_hashes(left, "left"), as_hashes(right, "right")
+    if lefts.shape != rights.shape:
+        raise UsageError(f"left has shape {lefts.shape}, right {rights.shape}")
+    if lefts.size and max(int(lefts.max()), int(rights.max())) >= len(arrays):
+        raise UsageError(f"left and right must be numbers of the {len(arrays)} sets")
+    for number, one in enumerate(arrays):
+        if not np.all(one[1:] > one[:-1]):
+            raise UsageError(f"set {number} must rise, without repeats")
+    values = np.concatenate(arrays) if arrays else np.empty(0, dtype=np.uint64)
+    offsets = np.cumsum([0, *(one.size for one in arrays)], dtype=np.uint64)
+    sizes = np.empty(lefts.size, dtype=np.uint64)
+    lib.nd_intersections(
+        _pointer("uint64_t[]", values), _pointer("uint64_t[]", offsets), _pointer("uint64_t[]", lefts),
+        _pointer("uint64_t[]", rights), lefts.size, _pointer("uint64_t[]", sizes),
+    )  # fmt: skip
+    return sizes
+
+
 def simd_level() -> int:
     """The instructions in use: 0 plain C, 1 AVX2, 2 AVX-512."""
     return int(lib.nd_simd_level())

@@ -39,6 +39,53 @@ static int fingerprint_by_list(const uint8_t *data, size_t size, uint64_t *value
     return status;
 }
 
+/* Shingles are runs of the tokens' hashes, and what is made from them is the same by every level of instructions. */
+static void features(const uint8_t *data, size_t size) {
+    nd_hashes tokens, shingles;
+    size_t run = 1 + size % 7;
+    require(nd_token_hashes(data, size, &tokens) == ND_OK && nd_shingle_hashes(data, size, run, &shingles) == ND_OK, "hashes");
+    size_t expected = tokens.count < run ? tokens.count != 0 : tokens.count - run + 1;
+    require(shingles.count == expected, "one shingle for each run");
+    uint32_t signatures[3][70] = {{0}};
+    uint64_t projections[3][2] = {{0}}, positions[3][7] = {{0}};
+    double weights[64], t[3][7] = {{0}};
+    size_t few = tokens.count < 64 ? tokens.count : 64;
+    for (size_t i = 0; i < few; i++) weights[i] = (double)(1 + tokens.values[i] % 9);
+    for (int level = 0; level < 3; level++) {
+        nd_set_simd_level(level);
+        int status = nd_minhash(shingles.values, shingles.count, 70, signatures[level]);
+        require(status == (shingles.count == 0 ? ND_EMPTY : ND_OK), "minhash");
+        nd_random_projection(tokens.values, tokens.count, 2, projections[level]);
+        nd_weighted_minhash(tokens.values, weights, few, 7, positions[level], t[level]);
+        require(memcmp(signatures[level], signatures[0], sizeof signatures[0]) == 0, "minhash same by level");
+        require(memcmp(projections[level], projections[0], sizeof projections[0]) == 0, "projection same by level");
+        require(memcmp(positions[level], positions[0], sizeof positions[0]) == 0, "samples same by level");
+        require(memcmp(t[level], t[0], sizeof t[0]) == 0, "t same by level");
+        for (size_t i = 0; few != 0 && i < 7; i++) require(positions[level][i] < few, "a position is a feature's");
+    }
+    nd_hashes_free(&tokens);
+    nd_hashes_free(&shingles);
+}
+
+/* Groups of packed bits that differ, against a loop over the bits. */
+static void packed(const uint8_t *data, size_t size) {
+    size_t octets = size / 3;
+    for (unsigned bits = 1; bits <= 16; bits *= 2) {
+        uint32_t found[2] = {0, 0};
+        nd_differing(data, data + octets, 2, octets, bits, found);
+        for (size_t other = 0; other < 2; other++) {
+            uint32_t differing = 0;
+            for (size_t group = 0; group < octets * 8; group += bits) {
+                int differs = 0;
+                for (size_t bit = group; bit < group + bits && bit < octets * 8; bit++)
+                    differs |= (data[bit / 8] ^ data[(1 + other) * octets + bit / 8]) >> bit % 8 & 1;
+                differing += differs != 0;
+            }
+            require(found[other] == differing, "differing groups");
+        }
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     uint64_t values[3] = {0}, counts[3] = {0}, listed = 0;
     int statuses[3];
@@ -52,6 +99,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         require(statuses[level] == statuses[0] && values[level] == values[0] && counts[level] == counts[0], "same by level");
     }
     require(fingerprint_by_list(exact, size, &listed) == statuses[0] && listed == values[0], "same by list");
+    features(exact, size);
+    packed(exact, size);
     nd_tokens once, twice;
     require(nd_normalise(exact, size, &once) == ND_OK, "normalise");
     require(nd_normalise(once.text, once.length, &twice) == ND_OK, "normalise again");

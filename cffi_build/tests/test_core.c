@@ -1,6 +1,6 @@
 /* What is easier to see from C than from Python: ends of buffers, NULL with length 0, and each instruction level.
 
-   With arguments it prints the fingerprint of each file instead, so that builds can be compared. */
+   With arguments it prints what it makes of each file instead, so that builds can be compared. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,6 +30,18 @@ static void test_nothing(void) {
     nd_tokens_free(&list);
     nd_hamming_one(1, NULL, 0, NULL);
     nd_keys(NULL, 0, NULL);
+    nd_hashes hashes;
+    CHECK(nd_token_hashes(NULL, 0, &hashes) == ND_OK && hashes.count == 0);
+    nd_hashes_free(&hashes);
+    CHECK(nd_shingle_hashes((const uint8_t *)" 12 !", 5, 3, &hashes) == ND_OK && hashes.count == 0);
+    nd_hashes_free(&hashes);
+    nd_hashes_free(&hashes);
+    uint32_t signature = 7;
+    CHECK(nd_minhash(NULL, 0, 1, &signature) == ND_EMPTY && signature == 7);
+    CHECK(nd_random_projection(NULL, 0, 1, &value) == ND_EMPTY && value == 7);
+    CHECK(nd_weighted_minhash(NULL, NULL, 0, 1, &value, NULL) == ND_EMPTY && value == 7);
+    nd_differing(NULL, NULL, 0, 0, 8, NULL);
+    nd_intersections(NULL, NULL, NULL, NULL, 0, NULL);
 }
 
 static void test_ties_and_overflow(void) {
@@ -86,6 +98,56 @@ static void test_keys(void) {
     CHECK(keys[15] == (15u << 28 | 0xCDEF9ABu));
 }
 
+/* A shingle is hashed like its octets, whatever its length, and as many features are met as there are. */
+static void test_shingles(void) {
+    const char *text = "one two three four five six seven eight nine ten";
+    nd_hashes tokens, shingles;
+    CHECK(nd_token_hashes((const uint8_t *)text, strlen(text), &tokens) == ND_OK && tokens.count == 10);
+    for (size_t size = 1; size <= 12; size++) {
+        CHECK(nd_shingle_hashes((const uint8_t *)text, strlen(text), size, &shingles) == ND_OK);
+        size_t run = size < 10 ? size : 10;
+        CHECK(shingles.count == 11 - run);
+        for (size_t i = 0; i < shingles.count; i++) {
+            uint8_t octets[80];
+            for (size_t at = 0; at < 8 * run; at++) octets[at] = (uint8_t)(tokens.values[i + at / 8] >> 8 * (at % 8));
+            CHECK(shingles.values[i] == nd_lookup8(octets, 8 * run, 0));
+        }
+        nd_hashes_free(&shingles);
+    }
+    /* Allocations of exactly so many features, so that the sanitizers see a read past them. */
+    for (size_t count = 1; count <= 10; count++) {
+        uint64_t *exact = malloc(count * sizeof *exact), projection;
+        memcpy(exact, tokens.values, count * sizeof *exact);
+        for (int level = 0; level < 3; level++) {
+            nd_set_simd_level(level);
+            uint32_t whole, single;
+            CHECK(nd_minhash(exact, count, 1, &whole) == ND_OK);
+            int met = 0;
+            for (size_t i = 0; i < count; i++) {
+                nd_minhash(exact + i, 1, 1, &single);
+                CHECK(whole <= single);
+                met |= whole == single;
+            }
+            CHECK(met);
+            CHECK(nd_random_projection(exact, count, 1, &projection) == ND_OK);
+        }
+        free(exact);
+    }
+    nd_hashes_free(&tokens);
+}
+
+static void test_intersections(void) {
+    uint64_t values[2000], offsets[4] = {0, 1000, 1990, 2000}, left[4] = {0, 0, 1, 2}, right[4] = {1, 2, 2, 2}, sizes[4];
+    for (uint64_t i = 0; i < 1000; i++) values[i] = 2 * i;
+    for (uint64_t i = 0; i < 990; i++) values[1000 + i] = 3 * i;
+    for (uint64_t i = 0; i < 10; i++) values[1990 + i] = 200 * i + (i == 9 ? 10000 : 0);
+    nd_intersections(values, offsets, left, right, 4, sizes);
+    CHECK(sizes[0] == 334);
+    CHECK(sizes[1] == 9);
+    CHECK(sizes[2] == 3);
+    CHECK(sizes[3] == 10);
+}
+
 static int print_fingerprint(const char *path) {
     FILE *file = fopen(path, "rb");
     if (file == NULL) return 1;
@@ -94,7 +156,22 @@ static int print_fingerprint(const char *path) {
     fclose(file);
     uint64_t value = 0, tokens = 0;
     int status = nd_fingerprint(text, length, &value, &tokens);
-    printf("%d %016llx %llu\n", status, (unsigned long long)value, (unsigned long long)tokens);
+    printf("%d %016llx %llu", status, (unsigned long long)value, (unsigned long long)tokens);
+    nd_hashes shingles = {NULL, 0};
+    if (nd_shingle_hashes(text, length, 5, &shingles) == ND_OK && shingles.count != 0) {
+        uint32_t signature[2];
+        uint64_t projection, positions[2];
+        double t[2], *weights = malloc(shingles.count * sizeof *weights);
+        for (size_t i = 0; weights != NULL && i < shingles.count; i++) weights[i] = (double)(1 + i % 7);
+        nd_minhash(shingles.values, shingles.count, 2, signature);
+        nd_random_projection(shingles.values, shingles.count, 1, &projection);
+        if (weights != NULL) nd_weighted_minhash(shingles.values, weights, shingles.count, 2, positions, t);
+        printf(" %u %u %016llx %llu %llu %.0f %.0f", signature[0], signature[1], (unsigned long long)projection,
+               (unsigned long long)positions[0], (unsigned long long)positions[1], t[0], t[1]);
+        free(weights);
+    }
+    printf("\n");
+    nd_hashes_free(&shingles);
     free(text);
     return 0;
 }
@@ -107,6 +184,8 @@ int main(int argc, char **argv) {
     test_every_length();
     test_many_marks();
     test_keys();
+    test_shingles();
+    test_intersections();
     if (failures == 0) puts("core: all held");
     return failures != 0;
 }

@@ -7,6 +7,7 @@ import os
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from indexer import core
@@ -37,6 +38,17 @@ def texts(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return paths
 
 
+def features_of(text: bytes) -> list[str]:
+    """What the C test prints of a text's shingles, by the extension."""
+    shingles = core.shingle_hashes(text, 5)
+    signature, projection = core.minhash(shingles, 2), core.random_projection(shingles, 1)
+    samples = core.weighted_minhash(shingles, 1 + np.arange(shingles.size) % 7, 2)
+    if signature is None or projection is None or samples is None:
+        return []
+    numbers = [*samples[0].tolist(), *map(int, samples[1].tolist())]
+    return [*map(str, signature.tolist()), f"{int(projection[0]):016x}", *map(str, numbers)]
+
+
 @pytest.mark.parametrize("options", [("-DND_PLAIN=ON",), ("-DCMAKE_BUILD_TYPE=Debug", "-DND_SANITIZE=ON"), ()])
 def test_c_tests_and_equal_answers(tmp_path: Path, texts: list[Path], options: tuple[str, ...]) -> None:
     program = build(tmp_path, *options) / "test_core"
@@ -45,10 +57,11 @@ def test_c_tests_and_equal_answers(tmp_path: Path, texts: list[Path], options: t
         assert done.returncode == 0, done.stdout + done.stderr
     printed = subprocess.run([str(program), *map(str, texts)], check=True, capture_output=True, text=True).stdout
     for line, path in zip(printed.splitlines(), texts, strict=True):
-        status, value, tokens = line.split()
+        status, value, tokens, *features = line.split()
         found = core.fingerprint(path.read_bytes())
         assert (found is None) == (status == "1"), path.read_text("utf-8")[:80]
         assert found is None or (f"{found[0]:016x}", str(found[1])) == (value, tokens)
+        assert features == features_of(path.read_bytes())
 
 
 def test_fuzzing_finds_nothing(tmp_path: Path) -> None:

@@ -1,0 +1,101 @@
+/* Minhash signatures, and how many of their packed values differ. */
+
+#include "internal.h"
+#include "simd.h"
+
+/* Values that are worked on at once: their permutations and minima stay in the nearest cache. */
+#define BLOCK 256
+
+#define LESSER(x, y) ((x) < (y) ? (x) : (y))
+
+/* Four features at a time, so that a permutation and its minimum are loaded once for all of them; written out, since
+   compilers vectorise the loop over the values only when it is the innermost. */
+ND_INLINE void minima(const uint64_t *restrict features, size_t count, const uint32_t *restrict a,
+                      const uint32_t *restrict b, size_t values, uint32_t *restrict least) {
+    for (size_t at = 0; at < count; at += 4) {
+        size_t last = count - 1 - at;
+        uint32_t x0 = (uint32_t)features[at], x1 = (uint32_t)features[at + LESSER(last, 1)];
+        uint32_t x2 = (uint32_t)features[at + LESSER(last, 2)], x3 = (uint32_t)features[at + LESSER(last, 3)];
+        for (size_t i = 0; i < values; i++) {
+            uint32_t v0 = a[i] * x0 + b[i], v1 = a[i] * x1 + b[i], v2 = a[i] * x2 + b[i], v3 = a[i] * x3 + b[i];
+            uint32_t low = LESSER(v0, v1), high = LESSER(v2, v3), lowest = LESSER(low, high);
+            least[i] = LESSER(lowest, least[i]);
+        }
+    }
+}
+
+static void minima_plain(const uint64_t *features, size_t count, const uint32_t *a, const uint32_t *b, size_t values,
+                         uint32_t *least) {
+    minima(features, count, a, b, values, least);
+}
+
+#ifdef ND_X86
+ND_AVX2 static void minima_avx2(const uint64_t *features, size_t count, const uint32_t *a, const uint32_t *b,
+                                size_t values, uint32_t *least) {
+    minima(features, count, a, b, values, least);
+}
+ND_AVX512 static void minima_avx512(const uint64_t *features, size_t count, const uint32_t *a, const uint32_t *b,
+                                    size_t values, uint32_t *least) {
+    minima(features, count, a, b, values, least);
+}
+#endif
+
+int nd_minhash(const uint64_t *features, size_t count, size_t values, uint32_t *signature) {
+    if (count == 0) return ND_EMPTY;
+    for (size_t at = 0; at < values; at += BLOCK) {
+        uint32_t a[BLOCK], b[BLOCK];
+        size_t block = values - at < BLOCK ? values - at : BLOCK;
+        for (size_t i = 0; i < block; i++) {
+            a[i] = (uint32_t)(nd_splitmix(0, 2 * (at + i)) >> 32) | 1;
+            b[i] = (uint32_t)(nd_splitmix(0, 2 * (at + i) + 1) >> 32);
+            signature[at + i] = UINT32_MAX;
+        }
+        ND_DISPATCH(minima, features, count, a, b, block, signature + at);
+    }
+    return ND_OK;
+}
+
+/* Where two strings differ, folded so that the lowest bit of every group says whether any of its bits does. */
+ND_INLINE uint32_t differing_groups(uint64_t x, unsigned bits, uint64_t lowest) {
+    for (unsigned shift = bits / 2; shift != 0; shift /= 2) x |= x >> shift;
+    return (uint32_t)__builtin_popcountll(x & lowest);
+}
+
+ND_INLINE void differing(const uint8_t *one, const uint8_t *others, size_t count, size_t octets, unsigned bits,
+                         uint32_t *found) {
+    uint64_t lowest = ~(uint64_t)0 / (((uint64_t)1 << bits) - 1);
+    for (size_t n = 0; n < count; n++, others += octets) {
+        uint32_t sum = 0;
+        size_t at = 0;
+        for (; octets - at >= 8; at += 8)
+            sum += differing_groups(nd_load64(one + at) ^ nd_load64(others + at), bits, lowest);
+        if (at < octets) {
+            uint8_t left[8] = {0}, right[8] = {0};
+            memcpy(left, one + at, octets - at);
+            memcpy(right, others + at, octets - at);
+            sum += differing_groups(nd_load64(left) ^ nd_load64(right), bits, lowest);
+        }
+        found[n] = sum;
+    }
+}
+
+static void differing_plain(const uint8_t *one, const uint8_t *others, size_t count, size_t octets, unsigned bits,
+                            uint32_t *found) {
+    differing(one, others, count, octets, bits, found);
+}
+
+#ifdef ND_X86
+ND_AVX2 static void differing_avx2(const uint8_t *one, const uint8_t *others, size_t count, size_t octets,
+                                   unsigned bits, uint32_t *found) {
+    differing(one, others, count, octets, bits, found);
+}
+ND_AVX512 static void differing_avx512(const uint8_t *one, const uint8_t *others, size_t count, size_t octets,
+                                       unsigned bits, uint32_t *found) {
+    differing(one, others, count, octets, bits, found);
+}
+#endif
+
+void nd_differing(const uint8_t *one, const uint8_t *others, size_t count, size_t octets, unsigned bits,
+                  uint32_t *found) {
+    ND_DISPATCH(differing, one, others, count, octets, bits, found);
+}
