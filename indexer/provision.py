@@ -15,12 +15,11 @@ from indexer.stores.bulk import BATCH_RECORDS, Action, send
 from indexer.stores.connection import AnswerError, Client
 from indexer.stores.mapping import mappings_directory
 from indexer.stores.search_bodies import MAPPING_VERSION, ROOT, encoded, is_record
+from indexer.stores.sketch_fields import is_scheme
 
 __all__ = ["Provision", "Step", "mappings_directory"]
 
 COMPONENT = "neardup"
-_FIELDS_SETTING = "index.mapping.total_fields.limit"
-_DEFAULT_FIELDS = 1000
 _ROUNDS = 8
 
 
@@ -70,7 +69,7 @@ class Provision:
         steps = []
         for name, found in self._indices().items():
             steps += self._removal_of(name, found)
-        for suffix in ("failures", "clusters"):
+        for suffix in ("failures", "clusters", "resources"):
             side = f"{self.name}-neardup-{suffix}"
             if self._get(f"/{quote(side, safe='')}/_mapping"):
                 steps.append(Step(f"delete the index of {suffix}", "DELETE", f"/{side}"))
@@ -148,25 +147,13 @@ class Provision:
         have = found.get("properties", {}).get(ROOT)
         if known and have and not _missing(fields[ROOT], have) and old[ROOT]["mapping_version"] == MAPPING_VERSION:
             return []
-        if have is not None and not set(have.get("properties", {"": 0})) <= set(fields[ROOT]["properties"]):
+        inside = {} if have is None else have.get("properties", {"": {}})
+        if any(name not in fields[ROOT]["properties"] and not is_scheme(each) for name, each in inside.items()):
             raise UsageError(f"{self.shown}: {name} has a field {ROOT!r} of its owner's; use another index for neardup")
-        self._require_room(name, found, fields)
+        mapping.require_room(self.client, name, found, fields, self.shown)
         own = old.get(ROOT, {}) | mapping.meta(known or info)
         body = {"_meta": mapping.with_meta(old, own), "properties": fields}
         return [Step(f"add neardup's fields to the mapping of {name}", "PUT", f"/{name}/_mapping", body)]
-
-    def _require_room(self, name: str, found: Mapping[str, Any], fields: Mapping[str, Any]) -> None:
-        """Raise UsageError where the index's limit has no room; the limit is its owner's."""
-        settings = self.client.request("GET", f"/{name}/_settings/{_FIELDS_SETTING}", flat_settings="true")
-        limit = int(settings.get(name, {}).get("settings", {}).get(_FIELDS_SETTING, _DEFAULT_FIELDS))
-        have = _count(found.get("properties", {})) + len(found.get("runtime", {}))
-        already = _count({ROOT: found["properties"][ROOT]}) if ROOT in found.get("properties", {}) else 0
-        added = _count(fields) - already
-        if have + added > limit:
-            raise UsageError(
-                f"{self.shown}: {name} has {have} fields and neardup adds {added}, but {_FIELDS_SETTING} is {limit}; "
-                "raise it yourself, or keep the fingerprints in an index of their own"
-            )
 
     # Removing
 
@@ -207,11 +194,6 @@ def _null(hit: Mapping[str, Any]) -> Action:
     place = Ref(hit["_id"], hit["_index"], hit.get("_routing"))
     conditions = {"if_seq_no": hit["_seq_no"], "if_primary_term": hit["_primary_term"]}
     return Action("update", place.index, place.id, place.routing, encoded({"doc": {ROOT: None}}), conditions)
-
-
-def _count(properties: Mapping[str, Any]) -> int:
-    """Fields as the engines count them: objects and multi-fields too."""
-    return sum(1 + _count(each.get("properties", {})) + _count(each.get("fields", {})) for each in properties.values())
 
 
 def _missing(wanted: Mapping[str, Any], have: Mapping[str, Any]) -> bool:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from indexer.errors import IncompatibleStoreError, NotFoundError
-from indexer.keys import KeyLayout
+from indexer.errors import IncompatibleStoreError, NotFoundError, UsageError
+from indexer.keys import KeyLayout, SchemeInfo
 from indexer.stores.base import StoreInfo
+from indexer.stores.connection import Client
 from indexer.stores.search_bodies import MAPPING_VERSION, ROOT
 
+FIELDS_SETTING = "index.mapping.total_fields.limit"
+_DEFAULT_FIELDS = 1000
 PACKAGE = Path(__file__).resolve().parents[1]
 
 
@@ -70,6 +73,7 @@ def info_of(mapping: Mapping[str, Any], where: str) -> StoreInfo | None:
             extractor=found["extractor"],
             unicode=found["unicode"],
             version=found["version"],
+            schemes=schemes_of(mapping),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise IncompatibleStoreError(f"{where}: _meta.neardup of its mapping is damaged: {error!r}") from error
@@ -79,6 +83,52 @@ def info_of(mapping: Mapping[str, Any], where: str) -> StoreInfo | None:
             f"{MAPPING_VERSION}: install a newer neardup"
         )
     return info
+
+
+def schemes_of(mapping: Mapping[str, Any]) -> tuple[SchemeInfo, ...]:
+    """The schemes beside the first that a mapping's `_meta` names. Raises KeyError, TypeError or ValueError."""
+    found = mapping.get("_meta", {}).get(ROOT, {}).get("schemes") or ()
+    return tuple(
+        SchemeInfo(str(each["name"]), str(each["id"]), KeyLayout(int(each["tables"]), int(each["key_bits"])))
+        for each in found
+    )
+
+
+def schemes_meta(schemes: Iterable[SchemeInfo]) -> list[dict[str, Any]]:
+    """The same as `_meta` has them."""
+    return [
+        {"name": each.name, "id": each.id, "tables": each.layout.tables, "key_bits": each.layout.bits}
+        for each in schemes
+    ]
+
+
+def require_room(client: Client, index: str, found: Mapping[str, Any], fields: Mapping[str, Any], shown: str) -> None:
+    """Raise UsageError where an index's limit has no room for more fields; the limit is its owner's."""
+    settings = client.request("GET", f"/{index}/_settings/{FIELDS_SETTING}", flat_settings="true")
+    limit = int(settings.get(index, {}).get("settings", {}).get(FIELDS_SETTING, _DEFAULT_FIELDS))
+    there = found.get("properties", {})
+    have = _count(there) + len(found.get("runtime", {}))
+    added = _count(_united(there, fields)) - _count(there)
+    if have + added > limit:
+        raise UsageError(
+            f"{shown}: {index} has {have} fields and neardup adds {added}, but {FIELDS_SETTING} is {limit}; "
+            "raise it yourself, or keep the fingerprints in an index of their own"
+        )
+
+
+def _count(properties: Mapping[str, Any]) -> int:
+    """Fields as the engines count them: objects and multi-fields too."""
+    return sum(1 + _count(each.get("properties", {})) + _count(each.get("fields", {})) for each in properties.values())
+
+
+def _united(there: Mapping[str, Any], added: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of two mappings together."""
+    united = dict(there)
+    for name, each in added.items():
+        old = united.get(name, {})
+        properties = _united(old.get("properties", {}), each.get("properties", {}))
+        united[name] = {**each, **old} | ({"properties": properties} if properties else {})
+    return united
 
 
 def with_meta(old: Mapping[str, Any], own: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
@@ -11,6 +12,7 @@ from urllib.parse import quote
 import numpy as np
 
 from indexer.errors import StoreError
+from indexer.keys import SchemeInfo
 from indexer.model import ClusterRecord, Failure, Record, Ref
 from indexer.stores import mapping
 from indexer.stores.base import Candidate, Capabilities, PutResult, Stats, Store, StoreInfo, ValueBatch
@@ -27,7 +29,9 @@ from indexer.stores.search_bodies import (
 )
 from indexer.stores.search_bodies import annotations_of as _annotations_of
 from indexer.stores.search_finding import PAGE, RECORDS_PAGE, VALUES_CHUNK, Finder, chunks, is_unicode, require_whole
+from indexer.stores.search_schemes import Schemes
 from indexer.stores.search_writes import Writer
+from indexer.stores.sketches import SketchBatch, is_new
 
 _KEEP_ALIVE = "5m"
 _PRECISION = 40_000
@@ -48,31 +52,37 @@ class SearchStore(Store):
         self.name, self.shown = client.target.name, client.target.shown
         self._closed = False
         try:
-            self.mappings = self._mappings()
+            self.mappings = self.read_mappings()
             if not self.mappings and create is not None and not read_only:
                 self._make(create)
-                self.mappings = self._mappings()
-            self.info = self._info()
+                self.mappings = self.read_mappings()
+            self.describe(self.read_info())
             if create is not None:
                 self.info.require_comparable(create, self.shown)
         except BaseException:
             client.close()
             raise
-        self.bodies = Bodies(self.info)
         self.single = list(self.mappings) == [self.name]
         self.data_stream = not self.single and all(index.startswith(".ds-") for index in self.mappings)
         self.writer = Writer(self)
         self.finder = Finder(self)
+        self.beside = Schemes(self)
+
+    def describe(self, info: StoreInfo) -> None:
+        """Take note of what the store is made of now."""
+        self.info = info
+        self.bodies = Bodies(info)
 
     # Opening
 
     @property
     def path(self) -> str:
         """What searches are sent to."""
-        own = ",-*-neardup-failures,-*-neardup-clusters" if "*" in self.name else ""
+        own = ",-*-neardup-failures,-*-neardup-clusters,-*-neardup-resources" if "*" in self.name else ""
         return quote(self.name + own, safe="*,-")
 
-    def _mappings(self) -> dict[str, Any]:
+    def read_mappings(self) -> dict[str, Any]:
+        """The mapping of every index that the name stands for, as they are now."""
         try:
             found = self.client.request("GET", f"/{self.path}/_mapping")
         except AnswerError as error:
@@ -91,7 +101,8 @@ class SearchStore(Store):
             if error.kind != "resource_already_exists_exception":
                 raise
 
-    def _info(self) -> StoreInfo:
+    def read_info(self) -> StoreInfo:
+        """What the mappings say of the store; its schemes are those of any of the indices."""
         if not self.mappings:
             raise StoreError(f"{self.shown}: there is no store; `neardup setup` with this --store makes one")
         infos = {index: mapping.info_of(each, f"{self.shown} ({index})") for index, each in self.mappings.items()}
@@ -104,7 +115,10 @@ class SearchStore(Store):
         first = next(iter(known.values()))
         for index, info in known.items():
             first.require_comparable(info, f"{self.shown} ({index})")
-        return first
+        schemes: list[SchemeInfo] = []
+        for index, info in known.items():
+            schemes += [each for each in info.schemes if is_new(schemes, each, f"{self.shown} ({index})")]
+        return dataclasses.replace(first, schemes=tuple(schemes))
 
     def check_open(self) -> None:
         """Raise StoreError where the store is closed."""
@@ -127,20 +141,21 @@ class SearchStore(Store):
 
     # Reading by identity
 
-    def get(self, refs: Sequence[Ref]) -> list[Record | None]:
+    def get(self, refs: Sequence[Ref], *, sketches: bool = True) -> list[Record | None]:
         self.check_open()
-        return [
-            self.bodies.record(found, ref) if found else None for ref, found in zip(refs, self.fetch(refs), strict=True)
-        ]
+        hits = self.fetch(refs, sketches=sketches)
+        return [self.bodies.record(found, ref) if found else None for ref, found in zip(refs, hits, strict=True)]
 
     def annotations(self, refs: Sequence[Ref]) -> list[Mapping[str, Any] | None]:
         self.check_open()
         return [_annotations_of(found["_source"][ROOT]) if found else None for found in self.fetch(refs)]
 
-    def fetch(self, refs: Sequence[Ref], *, whole: bool = False) -> list[dict[str, Any] | None]:
+    def fetch(self, refs: Sequence[Ref], *, whole: bool = False, sketches: bool = False) -> list[dict[str, Any] | None]:
         """The stored documents of these identities, as they are now, each with what stands under neardup."""
         found: list[dict[str, Any] | None] = []
         source: dict[str, Any] = {} if whole else {"_source_includes": ROOT}
+        if self.bodies.sketches and not whole and not sketches:
+            source["_source_excludes"] = ",".join(self.bodies.sketches)
         for some in chunks(refs, RECORDS_PAGE):
             places = self.places(some)
             asked = [place for place in places if place]
@@ -240,9 +255,10 @@ class SearchStore(Store):
     def find_digests(self, digests: Sequence[str]) -> Mapping[str, Record]:
         return self.finder.digests(digests)
 
-    def record_fields(self) -> dict[str, Any]:
+    def record_fields(self, *, sketches: bool = False) -> dict[str, Any]:
         """What a search has to be asked for, so that records() can read its hits."""
-        return {"_source": [ROOT], "docvalue_fields": self.bodies.doc_values}
+        excluded = [] if sketches else self.bodies.sketches
+        return {"_source": {"includes": [ROOT], "excludes": excluded}, "docvalue_fields": self.bodies.doc_values}
 
     def records(self, hits: Iterable[Mapping[str, Any]]) -> Iterator[Record]:
         """The records of hits."""
@@ -253,10 +269,11 @@ class SearchStore(Store):
 
     # Scanning
 
-    def scan(self) -> Iterator[Record]:
+    def scan(self, *, sketches: bool = True) -> Iterator[Record]:
         self.check_open()
         self.writer.settle()
-        for hits in self.pages({"query": is_record(), **self.record_fields()}, RECORDS_PAGE):
+        fields = self.record_fields(sketches=sketches)
+        for hits in self.pages({"query": is_record(), **fields}, RECORDS_PAGE):
             yield from self.records(hits)
 
     def scan_values(self, *, include_short: bool = False) -> Iterator[ValueBatch]:
@@ -283,6 +300,34 @@ class SearchStore(Store):
             query = {"bool": {"filter": [{"terms": {CLUSTER_ID: some}}], "must_not": [{"term": {SINGLE: True}}]}}
             for hits in self.pages({"query": query, "_source": False, "docvalue_fields": [CLUSTER_ID]}, PAGE):
                 yield from ((hit["fields"][CLUSTER_ID][0], self.ref(hit)) for hit in hits)
+
+    # Schemes beside the first, and resources
+
+    def add_scheme(self, scheme: SchemeInfo) -> None:
+        self.beside.add(scheme)
+
+    def remove_scheme(self, name: str) -> None:
+        self.beside.remove(name)
+
+    def sketched(
+        self, name: str, keys: Sequence[int], *, agreeing: int = 1, include_short: bool = False
+    ) -> Iterator[SketchBatch]:
+        return self.beside.sketched(name, keys, agreeing, include_short)
+
+    def scan_sketches(self, name: str, *, include_short: bool = False) -> Iterator[SketchBatch]:
+        return self.beside.scan(name, include_short)
+
+    def sketch_counts(self) -> Mapping[str, int]:
+        return self.beside.counts()
+
+    def put_resource(self, name: str, octets: bytes) -> None:
+        self.beside.put_resource(name, octets)
+
+    def get_resource(self, name: str) -> bytes | None:
+        return self.beside.get_resource(name)
+
+    def resources(self) -> list[str]:
+        return self.beside.resources()
 
     # Failures, clusters and counts
 

@@ -7,8 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from indexer.keys import KeyLayout
-from indexer.model import Fingerprint, Record, Ref, own_cluster_id, to_signed, to_unsigned
+from indexer.model import Fingerprint, Record, Ref, Sketch, own_cluster_id, to_signed, to_unsigned
 from indexer.stores.base import StoreInfo
+from indexer.stores.sketch_fields import replacing_fields, sketch_fields, sketch_of
+from indexer.stores.sketches import refusal
 
 ROOT = "neardup"
 MAPPING_VERSION = 1
@@ -54,6 +56,8 @@ class Bodies:
         self.scheme = info.scheme.partition(" ")[0]
         self.bits = f"{ROOT}.{self.scheme}.bits"
         self.doc_values = [self.bits, TOKENS, SHORT]
+        self.schemes = {scheme.name: scheme for scheme in info.schemes}
+        self.sketches = [f"{ROOT}.{name}" for name in self.schemes]
 
     # Documents
 
@@ -64,6 +68,7 @@ class Bodies:
         if record.fingerprint:
             hashed = {"hash": record.fingerprint.base32, "bits": record.fingerprint.bits}
             body[self.scheme] = hashed | self._keys(record.keys)
+        body |= {name: sketch_fields(self.schemes[name], sketch) for name, sketch in record.sketches.items()}
         if record.size:
             body["bytes"] = record.size
         for name, attribute in _TEXTS.items():
@@ -77,9 +82,10 @@ class Bodies:
 
     def replacing(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """The same for a partial update: a field that it does not have becomes null, and everything else goes."""
-        empty = dict.fromkeys(["bytes", *_TEXTS, "metadata", "annotations", "cluster", self.scheme])
+        empty = dict.fromkeys(["bytes", *_TEXTS, "metadata", "annotations", "cluster", self.scheme, *self.schemes])
+        own = {name: replacing_fields(each, body[name]) for name, each in self.schemes.items() if name in body}
         cluster = body.get("cluster")
-        return empty | dict(body) | ({"cluster": dict.fromkeys(CLUSTER_FIELDS) | cluster} if cluster else {})
+        return empty | dict(body) | own | ({"cluster": dict.fromkeys(CLUSTER_FIELDS) | cluster} if cluster else {})
 
     def _keys(self, keys: Sequence[int]) -> dict[str, Any]:
         found: dict[str, Any] = {}
@@ -99,6 +105,8 @@ class Bodies:
                 raise RefusedError("a fingerprint without keys")
             if min(keys) < 0 or max(keys) >= self.layout.end:
                 raise RefusedError("a key that is none of the store's key layout")
+        if reason := refusal(self.info.schemes, record.sketches):
+            raise RefusedError(reason)
         if not 0 <= record.size <= _MAX_LONG or not 0 <= record.tokens <= _MAX_INTEGER:
             raise RefusedError(f"size {record.size} or tokens {record.tokens} is out of range")
 
@@ -122,8 +130,13 @@ class Bodies:
             short=_true(values.get(SHORT, source.get("short"))),
             size=source.get("bytes") or 0,
             metadata=json.loads(metadata) if metadata else {},
+            sketches=self._sketches(source),
             **texts,
         )
+
+    def _sketches(self, source: Mapping[str, Any]) -> dict[str, Sketch]:
+        found = {name: sketch_of(scheme, source.get(name) or {}) for name, scheme in self.schemes.items()}
+        return {name: sketch for name, sketch in found.items() if sketch}
 
     def _packed(self, hashed: Mapping[str, Any]) -> Iterable[int]:
         for table in range(self.layout.tables):

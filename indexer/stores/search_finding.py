@@ -150,7 +150,8 @@ class Finder:
         wanted = [digest for digest in dict.fromkeys(digests) if digest and is_unicode(digest)]
         for some in chunks(wanted, RECORDS_PAGE):
             query = both({"terms": {DIGEST: some}}, is_record())
-            collapsed = store.search(query, size=len(some), collapse={"field": DIGEST}, **store.record_fields())
+            fields = store.record_fields(sketches=True)
+            collapsed = store.search(query, size=len(some), collapse={"field": DIGEST}, **fields)
             found.update((record.source_digest, record) for record in store.records(collapsed["hits"]["hits"]))
         return found
 

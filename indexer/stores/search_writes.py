@@ -52,7 +52,8 @@ class Writer:
         # What was written just before may lie in an index behind the alias that no refresh has shown yet.
         self._settled_once = store.single
 
-    def _check(self) -> None:
+    def check(self) -> None:
+        """Raise StoreError where the store can't be written."""
         store = self._store
         store.check_open()
         if store.read_only:
@@ -76,7 +77,7 @@ class Writer:
 
     def put(self, records: Iterable[Record]) -> Iterator[PutResult]:
         """See Store.put."""
-        self._check()
+        self.check()
         self._settle_others()
         rows = (self._row(record) for record in records)
         try:
@@ -214,7 +215,7 @@ class Writer:
 
     def annotate(self, annotations: Iterable[tuple[Ref, Mapping[str, Any]]]) -> int:
         """See Store.annotate."""
-        self._check()
+        self.check()
         count = 0
         iterator = iter(annotations)
         try:
@@ -262,7 +263,7 @@ class Writer:
 
     def delete(self, refs: Sequence[Ref]) -> int:
         """See Store.delete. A document that has fields of its owner's too keeps them, and loses neardup's."""
-        self._check()
+        self.check()
         count = 0
         iterator = iter(dict.fromkeys(refs))
         try:
@@ -306,19 +307,19 @@ class Writer:
 
     def put_failures(self, failures: Iterable[Failure]) -> None:
         """See Store.put_failures."""
-        self._check()
+        self.check()
         self.failures.put((failure_id(failure.ref), failure) for failure in failures)
         self._wrote()
 
     def put_clusters(self, clusters: Iterable[ClusterRecord]) -> None:
         """See Store.put_clusters."""
-        self._check()
+        self.check()
         self.clusters.put((cluster.id, cluster) for cluster in clusters)
         self._wrote()
 
     def delete_clusters(self, ids: Sequence[str]) -> int:
         """See Store.delete_clusters."""
-        self._check()
+        self.check()
         return self.clusters.delete(ids)
 
     def _forget_failures(self, refs: Sequence[Ref]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -28,20 +28,21 @@ class SketchBatch:
     keys: Sequence[npt.NDArray[np.int64]] = ()
 
 
-class SketchStore(ABC):  # noqa: B024
+class SketchStore(ABC):
     """What a store does for schemes beside its first; `indexer.stores.base.Store` is all of the contract."""
 
+    @abstractmethod
     def add_scheme(self, scheme: SchemeInfo) -> None:
         """Make room for a scheme; nothing where it is there.
 
         IncompatibleStoreError where its name is there with another id; UsageError where the store has no room for it.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def remove_scheme(self, name: str) -> None:
         """Forget a scheme and all sketches of it; nothing where it is not there."""
-        raise NotImplementedError
 
+    @abstractmethod
     def sketched(
         self, name: str, keys: Sequence[int], *, agreeing: int = 1, include_short: bool = False
     ) -> Iterator[SketchBatch]:
@@ -49,27 +50,26 @@ class SketchStore(ABC):  # noqa: B024
 
         In batches without keys, in bounded memory, and as of one moment. UsageError for a scheme that is not there.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def scan_sketches(self, name: str, *, include_short: bool = False) -> Iterator[SketchBatch]:
         """Identity, payload and keys of every document with features for the scheme; else as scan()."""
-        raise NotImplementedError
 
+    @abstractmethod
     def sketch_counts(self) -> Mapping[str, int]:
         """For each scheme beside the first how many documents have a sketch of it, also one without features."""
-        raise NotImplementedError
 
+    @abstractmethod
     def put_resource(self, name: str, octets: bytes) -> None:
         """Keep octets under a name, replacing those before; UsageError for more than MAX_RESOURCE_OCTETS."""
-        raise NotImplementedError
 
+    @abstractmethod
     def get_resource(self, name: str) -> bytes | None:
         """What is kept under a name; None where there is nothing."""
-        raise NotImplementedError
 
+    @abstractmethod
     def resources(self) -> list[str]:
         """The names of all resources, sorted."""
-        raise NotImplementedError
 
 
 def scheme_named(schemes: Sequence[SchemeInfo], name: str, store: str) -> SchemeInfo:
