@@ -14,7 +14,8 @@ from indexer.canonical import Rule
 from indexer.cluster import group_documents
 from indexer.components import check_bound
 from indexer.keys import check_distance, probes
-from indexer.model import DEFAULT_DISTANCE, ClusterRecord, Record, Ref, own_cluster_id
+from indexer.model import DEFAULT_DISTANCE, ClusterRecord, Record, Ref, first_of, size_class
+from indexer.origins import origin_of
 from indexer.pairs import find_pairs
 from indexer.placing import READ_AT_ONCE, Changes, Collection, Placer, cluster_of, lone, membership
 from indexer.refs import RefTable, ref_order
@@ -245,35 +246,32 @@ class Arrivals:
         cluster, canonical = self._whole(name, member)
         if cluster is None or canonical is None or canonical.fingerprint is None:
             return False
+        size = cluster.size + len(component.new)
         apart = [canonical.fingerprint.value ^ _value(record) for record in component.new]
         distances = [bits.bit_count() for bits in apart]
         radius = max(cluster.radius, *distances)
         if 2 * radius > self.bound and not all(_value(r) in self._near.get(_value(r), {}) for r in component.new):
             return False
         rule = self._placer.rule
-        if min(map(rule.key, component.new)) < rule.key(canonical):
+        if size_class(size) != size_class(cluster.size) or min(map(rule.key, component.new)) < rule.key(canonical):
             return False
         refs = [record.ref for record in component.new]
         noted = self.store.annotations(refs)
-        wanted = [membership(name, False, distance) for distance in distances]
+        wanted = [membership(name, False, distance, size) for distance in distances]
         triples = zip(refs, wanted, noted, strict=True)
         self._placer.note([(ref, new, fields) for ref, new, fields in triples if fields is not None])
         self._placer.put_clusters([_grown(cluster, component.new, radius)])
         return True
 
     def _whole(self, name: str, member: Ref | None) -> tuple[ClusterRecord | None, Record | None]:
-        """A cluster and its canonical document, also where it is a single document that has no cluster record."""
+        """A cluster and its canonical document, where both are as the last clustering left them."""
         [cluster] = self.store.get_clusters([name])
-        if member is None or (cluster is None and own_cluster_id(member) != name):
+        if member is None or cluster is None:
             return None, None
-        ref = cluster.canonical if cluster else member
-        [canonical] = self.store.get([ref])
-        [noted] = self.store.annotations([ref])
-        if canonical is None or noted is None or noted.get("cluster") != membership(name, True, 0):
+        [canonical] = self.store.get([cluster.canonical])
+        [noted] = self.store.annotations([cluster.canonical])
+        if canonical is None or noted is None or noted.get("cluster") != membership(name, True, 0, cluster.size):
             return None, None
-        if cluster is None:
-            seen = (canonical.indexed_at, canonical.indexed_at)
-            cluster = ClusterRecord(name, ref, canonical.title, 1, canonical.size, 0, *seen)
         return cluster, canonical
 
     def _regroup(self, component: _Component) -> None:
@@ -359,15 +357,19 @@ def _value(record: Record) -> int:
 
 def _grown(cluster: ClusterRecord, new: Sequence[Record], radius: int) -> ClusterRecord:
     seen = sorted(record.indexed_at for record in new if record.indexed_at)
+    octets = sum(record.size for record in new)
     return ClusterRecord(
-        cluster.id,
-        cluster.canonical,
-        cluster.title,
-        cluster.size + len(new),
-        cluster.octets + sum(record.size for record in new),
-        radius,
-        min(filter(None, (cluster.first_seen, *seen)), default=""),
-        max(cluster.last_seen, *seen, ""),
+        id=cluster.id,
+        canonical=cluster.canonical,
+        title=cluster.title,
+        size=cluster.size + len(new),
+        octets=cluster.octets + octets,
+        radius=radius,
+        first_seen=min(filter(None, (cluster.first_seen, *seen)), default=""),
+        last_seen=max(cluster.last_seen, *seen, ""),
+        redundant_octets=cluster.redundant_octets + octets,
+        formats=first_of(cluster.formats, (record.format for record in new)),
+        origins=first_of(cluster.origins, (origin_of(record.source) for record in new)),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -232,13 +232,24 @@ def own_cluster_id(ref: Ref) -> str:
     return base64.b32encode(digest).decode("ascii").rstrip("=").lower()
 
 
+# The class of a cluster's size, by its least member count. The last one has no end, so that a cluster that grows for
+# ever is rewritten as a whole no more.
+_SIZE_CLASSES = ((101, "over 100"), (11, "11-100"), (6, "6-10"), (3, "3-5"), (2, "2"))
+
+
+def size_class(size: int) -> str:
+    """The class of a cluster's size, as people choose by it; empty for a document that is alone."""
+    return next((name for least, name in _SIZE_CLASSES if size >= least), "")
+
+
 @dataclass(frozen=True, slots=True)
 class ClusterRecord:
     """What a store keeps of a cluster of two or more documents as a whole.
 
     `title` is the canonical document's; `size` counts the members, `octets` sums their sizes; `radius` is the largest
     distance of a member to the canonical document, in bits; `first_seen` and `last_seen` are the earliest and latest
-    `indexed_at` of the members.
+    `indexed_at` of the members. `redundant_octets` are those of the members beside the canonical one; `formats` and
+    `origins` (see `indexer.origins`) are the members', sorted, the first MOST_ORIGINS of them.
     """
 
     id: str
@@ -249,6 +260,18 @@ class ClusterRecord:
     radius: int
     first_seen: str
     last_seen: str
+    redundant_octets: int = 0
+    formats: tuple[str, ...] = ()
+    origins: tuple[str, ...] = ()
+
+
+# So many formats or origins of a cluster are kept: the first in order, so that adding one by one gives the same.
+MOST_ORIGINS = 100
+
+
+def first_of(*names: Iterable[str]) -> tuple[str, ...]:
+    """The first MOST_ORIGINS names in order, each once, without the empty one."""
+    return tuple(sorted({name for some in names for name in some if name})[:MOST_ORIGINS])
 
 
 @dataclass(frozen=True, slots=True)

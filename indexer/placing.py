@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from indexer.canonical import Rule
-from indexer.model import ClusterRecord, Record, Ref, own_cluster_id
+from indexer.model import ClusterRecord, Record, Ref, first_of, own_cluster_id, size_class
+from indexer.origins import origin_of
 from indexer.refs import RefTable
 from indexer.stores.base import Store
 
@@ -58,6 +59,8 @@ class _Group:
     last_seen: str = ""
     named: Counter[str] = field(default_factory=Counter)
     founders: set[str] = field(default_factory=set)
+    formats: tuple[str, ...] = ()
+    origins: tuple[str, ...] = ()
     radius: int = 0
     id: str = ""
 
@@ -71,6 +74,8 @@ class _Group:
         seen = record.indexed_at
         self.first_seen = min(filter(None, (self.first_seen, seen)), default="")
         self.last_seen = max(self.last_seen, seen)
+        self.formats = _with(self.formats, record.format)
+        self.origins = _with(self.origins, origin_of(record.source))
         old = cluster_of(member.noted)
         if old is not None:
             self.named[old] += 1
@@ -87,8 +92,23 @@ class _Group:
 
     def cluster_record(self) -> ClusterRecord:
         canonical = _present(self.canonical)
-        about = (self.id, canonical.ref, canonical.title)
-        return ClusterRecord(*about, self.size, self.octets, self.radius, self.first_seen, self.last_seen)
+        return ClusterRecord(
+            id=self.id,
+            canonical=canonical.ref,
+            title=canonical.title,
+            size=self.size,
+            octets=self.octets,
+            radius=self.radius,
+            first_seen=self.first_seen,
+            last_seen=self.last_seen,
+            redundant_octets=self.octets - canonical.size,
+            formats=self.formats,
+            origins=self.origins,
+        )
+
+
+def _with(names: tuple[str, ...], name: str) -> tuple[str, ...]:
+    return names if name in names else first_of(names, (name,))
 
 
 def _present(record: Record | None) -> Record:
@@ -153,7 +173,8 @@ class Placer:
     def _wanted(self, member: _Member, group: _Group) -> dict[str, Any]:
         if group.canonical is None:
             return lone(member.record.ref)
-        return membership(group.id, member.record.ref == group.canonical.ref, (member.value ^ group.value).bit_count())
+        is_canonical = member.record.ref == group.canonical.ref
+        return membership(group.id, is_canonical, (member.value ^ group.value).bit_count(), group.size)
 
     def note(self, wanted: Sequence[tuple[Ref, Mapping[str, Any], Mapping[str, Any]]]) -> None:
         """Write the membership of documents, each given with the wanted one and all annotations as they are."""
@@ -177,14 +198,15 @@ class Placer:
             self.store.delete_clusters(ids)
 
 
-def membership(cluster: str, is_canonical: bool, distance: int) -> dict[str, Any]:
-    """The annotation `cluster` of a document."""
-    return {"id": cluster, "is_canonical": is_canonical, "distance": distance}
+def membership(cluster: str, is_canonical: bool, distance: int, size: int) -> dict[str, Any]:
+    """The annotation `cluster` of a document in a cluster of `size` members."""
+    kept = {"size_class": size_class(size)} if size > 1 else {}
+    return {"id": cluster, "is_canonical": is_canonical, "distance": distance, **kept}
 
 
 def lone(ref: Ref) -> dict[str, Any]:
     """The annotation `cluster` of a document that has no near-duplicates."""
-    return membership(own_cluster_id(ref), True, 0)
+    return membership(own_cluster_id(ref), True, 0, 1)
 
 
 def cluster_of(noted: Mapping[str, Any]) -> str | None:

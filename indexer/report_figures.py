@@ -8,17 +8,16 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
 from itertools import islice
-from urllib.parse import urlsplit
 
 import numpy as np
 
 from indexer.cluster import Cluster, stored_clusters
 from indexer.model import Record
+from indexer.origins import UNKNOWN, origin_name, origin_parts
 from indexer.refs import RefSet, RefTable
 from indexer.stores.base import Store
 
 BITS = 64
-UNKNOWN = "unknown"
 OTHERS = "others"
 
 _READ_AT_ONCE = 2000
@@ -227,27 +226,14 @@ class _Scan:
         known = record.format if record.format in self.formats or len(self.formats) < _SHOWN_SOURCES else OTHERS
         self.formats.setdefault(known or UNKNOWN, Share()).add(share)
         # Each keeps the share that it is given, so each gets its own.
-        self.sources.add(_source_of(record.source), Share(1, share.redundant, share.octets, share.redundant_octets))
+        self.sources.add(origin_parts(record.source), Share(1, share.redundant, share.octets, share.redundant_octets))
         time = record.metadata.get(self._time_field) if self._time_field else record.indexed_at
         found = _TIME.match(time) if isinstance(time, str) else None
         self.times.add(found[0] if found else UNKNOWN, share)
 
 
-def _source_of(source: str) -> tuple[str, ...]:
-    """A URL's host, or the folders of a path."""
-    if "://" in source[:20]:
-        try:
-            return (urlsplit(source).netloc.rpartition("@")[2].lower() or UNKNOWN,)
-        except ValueError:
-            return (UNKNOWN,)
-    folders = source.split("/")[:-1]
-    return ("/", *(folder for folder in folders if folder)) if source.startswith("/") else tuple(folders) or (UNKNOWN,)
-
-
 def _source_name(key: Hashable) -> str:
-    if not isinstance(key, tuple):
-        return str(key)
-    return "/" + "/".join(key[1:]) if key[0] == "/" else "/".join(key)
+    return origin_name(key) if isinstance(key, tuple) else str(key)
 
 
 def _cut_source(key: Hashable, depth: int) -> Hashable:

@@ -165,8 +165,8 @@ def test_every_document_has_a_cluster_and_the_lone_ones_their_own(store: Store) 
     assert partition(store) == {"ab": "b", "far": "far", "short": "short", "empty": "empty"}
     b = own_cluster_id(Ref("b"))
     assert store.annotations([Ref("a"), Ref("b"), Ref("short")]) == [
-        {"cluster": {"id": b, "is_canonical": False, "distance": 3}},
-        {"cluster": {"id": b, "is_canonical": True, "distance": 0}},
+        {"cluster": {"id": b, "is_canonical": False, "distance": 3, "size_class": "2"}},
+        {"cluster": {"id": b, "is_canonical": True, "distance": 0, "size_class": "2"}},
         {"cluster": {"id": own_cluster_id(Ref("short")), "is_canonical": True, "distance": 0}},
     ]
     [whole] = store.clusters()

@@ -8,12 +8,13 @@ from typing import Any
 
 from indexer.keys import KeyLayout
 from indexer.model import Fingerprint, Record, Ref, Sketch, own_cluster_id, to_signed, to_unsigned
+from indexer.origins import origin_of
 from indexer.stores.base import StoreInfo
 from indexer.stores.sketch_fields import replacing_fields, sketch_fields, sketch_of
 from indexer.stores.sketches import refusal
 
 ROOT = "neardup"
-MAPPING_VERSION = 1
+MAPPING_VERSION = 2
 SHORT = f"{ROOT}.short"
 # Every record has it, also one without a fingerprint: what tells a record from an owner's other documents.
 TOKENS = f"{ROOT}.tokens"
@@ -22,7 +23,7 @@ FORMAT = f"{ROOT}.format"
 CLUSTER_ID = f"{ROOT}.cluster.id"
 # A document that is in no cluster has a cluster id of its own, so that collapsing on the field swallows none.
 SINGLE = f"{ROOT}.cluster.single"
-CLUSTER_FIELDS = ("id", "is_canonical", "distance")
+CLUSTER_FIELDS = ("id", "is_canonical", "distance", "size_class")
 # Elasticsearch's own limits: octets of an id, and of a keyword that is indexed.
 MAX_ID_OCTETS = 512
 MAX_TERM_OCTETS = 32_766
@@ -74,6 +75,7 @@ class Bodies:
         for name, attribute in _TEXTS.items():
             if value := getattr(record, attribute):
                 body[name] = value
+        body["origin"] = origin_of(record.source)
         if record.metadata:
             body["metadata"] = pack_json(record.metadata, "metadata")
         if record.fingerprint:
@@ -227,12 +229,13 @@ def annotation_fields(annotations: Mapping[str, Any], otherwise: Mapping[str, An
 
 def _fits(cluster: Mapping[str, Any]) -> bool:
     """Whether an annotation can be kept in the fields of the mapping."""
-    kinds = {"id": str, "is_canonical": bool, "distance": int}
+    kinds = {"id": str, "is_canonical": bool, "distance": int, "size_class": str}
     return (
         isinstance(cluster.get("id"), str)
         and len(cluster["id"]) <= MAX_ID_OCTETS
         and all(name in kinds and type(value) is kinds[name] for name, value in cluster.items())
         and 0 <= cluster.get("distance", 0) <= 64
+        and len(cluster.get("size_class", "")) <= MAX_ID_OCTETS
     )
 
 

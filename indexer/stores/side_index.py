@@ -10,10 +10,10 @@ from typing import Any, Generic, TypeVar
 from urllib.parse import quote
 
 from indexer.errors import StoreError
-from indexer.model import ClusterRecord, Failure, Ref
+from indexer.model import ClusterRecord, Failure, Ref, size_class
 from indexer.stores.bulk import BATCH_RECORDS, Action, send
 from indexer.stores.connection import AnswerError, Client
-from indexer.stores.search_bodies import encoded
+from indexer.stores.search_bodies import ROOT, encoded
 
 T = TypeVar("T")
 
@@ -21,6 +21,7 @@ _TERM = {"type": "keyword", "ignore_above": 8191}
 # JSON with escapes alone: a lone half of a surrogate pair, as file names can have, comes back as it was.
 _EXACT = {"exact": {"type": "keyword", "index": False, "doc_values": False}}
 _DATE = {"type": "date", "ignore_malformed": True}
+_LONG = {"type": "long"}
 FAILURE_PROPERTIES: Mapping[str, Any] = {
     **dict.fromkeys(("id", "index", "routing", "source", "reason"), _TERM),
     "detail": {"type": "text"},
@@ -31,11 +32,17 @@ CLUSTER_PROPERTIES: Mapping[str, Any] = {
     "id": _TERM,
     "canonical": {"properties": dict.fromkeys(("id", "index", "routing"), _TERM)},
     "title": {"type": "text", "fields": {"keyword": {"type": "keyword", "ignore_above": 1024}}},
-    "size": {"type": "long"},
-    "octets": {"type": "long"},
+    **dict.fromkeys(("size", "octets", "redundant", "redundant_octets"), _LONG),
     "radius": {"type": "byte"},
     "first_seen": _DATE,
     "last_seen": _DATE,
+    # By the names that documents have, so that one filter of a dashboard narrows both.
+    ROOT: {
+        "properties": {
+            **dict.fromkeys(("format", "origin"), _TERM),
+            "cluster": {"properties": dict.fromkeys(("id", "size_class"), _TERM)},
+        }
+    },
     **_EXACT,
 }
 
@@ -56,13 +63,16 @@ class SideIndex(Generic[T]):
         self._path = f"/{quote(name, safe='*,-')}"
         self._exists: bool | None = None
         self._unseen = False
+        self._known: Mapping[str, Any] = {}
 
     def exists(self) -> bool:
         """Whether it is there; what is not there is asked for once."""
         if self._exists is None:
             try:
                 # A pattern that matches nothing is answered by an empty object.
-                self._exists = bool(self._client.request("GET", f"{self._path}/_mapping"))
+                found = self._client.request("GET", f"{self._path}/_mapping")
+                self._exists = bool(found)
+                self._known = found.get(self.name, {}).get("mappings", {}).get("properties", self._properties)
             except AnswerError as error:
                 if error.status != 404:
                     raise
@@ -77,6 +87,10 @@ class SideIndex(Generic[T]):
 
     def _make(self) -> None:
         if self.exists():
+            # An index that an earlier neardup made gets the fields that came since.
+            if not self._known.keys() >= self._properties.keys():
+                self._client.request("PUT", f"{self._path}/_mapping", {"properties": self._properties})
+                self._known = self._properties
             return
         try:
             body = {"mappings": {"dynamic": False, "properties": self._properties}}
@@ -84,7 +98,7 @@ class SideIndex(Generic[T]):
         except AnswerError as error:
             if error.kind != "resource_already_exists_exception":
                 raise
-        self._exists = True
+        self._exists, self._known = True, self._properties
 
     def put(self, items: Iterable[tuple[str, T]]) -> None:
         """Store items under their ids, in batches; StoreError where the cluster refuses one."""
@@ -174,14 +188,26 @@ def _cluster_body(cluster: ClusterRecord) -> Mapping[str, Any]:
     texts = {"id": cluster.id, "title": cluster.title}
     texts |= {"first_seen": cluster.first_seen, "last_seen": cluster.last_seen}
     numbers = {"size": cluster.size, "octets": cluster.octets, "radius": cluster.radius}
-    exact = json.dumps([list(canonical.values()), texts, numbers])
-    return {**_readable(texts), **numbers, "canonical": _readable(canonical), "exact": exact}
+    numbers["redundant_octets"] = cluster.redundant_octets
+    lists = {"formats": cluster.formats, "origins": cluster.origins}
+    exact = json.dumps([list(canonical.values()), texts, numbers, lists])
+    formats, origins = ([_passing(name) for name in names] for names in lists.values())
+    shared: dict[str, Any] = {"format": formats, "origin": origins}
+    shared["cluster"] = _readable({"id": cluster.id, "size_class": size_class(cluster.size)})
+    body = {**_readable(texts), **numbers, "redundant": cluster.size - 1, ROOT: shared}
+    return {**body, "canonical": _readable(canonical), "exact": exact}
 
 
 def _cluster(source: Mapping[str, Any]) -> ClusterRecord:
-    canonical, texts, numbers = json.loads(source["exact"])
-    return ClusterRecord(canonical=Ref(*canonical), **texts, **numbers)
+    # The lists are missing from what an earlier neardup wrote.
+    canonical, texts, numbers, *lists = json.loads(source["exact"])
+    names: dict[str, Any] = {name: tuple(each) for name, each in (lists[0] if lists else {}).items()}
+    return ClusterRecord(canonical=Ref(*canonical), **texts, **numbers, **names)
 
 
 def _readable(texts: Mapping[str, str | None]) -> dict[str, str]:
-    return {name: text.encode("utf-8", "replace").decode("utf-8") for name, text in texts.items() if text}
+    return {name: _passing(text) for name, text in texts.items() if text}
+
+
+def _passing(text: str) -> str:
+    return text.encode("utf-8", "replace").decode("utf-8")

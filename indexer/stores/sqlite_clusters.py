@@ -18,7 +18,7 @@ from indexer.stores.sqlite_rows import pack_text, unpack_text
 
 _BATCH = 2000
 _READ = 1000
-_COLUMNS = "id, canonical, title, size, octets, radius, first_seen, last_seen"
+_COLUMNS = """id, canonical, title, size, octets, radius, first_seen, last_seen, redundant_octets, formats, origins"""
 
 
 class ClusterTable(Store):
@@ -53,7 +53,7 @@ class ClusterTable(Store):
         while some := list(islice(iterator, _BATCH)):
             with self._writing() as connection:
                 connection.executemany(
-                    "INSERT OR REPLACE INTO clusters VALUES (?, ?, ?, ?, ?, ?, ?, ?)", map(_row, some)
+                    "INSERT OR REPLACE INTO clusters VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", map(_row, some)
                 )
 
     def get_clusters(self, ids: Sequence[str]) -> list[ClusterRecord | None]:
@@ -89,11 +89,14 @@ def cluster_name(annotations: Mapping[str, Any]) -> bytes | None:
 def _row(cluster: ClusterRecord) -> tuple[Any, ...]:
     seen = (pack_text(cluster.first_seen), pack_text(cluster.last_seen))
     names = (pack_text(cluster.id), pack_text(cluster.canonical.id), pack_text(cluster.title))
-    return (*names, cluster.size, cluster.octets, cluster.radius, *seen)
+    places = (json.dumps(cluster.formats), json.dumps(cluster.origins))
+    return (*names, cluster.size, cluster.octets, cluster.radius, *seen, cluster.redundant_octets, *places)
 
 
 def _cluster(row: Sequence[Any]) -> ClusterRecord:
-    name, canonical, title, size, octets, radius, *seen = row
-    first, last = map(unpack_text, seen)
+    name, canonical, title, size, octets, radius, first, last, redundant, formats, origins = row
     names = (unpack_text(name), Ref(unpack_text(canonical)), unpack_text(title))
-    return ClusterRecord(*names, size, octets, radius, first, last)
+    seen = (unpack_text(first), unpack_text(last))
+    return ClusterRecord(
+        *names, size, octets, radius, *seen, redundant, tuple(json.loads(formats)), tuple(json.loads(origins))
+    )

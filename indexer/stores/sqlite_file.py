@@ -53,6 +53,11 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "CREATE INDEX annotations_by_cluster ON annotations (cluster) WHERE cluster IS NOT NULL",
     ),
     (
+        "ALTER TABLE clusters ADD COLUMN redundant_octets INTEGER NOT NULL DEFAULT 0",
+        "ALTER TABLE clusters ADD COLUMN formats TEXT NOT NULL DEFAULT '[]'",
+        "ALTER TABLE clusters ADD COLUMN origins TEXT NOT NULL DEFAULT '[]'",
+    ),
+    (
         """CREATE TABLE schemes (
             number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, id TEXT NOT NULL, tables INTEGER NOT NULL,
             bits INTEGER NOT NULL)""",

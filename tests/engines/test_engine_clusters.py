@@ -39,7 +39,8 @@ def test_a_store_is_clustered_once(store: Store) -> None:
     assert (again.changes.documents, again.changes.clusters, again.changes.removed) == (0, 0, 0)
     put(store, record("c", 0b11))
     grown = cluster_store(store)
-    assert (grown.changes.documents, grown.changes.clusters) == (1, 1)
+    # Three members are another class of size than two.
+    assert (grown.changes.documents, grown.changes.clusters) == (3, 1)
 
 
 def test_what_the_engine_does_not_show_yet_is_found(server: Server, index_name: str, store: Store) -> None:

@@ -13,6 +13,7 @@ from servers import Server
 
 from indexer.errors import IncompatibleStoreError
 from indexer.stores import open_store
+from indexer.stores.search_bodies import MAPPING_VERSION
 
 OWNERS_MAPPING = {
     "_meta": {"owner": {"team": "search"}},
@@ -81,7 +82,7 @@ class TestSetup:
         setup(url)
         mapping = server.request("GET", f"/{index_name}/_mapping")[index_name]["mappings"]
         assert mapping["_meta"]["owner"] == {"team": "search"}
-        assert mapping["_meta"]["neardup"]["mapping_version"] == 1
+        assert mapping["_meta"]["neardup"]["mapping_version"] == MAPPING_VERSION
         assert {name: mapping["properties"][name] for name in OWNERS_MAPPING["properties"]} == OWNERS_MAPPING[
             "properties"
         ]
