@@ -399,26 +399,26 @@ def differing_values(one: bytes, others: Sequence[bytes], bits: int) -> NDArray[
     return differing
 
 
-def intersection_sizes(sets: Sequence[ArrayLike], left: ArrayLike, right: ArrayLike) -> NDArray[np.uint64]:
-    """How many numbers the sets numbered left[i] and right[i] share, for each i: uint64 of the shape of `left`.
+def intersection_sizes(values: ArrayLike, offsets: ArrayLike, left: ArrayLike, right: ArrayLike) -> NDArray[np.int64]:
+    """How many numbers the sets numbered left[i] and right[i] share, for each i: int64 of the shape (n,) of `left`.
 
-    Each set is an array of rising 64-bit integers (`numpy.unique` gives one); `left` and `right` are arrays of the same
-    shape (n,). Raises UsageError for a set that does not rise, for numbers of no set, and for other shapes.
+    Set s is `values[offsets[s]:offsets[s + 1]]`, 64-bit integers that rise. Raises UsageError for a set that does not
+    rise, offsets that leave `values`, numbers of no set, and other shapes.
     """
-    arrays = [as_hashes(one, f"set {number}") for number, one in enumerate(sets)]
+    numbers, ends = as_hashes(values, "values"), as_hashes(offsets, "offsets")
     lefts, rights = as_hashes(left, "left"), as_hashes(right, "right")
     if lefts.shape != rights.shape:
         raise UsageError(f"left has shape {lefts.shape}, right {rights.shape}")
-    if lefts.size and max(int(lefts.max()), int(rights.max())) >= len(arrays):
-        raise UsageError(f"left and right must be numbers of the {len(arrays)} sets")
-    for number, one in enumerate(arrays):
-        if not np.all(one[1:] > one[:-1]):
-            raise UsageError(f"set {number} must rise, without repeats")
-    values = np.concatenate(arrays) if arrays else np.empty(0, dtype=np.uint64)
-    offsets = np.cumsum([0, *(one.size for one in arrays)], dtype=np.uint64)
-    sizes = np.empty(lefts.size, dtype=np.uint64)
+    if ends.size == 0 or int(ends[-1]) > numbers.size or np.any(ends[1:] < ends[:-1]):
+        raise UsageError("offsets must rise, and end within the values")
+    if lefts.size and max(int(lefts.max()), int(rights.max())) >= ends.size - 1:
+        raise UsageError(f"left and right must be numbers of the {ends.size - 1} sets")
+    falls = np.flatnonzero(numbers[1:] <= numbers[:-1]) + 1
+    if not np.isin(falls[falls < int(ends[-1])], ends).all():
+        raise UsageError("the numbers of each set must rise, without repeats")
+    sizes = np.empty(lefts.size, dtype=np.int64)
     lib.nd_intersections(
-        _pointer("uint64_t[]", values), _pointer("uint64_t[]", offsets), _pointer("uint64_t[]", lefts),
+        _pointer("uint64_t[]", numbers), _pointer("uint64_t[]", ends), _pointer("uint64_t[]", lefts),
         _pointer("uint64_t[]", rights), lefts.size, _pointer("uint64_t[]", sizes),
     )  # fmt: skip
     return sizes
