@@ -54,28 +54,29 @@ class Kinds:
         self.check()
 
     def kind(self, code: int) -> int:
+        char = chr(code)
         if is_surrogate(code):
             return SURROGATE
-        char = chr(code)
         mapping = char if code in HANGUL else nfkc_casefold_mapping(char, self.ignorable)
         if not mapping:
             return DROPPED
         first = ucd.normalize("NFD", mapping)[0]
         meets = bool(ucd.combining(first)) or ord(first) in self.seconds
-        if self.has_lower_case(char, mapping) and not meets:
-            return LOWERED
         if mapping != char:
-            if ucd.normalize("NFKC", char) == char or code < COMMON:
-                self.folds[char] = mapping
-                return FOLDED + meets
-            return COMPATIBLE + meets
-        if meets:
-            return MARK + self.properties[code]
-        if code in self.unassigned:
+            return self.kind_of_replaced(char, mapping, meets)
+        if code in self.unassigned and not meets:
             if self.properties[code]:
                 sys.exit(f"U+{code:04X} is unassigned and has a property that the script takes for none")
             return UNASSIGNED
-        return PLAIN + self.properties[code]
+        return (MARK if meets else PLAIN) + self.properties[code]
+
+    def kind_of_replaced(self, char: str, mapping: str, meets: bool) -> int:
+        if self.has_lower_case(char, mapping) and not meets:
+            return LOWERED
+        if ucd.normalize("NFKC", char) == char or ord(char) < COMMON:
+            self.folds[char] = mapping
+            return FOLDED + meets
+        return COMPATIBLE + meets
 
     @staticmethod
     def has_lower_case(char: str, mapping: str) -> bool:

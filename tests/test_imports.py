@@ -21,7 +21,7 @@ FLOORS = [
     {"jsonlines", "placing", "provision", "slices", "source_fields"},
     {"sources"},
     {"pipeline", "similar", "cluster"},
-    {"annotate_sinks", "incremental", "prune", "store_pairs"},
+    {"annotate_sinks", "incremental", "pipelines", "prune", "store_pairs"},
     {"annotate"},
     {"report_figures"},
     {"report"},

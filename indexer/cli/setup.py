@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import click
 
 from indexer.cli.options import json_option
 from indexer.cli.output import answer, answer_json, say, shown_store
 from indexer.errors import UsageError
+
+if TYPE_CHECKING:
+    from indexer.provision import Provision, Step
 
 
 @click.command(
@@ -16,12 +21,13 @@ from indexer.errors import UsageError
 Examples:
   neardup setup --store https://host:9200/articles --dry-run
   neardup setup --store https://host:9200/new-index --shards 3 --replicas 1
+  neardup setup --store https://host:9200/articles --pipelines --field title --field body
   neardup setup --store https://host:9200/articles --remove
 
 Makes the index where there is none; to one that is there it adds fields below "neardup", and changes nothing else.
 Doing it again changes nothing. --remove deletes an index that neardup made and nobody else filled; from any other it
 strips neardup's values. The names of the fields stay in its mapping until the next reindex: no mapping can give up a
-field.
+field. --pipelines adds neardup-keys-INDEX and neardup-simhash-INDEX; with --remove only they are taken away.
 """,
 )
 @click.option("--store", metavar="URL", envvar="NEARDUP_STORE", required=True, show_envvar=True, help="The index.")
@@ -36,14 +42,23 @@ field.
     show_default=True,
     help="What counts as the text of HTML; all documents of a store are read in the same way.",
 )
+@click.option("--pipelines", is_flag=True, help="Also the ingest pipelines, which fingerprint what others send.")
+@click.option("--field", multiple=True, metavar="NAME", help="A field with the text, for --pipelines.  [default: body]")
+@click.option(
+    "--default-pipeline",
+    type=click.Choice(["keys", "simhash"]),
+    help="The pipeline to be the index's default one; never in place of another.",
+)
+@click.option(
+    "--final-pipeline",
+    type=click.Choice(["keys", "simhash"]),
+    help="The pipeline to be the index's final one; never in place of another.",
+)
 @click.option("--dry-run", is_flag=True, help="Print the exact requests, and send none that changes anything.")
 @click.option("--remove", is_flag=True, help="Take away what neardup added.")
 @json_option
-def setup(
-    store: str, shards: int | None, replicas: int | None, content: str, dry_run: bool, remove: bool, json: bool
-) -> int:
+def setup(store: str, dry_run: bool, remove: bool, json: bool, **given: Any) -> int:
     """Set up an index in a cluster for neardup; do it again as often as you like."""
-    from indexer.pipeline import store_info
     from indexer.provision import Provision
     from indexer.stores.connection import connect
 
@@ -54,8 +69,7 @@ def setup(
     client = connect(store)
     try:
         provision = Provision(client)
-        info = store_info(content)  # type: ignore[arg-type]
-        steps = provision.removal() if remove else provision.set_up(info, shards=shards, replicas=replicas)
+        steps = _removal(provision, given) if remove else _set_up(provision, given)
         if dry_run and not json:
             for step in steps:
                 for line in (f"# {step.why}", *step.request().splitlines(), ""):
@@ -71,6 +85,27 @@ def setup(
     elif dry_run:
         say("a dry run: nothing was changed")
     return 0
+
+
+def _set_up(provision: Provision, given: dict[str, Any]) -> list[Step]:
+    from indexer.pipeline import store_info
+    from indexer.pipelines import Pipelines
+
+    asked = {name: given[f"{name}_pipeline"] for name in ("default", "final")}
+    if not given["pipelines"] and (given["field"] or any(asked.values())):
+        raise UsageError("--field, --default-pipeline and --final-pipeline are about pipelines: add --pipelines")
+    info = store_info(given["content"])
+    steps = provision.set_up(info, shards=given["shards"], replicas=given["replicas"])
+    if given["pipelines"]:
+        steps += Pipelines(provision.client).set_up(info, given["field"], **asked)
+    return steps
+
+
+def _removal(provision: Provision, given: dict[str, Any]) -> list[Step]:
+    from indexer.pipelines import Pipelines
+
+    steps = Pipelines(provision.client).removal(asked=given["pipelines"])
+    return steps if given["pipelines"] else steps + provision.removal()
 
 
 def _told(sentence: str) -> str:
