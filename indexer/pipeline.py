@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING, Protocol
 
 from indexer import __version__
 from indexer.extract.base import EXTRACTOR_VERSION, Content, Limits, Options
-from indexer.model import Failure, Fingerprint, Record, Ref
+from indexer.model import Failure, Fingerprint, Record, Ref, Sketch
 from indexer.sources import Input, Rejected, UnreadableError, read_file
 
 if TYPE_CHECKING:
     from indexer.extract import Outcome, Request
     from indexer.model import Document
+    from indexer.schemes.base import Scheme
     from indexer.stores import Store, StoreInfo
 
 DEFAULT_MIN_TOKENS = 20
@@ -48,7 +49,8 @@ _MOST_WAITING = 10_000
 class Settings:
     """How to index: `jobs` worker processes; documents under `min_tokens` tokens are marked short.
 
-    A document that failed before is tried again if its octets or the rules changed, or with `retry_failed`.
+    A document that failed before is tried again if its octets or the rules changed, or with `retry_failed`. `schemes`
+    are those beside the store's first that documents get a sketch of; they are added to the store.
     """
 
     options: Options = field(default_factory=Options)
@@ -56,6 +58,7 @@ class Settings:
     jobs: int = 1
     min_tokens: int = DEFAULT_MIN_TOKENS
     retry_failed: bool = False
+    schemes: Sequence[Scheme] = ()
 
 
 class Near(Protocol):
@@ -151,6 +154,16 @@ def fingerprint_document(document: Document) -> tuple[Fingerprint | None, tuple[
     return fingerprint, simhash.keys(fingerprint) if fingerprint else ()
 
 
+def sketch_document(
+    schemes: Sequence[Scheme], document: Document
+) -> tuple[Fingerprint | None, tuple[int, ...], dict[str, Sketch]]:
+    """The same, and the sketches of a document's text by other schemes, by their names."""
+    sketches = {
+        scheme.family: scheme.sketch(document.text) or Sketch.without_features(scheme.id) for scheme in schemes
+    }
+    return *fingerprint_document(document), sketches
+
+
 def index(
     inputs: Iterable[Input | Rejected],
     store: Store,
@@ -196,6 +209,8 @@ class _Run:
         self.options = settings.options
         self._stop = stop or threading.Event()
         store.info.require_comparable(store_info(self.options.content), "the store")
+        for scheme in self.settings.schemes:
+            store.add_scheme(scheme.info)
         # What was left out as a duplicate is looked at again: what it repeats may be gone.
         self._known_failures = {
             failure.ref: (failure.source, failure.source_digest)
@@ -221,7 +236,8 @@ class _Run:
                 settings.jobs,
                 self.options,
                 settings.limits,
-                task="indexer.pipeline:fingerprint_document",
+                task="indexer.pipeline:sketch_document",
+                given=(settings.schemes,),
                 keep_text=False,
             ) as pool:
                 for outcome in pool.map(self._requests(inputs)):
@@ -290,7 +306,7 @@ class _Run:
             self._newest[pending.ref] = pending
             twin = twins.get(pending.digest) or self._unwritten.get(pending.digest)
             waiting = self._waiting.get(pending.digest)
-            if twin:
+            if twin and self._is_complete(twin):
                 self._reuse(pending, twin)
             elif waiting is not None and len(waiting) < _MOST_WAITING:
                 waiting.append(pending)
@@ -313,7 +329,8 @@ class _Run:
             return True
         source, failed = self._known_failures.get(pending.ref, ("", ""))
         failed = failed if source == item.source else ""
-        if old and known_digest == pending.digest and not failed and self._adopt(pending, old) == old:
+        same = old and known_digest == pending.digest and not failed and self._is_complete(old)
+        if old and same and self._adopt(pending, old) == old:
             self.summary.unchanged += 1
             self._forget_failure(item)
             return True
@@ -336,6 +353,10 @@ class _Run:
             short=self._is_short(record.fingerprint),
         )
 
+    def _is_complete(self, record: Record) -> bool:
+        """Whether a record has a sketch of every scheme that is wanted."""
+        return all(scheme.family in record.sketches for scheme in self.settings.schemes)
+
     def _is_short(self, fingerprint: Fingerprint | None) -> bool:
         return fingerprint is not None and fingerprint.tokens < self.settings.min_tokens
 
@@ -349,7 +370,7 @@ class _Run:
                 self._fail_pending(each, reason, detail)
             return
         document = outcome.document
-        fingerprint, keys = outcome.result
+        fingerprint, keys, sketches = outcome.result
         record = Record(
             ref=pending.ref,
             fingerprint=fingerprint,
@@ -363,6 +384,7 @@ class _Run:
             source_digest=pending.digest,
             indexed_at=_now(),
             metadata=pending.item.metadata,
+            sketches=sketches,
         )
         self._accept(pending, record)
         for each in waiting:

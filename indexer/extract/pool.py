@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import pickle
 import queue
 import select
 import signal
@@ -53,12 +54,20 @@ class WorkerPool:
     """`jobs` worker processes that extract documents, each within `limits`.
 
     `task` names a function, "package.module:function", that a worker calls with each document; what it returns
-    (JSON types, bytes, tuples, and the classes of `indexer.model`) comes back as the outcome's result. Without
-    `keep_text` the documents come back without their texts. Workers start when they are first needed.
+    (JSON types, bytes, tuples, and the classes of `indexer.model`) comes back as the outcome's result. `given` are
+    objects that can be pickled, each worker's own from its start: the task is called with them, then the document.
+    Without `keep_text` the documents come back without their texts. Workers start when they are first needed.
     """
 
     def __init__(
-        self, jobs: int, options: Options, limits: Limits, *, task: str | None = None, keep_text: bool = True
+        self,
+        jobs: int,
+        options: Options,
+        limits: Limits,
+        *,
+        task: str | None = None,
+        given: tuple[Any, ...] = (),
+        keep_text: bool = True,
     ) -> None:
         if jobs < 1:
             raise UsageError(f"jobs must be 1 or more, not {jobs}")
@@ -70,6 +79,7 @@ class WorkerPool:
             "task": task,
             "keep_text": keep_text,
         }
+        self._given = pickle.dumps(given) if given else b""
         self._limits = limits
         self._jobs = jobs
         self._threads: list[threading.Thread] = []
@@ -171,7 +181,7 @@ class WorkerPool:
             worker = _Worker()
             self._workers.add(worker)
         try:
-            worker.begin(self._setup)
+            worker.begin(self._setup, self._given)
         except BaseException:
             self._end(worker)
             raise
@@ -205,12 +215,12 @@ class _Worker:
         """Whether the process still runs."""
         return not self.retired and self._process.poll() is None
 
-    def begin(self, setup: dict[str, Any]) -> None:
-        """Send the setup and wait until the worker is ready; NeardupError if it does not start."""
+    def begin(self, setup: dict[str, Any], given: bytes) -> None:
+        """Send the setup, with what the task is given, and wait for the worker; NeardupError if it does not start."""
         # The text may be as large as the input, and UTF-8 for what was octets of one-octet encodings is longer.
         self._text_limit = 4 * int(setup["limits"]["input_bytes"]) + 1024
         try:
-            self._send(setup)
+            self._send(setup, given)
             answer, _ = self._receive(time.monotonic() + _START_SECONDS)
         except (EOFError, TimeoutError, OSError, wire.ProtocolError) as error:
             self.kill()

@@ -21,7 +21,7 @@ HEAD_SIZE = _HEAD.size
 MAX_JSON = 64 << 20
 
 _MODELS: dict[str, Callable[..., Any]] = {
-    kind.__name__: kind for kind in (model.Fingerprint, model.Document, model.Record, model.Ref)
+    kind.__name__: kind for kind in (model.Fingerprint, model.Document, model.Record, model.Ref, model.Sketch)
 }
 
 

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 import importlib
 import logging
 import os
+import pickle
 import resource
 import signal
 import sys
@@ -31,7 +33,7 @@ _HELD = 0.5
 # Details may quote the document.
 _MAX_DETAIL = 500
 
-Task = Callable[[Document], Any]
+Task = Callable[..., Any]
 
 
 def main() -> None:
@@ -39,9 +41,9 @@ def main() -> None:
     requests, answers = _claim_pipes()
     _isolate()
     try:
-        setup, _ = _receive(requests)
+        setup, given = _receive(requests)
         options, limits = Options(**setup["options"]), Limits(**setup["limits"])
-        task = _load(setup["task"])
+        task = _load(setup["task"], given)
         idle = _address_space()
         _limit_memory(idle + limits.memory)
     except EOFError:
@@ -113,12 +115,13 @@ def _isolate() -> None:
     logging.disable(logging.CRITICAL)
 
 
-def _load(task: str | None) -> Task | None:
+def _load(task: str | None, given: bytes) -> Task | None:
     if task is None:
         return None
     module, _, function = task.partition(":")
     loaded: Task = getattr(importlib.import_module(module), function)
-    return loaded
+    # From the process that started this one, before any document was read.
+    return functools.partial(loaded, *pickle.loads(given)) if given else loaded  # noqa: S301
 
 
 def _limit_memory(octets: int) -> None:

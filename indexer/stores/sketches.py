@@ -94,8 +94,8 @@ def is_new(schemes: Sequence[SchemeInfo], wanted: SchemeInfo, store: str) -> boo
 
 def check_resource(name: str, octets: bytes) -> None:
     """UsageError for a resource that no store keeps."""
-    if not name or len(name) > 100 or not all((c.isalnum() and c.isascii()) or c in "-_.:=" for c in name):
-        raise UsageError(f"{name!r} is no name of a resource: ASCII letters, digits and -_.:= only, at most 100")
+    if not 0 < len(name) <= 100 or not all("!" <= c <= "~" and c != "#" for c in name):
+        raise UsageError(f"{name!r} is no name of a resource: at most 100 ASCII characters, no spaces and no #")
     if len(octets) > MAX_RESOURCE_OCTETS:
         raise UsageError(f"{name}: {len(octets):,} octets are more than a store keeps ({MAX_RESOURCE_OCTETS:,})")
 
