@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO, NoReturn, cast
 
 from indexer.extract.base import Format
+from indexer.model import REASON_KEY
 
 _PIECE = 1 << 16
 # As in a browser, a byte order mark outdoes whatever encoding the HTML declares: the text has been decoded already.
@@ -18,7 +19,7 @@ _MARK = b"\xef\xbb\xbf"
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One document; `number` counts lines from 1; `data` is UTF-8."""
+    """One document; `number` counts lines from 1; `data` is UTF-8; `again` tells that a store refused it before."""
 
     number: int
     id: str
@@ -27,6 +28,7 @@ class Line:
     title: str
     url: str
     metadata: Mapping[str, Any]
+    again: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +102,11 @@ def _checked(number: int, item: Any) -> Line:
     for name, value in (("title", title), (place, url)):
         if value is not None and not isinstance(value, str):
             raise ValueError(f'"{name}" must be a string')
-    metadata = {key: value for key, value in item.items() if key not in ("id", "text", "html", "title", place)}
+    own = ("id", "text", "html", "title", place, REASON_KEY)
+    metadata = {key: value for key, value in item.items() if key not in own}
     data = body.encode("utf-8")
-    return Line(number, identity, data if kind == "text" else _MARK + data, kind, title or "", url or "", metadata)
+    data = data if kind == "text" else _MARK + data
+    return Line(number, identity, data, kind, title or "", url or "", metadata, REASON_KEY in item)
 
 
 def _refuse(constant: str) -> NoReturn:

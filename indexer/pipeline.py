@@ -9,7 +9,7 @@ import os
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol
@@ -71,6 +71,9 @@ class Near(Protocol):
     @property
     def distance(self) -> int:
         """How far."""
+
+
+Refused = Callable[[Input, Record, str], None]
 
 
 class Arrivals(Protocol):
@@ -172,17 +175,19 @@ def index(
     summary: Summary | None = None,
     stop: threading.Event | None = None,
     arrivals: Arrivals | None = None,
+    refused: Refused | None = None,
 ) -> Summary:
     """Bring documents into a store and say what became of them. Doing the same again goes on where it ended.
 
     A document whose id and source digest are stored is passed over, one whose digest is stored under another id is
     stored without extraction. A document that can't be read is recorded with its reason, and an older record of it is
     kept. `arrivals` looks at each batch before and after it is stored, and may leave documents out; they are recorded
-    with the reason "duplicate". `summary` is kept up to date meanwhile. When interrupted (KeyboardInterrupt, or `stop`
+    with the reason "duplicate". `refused` is told of each document that the store did not take, before that is
+    recorded. `summary` is kept up to date meanwhile. When interrupted (KeyboardInterrupt, or `stop`
     set, which raises it) what is done is written first. Raises StoreError, and IncompatibleStoreError where the store's
     content mode, scheme or rules are others.
     """
-    run = _Run(store, settings or Settings(), summary if summary is not None else Summary(), stop, arrivals)
+    run = _Run(store, settings or Settings(), summary if summary is not None else Summary(), stop, arrivals, refused)
     run.run(inputs)
     return run.summary
 
@@ -203,8 +208,9 @@ class _Run:
         summary: Summary,
         stop: threading.Event | None,
         arrivals: Arrivals | None,
+        refused: Refused | None,
     ) -> None:
-        self._arrivals = arrivals
+        self._arrivals, self._refused = arrivals, refused
         self.store, self.settings, self.summary = store, settings, summary
         self.options = settings.options
         self._stop = stop or threading.Event()
@@ -334,7 +340,7 @@ class _Run:
             self.summary.unchanged += 1
             self._forget_failure(item)
             return True
-        if failed == pending.digest and not self.settings.retry_failed and not newest:
+        if failed == pending.digest and not (self.settings.retry_failed or item.again) and not newest:
             self.summary.failed_before += 1
             return True
         return False
@@ -456,6 +462,8 @@ class _Run:
 
     def _count(self, pending: _Pending, record: Record, status: str, reason: str) -> None:
         if status == "failed":
+            if self._refused:
+                self._refused(pending.item, record, reason)
             self._fail(pending.ref, pending.item.source, "refused", reason, pending.digest)
             return
         self._known_failures.pop(pending.ref, None)

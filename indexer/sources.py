@@ -42,7 +42,7 @@ class Input:
     """One document to index: a file not yet read (`path`), or octets already at hand (`data`).
 
     `id` is empty where it is to be made from the content. `source` is what a user would open: an absolute path
-    or a URL.
+    or a URL. `again` asks for a document to be tried that failed before and has not changed.
     """
 
     id: str
@@ -52,6 +52,7 @@ class Input:
     format: Format | None = None
     title: str = ""
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    again: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,7 +257,8 @@ class Sources:
                 yield Rejected(where, source, "malformed", 'no "id"')
             else:
                 identity = "" if self.selection.id_from == "digest" else line.id
-                yield Input(identity, line.url or source, "", line.data, line.format, line.title, line.metadata)
+                about = (line.format, line.title, line.metadata, line.again)
+                yield Input(identity, line.url or source, "", line.data, *about)
 
 
 def open_regular(path: str, *, any_kind: bool = False) -> BinaryIO:

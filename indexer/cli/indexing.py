@@ -28,6 +28,7 @@ from indexer.cli.options import (
     store_option,
 )
 from indexer.cli.output import answer, answer_json, printable, say, shown_store, size
+from indexer.cli.refused import PATTERN, Refused, letters_path
 from indexer.config import DEFAULT_STORE
 from indexer.errors import ExtractionError, UsageError
 from indexer.extract.base import Content, Limits, Options
@@ -36,7 +37,10 @@ from indexer.pipeline import index as run_index
 from indexer.sources import IdFrom, Selection, Sources, list_of_paths
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from indexer.incremental import Arrived
+    from indexer.stores.dead_letters import DeadLetters
 
 
 @dataclass
@@ -100,6 +104,13 @@ again. A document that fails is recorded with its reason, never stops the run, a
 @extraction_options
 @arrival_options
 @refresh_option
+@click.option(
+    "--dead-letters",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="Add documents that the store refuses to FILE, as JSON lines with the reason that neardup index takes again.  "
+    "[default: neardup-refused-TIME.jsonl, made at the first one]",
+)
 @click.option("--retry-failed", is_flag=True, help="Try documents again that failed before and have not changed.")
 @click.option("--strict", is_flag=True, help="End with exit code 6 if any document failed.")
 @click.option("--dry-run", is_flag=True, help="List the ids and files that would be read, and do nothing.")
@@ -111,7 +122,8 @@ def index(paths: tuple[str, ...], store: str, json: bool, quiet: bool, **given: 
         raise UsageError("name at least one file, folder or pattern, or - for JSON lines on standard input")
     if given["paths_from"] == "-" and "-" in paths:
         raise UsageError("standard input can't be the list of paths and JSON lines at once")
-    selection = _selection(store, given)
+    letters_file = letters_path(given["dead_letters"], paths)
+    selection = _selection(store, given, letters_file)
 
     def sources() -> Sources:
         listed = list_of_paths(given["paths_from"]) if given["paths_from"] else ()
@@ -129,15 +141,16 @@ def index(paths: tuple[str, ...], store: str, json: bool, quiet: bool, **given: 
         retry_failed=given["retry_failed"],
     )
     summary, near = Summary(), None
+    letters = Refused(letters_file, settings.options, settings.limits)
     shown = sys.stderr.isatty() and not quiet
     with opened(store, create=store_info(content), refresh=given["refresh"]) as target, _stoppable() as (stop, stopped):
         try:
-            with arrivals(target, given) as coming, _bar(summary, sources) if shown else nullcontext():
+            with letters, arrivals(target, given) as coming, _bar(summary, sources) if shown else nullcontext():
                 near = coming.counts if coming else None
-                run_index(found, target, settings, summary=summary, stop=stop, arrivals=coming)
+                run_index(found, target, settings, summary=summary, stop=stop, arrivals=coming, refused=letters)
         except KeyboardInterrupt:
             stopped.number = stopped.number or signal.SIGINT
-    _report(summary, found.left_out, store, as_json=json, stopped=bool(stopped.number), near=near)
+    _report(summary, found.left_out, store, as_json=json, stopped=bool(stopped.number), near=near, letters=letters)
     if stopped.number:
         say("stopped; what was done is stored, and the same command again goes on from here")
         return 128 + stopped.number
@@ -150,16 +163,17 @@ def _bar(summary: Summary, sources: Callable[[], Sources]) -> AbstractContextMan
     return Bar(summary, sources)
 
 
-def _selection(store: str, given: dict[str, Any]) -> Selection:
+def _selection(store: str, given: dict[str, Any], letters: Path) -> Selection:
     own = store_file(store)
+    never = [own + suffix for suffix in ("", "-wal", "-shm", "-lock")] if own else []
     return Selection(
         include=given["include"],
-        exclude=given["exclude"],
+        exclude=(*given["exclude"], PATTERN),
         hidden=given["hidden"],
         follow_links=given["follow_links"],
         id_from=cast(IdFrom, given["id_from"]),
         base=store_folder(store),
-        never=frozenset(own + suffix for suffix in ("", "-wal", "-shm", "-lock")) if own else frozenset(),
+        never=frozenset((*never, os.path.abspath(letters))),
         line_limit=given["max_size"],
     )
 
@@ -201,7 +215,16 @@ def _stoppable() -> Iterator[tuple[threading.Event, _Stopped]]:
             signal.signal(number, handler)
 
 
-def _report(summary: Summary, left_out: int, store: str, *, as_json: bool, stopped: bool, near: Arrived | None) -> None:
+def _report(
+    summary: Summary,
+    left_out: int,
+    store: str,
+    *,
+    as_json: bool,
+    stopped: bool,
+    near: Arrived | None,
+    letters: DeadLetters,
+) -> None:
     if as_json:
         counts = {name: getattr(summary, name) for name in ("indexed", "replaced", "unchanged")}
         more = {name: getattr(summary, name) for name in ("failed_before", "reused", "empty", "short")}
@@ -212,6 +235,7 @@ def _report(summary: Summary, left_out: int, store: str, *, as_json: bool, stopp
                 "failed": dict(summary.failed),
                 **more,
                 **({"duplicates": summary.duplicates, "new": near.new, "near": near.near} if near else {}),
+                "dead_letters": os.fspath(letters.path) if letters.count else None,
                 "left_out": left_out,
                 "bytes": summary.octets,
                 "seconds": round(summary.seconds, 3),
@@ -235,6 +259,9 @@ def _report(summary: Summary, left_out: int, store: str, *, as_json: bool, stopp
         lines.insert(2, ("near", near.near, "of these; something near was stored before them"))
         lines.insert(2, ("new", near.new, "of these; nothing near was stored before them"))
         lines.append(("duplicates", summary.duplicates, "left out; listed by: neardup failures --reason duplicate"))
+    if letters.count:
+        again = f"neardup index {shlex.quote(os.fspath(letters.path))}"
+        lines.append(("refused", letters.count, f"of these; kept with the reason, and tried again by: {again}"))
     if summary.failed_before:
         lines.append(("failed before", summary.failed_before, "not tried again; --retry-failed does"))
     if left_out:

@@ -10,8 +10,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from indexer.errors import StoreError
-
-REASON = "neardup_reason"
+from indexer.model import REASON_KEY
 
 
 class DeadLetters:
@@ -39,7 +38,7 @@ class DeadLetters:
         """Add a document under its id with the reason, and with all that `neardup index` would read of it."""
         known = {"title": title, "url": url}
         line = {"id": name, **{key: value for key, value in known.items() if value}, "html" if html else "text": text}
-        line = {**(metadata or {}), **line, REASON: reason}
+        line = {**(metadata or {}), **line, REASON_KEY: reason}
         try:
             if self._descriptor is None:
                 self._descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
+from servers import Server
 
 from indexer import jsonlines
+from indexer.cli import main
 from indexer.errors import StoreError
-from indexer.stores.dead_letters import REASON, DeadLetters
+from indexer.model import REASON_KEY
+from indexer.pipeline import store_info
+from indexer.stores import mapping, open_store
+from indexer.stores.dead_letters import DeadLetters
 
 
 def test_a_refused_document_is_read_again(tmp_path: Path) -> None:
@@ -25,11 +32,91 @@ def test_a_refused_document_is_read_again(tmp_path: Path) -> None:
         first, second, third = jsonlines.read(opened, compressed=False, limit=10_000)
     assert isinstance(first, jsonlines.Line)
     assert (first.id, first.data, first.title, first.url) == ("a", b"some text\n", "T", "u")
-    assert first.metadata == {"k": [1], REASON: "mapper_parsing_exception: no date"}
+    assert (first.metadata, first.again) == ({"k": [1]}, True)
     assert isinstance(second, jsonlines.Line)
     assert second.format == "html"
     assert second.data.endswith("<p>ü</p>".encode())
     assert isinstance(third, jsonlines.Line)
+
+
+def indexed(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> Any:
+    """The summary of `neardup index`."""
+    assert main(["index", *arguments, "--id-from", "name", "--jobs", "1", "--json"]) == code, capsys.readouterr().err
+    return json.loads(capsys.readouterr().out)
+
+
+def fingerprints(store: str) -> dict[str, tuple[str, str, dict[str, Any]]]:
+    """What a store holds of each document: fingerprint, source and metadata."""
+    with open_store(store, read_only=True) as source:
+        return {each.ref.id: (str(each.fingerprint), each.source, dict(each.metadata)) for each in source.scan()}
+
+
+def test_what_the_mapping_refuses_comes_back_from_the_file(
+    server: Server,
+    index_name: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = " ".join(f"word{number}" for number in range(40))
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "page.html").write_text(f"<title>No date</title><p>{words} page")
+    (tmp_path / "docs" / "plain.txt").write_text(words)
+    lines: list[dict[str, Any]] = [
+        {"id": 1, "html": f"<h1>x</h1>{words} ü", "title": "T", "url": "https://example.org/1", "lang": "de"},
+        {"id": "2", "text": f"{words} two", "title": "no date", "tags": ["a"]},
+        {"id": "3", "text": f"{words} three", "title": "2024-05-01"},
+        {"id": "4", "html": f"{words} four", "title": "2024-05-02"},
+    ]
+    (tmp_path / "docs" / "some.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    # A field of neardup's that its owner mapped as something else: titles that are no dates are refused.
+    body = mapping.new_index(store_info("landmarks"))
+    body["mappings"]["properties"]["neardup"]["properties"]["title"] = {"type": "date"}
+    server.request("PUT", f"/{index_name}", body)
+    url = f"{server.url}/{index_name}"
+
+    summary = indexed(capsys, "docs", "--store", url)
+    assert (summary["indexed"], summary["failed"]) == (2, {"refused": 4})
+    file = tmp_path / summary["dead_letters"]
+    assert [path.name for path in tmp_path.glob("neardup-refused-*.jsonl")] == [file.name]
+    letters = [json.loads(line) for line in file.read_text().splitlines()]
+    assert {letter["id"] for letter in letters} == {"1", "2", "page.html", "plain.txt"}
+    assert all("title" in letter[REASON_KEY] for letter in letters)
+    # The folder holds the file, and another run passes it over; what is known to be refused is not tried.
+    summary = indexed(capsys, ".", "--store", url)
+    assert (summary["indexed"], summary["failed_before"], summary["dead_letters"]) == (0, 4, None)
+    # The file is tried again as it is, and a failure keeps its line there.
+    summary = indexed(capsys, file.name, "--store", url, "--dead-letters", "again.jsonl")
+    assert (summary["failed"], summary["dead_letters"]) == ({"refused": 4}, "again.jsonl")
+    assert sorted((tmp_path / "again.jsonl").read_text().splitlines()) == sorted(file.read_text().splitlines())
+    assert main(["index", file.name, "--store", url, "--dead-letters", f"./{file.name}"]) == 2
+    assert "read in the same run" in capsys.readouterr().err
+
+    mended = {"neardup": {"properties": {"title": {"type": "date", "ignore_malformed": True}}}}
+    assert server.request("PUT", f"/{index_name}/_mapping", {"properties": mended}) == {"acknowledged": True}
+    assert main(["index", file.name, "--store", url]) == 0
+    assert "refused" not in capsys.readouterr().out
+    indexed(capsys, "docs", "--store", "aside.neardup")
+    assert fingerprints(url) == fingerprints("aside.neardup")
+    with open_store(url, read_only=True) as source:
+        assert list(source.failures()) == []
+
+
+def test_the_summary_says_how_to_go_on(
+    server: Server,
+    index_name: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.txt").write_text("word " * 30)
+    open_store(f"{server.url}/{index_name}", create=store_info("landmarks")).close()
+    server.request("PUT", f"/{index_name}/_settings", {"index.blocks.write": True})
+    assert main(["index", "a.txt", "--store", f"{server.url}/{index_name}", "--dead-letters", "my letters.jsonl"]) == 0
+    assert "tried again by: neardup index 'my letters.jsonl'" in capsys.readouterr().out
+    assert json.loads((tmp_path / "my letters.jsonl").read_text())["text"].split() == ["word"] * 30
 
 
 def test_a_file_that_can_not_be_written_is_said(tmp_path: Path) -> None:

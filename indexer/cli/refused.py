@@ -1,0 +1,62 @@
+"""Documents that a store refused: kept with their text and the reason, in a file that `neardup index` takes again."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from indexer.cli.output import say
+from indexer.errors import ExtractionError, UsageError
+from indexer.sources import UnreadableError, read_file
+from indexer.stores.dead_letters import DeadLetters
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from indexer.extract.base import Limits, Options
+    from indexer.model import Record
+    from indexer.sources import Input
+
+# What the default files are called; folders are walked without them.
+PATTERN = "neardup-refused-*.jsonl"
+
+
+def letters_path(asked: str | None, inputs: Iterable[str]) -> Path:
+    """The file for refused documents: the one asked for, or one of this run's own in the current folder.
+
+    Raises UsageError for a file that is to be read in the same run.
+    """
+    if asked is None:
+        # The time, so that a run that reads an earlier one's file never adds to it.
+        return Path(PATTERN.replace("*", datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ") + f"-{os.getpid()}"))
+    if os.path.realpath(asked) in {os.path.realpath(name) for name in inputs}:
+        raise UsageError(f"--dead-letters {asked}: this file is read in the same run; name another one")
+    return Path(asked)
+
+
+class Refused(DeadLetters):
+    """The file of one run; called with each document that the store refused."""
+
+    def __init__(self, path: Path, options: Options, limits: Limits) -> None:
+        super().__init__(path)
+        self._options, self._limits = options, limits
+
+    def __call__(self, item: Input, record: Record, reason: str) -> None:
+        """Write a document; a file is read again for its text."""
+        html, title = False, item.title
+        if item.path:
+            from indexer.extract import extract
+
+            try:
+                data = read_file(item.path, self._limits.input_bytes)
+                document = extract(data, name=item.path, options=self._options, limits=self._limits)
+            except (ExtractionError, UnreadableError) as error:
+                say(f"{item.path}: was refused ({reason}), and can't be read again for {self.path}: {error}")
+                return
+            text, title = document.text, document.title
+        else:
+            html = item.format == "html"
+            text = item.data.decode("utf-8-sig" if html else "utf-8")
+        self.write(record.ref.id, reason, text, html=html, title=title, url=item.source, metadata=item.metadata)
