@@ -161,9 +161,7 @@ def sketch_document(
     schemes: Sequence[Scheme], document: Document
 ) -> tuple[Fingerprint | None, tuple[int, ...], dict[str, Sketch]]:
     """The same, and the sketches of a document's text by other schemes, by their names."""
-    sketches = {
-        scheme.family: scheme.sketch(document.text) or Sketch.without_features(scheme.id) for scheme in schemes
-    }
+    sketches = {scheme.family: scheme.sketch(document.text) or Sketch.without_features(scheme.id) for scheme in schemes}
     return *fingerprint_document(document), sketches
 
 

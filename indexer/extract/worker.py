@@ -24,7 +24,6 @@ from indexer.extract import wire
 from indexer.extract.base import Limits, Options
 from indexer.extract.document import read_document, read_file
 from indexer.extract.text import cleaned
-from indexer.model import Document
 
 _PR_SET_PDEATHSIG = 1
 _NO_LIMIT = 1 << 62

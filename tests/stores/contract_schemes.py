@@ -243,6 +243,6 @@ class SchemeContract:
             # A shorter one leaves nothing of the longer one.
             store.put_resource("corpus", large[:3_000_000])
             assert store.get_resource("corpus") == large[:3_000_000]
-            for name in ("", "a b", "é", "x" * 101):
+            for name in ("", "a b", "a#b", "é", "x" * 101):
                 with pytest.raises(UsageError, match="name"):
                     store.put_resource(name, b"")
