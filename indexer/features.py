@@ -34,16 +34,18 @@ Hashes = npt.NDArray[np.uint64]
 Line = TypeVar("Line", str, bytes)
 Counts = npt.NDArray[np.int64]
 
-# What of a text between two tokens is a number: the runs that rule 2 of simhash-doc cuts and rule 3 drops.
-_NUMBER = regex.compile(r"[\p{Nd}\p{Mn}\p{Mc}\p{Pc}]*\p{Nd}[\p{Nd}\p{Mn}\p{Mc}\p{Pc}]*")
+# What of a text between two tokens can be a number: the runs that rule 2 of simhash-doc cuts and rule 3 drops.
+_RUN = regex.compile(r"[\p{Nd}\p{Pc}][\p{Nd}\p{Mn}\p{Mc}\p{Pc}]*")
+_DIGIT = regex.compile(r"\p{Nd}")
 _NUMERIC = regex.compile(r"\p{N}+")
 _ALPHABETIC = regex.compile(r"\p{Alphabetic}")
 _UNSPACED = regex.compile(
     r"[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}\p{scx=Myanmar}]"
 )
 _IGNORABLE = regex.compile(r"\p{Default_Ignorable_Code_Point}+")
-# Nothing composes across the ends of these, so each can be folded alone.
-_UNIT = regex.compile(r"[^\p{Mn}\p{Mc}\p{Me}][\p{Mn}\p{Mc}]*|[\p{Mn}\p{Mc}]+|\p{Me}")
+# In text that is composed already, folding makes nothing compose across the ends of these, so each is folded alone.
+# U+0345 is the one mark that folds to a letter.
+_UNIT = regex.compile(r"(?sV1)[\p{L}\u0345][[\p{Mn}\p{Mc}]--\u0345]*|.")
 
 
 class Token(NamedTuple):
@@ -128,6 +130,12 @@ class Recipe:
             found.append(Token(shown, folded, start == before))
         return found
 
+    def words(self, text: str | bytes) -> tuple[bytes, ...]:
+        """The tokens of a text in order as UTF-8, stop-words left out."""
+        if self.has_doc_tokens:
+            return core.tokenise(text).tokens
+        return tuple(token.text.encode() for token in self.tokens(text))
+
     def features(self, text: str | bytes) -> Features:
         """The features of a text.
 
@@ -135,18 +143,18 @@ class Recipe:
         endian, of each of its words' hashes. Character shingles are cut from the tokens, with one space wherever
         anything lay between two, and hashed over their UTF-8. A text shorter than one shingle is one.
         """
-        if self.has_doc_tokens and self.kind != "chars":
-            words = core.tokenise(text).tokens
-        else:
+        if self.kind == "chars":
             tokens = self.tokens(text)
-            if self.kind == "chars":
-                line = "".join(token.text if token.adjacent else f" {token.text}" for token in tokens)[1:]
-                return _hashed(Counter(part.encode() for part in _windows(line, 1, self.size)))
-            words = tuple(token.text.encode() for token in tokens)
+            line = "".join(token.text if token.adjacent else f" {token.text}" for token in tokens)[1:]
+            return _hashed(Counter(part.encode() for part in _windows(line, 1, self.size)))
+        if self.has_doc_tokens:
+            return _distinct(
+                core.shingle_hashes(text, self.size) if self.kind == "shingles" else core.token_hashes(text)
+            )
+        words = self.words(text)
         if self.kind == "words":
             return _hashed(Counter(words))
-        hashes = {word: core.lookup8(word).to_bytes(8, "little") for word in set(words)}
-        return _hashed(Counter(_windows(b"".join(hashes[word] for word in words), 8, self.size)))
+        return _hashed(Counter(_windows(hashes_of(words).astype("<u8").tobytes(), 8, self.size)))
 
 
 def recipe(
@@ -162,7 +170,8 @@ def recipe(
     - `features`: "words", "shingles" of `size` words (3), or "chars": shingles of `size` characters (5).
     - `lower`: whether case is folded. Where not, tokens are cut as ever, then taken from toNFKC of the text without
       default-ignorable characters. NFKC is that of the running Python; by the stability policy of Unicode it is the
-      same in all versions for characters that the older one knows.
+      same in all versions for characters that the older one knows. Where it does not know one, and where a U+0345
+      stands before another mark, the whole text's case is folded after all.
     - `stop`: "none", languages such as "en" or "en.de" (ISO 639-1) or "auto", which detects the language of each
       document. The version of the lists (and of the detector) becomes part of the value.
     - `numbers`: "drop" tokens without a letter, as simhash-doc does; "keep" them; or "strip" every numeric character
@@ -194,6 +203,11 @@ def parse_recipe(written: str) -> Recipe:
     return recipe(kind, **{**values, "size": int(str(values["size"])), "lower": lower})
 
 
+def hashes_of(words: Sequence[bytes]) -> Hashes:
+    """The hash of each word: lookup8 with initial value 0. Shape (n,)."""
+    return np.array([core.lookup8(word) for word in words], dtype=np.uint64)
+
+
 def check_weights(weights: object) -> str:
     """The name of a weighting; UsageError for another."""
     if weights not in WEIGHTS:
@@ -223,10 +237,13 @@ def weighted(found: Features, weights: str, idf: Callable[[Hashes], npt.NDArray[
 def _hashed(counted: Counter[bytes]) -> Features:
     hashes = np.fromiter((core.lookup8(feature) for feature in counted), dtype=np.uint64, count=len(counted))
     counts = np.fromiter(counted.values(), dtype=np.int64, count=len(counted))
-    distinct, place = np.unique(hashes, return_inverse=True)
-    together = np.zeros(distinct.size, dtype=np.int64)
-    np.add.at(together, place, counts)
-    return Features(distinct, together)
+    order = np.argsort(hashes)
+    return Features(hashes[order], counts[order])
+
+
+def _distinct(hashes: Hashes) -> Features:
+    found, counts = np.unique(hashes, return_counts=True)
+    return Features(found, counts.astype(np.int64))
 
 
 def _windows(line: Line, step: int, size: int) -> Iterator[Line]:
@@ -247,8 +264,7 @@ def _spans(normal: str, tokens: Iterable[bytes]) -> Iterator[tuple[int, int]]:
 
 def _number_spans(normal: str, spans: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
     for (_, start), (end, _) in pairwise([(0, 0), *spans, (len(normal), 0)]):
-        for match in _NUMBER.finditer(normal, start, end):
-            yield match.span()
+        yield from (run.span() for run in _RUN.finditer(normal, start, end) if _DIGIT.search(run.group()))
 
 
 def _dictionary_spans(normal: str, spans: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
@@ -286,9 +302,9 @@ def _caser(octets: bytes) -> Callable[[int, int], str]:
     folded = [_folded(unit) for unit in units]
     normal = core.normalise(octets).decode()
     if "".join(folded) != normal:
-        # A character that this Python's Unicode does not know yet: the folded form stands for it.
+        # Characters that this Python's Unicode does not know yet, or a U+0345 out of order: the folded form stands.
         return lambda start, end: normal[start:end]
-    # No token begins or ends inside a unit.
+    # No token begins or ends inside a unit: the letters and marks of one are never parted.
     place = dict(zip(accumulate(map(len, folded), initial=0), accumulate(map(len, units), initial=0), strict=True))
     return lambda start, end: text[place[start] : place[end]]
 

@@ -1,0 +1,179 @@
+"""Features: what is a token, with each choice; what the corpora count."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import unicodedata
+from collections import Counter
+
+import numpy as np
+import oracle
+import pytest
+import regex
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from scheme_contract import document
+
+from indexer import core, languages
+from indexer.errors import UsageError
+from indexer.features import Features, parse_recipe, recipe, weighted
+
+ANY = st.text(max_size=60) | st.text(
+    st.sampled_from("aZßİJǅΐ\u0345\u030c\u0308\u20dd 1٣_.-人カーกำ\u06e1\u00ad"), max_size=30
+)
+
+
+def shown(found: object) -> list[str]:
+    return [token.text for token in found]  # type: ignore[attr-defined]
+
+
+@given(ANY)
+def test_plain_tokens_are_those_of_the_core(text: str) -> None:
+    tokens = [token.decode() for token in core.tokenise(text).tokens]
+    assert shown(recipe().tokens(text)) == tokens
+    assert [word.decode() for word in recipe().words(text)] == tokens
+
+
+@given(ANY)
+@settings(max_examples=300)
+def test_kept_case_folds_to_the_same_tokens(text: str) -> None:
+    plain, cased = recipe().tokens(text), recipe(lower=False).tokens(text)
+    assert [token.folded for token in cased] == shown(plain)
+    assert [core.normalise(token.text).decode() for token in cased] == shown(plain)
+
+
+@given(ANY)
+@settings(max_examples=300)
+def test_kept_case_is_cut_from_the_composed_text(text: str) -> None:
+    whole = text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+    for _ in range(2):
+        whole = unicodedata.normalize("NFKC", regex.sub(r"\p{Default_Ignorable_Code_Point}", "", whole))
+    assume("\u0345" not in text)
+    end = 0
+    for token in recipe(lower=False).tokens(text):
+        end = whole.index(token.text, end) + len(token.text)
+
+
+def test_case_is_kept_where_folding_changes_the_length() -> None:
+    text = "Straße ﬁNance İstanbul J̌x T̈ ΐ QUICK 3RD a⃝B https://A.b/X Ǆ"
+    assert shown(recipe(lower=False).tokens(text)) == [
+        *("Straße", "fiNance", "İstanbul", "J̌x", "T̈", "ΐ", "QUICK", "3RD", "a", "B", "DŽ")
+    ]
+
+
+def test_numbers_are_dropped_kept_or_stripped() -> None:
+    text = "v2 10 1,000 2024年 ก1 12_3 a1b ⅷ ²"
+    assert shown(recipe().tokens(text)) == ["v2", "年", "ก", "a1b", "viii"]
+    kept = ["v2", "10", "1", "000", "2024", "年", "ก", "1", "12_3", "a1b", "viii", "2"]
+    assert shown(recipe(numbers="keep").tokens(text)) == kept
+    assert shown(recipe(numbers="strip").tokens(text)) == ["v", "年", "ก", "ab", "viii"]
+
+
+@given(ANY)
+@settings(max_examples=200)
+def test_kept_numbers_are_the_pieces_that_rule_3_drops(text: str) -> None:
+    cut = oracle.blank_identifiers(oracle.normalise(text))
+    pieces = [piece for word in oracle.words(cut) for piece in oracle.KEPT.findall(word)]
+    wanted = [piece for piece in pieces if oracle.ALPHABETIC.search(piece) or regex.search(r"\p{Nd}", piece)]
+    assert shown(recipe(numbers="keep").tokens(text)) == wanted
+
+
+def test_dictionaries_cut_what_is_written_without_spaces_and_leave_the_rest() -> None:
+    text = "The END of 人人生而自由，すべての人間はスーパー มนุษย์ทั้งหลายเกิดมามีอิสระน้ำ ມະນຸດທຸກຄົນ 3rd"
+    plain, cut = shown(recipe().tokens(text)), shown(recipe(tokenizer="icu").tokens(text))
+    assert "".join(plain) == "".join(cut)
+    assert cut[:3] == plain[:3] == ["the", "end", "of"]
+    assert {"自由", "人間", "すべて", "มนุษย์", "อิสระ"} <= set(cut)
+    assert len(cut) < len(plain)
+    assert core.normalise("น้ำ").decode() in cut, "the vowel sign that NFKC takes apart does not hide a word"
+
+
+@given(ANY)
+def test_dictionaries_lose_nothing(text: str) -> None:
+    wanted = "".join(shown(recipe().tokens(text)))
+    assert "".join(shown(recipe(tokenizer="icu").tokens(text))) == wanted
+
+
+def test_word_shingles_are_hashes_of_hashes() -> None:
+    words = ["the", "cat", "is", "in", "the", "cat", "is", "out"]
+    hashes = [oracle.lookup8(word.encode()) for word in words]
+    runs = [b"".join(each.to_bytes(8, "little") for each in hashes[n : n + 3]) for n in range(6)]
+    wanted = Counter(oracle.lookup8(run) for run in runs)
+    found = recipe("shingles").features(" ".join(words))
+    assert dict(zip(found.hashes.tolist(), found.counts.tolist(), strict=True)) == wanted
+    assert recipe("shingles", 9).features("the cat").hashes.size == 1
+    assert recipe("shingles").features("12 .").hashes.size == 0
+
+
+def test_character_shingles_cross_words_by_one_space_and_none_where_there_was_none() -> None:
+    found = recipe("chars", 2).features("人生, 而 AB-c")
+    parts = ["人生", "生 ", " 而", "而 ", " a", "ab", "b ", " c"]
+    assert sorted(found.hashes.tolist()) == sorted(oracle.lookup8(part.encode()) for part in parts)
+    dropped = recipe("chars", 3, stop="en").features("cat is out")
+    parts = (
+        ["cat", "at ", "t o", " ou", "out"]
+        if "out" not in languages.stop_words(recipe(stop="en").stop, "")
+        else ["cat"]
+    )
+    assert sorted(dropped.hashes.tolist()) == sorted(oracle.lookup8(part.encode()) for part in parts)
+
+
+def test_stop_words_go_by_language_or_by_document() -> None:
+    english, german = "the cat is there and it was black", "die Katze ist da und sie war schwarz"
+    assert shown(recipe(stop="en", lower=False).tokens("The cat " + english)) == ["cat", "cat", "black"]
+    assert recipe(stop="de.en").id == recipe(stop="en.de").id
+    assert shown(recipe(stop="en.de").tokens(f"{english} {german}")) == ["cat", "black", "katze", "schwarz"]
+    automatic = recipe(stop="auto")
+    assert shown(automatic.tokens(english)) == ["cat", "black"]
+    assert shown(automatic.tokens(german)) == ["katze", "schwarz"]
+    assert shown(automatic.tokens("")) == []
+    assert languages.detected("12 ... 34") == ""
+
+
+def test_versions_are_part_of_the_id() -> None:
+    made = recipe("shingles", stop="auto", tokenizer="icu", lower=False)
+    assert parse_recipe(made.id) == made
+    assert core.UNICODE_VERSION in recipe().id
+    for written in (
+        "words",
+        "words:lower=true",
+        made.id.replace("icu-", "icu-0."),
+        made.id.replace("auto-", "auto-0."),
+    ):
+        with pytest.raises(UsageError):
+            parse_recipe(written)
+
+
+def test_a_package_that_is_not_there_is_named() -> None:
+    program = """
+import sys
+sys.modules["icu4py"] = sys.modules["py3langid"] = None
+from indexer.errors import UsageError
+from indexer.features import recipe
+for asked in ({"tokenizer": "icu"}, {"stop": "auto"}):
+    try:
+        recipe(**asked)
+    except UsageError as error:
+        print(error)
+"""
+    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert "pip install 'neardup[icu]'" in said
+    assert "pip install 'neardup[languages]'" in said
+
+
+def test_weights() -> None:
+    found = Features(np.array([1, 2, 3], dtype=np.uint64), np.array([1, 2, 8], dtype=np.int64))
+    assert weighted(found, "occurrence").tolist() == [1, 2, 8]
+    assert weighted(found, "set").tolist() == [1, 1, 1]
+    assert weighted(found, "log").tolist() == [65536, round(65536 * (1 + np.log(2))), round(65536 * (1 + np.log(8)))]
+    assert weighted(found, "tfidf", lambda hashes: hashes / 4).tolist() == [16384, 65536, 8 * 3 * 16384]
+    assert weighted(found, "tfidf", lambda hashes: hashes * 0.0).tolist() == [1, 1, 1]
+    with pytest.raises(UsageError, match="tfidf"):
+        weighted(found, "tfidf")
+
+
+def test_long_texts_of_every_kind_are_read() -> None:
+    text = document(1, 3000) + "中文" * 3000 + "ก" * 3000 + "\u0301" * 3000
+    for asked in ({"tokenizer": "icu"}, {"lower": False}, {"numbers": "keep"}, {"stop": "auto"}):
+        assert recipe(**asked).features(text).hashes.size > 100  # type: ignore[arg-type]

@@ -1,0 +1,222 @@
+"""The simhash family: the contract, the guarantee of its tables, and a slow oracle."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from functools import cache
+from itertools import combinations, product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import oracle
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scheme_contract import SchemeContract, document
+
+from indexer import core, corpus, features
+from indexer.errors import UsageError
+from indexer.keys import simhash_keys
+from indexer.schemes import blocks, registry
+from indexer.schemes.simhash_variants import SIMHASH_DOC_PARAMETERS, SimhashVariant, mixed
+
+VECTORS = Path(__file__).parents[1] / "vectors"
+
+
+@cache
+def gathered(name: str) -> corpus.Corpus:
+    recipe = features.parse_recipe(name.removeprefix("corpus."))
+    return corpus.gather((document(seed, 100) for seed in range(20)), recipe)
+
+
+class TestSimhash(SchemeContract):
+    specification = "simhash"
+    bad = (
+        "simhash:bits=48",
+        "simhash:bits=true",
+        "simhash:features=lines",
+        "simhash:features=words,size=2",
+        "simhash:features=chars,size=0",
+        "simhash:features=chars,size=1.5",
+        "simhash:lower=1",
+        "simhash:numbers=some",
+        "simhash:stop=xx",
+        "simhash:stop=en-0.0",
+        "simhash:tokenizer=none",
+        "simhash:tokenizer=uax29-1.0",
+        "simhash:weights=heavy",
+        "simhash:corpus=c0",
+    )
+    payload_limit = 8
+
+
+class TestSimhash32Shingles(SchemeContract):
+    specification = "simhash:bits=32,features=shingles,size=2,weights=set,stop=en,tokenizer=icu"
+    bad = ("simhash:bits=32,size=65",)
+    payload_limit = 4
+
+
+class TestSimhash128Characters(SchemeContract):
+    specification = "simhash:bits=128,features=chars,weights=log,lower=false,numbers=keep,stop=auto"
+    bad = ("simhash:stop=auto-0.1-0.2",)
+    payload_limit = 16
+
+
+class TestSimhashByIdf(SchemeContract):
+    specification = "simhash:weights=tfidf,numbers=strip"
+    bad = ("simhash:weights=tfidf,corpus=c0123456789abcdef",)
+    payload_limit = 8
+
+    def corpus(self, name: str) -> Any:
+        return gathered(name)
+
+
+def test_the_defaults_are_simhash_doc() -> None:
+    plain = registry.scheme("simhash")
+    assert plain.parameters.keys() == SIMHASH_DOC_PARAMETERS.keys()
+    named = SimhashVariant(**SIMHASH_DOC_PARAMETERS)
+    assert named.id == plain.id
+    for vector in json.loads((VECTORS / "simhash-doc.json").read_text())["vectors"]:
+        sketch = named.sketch(vector["text"])
+        if vector["value"] is None:
+            assert sketch is None
+            continue
+        assert sketch is not None
+        assert sketch.payload.hex() == vector["value"]
+        assert sketch.features == len(vector["tokens"])
+        assert sketch.keys == simhash_keys(int(vector["value"], 16))
+
+
+@given(st.text(max_size=80))
+def test_the_slow_way_to_the_same_bits(text: str) -> None:
+    """The fast route of the defaults, and that of all other parameters, give the same 64 bits."""
+    scheme = SimhashVariant()
+    found = core.fingerprint(text)
+    made = scheme._octets(scheme.recipe.features(text))
+    assert made == (None if found is None else found[0].to_bytes(8, "big"))
+
+
+def oracle_mixed(x: int) -> int:
+    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9 & oracle.MASK
+    x = (x ^ x >> 27) * 0x94D049BB133111EB & oracle.MASK
+    return x ^ x >> 31
+
+
+def expected(text: str, bits: int, weights: str, size: int, frequency: dict[int, int], documents: int) -> bytes:
+    """Word shingles, weighed and voted on, from the papers and the documentation."""
+    hashes = [oracle.lookup8(token.encode()) for token in oracle.tokens(text)]
+    runs = [hashes[n : n + size] for n in range(max(1, len(hashes) - size + 1))]
+    shingles = [
+        oracle.lookup8(b"".join(each.to_bytes(8, "little") for each in run)) if size > 1 else run[0] for run in runs
+    ]
+    weight = {
+        shingle: {
+            "occurrence": shingles.count(shingle),
+            "set": 1,
+            "log": round((1 + math.log(shingles.count(shingle))) * 65536),
+            "tfidf": round(shingles.count(shingle) * math.log1p(documents / frequency.get(shingle, 1)) * 65536),
+        }[weights]
+        for shingle in shingles
+    }
+    value = oracle.simhash(list(weight), list(weight.values()))
+    second = oracle.simhash([oracle_mixed(shingle) for shingle in weight], list(weight.values()))
+    return (value << 64 | second).to_bytes(16, "big")[: bits // 8]
+
+
+@pytest.mark.parametrize("size", [1, 3])
+@pytest.mark.parametrize("weights", features.WEIGHTS)
+@pytest.mark.parametrize("bits", [32, 64, 128])
+def test_bits_are_those_of_the_oracle(bits: int, weights: str, size: int) -> None:
+    kind = "words" if size == 1 else "shingles"
+    recipe = features.recipe(kind, size)
+    texts = ["one", "one two", "The cat sees the dog, and the dog sees the cat.", document(1, 60)]
+    known = corpus.gather([*texts, document(1, 60), document(2, 60)], recipe)
+    frequency = dict(zip(known.hashes.tolist(), known.frequencies.tolist(), strict=True))
+    scheme = SimhashVariant(weights, bits, known if weights == "tfidf" else None, features=kind, size=size)
+    for text in texts:
+        found = scheme.sketch(text)
+        assert found is not None
+        assert found.payload == expected(text, bits, weights, size, frequency, known.documents)
+
+
+def test_the_second_half_has_hashes_of_its_own() -> None:
+    hashes = np.array([0, 1, 2**64 - 1, 12345678901234567890], dtype=np.uint64)
+    assert mixed(hashes).tolist() == [oracle_mixed(int(each)) for each in hashes]
+
+
+# The tables of 32 and 128 bits
+
+
+@pytest.mark.parametrize("bits", [32, 128])
+def test_no_pattern_of_differing_bits_is_missed(bits: int) -> None:
+    """Whether a plan finds a pair depends only on how many bits differ in each block: all such counts are tried."""
+    tables = bits // blocks.BLOCK_BITS
+    farthest = blocks.max_distance(bits) if bits == 32 else 15
+    for distance in range(farthest + 1):
+        flips = np.array(blocks.flips(bits, distance))
+        counts = np.array(list(spread(distance, tables)))
+        assert np.all(np.any(counts <= flips, axis=1))
+    # One bit more is missed somewhere, so no table could be asked for less.
+    for distance in range(blocks.max_distance(bits) + 1):
+        assert sum(flip + 1 for flip in blocks.flips(bits, distance)) == distance + 1
+
+
+def spread(total: int, parts: int) -> list[tuple[int, ...]]:
+    """All ways to put `total` bits into so many blocks; fewer bits are never harder to find."""
+    bars = combinations(range(total + parts - 1), parts - 1)
+    return [
+        tuple(right - left - 1 for left, right in zip((-1, *each), (*each, total + parts - 1), strict=True))
+        for each in bars
+    ]
+
+
+@pytest.mark.parametrize("distance", range(4))
+def test_every_pattern_of_32_bits_is_found(distance: int) -> None:
+    payload = bytes.fromhex("3a9c51e7")
+    asked = set(blocks.probes(payload, distance))
+    value = int.from_bytes(payload, "big")
+    for places in combinations(range(32), distance):
+        other = value ^ sum(1 << place for place in places)
+        assert asked.intersection(blocks.keys(other.to_bytes(4, "big"))), places
+
+
+@given(st.sampled_from([4, 16]), st.integers(0, 23), st.randoms(use_true_random=False))
+@settings(max_examples=200)
+def test_probes_meet_what_lies_within_the_distance(octets: int, distance: int, draw: random.Random) -> None:
+    distance = min(distance, blocks.max_distance(8 * octets))
+    payload = draw.randbytes(octets)
+    flipped = sum(1 << place for place in draw.sample(range(8 * octets), draw.randint(0, distance)))
+    other = (int.from_bytes(payload, "big") ^ flipped).to_bytes(octets, "big")
+    asked = blocks.probes(payload, distance)
+    assert set(asked) & set(blocks.keys(other))
+    assert len(asked) == len(set(asked)) == blocks.probe_count(8 * octets, distance)
+
+
+def test_a_distance_out_of_reach_is_refused() -> None:
+    for bits, distance in product((32, 128), (-1, 24)):
+        with pytest.raises(UsageError, match="distance"):
+            blocks.flips(bits, distance)
+
+
+def test_similarities_are_counted_bit_by_bit() -> None:
+    draw = random.Random(1)
+    for bits in (32, 64, 128):
+        scheme = SimhashVariant(bits=bits)
+        payloads = [draw.randbytes(bits // 8) for _ in range(20)]
+        wanted = [
+            1 - sum(((a ^ b).bit_count()) for a, b in zip(payloads[0], other, strict=True)) / bits for other in payloads
+        ]
+        assert scheme.similarities(payloads[0], payloads).tolist() == wanted
+
+
+def test_another_corpus_is_refused() -> None:
+    words = corpus.gather(["a b"], features.recipe())
+    with pytest.raises(UsageError, match="corpus"):
+        SimhashVariant(weights="tfidf", corpus=words, features="chars")
+    with pytest.raises(UsageError, match="no document"):
+        SimhashVariant(weights="tfidf", corpus=corpus.CorpusBuilder(features.recipe()).corpus())
+    with pytest.raises(UsageError, match="needs the statistics"):
+        registry.scheme("simhash:weights=tfidf")
