@@ -1,4 +1,4 @@
-/* Minhash signatures, and how many of their packed values differ. */
+/* Minhash signatures, the keys of their bands, and how many of their packed values differ. */
 
 #include "internal.h"
 #include "simd.h"
@@ -53,6 +53,14 @@ int nd_minhash(const uint64_t *features, size_t count, size_t values, uint32_t *
         ND_DISPATCH(minima, features, count, a, b, block, signature + at);
     }
     return ND_OK;
+}
+
+void nd_band_keys(const uint32_t *signature, size_t bands, size_t rows, uint64_t *keys) {
+    uint8_t octets[4 * ND_MAX_ROWS];
+    for (size_t band = 0; band < bands; band++) {
+        for (size_t at = 0; at < 4 * rows; at++) octets[at] = (uint8_t)(signature[band * rows + at / 4] >> 8 * (at % 4));
+        keys[band] = nd_lookup8(octets, 4 * rows, 0);
+    }
 }
 
 /* Where two strings differ, folded so that the lowest bit of every group says whether any of its bits does. */

@@ -182,13 +182,19 @@ void nd_differing(const uint8_t *one, const uint8_t *others, size_t count, size_
 void nd_intersections(const uint64_t *values, const uint64_t *offsets, const uint64_t *left, const uint64_t *right,
                       size_t pairs, uint64_t *sizes);
 
-/* Improved consistent weighted sampling (Ioffe 2010) of distinct features with their weights (above 0): for value i the
-   position of the feature that was sampled, and its t. The random numbers of feature f for value i are numbers 3i to
-   3i + 2 of SplitMix64 from seed f: r from the high and low half of the first, c from those of the second, beta from the
-   high half of the third; a half h stands for (h + 1/2) / 2^32. Logarithms are taken by nd_log; equal samples go to
-   the feature that comes first. ND_EMPTY where count is 0. */
+/* The keys of the bands of a signature: band b is the values signature[b * rows] to signature[(b + 1) * rows - 1], and its
+   key lookup8 (initial value 0) of their 4 * rows octets, each value little-endian. `rows` is at most ND_MAX_ROWS. */
+#define ND_MAX_ROWS 256
+void nd_band_keys(const uint32_t *signature, size_t bands, size_t rows, uint64_t *keys);
+
+/* A signature of improved consistent weighted sampling (Ioffe 2010) over distinct features and their weights, normal
+   numbers above 0: value i is the low 32 bits of lookup8 (initial value 0) of the 16 octets of the sampled feature and of
+   its t, a two's complement integer, both little-endian. The random numbers of feature f for value i are numbers 3i to
+   3i + 2 of SplitMix64 from seed f: r from the two halves of the first, c from those of the second, beta from the
+   high half of the third; a half h stands for (h + 1/2) / 2^32. Logarithms are nd_log; of equal samples the feature that
+   comes first is taken. ND_EMPTY where count is 0. */
 int nd_weighted_minhash(const uint64_t *features, const double *weights, size_t count, size_t values,
-                        uint64_t *positions, double *t);
+                        uint32_t *signature);
 
 /* The natural logarithm of a positive, normal double, by IEEE 754 additions, multiplications and divisions in one stated
    order only, so that it is the same to the last bit everywhere; within 1e-15 of the true value, or 4e-15 of it in

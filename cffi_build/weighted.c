@@ -92,7 +92,7 @@ ND_AVX512 static void sample_avx512(uint64_t feature, double log_weight, uint64_
 #endif
 
 int nd_weighted_minhash(const uint64_t *features, const double *weights, size_t count, size_t values,
-                        uint64_t *positions, double *t) {
+                        uint32_t *signature) {
     if (count == 0) return ND_EMPTY;
     for (size_t at = 0; at < values; at += BLOCK) {
         samples found;
@@ -106,8 +106,11 @@ int nd_weighted_minhash(const uint64_t *features, const double *weights, size_t 
             double log_weight = logarithm(weights[f]);
             ND_DISPATCH(sample, features[f], log_weight, f, at, block, &found);
         }
-        memcpy(positions + at, found.position, block * sizeof *positions);
-        memcpy(t + at, found.t, block * sizeof *t);
+        for (size_t i = 0; i < block; i++) {
+            uint64_t sampled[2] = {features[found.position[i]], (uint64_t)(int64_t)found.t[i]}, hash;
+            nd_lookup8_windows(sampled, 2, 1, &hash);
+            signature[at + i] = (uint32_t)hash;
+        }
     }
     return ND_OK;
 }

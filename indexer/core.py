@@ -19,6 +19,7 @@ UNICODE_VERSION: str = ffi.string(lib.nd_unicode_version()).decode("ascii")
 KEY_TABLES: int = lib.ND_KEY_TABLES
 KEY_BITS: int = lib.ND_KEY_BITS
 MAX_DISTANCE: int = lib.ND_MAX_DISTANCE
+MAX_ROWS: int = lib.ND_MAX_ROWS
 
 PairSink = Callable[[NDArray[np.uint64], NDArray[np.uint64]], bool]
 """Takes a block of pairs (smaller values, larger values), its own copies; False stops the search."""
@@ -340,14 +341,12 @@ def minhash(features: ArrayLike, values: int) -> NDArray[np.uint32] | None:
     return None if status == lib.ND_EMPTY else signature
 
 
-def weighted_minhash(
-    features: ArrayLike, weights: ArrayLike, values: int
-) -> tuple[NDArray[np.uint64], NDArray[np.float64]] | None:
-    """Consistent weighted samples (Ioffe 2010) of distinct, well-mixed 64-bit feature hashes with weights above 0.
+def weighted_minhash(features: ArrayLike, weights: ArrayLike, values: int) -> NDArray[np.uint32] | None:
+    """A signature of consistent weighted sampling (Ioffe 2010): a value is equal as often as the weighted Jaccard says.
 
-    Shapes (n,) and (n,) to the positions of the sampled features, uint64 of shape (values,), and the whole number t of
-    each sample, float64 of the same shape; None for no feature. simhash.h says how the random numbers are drawn. Raises
-    UsageError for weights of another shape, or that are no positive normal numbers.
+    `features` are distinct, well-mixed 64-bit hashes of shape (n,), their order of no account unless two samples are
+    equal; `weights` the same shape, above 0. Gives uint32 of shape (values,); None for no feature. simhash.h says how
+    the random numbers are drawn. Raises UsageError for weights of another shape, or that are no normal positive numbers.
     """
     hashes = as_hashes(features, "features")
     numbers = np.ascontiguousarray(weights, dtype=np.float64)
@@ -355,12 +354,26 @@ def weighted_minhash(
         raise UsageError(f"weights have shape {numbers.shape}, features {hashes.shape}")
     if not np.all(np.isfinite(numbers) & (numbers >= np.finfo(np.float64).tiny)):
         raise UsageError("weights must be finite and above 0")
-    positions, samples = np.empty(values, dtype=np.uint64), np.empty(values, dtype=np.float64)
+    signature = np.empty(values, dtype=np.uint32)
     status = lib.nd_weighted_minhash(
         _pointer("uint64_t[]", hashes), _pointer("double[]", numbers), hashes.size, values,
-        _pointer("uint64_t[]", positions), _pointer("double[]", samples),
+        _pointer("uint32_t[]", signature),
     )  # fmt: skip
-    return None if status == lib.ND_EMPTY else (positions, samples)
+    return None if status == lib.ND_EMPTY else signature
+
+
+def band_keys(signature: NDArray[np.uint32], bands: int, rows: int) -> NDArray[np.uint64]:
+    """The hash of each band of a signature's values, `rows` of them at a time: uint64 of shape (bands,).
+
+    It is lookup8 (initial value 0) of the values, each written as 4 octets, the lowest first. Raises UsageError where
+    the signature has fewer than bands * rows values, or rows are not 1 to 256.
+    """
+    if not 1 <= rows <= MAX_ROWS or bands * rows > signature.size:
+        raise UsageError(f"{bands} bands of {rows} rows do not fit into {signature.size} values")
+    keys = np.empty(bands, dtype=np.uint64)
+    numbers = np.ascontiguousarray(signature, dtype=np.uint32)
+    lib.nd_band_keys(_pointer("uint32_t[]", numbers), bands, rows, _pointer("uint64_t[]", keys))
+    return keys
 
 
 def logarithm(x: float) -> float:

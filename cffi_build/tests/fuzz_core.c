@@ -47,8 +47,9 @@ static void features(const uint8_t *data, size_t size) {
     size_t expected = tokens.count < run ? tokens.count != 0 : tokens.count - run + 1;
     require(shingles.count == expected, "one shingle for each run");
     uint32_t signatures[3][70] = {{0}};
-    uint64_t projections[3][2] = {{0}}, positions[3][7] = {{0}};
-    double weights[64], t[3][7] = {{0}};
+    uint64_t projections[3][2] = {{0}}, keys[10];
+    uint32_t samples[3][7] = {{0}};
+    double weights[64];
     size_t few = tokens.count < 64 ? tokens.count : 64;
     for (size_t i = 0; i < few; i++) weights[i] = (double)(1 + tokens.values[i] % 9);
     for (int level = 0; level < 3; level++) {
@@ -56,13 +57,14 @@ static void features(const uint8_t *data, size_t size) {
         int status = nd_minhash(shingles.values, shingles.count, 70, signatures[level]);
         require(status == (shingles.count == 0 ? ND_EMPTY : ND_OK), "minhash");
         nd_random_projection(tokens.values, tokens.count, 2, projections[level]);
-        nd_weighted_minhash(tokens.values, weights, few, 7, positions[level], t[level]);
+        nd_weighted_minhash(tokens.values, weights, few, 7, samples[level]);
         require(memcmp(signatures[level], signatures[0], sizeof signatures[0]) == 0, "minhash same by level");
         require(memcmp(projections[level], projections[0], sizeof projections[0]) == 0, "projection same by level");
-        require(memcmp(positions[level], positions[0], sizeof positions[0]) == 0, "samples same by level");
-        require(memcmp(t[level], t[0], sizeof t[0]) == 0, "t same by level");
-        for (size_t i = 0; few != 0 && i < 7; i++) require(positions[level][i] < few, "a position is a feature's");
+        require(memcmp(samples[level], samples[0], sizeof samples[0]) == 0, "samples same by level");
     }
+    nd_band_keys(signatures[0], 10, 7, keys);
+    for (size_t i = 1; i < 10; i++)
+        require(memcmp(signatures[0], signatures[0] + 7 * i, 28) != 0 || keys[0] == keys[i], "keys of equal bands");
     nd_hashes_free(&tokens);
     nd_hashes_free(&shingles);
 }

@@ -39,7 +39,8 @@ static void test_nothing(void) {
     uint32_t signature = 7;
     CHECK(nd_minhash(NULL, 0, 1, &signature) == ND_EMPTY && signature == 7);
     CHECK(nd_random_projection(NULL, 0, 1, &value) == ND_EMPTY && value == 7);
-    CHECK(nd_weighted_minhash(NULL, NULL, 0, 1, &value, NULL) == ND_EMPTY && value == 7);
+    CHECK(nd_weighted_minhash(NULL, NULL, 0, 1, &signature) == ND_EMPTY && signature == 7);
+    nd_band_keys(NULL, 0, 5, NULL);
     nd_differing(NULL, NULL, 0, 0, 8, NULL);
     nd_intersections(NULL, NULL, NULL, NULL, 0, NULL);
 }
@@ -159,15 +160,15 @@ static int print_fingerprint(const char *path) {
     printf("%d %016llx %llu", status, (unsigned long long)value, (unsigned long long)tokens);
     nd_hashes shingles = {NULL, 0};
     if (nd_shingle_hashes(text, length, 5, &shingles) == ND_OK && shingles.count != 0) {
-        uint32_t signature[2];
-        uint64_t projection, positions[2];
-        double t[2], *weights = malloc(shingles.count * sizeof *weights);
+        uint32_t signature[4] = {0};
+        uint64_t projection, key;
+        double *weights = malloc(shingles.count * sizeof *weights);
         for (size_t i = 0; weights != NULL && i < shingles.count; i++) weights[i] = (double)(1 + i % 7);
         nd_minhash(shingles.values, shingles.count, 2, signature);
         nd_random_projection(shingles.values, shingles.count, 1, &projection);
-        if (weights != NULL) nd_weighted_minhash(shingles.values, weights, shingles.count, 2, positions, t);
-        printf(" %u %u %016llx %llu %llu %.0f %.0f", signature[0], signature[1], (unsigned long long)projection,
-               (unsigned long long)positions[0], (unsigned long long)positions[1], t[0], t[1]);
+        if (weights != NULL) nd_weighted_minhash(shingles.values, weights, shingles.count, 2, signature + 2);
+        nd_band_keys(signature, 1, 4, &key);
+        printf(" %016llx %016llx", (unsigned long long)projection, (unsigned long long)key);
         free(weights);
     }
     printf("\n");

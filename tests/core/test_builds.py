@@ -45,8 +45,8 @@ def features_of(text: bytes) -> list[str]:
     samples = core.weighted_minhash(shingles, 1 + np.arange(shingles.size) % 7, 2)
     if signature is None or projection is None or samples is None:
         return []
-    numbers = [*samples[0].tolist(), *map(int, samples[1].tolist())]
-    return [*map(str, signature.tolist()), f"{int(projection[0]):016x}", *map(str, numbers)]
+    keys = core.band_keys(np.concatenate([signature, samples]), 1, 4)
+    return [f"{int(projection[0]):016x}", f"{int(keys[0]):016x}"]
 
 
 @pytest.mark.parametrize("options", [("-DND_PLAIN=ON",), ("-DCMAKE_BUILD_TYPE=Debug", "-DND_SANITIZE=ON"), ()])
