@@ -1,0 +1,139 @@
+"""I-Match: a digest of a document's telling terms, and of random parts of them (Chowdhury 2002; Kolcz 2004)."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from indexer.corpus import Corpus, resource_name
+from indexer.errors import UsageError
+from indexer.features import hashes_of, recipe
+from indexer.keys import KeyLayout
+from indexer.model import Sketch
+from indexer.schemes.base import Parameter, Plan, Scheme
+from indexer.schemes.simhash_variants import mixed, recipe_parameters, require_corpus
+
+DIGEST_OCTETS = 8
+KEY_BITS = 48
+MAX_SUBLEXICONS = 31
+# The steps between the sub-lexicons' random numbers: the golden ratio, as SplitMix64 has it.
+STEP = 0x9E3779B97F4A7C15
+
+
+class IMatch(Scheme):
+    """The SHA-1 of a document's terms that are in the lexicon, and in each of `sublexicons` random parts of it.
+
+    The lexicon holds the terms of the corpus whose inverse document frequency, ln(N / df) / ln N, lies between `low`
+    and `high` (0 for a term of every document, 1 for one of a single document); what the corpus has not seen is not
+    in it (Chowdhury, Frieder, Grossman and McCabe, "Collection statistics for fast duplicate document detection",
+    TOIS 2002). Sub-lexicon j is without the terms whose hash, with j times a constant added and sent through the
+    finaliser of SplitMix64, falls into the lowest `drop` of all numbers (Kolcz, Chowdhury and Alspector, "Improved
+    robustness of signature-based near-replica detection via lexicon randomization", KDD 2004). The terms of a
+    document are each counted once, sorted by their UTF-8, and hashed with a line feed behind each. A document without
+    a term in the lexicon has no fingerprint.
+
+    The payload is, for the lexicon and then for each sub-lexicon, the first 8 octets of the SHA-1, zeros where no term
+    is left. The similarity is the share that agrees of those that are not empty in both. The paper calls two documents
+    a match when any agrees: that is the default similarity.
+    """
+
+    family = "i-match"
+    summary = "Digests the terms that are neither too common nor too rare; finds copies that changed a word or two."
+    measure = "share of the lexicon and its random parts in which the sets of terms are equal"
+
+    def __init__(
+        self,
+        low: object = 0.1,
+        high: object = 0.9,
+        sublexicons: object = 10,
+        drop: object = 0.33,
+        corpus: Corpus | None = None,
+        **tokens: object,
+    ) -> None:
+        self.recipe = recipe(**tokens)
+        self.low, self.high = _share("low", low), _share("high", high)
+        if self.low >= self.high:
+            raise UsageError(f"low={low}: has to be below high={high}")
+        self.drop = _share("drop", drop)
+        if not 0 < self.drop < 1:
+            raise UsageError(f"drop={drop}: a number between 0 and 1")
+        if type(sublexicons) is not int or not 0 <= sublexicons <= MAX_SUBLEXICONS:
+            raise UsageError(f"sublexicons={sublexicons}: a whole number from 0 to {MAX_SUBLEXICONS}")
+        self.sublexicons = sublexicons
+        self.corpus = require_corpus(corpus, self.recipe)
+        frequencies = self.corpus.frequencies
+        idf = np.log(self.corpus.documents / frequencies) / max(np.log(self.corpus.documents), 1e-300)
+        self.lexicon = self.corpus.hashes[(idf >= self.low) & (idf <= self.high)]
+        self.layout = KeyLayout(sublexicons + 1, KEY_BITS)
+        self.default_similarity = 1 / (sublexicons + 1)
+
+    @classmethod
+    def needed(cls, parameters: Mapping[str, Parameter]) -> str:
+        """The corpus of the words."""
+        names = ("lower", "stop", "numbers", "tokenizer")
+        return resource_name(recipe(**{name: parameters[name] for name in names if name in parameters}))
+
+    @property
+    def parameters(self) -> Mapping[str, Parameter]:
+        """Those of the words, the range, the sub-lexicons and the corpus's digest."""
+        words = {
+            name: value for name, value in recipe_parameters(self.recipe).items() if name not in ("features", "size")
+        }
+        own = {"low": self.low, "high": self.high, "sublexicons": self.sublexicons, "drop": self.drop}
+        return words | own | {"corpus": self.corpus.digest}
+
+    def sketch(self, text: str | bytes) -> Sketch | None:
+        """The digests of a text's terms; None where none is in the lexicon."""
+        terms = np.array(sorted(set(self.recipe.words(text))), dtype=object)
+        hashes = hashes_of(terms.tolist())
+        known = np.isin(hashes, self.lexicon)
+        terms, hashes = terms[known], hashes[known]
+        if not terms.size:
+            return None
+        digests = [_digest(terms[kept]) for kept in self._kept(hashes)]
+        found = (
+            self.layout.pack(table, int.from_bytes(digest, "big") >> 8 * DIGEST_OCTETS - KEY_BITS)
+            for table, digest in enumerate(digests)
+            if any(digest)
+        )
+        return Sketch(self.id, b"".join(digests), tuple(found), int(terms.size))
+
+    def similarities(self, payload: bytes, others: Sequence[bytes]) -> npt.NDArray[np.float64]:
+        """The share of the digests that agree, of those that are not empty in both."""
+        octets = DIGEST_OCTETS * (self.sublexicons + 1)
+        if any(len(each) != octets for each in (payload, *others)):
+            raise UsageError(f"i-match: a payload with {self.sublexicons} sub-lexicons has {octets} octets")
+        rows = np.frombuffer(b"".join((payload, *others)), dtype=">u8").reshape(-1, self.sublexicons + 1)
+        own, there = rows[0], rows[1:]
+        agreeing = np.sum((there == own) & (own != 0), axis=1)
+        present = np.sum((there != 0) | (own != 0), axis=1)
+        return np.asarray(agreeing / np.maximum(present, 1), dtype=np.float64)
+
+    def plan(self, similarity: float) -> Plan:
+        """Every pair of which a digest agrees."""
+        if not 0 < similarity <= 1:
+            raise UsageError(f"similarity {similarity}: i-match looks up what is above 0, to 1")
+        said = f"asks for {self.layout.tables} digests; misses no pair of which any agrees, finds no other."
+        return Plan(similarity, self.layout.tables, 1, 1.0, True, said)
+
+    def _kept(self, hashes: npt.NDArray[np.uint64]) -> list[npt.NDArray[np.bool_]]:
+        """Which of the terms are in the lexicon (all) and in each sub-lexicon."""
+        below = np.uint64(int(self.drop * 2**64))
+        steps = (np.uint64(j * STEP % 2**64) for j in range(1, self.sublexicons + 1))
+        return [np.ones(hashes.size, dtype=bool), *(mixed(hashes + step) >= below for step in steps)]
+
+
+def _digest(terms: npt.NDArray[np.object_]) -> bytes:
+    if not terms.size:
+        return bytes(DIGEST_OCTETS)
+    joined = b"".join(term + b"\n" for term in terms.tolist())
+    return hashlib.sha1(joined, usedforsecurity=False).digest()[:DIGEST_OCTETS]
+
+
+def _share(name: str, value: object) -> float:
+    if type(value) not in (int, float) or not 0 <= float(str(value)) <= 1:
+        raise UsageError(f"{name}={value}: a number from 0 to 1")
+    return float(str(value))

@@ -1,0 +1,113 @@
+"""All pairs of SpotSigs sketches from a similarity on, with no comparison that can't match."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+import numpy as np
+import numpy.typing as npt
+
+from indexer import core
+from indexer.errors import UsageError
+from indexer.model import Sketch
+
+# What a product of a length and a similarity may be off by; it only ever makes a search look at more.
+SLACK = 1e-9
+
+# Pairs that are compared at once.
+BLOCK = 1 << 16
+
+Hashes = npt.NDArray[np.uint64]
+Ranks = npt.NDArray[np.int64]
+
+
+def least_shared(size: int, similarity: float) -> int:
+    """How many elements a set shares at least with one that is so similar; also the smallest size of such a one."""
+    return max(1, math.ceil(size * similarity - SLACK))
+
+
+def prefix(size: int, similarity: float) -> int:
+    """How many of a set's elements, the first in any order that all sets keep to, hold one that similar sets share.
+
+    Where the first so many of two sets have none in common, too few are left for the similarity (Chaudhuri, Ganti and
+    Kaushik, "A primitive operator for similarity joins in data cleaning", ICDE 2006).
+    """
+    return size - least_shared(size, similarity) + 1
+
+
+def all_pairs(sketches: Sequence[Sketch], similarity: float) -> Iterator[tuple[int, int, float]]:
+    """Every pair of sketches of SpotSigs with at least this Jaccard coefficient (above 0): positions, i < j, and it.
+
+    Raises UsageError for another similarity. Memory: about 40 octets a spot.
+    """
+    if not 0 < similarity <= 1:
+        raise UsageError(f"similarity {similarity}: pairs are found above 0, to 1")
+    values = [np.frombuffer(sketch.payload, dtype=">u8").astype(np.uint64) for sketch in sketches]
+    numbers, offsets = _joined(values)
+    pairs = candidates(_ranked(values), similarity)
+    while block := list(islice(pairs, BLOCK)):
+        left, right = np.sort(np.array(block, dtype=np.int64), axis=1).T
+        for i, j, found in zip(left, right, _jaccards(numbers, offsets, left, right), strict=True):
+            if found >= similarity - SLACK:
+                yield int(i), int(j), float(found)
+
+
+def jaccards(sets: Sequence[Hashes], one: int, others: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    """The Jaccard coefficients of set number `one` (of distinct, rising numbers) and those numbered `others`."""
+    return _jaccards(*_joined(sets), np.full(others.size, one), others)
+
+
+def _joined(sets: Sequence[Hashes]) -> tuple[Hashes, npt.NDArray[np.int64]]:
+    ends = np.cumsum([0, *(each.size for each in sets)], dtype=np.int64)
+    return np.concatenate([np.empty(0, dtype=np.uint64), *sets]), ends
+
+
+def _jaccards(
+    numbers: Hashes, offsets: npt.NDArray[np.int64], left: npt.NDArray[np.int64], right: npt.NDArray[np.int64]
+) -> npt.NDArray[np.float64]:
+    shared = core.intersection_sizes(numbers, offsets, left, right)
+    sizes = np.diff(offsets)
+    return np.asarray(shared / (sizes[left] + sizes[right] - shared), dtype=np.float64)
+
+
+def candidates(sets: Sequence[Ranks], similarity: float) -> Iterator[tuple[int, int]]:
+    """The pairs of sets (of numbers, rising) whose lengths and first elements allow the similarity, each once.
+
+    The sets are taken in rising order of length, so the lists of the inverted index are in that order too, and
+    what has become too short is dropped from their front for good: the partition by length of SpotSigs (section 4.2)
+    with a partition for every length. Only elements that could be the first shared one are indexed and asked for. A
+    pair is passed over too where what is left behind the first shared element is too little (section 4.3).
+    """
+    index: dict[int, deque[tuple[int, int]]] = {}
+    for number in sorted(range(len(sets)), key=lambda each: (sets[each].size, each)):
+        own = sets[number]
+        shortest = least_shared(own.size, similarity) if own.size else 0
+        met: set[int] = set()
+        first = own[: prefix(own.size, similarity)].tolist() if own.size else []
+        for place, element in enumerate(first):
+            others = index.setdefault(element, deque())
+            while others and sets[others[0][0]].size < shortest:
+                others.popleft()
+            for other, their_place in others:
+                if other in met:
+                    continue
+                met.add(other)
+                theirs = sets[other].size
+                left = min(own.size - place, theirs - their_place)
+                if left >= similarity / (1 + similarity) * (own.size + theirs) - SLACK:
+                    yield other, number
+            others.append((number, place))
+
+
+def _ranked(sets: Sequence[npt.NDArray[np.uint64]]) -> list[Ranks]:
+    """The same sets as numbers that rise with how many sets an element is in: the rarest come first."""
+    if not sets:
+        return []
+    _, place, counts = np.unique(np.concatenate(sets), return_inverse=True, return_counts=True)
+    rank = np.empty(counts.size, dtype=np.int64)
+    rank[np.argsort(counts, kind="stable")] = np.arange(counts.size)
+    ends = np.cumsum([each.size for each in sets])[:-1]
+    return [np.sort(part) for part in np.split(rank[place], ends)]

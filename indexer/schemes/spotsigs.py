@@ -1,0 +1,186 @@
+"""SpotSigs: the words that follow stop-words, compared by their exact Jaccard coefficient (Theobald et al. 2008)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from indexer import core, languages
+from indexer.errors import UsageError
+from indexer.features import Hashes, recipe
+from indexer.keys import KeyLayout
+from indexer.model import Sketch
+from indexer.schemes.base import Parameter, Plan, Scheme
+from indexer.schemes.simhash_variants import mixed, recipe_parameters
+from indexer.schemes.spot_pairs import SLACK, jaccards, least_shared, prefix
+
+PARTITION_BITS = 12
+SPOT_BITS = 40
+# From here down, half of all keys of a document and more would have to be stored for every lookup.
+LOWEST_BOUND = 0.2
+HIGHEST_BOUND = 0.99
+MAX_SPOTS = 20_000
+STEP = np.uint64(0x9E3779B97F4A7C15)
+
+
+class SpotSigs(Scheme):
+    """The spots of a document: each antecedent with the `chain` words that follow it `distance` apart.
+
+    Antecedents are the stop-words of a language (`stop`), or those named in `antecedents` ("a.an.the.is"). Words of
+    a chain are counted among the words that are no stop-words: with distance 1 and chain 2 the next two. An
+    antecedent with too few words behind it makes no spot. (Theobald, Siddharth and Paepcke, "SpotSigs: robust and
+    efficient near duplicate detection in large web collections", SIGIR 2008, section 3.)
+
+    The payload is the multiset of spots: for the n-th occurrence of a spot (from 0) the spot's hash and n times a
+    constant, sent through the finaliser of SplitMix64, as 8 octets; sorted. So the Jaccard coefficient of two multisets
+    is that of two sets of numbers. Only the first `limit` spots of a document count: what follows is not compared.
+
+    Keys: of n spots the first n - ceil(bound n) + 1, each with the number of the partition by length (section 4.2)
+    that n lies in. Two documents with a coefficient from `bound` on share one of these.
+    """
+
+    family = "spotsigs"
+    summary = "Compares the words behind stop-words exactly; finds the same prose between other navigation and notices."
+    measure = "Jaccard coefficient of the multisets of spots"
+
+    def __init__(
+        self,
+        stop: object = "en",
+        antecedents: object = "all",
+        distance: object = 1,
+        chain: object = 2,
+        bound: object = 0.5,
+        limit: object = 2000,
+        **tokens: object,
+    ) -> None:
+        self.stop = languages.stop_list(stop)
+        if self.stop == "none":
+            raise UsageError("stop=none: spots need a list of stop-words")
+        self.tokens = recipe(**tokens)
+        self.antecedents = _antecedents(antecedents)
+        self.distance, self.chain = _whole("distance", distance, 1, 16), _whole("chain", chain, 1, 16)
+        self.limit = _whole("limit", limit, 1, MAX_SPOTS)
+        if type(bound) is not float or not LOWEST_BOUND <= bound <= HIGHEST_BOUND:
+            raise UsageError(f"bound={bound}: a number from {LOWEST_BOUND} to {HIGHEST_BOUND}")
+        self.bound = self.default_similarity = bound
+        self.partitions = partitions(bound, self.limit)
+        self.layout = KeyLayout(1, PARTITION_BITS + SPOT_BITS)
+
+    @property
+    def parameters(self) -> Mapping[str, Parameter]:
+        """Those of the words, of the spots, and of the keys."""
+        left_out = ("features", "size", "stop")
+        words = {name: value for name, value in recipe_parameters(self.tokens).items() if name not in left_out}
+        return words | {
+            "stop": self.stop, "antecedents": ".".join(sorted(self.antecedents)) or "all", "distance": self.distance,
+            "chain": self.chain, "bound": self.bound, "limit": self.limit,
+        }  # fmt: skip
+
+    def spots(self, text: str | bytes) -> Hashes:
+        """The hashes of a text's spots, in order: lookup8 over the 8 octets, little-endian, of each word's hash."""
+        stop = languages.stop_words(self.stop, text)
+        antecedents = self.antecedents or stop
+        found: list[tuple[str, int]] = []
+        words: list[str] = []
+        for token in self.tokens.tokens(text):
+            if token.folded in antecedents:
+                found.append((token.text, len(words)))
+            elif token.folded not in stop:
+                words.append(token.text)
+        reach, step = self.chain * self.distance, self.distance
+        chains = ((word, *words[at + step - 1 : at + reach : step]) for word, at in found if at + reach <= len(words))
+        hashes = {word: core.lookup8(word.encode()).to_bytes(8, "little") for word in {*words, *antecedents}}
+        return np.array([core.lookup8(b"".join(hashes[word] for word in each)) for each in chains], dtype=np.uint64)
+
+    def sketch(self, text: str | bytes) -> Sketch | None:
+        """The spots of a text with the keys of a part of them; None where it has none."""
+        elements = numbered(self.spots(text)[: self.limit])
+        if not elements.size:
+            return None
+        first = elements[: prefix(elements.size, self.bound)]
+        found = dict.fromkeys(_packed(first, self._partition(elements.size)))
+        return Sketch(self.id, elements.astype(">u8").tobytes(), tuple(found), int(elements.size))
+
+    def similarities(self, payload: bytes, others: Sequence[bytes]) -> npt.NDArray[np.float64]:
+        """The Jaccard coefficient of the spots."""
+        return jaccards([self._elements(each) for each in (payload, *others)], 0, np.arange(1, len(others) + 1))
+
+    def plan(self, similarity: float) -> Plan:
+        """Every pair from the similarity on, by the spots that one of must be shared, in the lengths that can match."""
+        self._require(similarity)
+        sizes = range(1, self.limit + 1)
+        count = max(prefix(size, similarity) * len(self._reachable(size, similarity)) for size in sizes)
+        said = (
+            f"asks for so many of a document's spots that one must be shared, {count:,} keys at most, among documents "
+            f"of a fitting number of spots; misses no pair from {similarity:g} on."
+        )
+        return Plan(similarity, count, 1, 1.0, True, said)
+
+    def probes(self, sketch: Sketch, similarity: float) -> Sequence[int]:
+        """The first spots, in each partition by length that can match."""
+        self._require(similarity)
+        elements = self._elements(sketch.payload)
+        first = elements[: prefix(elements.size, similarity)]
+        reachable = self._reachable(elements.size, similarity)
+        return list(dict.fromkeys(probe for partition in reachable for probe in _packed(first, partition)))
+
+    def _require(self, similarity: float) -> None:
+        if not self.bound - SLACK <= similarity <= 1:
+            raise UsageError(
+                f"similarity {similarity}: spotsigs with bound={self.bound} looks up from {self.bound} to 1"
+            )
+
+    def _partition(self, size: int) -> int:
+        return int(np.searchsorted(self.partitions, size, side="right")) - 1
+
+    def _reachable(self, size: int, similarity: float) -> range:
+        """The partitions of the lengths that a document of so many spots can match."""
+        longest = min(self.limit, math.floor(size / similarity + SLACK))
+        return range(self._partition(least_shared(size, similarity)), self._partition(longest) + 1)
+
+    def _elements(self, payload: bytes) -> Hashes:
+        if not payload or len(payload) % 8:
+            raise UsageError(f"spotsigs: {len(payload)} octets are no payload; spots have 8 octets each")
+        return np.frombuffer(payload, dtype=">u8").astype(np.uint64)
+
+
+def partitions(bound: float, limit: int) -> npt.NDArray[np.int64]:
+    """The first lengths of the partitions, up to `limit`: only documents of one or of neighbouring ones can match.
+
+    Each partition is as narrow as that allows (section 4.2 of the paper): the next begins at the first length q that a
+    document of the length p that this one begins with can't match, p / q < bound.
+    """
+    starts = [1]
+    while (following := math.floor(starts[-1] / bound + SLACK) + 1) <= limit:
+        starts.append(following)
+    return np.array(starts, dtype=np.int64)
+
+
+def numbered(spots: Hashes) -> Hashes:
+    """The multiset as a set: each occurrence of a spot as a number of its own, sorted. Shape (n,) to (n,)."""
+    rising = np.sort(spots)
+    first = np.searchsorted(rising, rising, side="left")
+    occurrence = (np.arange(rising.size) - first).astype(np.uint64)
+    return np.unique(mixed(rising + occurrence * STEP))
+
+
+def _packed(elements: Hashes, partition: int) -> Iterator[int]:
+    return (partition << SPOT_BITS | element for element in (elements >> np.uint64(64 - SPOT_BITS)).tolist())
+
+
+def _antecedents(value: object) -> frozenset[str]:
+    """The antecedents that are named, cut and folded as words are; empty for all of the language."""
+    words = frozenset() if value == "all" else frozenset(str(value).split("."))
+    for word in words:
+        if core.tokenise(word).tokens != (word.encode(),):
+            raise UsageError(f"antecedents={value}: {word!r} is not one word in lower case")
+    return words
+
+
+def _whole(name: str, value: object, least: int, most: int) -> int:
+    if type(value) is not int or not least <= value <= most:
+        raise UsageError(f"{name}={value}: a whole number from {least} to {most}")
+    return value

@@ -1,0 +1,131 @@
+"""I-Match: the contract, and a slow oracle written from the papers."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections import Counter
+from functools import cache
+from typing import Any
+
+import oracle
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scheme_contract import SchemeContract, document
+
+from indexer import corpus, features
+from indexer.errors import UsageError
+from indexer.schemes.imatch import IMatch
+
+STEP = 0x9E3779B97F4A7C15
+TEXTS = [document(seed, 120) for seed in range(40)]
+
+
+@cache
+def gathered(name: str) -> corpus.Corpus:
+    return corpus.gather(TEXTS, features.parse_recipe(name.removeprefix("corpus.")))
+
+
+class TestIMatch(SchemeContract):
+    specification = "i-match"
+    bad = (
+        "i-match:low=0.9,high=0.1",
+        "i-match:low=-1",
+        "i-match:high=2",
+        "i-match:drop=0",
+        "i-match:drop=1",
+        "i-match:sublexicons=32",
+        "i-match:sublexicons=2.5",
+        "i-match:corpus=c0123456789abcdef",
+    )
+    bad_payloads = (b"", b"x", bytes(8))
+    payload_limit = 88
+
+    def corpus(self, name: str) -> Any:
+        return gathered(name)
+
+
+class TestIMatchWithoutSublexicons(SchemeContract):
+    specification = "i-match:sublexicons=0,lower=false,low=0,high=1"
+    bad = ("i-match:tokenizer=other",)
+    payload_limit = 8
+
+    def corpus(self, name: str) -> Any:
+        return gathered(name)
+
+
+def mixed(x: int) -> int:
+    x &= oracle.MASK
+    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9 & oracle.MASK
+    x = (x ^ x >> 27) * 0x94D049BB133111EB & oracle.MASK
+    return x ^ x >> 31
+
+
+def expected(text: str, low: float, high: float, drop: float, sublexicons: int) -> list[bytes]:
+    """The digests of the terms, from the whole collection's frequencies."""
+    frequency = Counter(token for each in TEXTS for token in set(oracle.tokens(each)))
+    lexicon = {
+        term
+        for term, count in frequency.items()
+        if count >= 2 and low <= math.log(len(TEXTS) / count) / math.log(len(TEXTS)) <= high
+    }
+    terms = sorted(set(oracle.tokens(text)) & lexicon, key=str.encode)
+    found = []
+    for j in range(sublexicons + 1):
+        kept = [t for t in terms if j == 0 or mixed(oracle.lookup8(t.encode()) + j * STEP) >= int(drop * 2**64)]
+        digest = hashlib.sha1("".join(f"{term}\n" for term in kept).encode()).digest()[:8]
+        found.append(digest if kept else bytes(8))
+    return found
+
+
+@given(st.lists(st.sampled_from(sorted({*" ".join(TEXTS).split(), "unseen"})), max_size=12))
+@settings(max_examples=60, deadline=None)
+def test_digests_are_those_of_the_oracle(words: list[str]) -> None:
+    scheme = IMatch(corpus=gathered(IMatch.needed({})), low=0.2, high=0.8, drop=0.5, sublexicons=4)
+    text = " ".join(words)
+    found, wanted = scheme.sketch(text), expected(text, 0.2, 0.8, 0.5, 4)
+    if not any(map(any, wanted)):
+        assert found is None
+        return
+    assert found is not None
+    assert found.payload == b"".join(wanted)
+    keys = [table << 48 | int.from_bytes(digest[:6], "big") for table, digest in enumerate(wanted) if any(digest)]
+    assert list(found.keys) == keys
+
+
+def test_a_changed_word_leaves_the_sub_lexicons_without_it() -> None:
+    scheme = IMatch(corpus=gathered(IMatch.needed({})), sublexicons=31)
+    words = TEXTS[0].split()
+    telling = next(word for word in words if len(oracle.tokens(word)) == 1 and scheme.sketch(word))
+    left, right = scheme.sketch(TEXTS[0]), scheme.sketch(" ".join(word for word in words if word != telling))
+    assert left is not None
+    assert right is not None
+    similarity = scheme.similarities(left.payload, [right.payload])[0]
+    shared = set(left.keys) & set(right.keys)
+    # Each sub-lexicon is without the word with probability 0.33: of 31 some are, some are not.
+    assert similarity == len(shared) / 32
+    assert 1 <= len(shared) < 32
+
+
+def test_what_occurs_everywhere_or_once_makes_no_fingerprint() -> None:
+    everywhere, once = ["the"], [f"only{n}" for n in range(30)]
+    known = corpus.gather([f"the {word} some{n % 3}" for n, word in enumerate(once)], features.recipe())
+    scheme = IMatch(corpus=known)
+    assert scheme.sketch(" ".join(everywhere + once)) is None
+    assert scheme.sketch("the some1") is not None
+
+
+def test_an_empty_part_agrees_with_nothing() -> None:
+    scheme = IMatch(corpus=gathered(IMatch.needed({})), sublexicons=2)
+    one, two = b"\1" * 8, b"\2" * 8
+    none = bytes(8)
+    others = [one + none + none, one + two + none, two + none + none]
+    assert scheme.similarities(one + none + none, others).tolist() == [1.0, 0.5, 0.0]
+
+
+def test_another_corpus_is_refused() -> None:
+    with pytest.raises(UsageError, match="corpus"):
+        IMatch(corpus=corpus.gather(TEXTS, features.recipe("chars")))
+    with pytest.raises(UsageError, match="corpus"):
+        IMatch()
