@@ -1,0 +1,160 @@
+"""The statistics of a corpus: counted right, merged, bounded, and read back."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from indexer.corpus import MAGIC, Corpus, CorpusBuilder, gather, read_corpus, resource_name
+from indexer.errors import UsageError
+from indexer.features import Features, hashes_of, parse_recipe, recipe
+
+WORDS = recipe()
+TEXTS = st.lists(st.lists(st.sampled_from("abcdefgh"), max_size=8).map(" ".join), max_size=12)
+
+
+def counted(texts: list[str]) -> Counter[str]:
+    return Counter(word for text in texts for word in set(text.split()))
+
+
+def frequencies(of: Corpus) -> dict[int, int]:
+    return dict(zip(of.hashes.tolist(), of.frequencies.tolist(), strict=True))
+
+
+def hashed(words: Counter[str]) -> dict[int, int]:
+    return {int(hashes_of([word.encode()])[0]): count for word, count in words.items()}
+
+
+@given(TEXTS)
+def test_it_counts_documents_not_occurrences(texts: list[str]) -> None:
+    found = gather(texts, WORDS)
+    words = counted(texts)
+    assert found.documents == len(texts)
+    assert frequencies(found) == hashed(Counter({word: count for word, count in words.items() if count > 1}))
+    assert found.missed == (1 in words.values())
+    asked = hashes_of([*(word.encode() for word in words), b"never"])
+    assert found.frequency(asked).tolist() == [*words.values(), 1]
+    if texts:
+        assert found.idf(asked).tolist() == pytest.approx([np.log1p(len(texts) / n) for n in (*words.values(), 1)])
+
+
+@given(TEXTS, TEXTS)
+def test_parts_add_up_to_the_whole(left: list[str], right: list[str]) -> None:
+    parts = [CorpusBuilder(WORDS) for _ in range(2)]
+    for builder, texts in zip(parts, (left, right), strict=True):
+        for text in texts:
+            builder.add(text)
+    merged = CorpusBuilder(WORDS).merge(parts[0].corpus(least=1)).merge(parts[1].corpus(least=1)).corpus()
+    assert merged.octets() == gather(left + right, WORDS).octets()
+    assert merged.digest == gather(right + left, WORDS).digest
+
+
+@given(TEXTS, TEXTS)
+def test_what_was_left_out_of_parts_stays_within_what_they_say(left: list[str], right: list[str]) -> None:
+    merged = CorpusBuilder(WORDS).merge(gather(left, WORDS)).merge(gather(right, WORDS)).corpus()
+    exact, found = hashed(counted(left + right)), frequencies(merged)
+    assert all(0 <= count - found.get(word, 0) <= merged.missed for word, count in exact.items())
+
+
+@given(TEXTS, st.integers(1, 6))
+@settings(max_examples=200)
+def test_memory_is_bounded_and_what_that_costs_is_said(texts: list[str], limit: int) -> None:
+    builder = CorpusBuilder(WORDS, limit)
+    for text in texts:
+        builder.add(text)
+    found = builder.corpus(least=1)
+    assert found.hashes.size <= limit
+    kept = frequencies(found)
+    assert all(0 <= count - kept.get(word, 0) <= found.missed for word, count in hashed(counted(texts)).items())
+
+
+@given(TEXTS)
+def test_it_is_read_back_as_it_was(texts: list[str]) -> None:
+    found = gather(texts, recipe("shingles", 2, stop="en"))
+    again = read_corpus(found.octets())
+    assert again.octets() == found.octets()
+    assert again.recipe == found.recipe
+    assert again.digest == found.digest
+    assert again.digest.startswith("c")
+
+
+def test_the_digest_tells_collections_apart() -> None:
+    digests = {gather(texts, WORDS).digest for texts in ([], ["a"], ["a", "a"], ["b", "b"])}
+    digests.add(gather(["a", "a"], recipe("chars", 1)).digest)
+    assert len(digests) == 5
+
+
+GOOD = gather(["a b", "a b c", "c"], WORDS).octets()
+LINE = GOOD.index(b"\n", len(MAGIC))
+BODY = GOOD[LINE + 1 :]
+
+
+def with_header(**changed: object) -> bytes:
+    header = json.loads(GOOD[len(MAGIC) : LINE])
+    return MAGIC + json.dumps({**header, **changed}).encode() + b"\n" + BODY
+
+
+@pytest.mark.parametrize(
+    "octets",
+    [
+        b"",
+        GOOD[:-1],
+        GOOD + b"\0",
+        b"x" + GOOD,
+        MAGIC,
+        MAGIC + b"[" * 100_000,
+        MAGIC + b"[" * 1000 + b"\n",
+        MAGIC + b"[]\n",
+        MAGIC + b"\xff\n",
+        with_header(terms=2**62),
+        with_header(terms=-3),
+        with_header(terms="3"),
+        with_header(documents=1),
+        with_header(documents=2**40),
+        with_header(documents=None),
+        with_header(recipe="words"),
+        with_header(recipe=7),
+        GOOD[: LINE + 1] + BODY[8:16] + BODY[:8] + BODY[16:],
+        GOOD[: LINE + 1] + BODY[:-4] + bytes(4),
+    ],
+    ids=range(19),
+)
+def test_damaged_octets_are_refused(octets: bytes) -> None:
+    with pytest.raises(UsageError):
+        read_corpus(octets, "here")
+
+
+@given(st.binary(max_size=60))
+def test_no_octets_break_the_reader(octets: bytes) -> None:
+    for damaged in (octets, MAGIC + octets, GOOD[: LINE + 1] + octets):
+        if damaged != GOOD:
+            with pytest.raises(UsageError):
+                read_corpus(damaged)
+
+
+def test_what_does_not_fit_together_is_refused() -> None:
+    with pytest.raises(UsageError, match="merged"):
+        CorpusBuilder(WORDS).merge(gather(["a"], recipe("chars")))
+    for limit in (0, 10**9):
+        with pytest.raises(UsageError, match="limit"):
+            CorpusBuilder(WORDS, limit)
+
+
+def test_its_name_is_one_that_stores_keep() -> None:
+    made = recipe("shingles", stop="auto", tokenizer="icu", lower=False)
+    name = resource_name(made)
+    assert len(name) <= 100
+    assert all(c.isalnum() or c in "-_.:=" for c in name)
+    assert parse_recipe(name.removeprefix("corpus.")) == made
+    with pytest.raises(UsageError, match="stop"):
+        resource_name(recipe("shingles", stop="ar.bg.cs.da.de.el.en.es.et.fa.fi.fr"))
+
+
+def test_features_are_counted_once_a_document() -> None:
+    found = Features(np.array([1, 5], dtype=np.uint64), np.array([9, 1], dtype=np.int64))
+    assert frequencies(CorpusBuilder(WORDS).add_features(found).add_features(found).corpus()) == {1: 2, 5: 2}
