@@ -346,7 +346,7 @@ def weighted_minhash(features: ArrayLike, weights: ArrayLike, values: int) -> ND
 
     `features` are distinct, well-mixed 64-bit hashes of shape (n,), their order of no account unless two samples are
     equal; `weights` the same shape, above 0. Gives uint32 of shape (values,); None for no feature. simhash.h says how
-    the random numbers are drawn. Raises UsageError for weights of another shape, or that are no normal positive numbers.
+    the random numbers are drawn. Raises UsageError for weights of another shape, or that are no positive numbers.
     """
     hashes = as_hashes(features, "features")
     numbers = np.ascontiguousarray(weights, dtype=np.float64)

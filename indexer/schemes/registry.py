@@ -15,6 +15,7 @@ FAMILIES: Mapping[str, str] = {
     "simhash": "indexer.schemes.simhash_variants:SimhashVariant",
     "i-match": "indexer.schemes.imatch:IMatch",
     "spotsigs": "indexer.schemes.spotsigs:SpotSigs",
+    "minhash": "indexer.schemes.minhash:Minhash",
 }
 
 

@@ -1,0 +1,161 @@
+"""What schemes of minimum-wise samples share: banding, the b-bit form, the estimate, the plan.
+
+A signature is an array of 32-bit values; those at one place are equal in two signatures with the probability that is
+the similarity of the documents.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from math import comb, isclose
+
+import numpy as np
+import numpy.typing as npt
+
+from indexer import core
+from indexer.errors import UsageError
+from indexer.keys import KeyLayout
+from indexer.model import Sketch
+from indexer.schemes import parameters
+from indexer.schemes.base import Plan, Scheme
+
+Signature = npt.NDArray[np.uint32]
+
+MAX_SHINGLE = 64
+MAX_VALUES = 4096
+MAX_BANDS = 512
+BITS = (1, 2, 4, 8, 16)
+
+# Of 28 bits a million documents in 25 tables give one chance meeting in ten lookups, of 32 one in 170.
+KEY_BITS = 32
+
+# Bands that a threshold asks for find at least this share of the pairs that are exactly as similar.
+WANTED_RECALL = 0.98
+
+# Knuth's multiplier (The Art of Computer Programming, volume 3, section 6.4): 2**32 times the golden section. The bits
+# that are kept are the highest of a product, since minima have few high bits, and low ones of a product only are those
+# of the features: two features alike in them would be taken for each other in every value.
+_SPREAD = np.uint32(0x9E3779B1)
+
+
+def banding_recall(similarity: float, bands: int, rows: int, agreeing: int = 1) -> float:
+    """The share of pairs of this similarity of which at least `agreeing` bands are equal.
+
+    A band of r values is equal with the probability p = s**r; of b bands, at least m are with the sum over i from m
+    to b of binomial(b, i) * p**i * (1 - p)**(b - i) (Leskovec, Rajaraman and Ullman, Mining of Massive Datasets,
+    section 3.4).
+    """
+    p = similarity**rows
+    missed = sum(comb(bands, i) * p**i * (1 - p) ** (bands - i) for i in range(agreeing))
+    return float(min(1.0, max(0.0, 1 - missed)))
+
+
+def bands_for(family: str, threshold: float, values: int) -> tuple[int, int]:
+    """(bands, rows) for a similarity: the longest bands that together find at least 98% of the pairs that have it.
+
+    All bands that fit into the values are used. Raises UsageError where not even bands of one value suffice.
+    """
+    for rows in range(min(values, core.MAX_ROWS), 0, -1):
+        bands = min(values // rows, MAX_BANDS)
+        if banding_recall(threshold, bands, rows) >= WANTED_RECALL:
+            return bands, rows
+    raise UsageError(f"{family}: {values} values are too few for the threshold {threshold}; ask for more values")
+
+
+def pack(signature: Signature, bits: int) -> bytes:
+    """The b-bit form (Li and Koenig 2010): of each value v the highest `bits` of v * 0x9E3779B1 modulo 2**32, in order.
+
+    16 bits are two octets, the lower first; fewer than 8 fill an octet from its highest bit on, the last with zeros.
+    """
+    kept = (signature * _SPREAD) >> np.uint32(32 - bits)
+    if bits >= 8:
+        return kept.astype("<u2" if bits == 16 else np.uint8).tobytes()
+    places = np.arange(bits - 1, -1, -1, dtype=np.uint32)
+    return np.packbits((kept[:, None] >> places & np.uint32(1)).astype(np.uint8).ravel()).tobytes()
+
+
+def estimates(one: bytes, others: Sequence[bytes], values: int, bits: int) -> npt.NDArray[np.float64]:
+    """The similarity of one packed signature to each of the others, unbiased but for being kept within 0 and 1.
+
+    b bits of different values agree with the probability c = 2**-b, so that the share of equal ones is s + (1 - s) * c,
+    and s is (share - c) / (1 - c) (Li and Koenig 2010, for sets that are small beside all possible features).
+    """
+    share = 1 - core.differing_values(one, others, bits) / values
+    chance = 2.0**-bits
+    return np.clip((share - chance) / (1 - chance), 0.0, 1.0)
+
+
+def standard_error(similarity: float, values: int, bits: int) -> float:
+    """The standard error of the estimate at a similarity (Li and Koenig 2010, equation 11, with c = 2**-b)."""
+    chance = 2.0**-bits
+    share = similarity + (1 - similarity) * chance
+    return float((share * (1 - share) / values) ** 0.5 / (1 - chance))
+
+
+class MinwiseScheme(Scheme):
+    """A scheme whose sketch is a signature: the bands' hashes are its keys, its b-bit form the payload."""
+
+    values: int
+    bits: int
+    bands: int
+    rows: int
+
+    @abstractmethod
+    def signature(self, text: str | bytes) -> tuple[Signature, int] | None:
+        """The signature of a text, uint32 of shape (values,), and the number of its features; None without any."""
+
+    def sketch(self, text: str | bytes) -> Sketch | None:
+        """The b-bit form of the text's signature, with one key for each band."""
+        found = self.signature(text)
+        if found is None:
+            return None
+        signature, features = found
+        hashes = core.band_keys(signature, self.bands, self.rows) & np.uint64((1 << KEY_BITS) - 1)
+        tables = np.arange(self.bands, dtype=np.uint64) << np.uint64(KEY_BITS)
+        return Sketch(self.id, pack(signature, self.bits), tuple((tables | hashes).tolist()), features)
+
+    def similarities(self, payload: bytes, others: Sequence[bytes]) -> npt.NDArray[np.float64]:
+        """The estimates by the packed values that agree; see `estimates`."""
+        size = (self.values * self.bits + 7) // 8
+        for octets in (payload, *others):
+            if len(octets) != size:
+                raise UsageError(f"{self.family}: a payload has {size} octets, not {len(octets)}")
+        return estimates(payload, others, self.values, self.bits)
+
+    def plan(self, similarity: float) -> Plan:
+        """One key for each band; what they find follows from the similarity alone."""
+        asked = parameters.share(self.family, "similarity", similarity)
+        recall = banding_recall(asked, self.bands, self.rows, self.agreeing)
+        least = f"at least {self.agreeing} of {self.bands}" if self.agreeing > 1 else f"one of {self.bands}"
+        explanation = (
+            f"A candidate has {least} bands of {self.rows} values in common; "
+            f"{recall:.2%} of the pairs of similarity {asked:g} are expected to."
+        )
+        return Plan(similarity, self.bands, self.agreeing, recall, isclose(asked, 1.0), explanation)
+
+    def _choose(self, values: int, bits: int, bands: int, rows: int) -> None:
+        """Take the parameters that all of these schemes have, and what follows from them."""
+        self.values = parameters.whole(self.family, "values", values, 1, MAX_VALUES)
+        self.bits = parameters.one_of(self.family, "bits", bits, BITS)
+        self.bands = parameters.whole(self.family, "bands", bands, 1, min(MAX_BANDS, values))
+        self.rows = parameters.whole(self.family, "rows", rows, 1, min(core.MAX_ROWS, values))
+        if bands * rows > values:
+            raise UsageError(f"{self.family}: bands={bands} of rows={rows} need {bands * rows} values, not {values}")
+        self.layout = KeyLayout(bands, KEY_BITS)
+
+
+def banding(
+    family: str, values: int, bands: int | None, rows: int | None, threshold: float | None, usual: float
+) -> tuple[int, int]:
+    """(bands, rows) as given, one by the other, or both by the threshold, which is `usual` where none is given."""
+    if threshold is not None and (bands is not None or rows is not None):
+        raise UsageError(f"{family}: give threshold, or bands and rows, not both")
+    parameters.whole(family, "values", values, 1, MAX_VALUES)
+    if bands is None and rows is None:
+        wanted = usual if threshold is None else parameters.share(family, "threshold", threshold)
+        return bands_for(family, wanted, values)
+    if rows is None:
+        return bands or 0, values // parameters.whole(family, "bands", bands, 1, min(MAX_BANDS, values))
+    parameters.whole(family, "rows", rows, 1, min(core.MAX_ROWS, values))
+    return (min(values // rows, MAX_BANDS) if bands is None else bands), rows
