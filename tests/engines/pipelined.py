@@ -1,0 +1,81 @@
+"""The pipelines on a server that has Painless: put, tried with documents, and held against the C core."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from servers import Server
+
+from indexer.keys import SIMHASH64_LAYOUT
+from indexer.model import Fingerprint
+from indexer.schemes import simhash
+
+DIRECTORY = Path(__file__).resolve().parents[2] / "mappings" / "pipelines"
+REQUEST_CHARACTERS = 400_000
+
+
+def put_by_hand(server: Server, name: str, **params: Any) -> None:
+    """Put a file of mappings/pipelines as curl would, with parameters changed."""
+    body = json.loads((DIRECTORY / f"{name}.json").read_text("utf-8"))
+    if params:
+        body["processors"][0]["script"]["params"] |= params
+    answer = server.request("PUT", f"/_ingest/pipeline/{name}", body)
+    assert answer == {"acknowledged": True}, json.dumps(answer)[:2000]
+
+
+def through(server: Server, pipeline: str, documents: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """What a pipeline makes of documents, none of which is stored."""
+    batch: list[dict[str, Any]] = []
+    size = 0
+    for document in documents:
+        batch.append(document)
+        size += len(json.dumps(document))
+        if len(batch) == 500 or size > REQUEST_CHARACTERS:
+            yield from _simulated(server, pipeline, batch)
+            batch, size = [], 0
+    yield from _simulated(server, pipeline, batch)
+
+
+def _simulated(server: Server, pipeline: str, documents: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    if documents:
+        docs = [{"_index": "i", "_id": str(number), "_source": each} for number, each in enumerate(documents)]
+        answer = server.request("POST", f"/_ingest/pipeline/{pipeline}/_simulate", {"docs": docs})
+        assert "docs" in answer, json.dumps(answer)[:2000]
+        for each in answer["docs"]:
+            assert "doc" in each, json.dumps(each)[:2000]
+            yield each["doc"]["_source"]
+
+
+def keys_of(fingerprint: Fingerprint) -> dict[str, str]:
+    """The key fields that a fingerprint has to have."""
+    packed = [SIMHASH64_LAYOUT.unpack(key) for key in simhash.keys(fingerprint)]
+    return {SIMHASH64_LAYOUT.field(table): SIMHASH64_LAYOUT.term(key) for table, key in packed}
+
+
+def agree(server: Server, texts: Iterable[str]) -> Counter[str]:
+    """Hold the pipeline against the C core: equal or marked, never different; how many of each."""
+    known = list(texts)
+    counts: Counter[str] = Counter()
+    found = through(server, "neardup-simhash", ({"body": text} for text in known))
+    for text, document in zip(known, found, strict=True):
+        record = document["neardup"]
+        if "pending" in record:
+            assert set(record) <= {"pending", "pending_detail"}, ascii(text)
+            assert record["pending"] != "failed", (record, ascii(text))
+            counts[record["pending"]] += 1
+            continue
+        counts["equal"] += 1
+        fingerprint = simhash.fingerprint(text)
+        if fingerprint is None:
+            assert record["tokens"] == 0, ascii(text)
+            assert "simhash-doc" not in record, ascii(text)
+            continue
+        wanted = {"hash": fingerprint.base32, "bits": fingerprint.bits, **keys_of(fingerprint)}
+        assert record["simhash-doc"] == wanted, ascii(text)
+        assert record["tokens"] == fingerprint.tokens, ascii(text)
+        assert record["short"] == (fingerprint.tokens < 20)
+    return counts

@@ -1,0 +1,137 @@
+"""The fingerprint computed in the cluster is the C core's, or the document is marked: on a real OpenSearch."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import pytest
+from fleet import Servers
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pipelined import DIRECTORY, agree, put_by_hand
+from servers import Server
+
+from indexer.extract import Limits, Options, Request, WorkerPool
+
+ROOT = Path(__file__).resolve().parents[2]
+VECTORS = json.loads((ROOT / "tests" / "vectors" / "simhash-doc.json").read_text("utf-8"))["vectors"]
+
+PIECES = [
+    *"aZI7_ \n\t.,:;'\"-/@", *"éßﬁſÅẛİı", *"αΏΐΣς", *"ЁйЖѣ", "\u0301", "\u0323", "\u0345", "\u0308", "\u200d", "\u00ad",
+    "\u00a0", "…", "½", "™", "𝐀", "👍🏽", "🇫🇷", *"אב״", "कि", "ไทย", "漢字", "カー", "ひ", "\u1100\u1161", "한",
+    "www.", "http://", "doi:", "10.1000/", "x@y.z", "123e4567-e89b-12d3-a456-426614174000", "0000-0002-1825-009X",
+    "://", "mailto", "isbn", "a.b", "\u0085", "\u2028", "\ufffd", "\U00020000", "\ua7cb", "\u1add",
+]  # fmt: skip
+SCRIPTS = st.characters(min_codepoint=1, max_codepoint=0x2FFF, categories=["L", "M", "N", "P", "Z", "S", "Cc", "Cf"])
+EUROPEAN = st.one_of(
+    st.characters(max_codepoint=0x24F, min_codepoint=1),
+    st.characters(min_codepoint=0x250, max_codepoint=0x52F),
+    st.characters(min_codepoint=0x1C80, max_codepoint=0x1C8A),
+    st.characters(min_codepoint=0x1D00, max_codepoint=0x20CF),
+    st.characters(min_codepoint=0x2C60, max_codepoint=0x2C7F),
+    st.characters(min_codepoint=0x2DE0, max_codepoint=0x2DFF),
+    st.characters(min_codepoint=0xA640, max_codepoint=0xA69F),
+    st.characters(min_codepoint=0xA720, max_codepoint=0xA7FF),
+    st.characters(min_codepoint=0xAB30, max_codepoint=0xAB6F),
+    st.characters(min_codepoint=0xFB00, max_codepoint=0xFB06),
+)
+TEXTS = st.one_of(
+    st.lists(st.sampled_from(PIECES), max_size=24).map("".join),
+    st.text(alphabet=EUROPEAN, max_size=40),
+    st.text(alphabet=SCRIPTS, max_size=40),
+    st.text(alphabet=st.characters(codec="utf-8"), max_size=20),
+)
+# What is written today, with accents apart and not: all of it known for long.
+WRITTEN = st.one_of(
+    st.characters(min_codepoint=9, max_codepoint=0x24F, categories=["L", "N", "P", "Z", "S"]),
+    st.sampled_from("\u0300\u0301\u0302\u0303\u0308\u030a\u030c\u0323\u0327\u0331"),
+    st.characters(min_codepoint=0x386, max_codepoint=0x3CE, categories=["L"]),
+    st.characters(min_codepoint=0x400, max_codepoint=0x4FF, categories=["L"]),
+    st.characters(min_codepoint=0x1E00, max_codepoint=0x1FBC, categories=["L"]),
+    st.sampled_from("‘’“”–—…•€№™ \u00a0\u00ad"),
+)
+
+
+@pytest.fixture(scope="module")
+def painless(servers: Servers) -> Server:
+    """The engine at hand that has Painless, with the pipeline as its file has it."""
+    server = servers.get("opensearch")
+    put_by_hand(server, "neardup-simhash")
+    return server
+
+
+def test_the_golden_vectors(painless: Server) -> None:
+    assert agree(painless, [vector["text"] for vector in VECTORS]) == {"equal": len(VECTORS)}
+
+
+def test_every_code_point(painless: Server) -> None:
+    texts = [
+        " ".join(f"x{chr(code)}y {chr(code)}z q{chr(code)} {chr(code)}" for code in range(start, start + 16))
+        for start in range(0, 0x21000, 16)
+        if not 0xD800 <= start < 0xE000
+    ]
+    counts = agree(painless, texts)
+    # All of U+20000 to U+20FFF, and what the server's Java does not know.
+    assert set(counts) == {"equal", "unicode"}
+    assert counts["equal"] > 0.95 * (0x20000 - 0x800) / 16
+
+
+@given(st.lists(TEXTS, min_size=40, max_size=80))
+@settings(max_examples=60, deadline=None)
+def test_any_text(painless: Server, texts: list[str]) -> None:
+    agree(painless, texts)
+
+
+@given(st.lists(st.text(alphabet=WRITTEN, max_size=60), max_size=60))
+@settings(max_examples=15, deadline=None)
+def test_european_text_is_not_handed_over(painless: Server, texts: list[str]) -> None:
+    counts = agree(painless, [text for text in texts if text.strip()])
+    assert set(counts) <= {"equal"}
+
+
+def test_real_documents(painless: Server, shared_data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    paths = [path for path in sorted(shared_data.rglob("*")) if path.suffix in (".html", ".xml", ".pdf")]
+    with WorkerPool(2, Options(), Limits(seconds=10, memory=1 << 30)) as pool:
+        found = [each.document.text for each in pool.map(Request(path, str(path)) for path in paths) if each.document]
+    texts = [text.encode("utf-8", "replace").decode() for text in found if text]
+    counts = agree(painless, texts)
+    marked = counts.total() - counts["equal"]
+    with capsys.disabled():
+        print(f"\n{counts.total()} real documents through the pipeline: {marked / counts.total():.1%} marked, {counts}")
+    assert marked < 0.02 * counts.total()
+
+
+def test_long_texts(painless: Server) -> None:
+    word = "съешь ещё этих мягких булок "
+    whole = word * (300_000 // len(word))
+    assert agree(painless, [whole, "漢字 " * 99_000]) == {"equal": 2}
+    assert agree(painless, [whole + "x" * 1000, "e" + "\u0301\u0323" * 40]) == {"too-long": 1, "marks": 1}
+    # One character becomes eighteen, and so the octets are too many for a pass.
+    assert agree(painless, ["\ufdfa" * 40_000]) == {"too-long": 1}
+
+
+def test_the_files_are_what_their_generator_writes(tmp_path: Path) -> None:
+    sys.path.insert(0, str(ROOT / "cffi_build"))
+    try:
+        from make_unicode_tables import PINNED
+    except ImportError as error:
+        pytest.skip(f"NEEDS THE GENERATOR'S PACKAGES: {error}; the pipelines were not made again")
+    finally:
+        sys.path.remove(str(ROOT / "cffi_build"))
+    for package, wanted in PINNED.items():
+        try:
+            found = version(package)
+        except PackageNotFoundError:
+            found = "nothing"
+        if found != wanted:
+            pytest.skip(f"NEEDS {package} {wanted}, found {found}; the pipelines were not made again")
+    generator = ROOT / "cffi_build" / "make_pipelines.py"
+    subprocess.run([sys.executable, str(generator), "--output", str(tmp_path)], check=True)
+    made = sorted(path.name for path in tmp_path.iterdir())
+    assert made == sorted(path.name for path in DIRECTORY.glob("*.json"))
+    for name in made:
+        assert (tmp_path / name).read_bytes() == (DIRECTORY / name).read_bytes()
