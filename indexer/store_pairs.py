@@ -23,16 +23,21 @@ _LONGEST_LINE = 1 << 20
 
 
 class StorePair(NamedTuple):
-    """Two documents and the Hamming distance of their fingerprints, 0 to 64 bits."""
+    """Two documents and the Hamming distance of their fingerprints, 0 to 64 bits.
+
+    `measured` is the similarity by another scheme, where that found them; the distance is then the dissimilarity in
+    64ths, rounded up.
+    """
 
     left: Ref
     right: Ref
     distance: int
+    measured: float | None = None
 
     @property
     def similarity(self) -> float:
-        """1 - distance / 64."""
-        return 1.0 - self.distance / 64.0
+        """What was measured, else 1 - distance / 64."""
+        return 1.0 - self.distance / 64.0 if self.measured is None else self.measured
 
 
 def pairs_of_store(

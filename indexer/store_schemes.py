@@ -1,0 +1,60 @@
+"""The schemes beside a store's first: made again from what the store remembers, and new ones as users name them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from indexer.corpus import Corpus, read_corpus
+from indexer.errors import IncompatibleStoreError, UsageError
+from indexer.schemes import registry
+from indexer.schemes.base import Scheme
+from indexer.stores.base import Store
+from indexer.stores.sketches import scheme_named
+
+
+def corpus_of(store: Store) -> Callable[[str], Corpus]:
+    """What reads the statistics of a corpus, by the name that a scheme needs, from a store's resources."""
+
+    def read(name: str) -> Corpus:
+        octets = store.get_resource(name)
+        if octets is None:
+            raise UsageError(f"the store has no statistics of a corpus under {name}; `neardup corpus` gathers them")
+        return read_corpus(octets, name)
+
+    return read
+
+
+def scheme_of(store: Store, name: str) -> Scheme:
+    """The scheme of this name that a store has sketches of.
+
+    Raises UsageError where it has none, and IncompatibleStoreError where this version makes other ones.
+    """
+    known = scheme_named(store.info.schemes, name, "the store")
+    made = registry.scheme(known.id, corpus_of(store))
+    if made.info != known:
+        raise IncompatibleStoreError(
+            f"the store's sketches are of {known.id} in {known.layout.describe()}, this version makes {made.id} in "
+            f"{made.layout.describe()}: index into a new store, or `neardup schemes --remove {name}` and index again"
+        )
+    return made
+
+
+def wanted_schemes(store: Store, specifications: Sequence[str]) -> list[Scheme]:
+    """Every scheme that the store has beside its first, and those named, each once.
+
+    A name without parameters means the store's own scheme of that name where there is one. Raises UsageError, and
+    IncompatibleStoreError where a name is there with other parameters.
+    """
+    found = {each.name: scheme_of(store, each.name) for each in store.info.schemes}
+    for specification in specifications:
+        family, parameters = registry.split(specification)
+        if family in found and not parameters:
+            continue
+        made = registry.scheme(specification, corpus_of(store))
+        if family in found and found[family].id != made.id:
+            raise IncompatibleStoreError(
+                f"the store has sketches of {found[family].id}, which can't be compared with those of {made.id}: name "
+                f"--scheme {family} alone, remove the old one (neardup schemes --remove {family}), or use a new store"
+            )
+        found[family] = made
+    return list(found.values())
