@@ -16,8 +16,9 @@ PARTS = {
     "store": "the embedded store: put, look up, size",
     "cluster": "clusters of real pages, against truth, for each distance",
     "extract": "extraction: speed of each engine, and whether the two forms of a document meet",
+    "questions": "what simhash-doc does with numbers, and with scripts without spaces",
 }
-NEED_DATA = ("cluster", "extract")
+NEED_DATA = ("cluster", "extract", "questions")
 
 
 def main(names: Sequence[str]) -> None:

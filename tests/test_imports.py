@@ -25,7 +25,17 @@ FLOORS = [
     {"annotate", "scheme_pairs"},
     {"report_figures"},
     {"report"},
-    {"evaluate", "report_html", "bench", "bench_cluster", "bench_core", "bench_extract", "bench_pairs", "bench_store"},
+    {
+        "evaluate",
+        "report_html",
+        "bench",
+        "bench_cluster",
+        "bench_core",
+        "bench_extract",
+        "bench_pairs",
+        "bench_questions",
+        "bench_store",
+    },
     {"cli", "demo"},
     {"__init__", "__main__"},
 ]
