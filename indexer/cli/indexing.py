@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from indexer.incremental import Arrived
+    from indexer.stores import Store
     from indexer.stores.dead_letters import DeadLetters
 
 
@@ -111,6 +112,12 @@ again. A document that fails is recorded with its reason, never stops the run, a
     help="Add documents that the store refuses to FILE, as JSON lines with the reason that neardup index takes again.  "
     "[default: neardup-refused-TIME.jsonl, made at the first one]",
 )
+@click.option(
+    "--bulk-load",
+    is_flag=True,
+    help="In a cluster: no refreshes and no replicas of the index while documents are loaded; its own settings are put "
+    "back at the end.",
+)
 @click.option("--retry-failed", is_flag=True, help="Try documents again that failed before and have not changed.")
 @click.option("--strict", is_flag=True, help="End with exit code 6 if any document failed.")
 @click.option("--dry-run", is_flag=True, help="List the ids and files that would be read, and do nothing.")
@@ -122,6 +129,8 @@ def index(paths: tuple[str, ...], store: str, json: bool, quiet: bool, **given: 
         raise UsageError("name at least one file, folder or pattern, or - for JSON lines on standard input")
     if given["paths_from"] == "-" and "-" in paths:
         raise UsageError("standard input can't be the list of paths and JSON lines at once")
+    if given["bulk_load"] and store_file(store):
+        raise UsageError("--bulk-load is for an index in a cluster; a store file has no refreshes and no replicas")
     letters_file = letters_path(given["dead_letters"], paths)
     selection = _selection(store, given, letters_file)
 
@@ -145,7 +154,9 @@ def index(paths: tuple[str, ...], store: str, json: bool, quiet: bool, **given: 
     shown = sys.stderr.isatty() and not quiet
     with opened(store, create=store_info(content), refresh=given["refresh"]) as target, _stoppable() as (stop, stopped):
         try:
-            with letters, arrivals(target, given) as coming, _bar(summary, sources) if shown else nullcontext():
+            loading = _bulk_load(target) if given["bulk_load"] else nullcontext()
+            bar = _bar(summary, sources) if shown else nullcontext()
+            with loading, letters, arrivals(target, given) as coming, bar:
                 near = coming.counts if coming else None
                 run_index(found, target, settings, summary=summary, stop=stop, arrivals=coming, refused=letters)
         except KeyboardInterrupt:
@@ -161,6 +172,14 @@ def _bar(summary: Summary, sources: Callable[[], Sources]) -> AbstractContextMan
     from indexer.cli.progress import Bar
 
     return Bar(summary, sources)
+
+
+def _bulk_load(store: Store) -> AbstractContextManager[None]:
+    from indexer.stores.relaxed import bulk_load
+    from indexer.stores.search import SearchStore
+
+    assert isinstance(store, SearchStore)  # noqa: S101 a store that is no file is one
+    return bulk_load(store)
 
 
 def _selection(store: str, given: dict[str, Any], letters: Path) -> Selection:
@@ -182,7 +201,9 @@ def _content_for(store: str) -> Content:
     """The content mode of a store that is there already, else the default."""
     if store_file(store) and not os.path.exists(store_file(store)):
         return "landmarks"
-    with opened(store, read_only=True) as found:
+    from indexer.stores import open_store
+
+    with open_store(store, read_only=True) as found:
         return content_of(found)
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
+from indexer.cli.output import say
 from indexer.config import DEFAULT_STORE
 from indexer.errors import UsageError
 from indexer.extract.base import Content, Limits
@@ -146,6 +147,8 @@ def opened(store: str, *, create: StoreInfo | None = None, read_only: bool = Fal
 
     found = open_store(store, create=create, read_only=read_only)
     found.refresh = refresh
+    for notice in found.notices() if read_only else ():
+        say(notice)
     return found
 
 

@@ -56,12 +56,20 @@ field. --pipelines adds neardup-keys-INDEX and neardup-simhash-INDEX; with --rem
 )
 @click.option("--dry-run", is_flag=True, help="Print the exact requests, and send none that changes anything.")
 @click.option("--remove", is_flag=True, help="Take away what neardup added.")
+@click.option(
+    "--repair",
+    is_flag=True,
+    help="Only put back the settings that a killed `neardup index --bulk-load` left behind.",
+)
 @json_option
-def setup(store: str, dry_run: bool, remove: bool, json: bool, **given: Any) -> int:
+def setup(store: str, dry_run: bool, remove: bool, repair: bool, json: bool, **given: Any) -> int:
     """Set up an index in a cluster for neardup; do it again as often as you like."""
-    from indexer.provision import Provision
+    from indexer.provision import Provision, Step
     from indexer.stores.connection import connect
+    from indexer.stores.relaxed import repairs
 
+    if repair and remove:
+        raise UsageError("--repair and --remove are two things; give one of them")
     if "://" not in store or store.startswith("sqlite:"):
         raise UsageError(
             f"{shown_store(store)}: an embedded store needs no setting up; name one like https://host:9200/INDEX"
@@ -69,7 +77,9 @@ def setup(store: str, dry_run: bool, remove: bool, json: bool, **given: Any) -> 
     client = connect(store)
     try:
         provision = Provision(client)
-        steps = _removal(provision, given) if remove else _set_up(provision, given)
+        steps = [Step(*each) for each in repairs(client)] if repair or (remove and not given["pipelines"]) else []
+        if not repair:
+            steps += _removal(provision, given) if remove else _set_up(provision, given)
         if dry_run and not json:
             for step in steps:
                 for line in (f"# {step.why}", *step.request().splitlines(), ""):
@@ -81,10 +91,17 @@ def setup(store: str, dry_run: bool, remove: bool, json: bool, **given: Any) -> 
         planned = [{"why": step.why, "method": step.method, "path": step.path, "body": step.body} for step in steps]
         answer_json({"store": client.target.shown, "dry_run": dry_run, "steps": planned, "done": done})
     elif not steps:
-        say("nothing of neardup's is there" if remove else "all is set up; nothing to do")
+        say(_NOTHING["repair" if repair else "remove" if remove else "set up"])
     elif dry_run:
         say("a dry run: nothing was changed")
     return 0
+
+
+_NOTHING = {
+    "repair": "nothing is left of a bulk load; nothing to do",
+    "remove": "nothing of neardup's is there",
+    "set up": "all is set up; nothing to do",
+}
 
 
 def _set_up(provision: Provision, given: dict[str, Any]) -> list[Step]:

@@ -267,6 +267,10 @@ class Store(SketchStore, ABC):
     def failures(self) -> Iterator[Failure]:
         """Every recorded failure, by ref."""
 
+    def notices(self) -> list[str]:
+        """What somebody who reads the store should know of its state, a sentence each."""
+        return []
+
     @abstractmethod
     def stats(self) -> Stats:
         """Counts of the store."""

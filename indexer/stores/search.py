@@ -14,7 +14,7 @@ import numpy as np
 from indexer.errors import StoreError
 from indexer.keys import SchemeInfo
 from indexer.model import ClusterRecord, Failure, Record, Ref
-from indexer.stores import mapping
+from indexer.stores import mapping, relaxed
 from indexer.stores.base import Candidate, Capabilities, PutResult, Stats, Store, StoreInfo, ValueBatch
 from indexer.stores.connection import AnswerError, Client, Patience, connect
 from indexer.stores.search_bodies import (
@@ -67,6 +67,8 @@ class SearchStore(Store):
         self.writer = Writer(self)
         self.finder = Finder(self)
         self.beside = Schemes(self)
+        if create is not None and not read_only:
+            self.writer.put_back()
 
     def describe(self, info: StoreInfo) -> None:
         """Take note of what the store is made of now."""
@@ -119,6 +121,9 @@ class SearchStore(Store):
         for index, info in known.items():
             schemes += [each for each in info.schemes if is_new(schemes, each, f"{self.shown} ({index})")]
         return dataclasses.replace(first, schemes=tuple(schemes))
+
+    def notices(self) -> list[str]:
+        return relaxed.notices(self)
 
     def check_open(self) -> None:
         """Raise StoreError where the store is closed."""

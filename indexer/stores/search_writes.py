@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from indexer.errors import StoreError, UsageError
 from indexer.model import ClusterRecord, Failure, Record, Ref
+from indexer.stores import relaxed
 from indexer.stores.base import PutResult, PutStatus
 from indexer.stores.bulk import BATCH_RECORDS, Action, batches, in_flight, send
 from indexer.stores.search_bodies import (
@@ -47,6 +48,7 @@ class Writer:
         self._store = store
         self._client = store.client
         self._unseen = False
+        self._put_back = False
         self.failures = failures_index(store.client)
         self.clusters = clusters_index(store.client)
         # What was written just before may lie in an index behind the alias that no refresh has shown yet.
@@ -60,6 +62,13 @@ class Writer:
             raise StoreError(f"{store.shown}: the store was opened to be read only")
         if "*" in store.name or "," in store.name:
             raise StoreError(f"{store.shown}: is a pattern and can only be read; write to one index, alias or stream")
+        self.put_back()
+
+    def put_back(self) -> None:
+        """Put back settings that a load has turned down and not put back; looked for once."""
+        if not self._put_back:
+            self._put_back = True
+            relaxed.restore_left(self._store)
 
     def settle(self) -> None:
         """Make what this object wrote visible to searches."""
