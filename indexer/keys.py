@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations, product
@@ -48,6 +48,15 @@ class KeyLayout:
     def term(self, key: int) -> str:
         """A key as fixed-width lower-case hexadecimal digits."""
         return f"{key:0{(self.bits + 3) // 4}x}"
+
+    def terms(self, packed: Iterable[int]) -> dict[str, list[str]]:
+        """The terms of packed keys, by the field of their table."""
+        mask, form = (1 << self.bits) - 1, f"%0{(self.bits + 3) // 4}x"
+        tables: dict[int, list[str]] = {}
+        # Plain, because a lookup further away has thousands of keys.
+        for key in packed:
+            tables.setdefault(key >> self.bits, []).append(form % (key & mask))
+        return {self.field(table): terms for table, terms in tables.items()}
 
 
 @dataclass(frozen=True, slots=True)

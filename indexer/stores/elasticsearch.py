@@ -52,6 +52,8 @@ class ElasticsearchClient(Client):
             retry_on_timeout=False,
             **secure,
         )
+        # options() makes a client with all its parts, which takes longer than a request's own work here.
+        self._with_timeout: dict[float, elasticsearch.Elasticsearch] = {}
 
     def perform(
         self, method: str, path: str, params: Mapping[str, str], body: object, content_type: str, timeout: float
@@ -59,7 +61,9 @@ class ElasticsearchClient(Client):
         """See Client.perform."""
         headers = {"Accept": JSON, **self.access.headers(), **({"Content-Type": content_type} if body else {})}
         try:
-            client = self._client.options(request_timeout=timeout)
+            client = self._with_timeout.get(timeout)
+            if client is None:
+                client = self._with_timeout[timeout] = self._client.options(request_timeout=timeout)
             return client.perform_request(method, path, params=params, headers=headers, body=body).body
         except elastic_transport.TransportError as error:
             raise trouble(" ".join(map(str, (error.message, *error.errors, error.__cause__ or "")))) from error

@@ -29,6 +29,7 @@ MAX_ID_OCTETS = 512
 MAX_TERM_OCTETS = 32_766
 MAX_RECORD_OCTETS = 16 << 20
 MAX_TERMS = 50_000
+VALUES_PAGE = 1000
 _MAX_LONG = (1 << 63) - 1
 _MAX_INTEGER = (1 << 31) - 1
 # The record's fields in a document, and the attributes that they hold; what is empty is left out.
@@ -150,12 +151,8 @@ class Bodies:
 
     def having_keys(self, keys: Iterable[int]) -> dict[str, Any]:
         """Documents with at least one of these packed keys."""
-        tables: dict[int, list[str]] = {}
-        for key in keys:
-            table, rest = self.layout.unpack(key)
-            tables.setdefault(table, []).append(self.layout.term(rest))
         clauses = [
-            {"terms": {f"{ROOT}.{self.scheme}.{self.layout.field(table)}": terms}} for table, terms in tables.items()
+            {"terms": {f"{ROOT}.{self.scheme}.{field}": terms}} for field, terms in self.layout.terms(keys).items()
         ]
         return {"bool": {"should": clauses, "minimum_should_match": 1}}
 
@@ -177,7 +174,7 @@ class Bodies:
         """An aggregation of documents by their value, in pages; `after` is where the page before ended."""
         # Where one of several indices lacks the field, its type has to be said.
         source = {"terms": {"field": self.bits, "value_type": "long"}}
-        composite: dict[str, Any] = {"size": 1000, "sources": [{"bits": source}]}
+        composite: dict[str, Any] = {"size": VALUES_PAGE, "sources": [{"bits": source}]}
         if after is not None:
             composite["after"] = after
         return {"values": {"composite": composite}}

@@ -11,7 +11,7 @@ from indexer.errors import StoreError, UsageError
 from indexer.model import Record, Ref, readings_of, to_unsigned
 from indexer.stores.base import Candidate
 from indexer.stores.connection import AnswerError
-from indexer.stores.search_bodies import DIGEST, MAX_TERMS, both, is_record
+from indexer.stores.search_bodies import DIGEST, MAX_TERMS, VALUES_PAGE, both, is_record
 
 if TYPE_CHECKING:
     from indexer.stores.search import SearchStore
@@ -103,7 +103,8 @@ class Finder:
             found = answer["aggregations"]["values"]
             yield from found["buckets"]
             after = found.get("after_key")
-            if after is None:
+            # A page that is not full is the last one; the engines name a key to go on after all the same.
+            if after is None or len(found["buckets"]) < VALUES_PAGE:
                 return
 
     def with_value(self, values: Sequence[int], include_short: bool, limit: int | None) -> Iterator[Record]:
