@@ -18,7 +18,7 @@ FLOORS = [
     {"components", "features", "refs"},
     {"corpus"},
     {"canonical", "schemes", "extract", "stores"},
-    {"jsonlines", "placing", "provision", "sketch_table", "slices", "source_fields", "store_schemes"},
+    {"dashboards", "jsonlines", "placing", "provision", "sketch_table", "slices", "source_fields", "store_schemes"},
     {"sources"},
     {"pipeline", "similar", "cluster"},
     {"annotate_sinks", "incremental", "pipelines", "prune", "store_pairs"},

@@ -11,7 +11,9 @@ from indexer.cli.output import answer, answer_json, say, shown_store
 from indexer.errors import UsageError
 
 if TYPE_CHECKING:
+    from indexer.dashboards import Dashboards, Request
     from indexer.provision import Provision, Step
+    from indexer.stores.connection import Client
 
 
 @click.command(
@@ -28,6 +30,9 @@ Makes the index where there is none; to one that is there it adds fields below "
 Doing it again changes nothing. --remove deletes an index that neardup made and nobody else filled; from any other it
 strips neardup's values. The names of the fields stay in its mapping until the next reindex: no mapping can give up a
 field. --pipelines adds neardup-keys-INDEX and neardup-simhash-INDEX; with --remove only they are taken away.
+
+--dashboards puts "Duplicate clusters" and "Ingest health" into Kibana or OpenSearch Dashboards, in place of those of an
+earlier time; with --remove only they are taken away. Who asks is said by the same settings as for the store.
 """,
 )
 @click.option("--store", metavar="URL", envvar="NEARDUP_STORE", required=True, show_envvar=True, help="The index.")
@@ -54,6 +59,8 @@ field. --pipelines adds neardup-keys-INDEX and neardup-simhash-INDEX; with --rem
     type=click.Choice(["keys", "simhash"]),
     help="The pipeline to be the index's final one; never in place of another.",
 )
+@click.option("--dashboards", metavar="URL", help="Also dashboards, into the Kibana or OpenSearch Dashboards there.")
+@click.option("--space", default="", metavar="NAME", help="The space, or tenant, for --dashboards.  [default: its own]")
 @click.option("--dry-run", is_flag=True, help="Print the exact requests, and send none that changes anything.")
 @click.option("--remove", is_flag=True, help="Take away what neardup added.")
 @click.option(
@@ -77,20 +84,27 @@ def setup(store: str, dry_run: bool, remove: bool, repair: bool, json: bool, **g
     client = connect(store)
     try:
         provision = Provision(client)
+        boards = _dashboards(provision.name, given)
         steps = [Step(*each) for each in repairs(client)] if repair or (remove and not given["pipelines"]) else []
         if not repair:
             steps += _removal(provision, given) if remove else _set_up(provision, given)
+        more = [] if boards is None else boards.removal() if remove else boards.set_up()
+        everything: list[Step | Request] = [*steps, *more]
         if dry_run and not json:
-            for step in steps:
+            for step in everything:
                 for line in (f"# {step.why}", *step.request().splitlines(), ""):
                     answer(line)
         done = [] if dry_run else [_told(sentence) for sentence in provision.carry_out(steps)]
+        if boards and not dry_run:
+            done += [_told(sentence) for sentence in boards.carry_out(more)]
     finally:
         client.close()
     if json:
-        planned = [{"why": step.why, "method": step.method, "path": step.path, "body": step.body} for step in steps]
+        planned = [
+            {"why": step.why, "method": step.method, "path": step.path, "body": step.body} for step in everything
+        ]
         answer_json({"store": client.target.shown, "dry_run": dry_run, "steps": planned, "done": done})
-    elif not steps:
+    elif not everything:
         say(_NOTHING["repair" if repair else "remove" if remove else "set up"])
     elif dry_run:
         say("a dry run: nothing was changed")
@@ -104,6 +118,25 @@ _NOTHING = {
 }
 
 
+def _dashboards(name: str, given: dict[str, Any]) -> Dashboards | None:
+    from indexer.dashboards import Dashboards
+
+    if given["dashboards"]:
+        return Dashboards(given["dashboards"], name, space=given["space"])
+    if given["space"]:
+        raise UsageError("--space is about dashboards: add --dashboards")
+    return None
+
+
+def _side_indices(client: Client) -> list[Step]:
+    """What makes the indices beside the store's own that dashboards look at, before there is anything in them."""
+    from indexer.provision import Step
+    from indexer.stores.side_index import clusters_index, failures_index
+
+    sides = [(side.name, side.making()) for side in (clusters_index(client), failures_index(client))]
+    return [Step(f"make the index {name}, or add to its fields", "PUT", *wanted) for name, wanted in sides if wanted]
+
+
 def _set_up(provision: Provision, given: dict[str, Any]) -> list[Step]:
     from indexer.pipeline import store_info
     from indexer.pipelines import Pipelines
@@ -115,12 +148,16 @@ def _set_up(provision: Provision, given: dict[str, Any]) -> list[Step]:
     steps = provision.set_up(info, shards=given["shards"], replicas=given["replicas"])
     if given["pipelines"]:
         steps += Pipelines(provision.client).set_up(info, given["field"], **asked)
+    if given["dashboards"]:
+        steps += _side_indices(provision.client)
     return steps
 
 
 def _removal(provision: Provision, given: dict[str, Any]) -> list[Step]:
     from indexer.pipelines import Pipelines
 
+    if given["dashboards"] and not given["pipelines"]:
+        return []
     steps = Pipelines(provision.client).removal(asked=given["pipelines"])
     return steps if given["pipelines"] else steps + provision.removal()
 

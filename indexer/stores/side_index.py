@@ -85,16 +85,20 @@ class SideIndex(Generic[T]):
             self._client.request("POST", f"{self._path}/_refresh")
             self._unseen = False
 
+    def making(self) -> tuple[str, dict[str, Any]] | None:
+        """Path and body of the PUT that makes the index or adds fields that came since; None where all is there."""
+        if not self.exists():
+            return self._path, {"mappings": {"dynamic": False, "properties": self._properties}}
+        if self._known.keys() >= self._properties.keys():
+            return None
+        return f"{self._path}/_mapping", {"properties": self._properties}
+
     def _make(self) -> None:
-        if self.exists():
-            # An index that an earlier neardup made gets the fields that came since.
-            if not self._known.keys() >= self._properties.keys():
-                self._client.request("PUT", f"{self._path}/_mapping", {"properties": self._properties})
-                self._known = self._properties
+        wanted = self.making()
+        if wanted is None:
             return
         try:
-            body = {"mappings": {"dynamic": False, "properties": self._properties}}
-            self._client.request("PUT", self._path, body)
+            self._client.request("PUT", *wanted)
         except AnswerError as error:
             if error.kind != "resource_already_exists_exception":
                 raise
