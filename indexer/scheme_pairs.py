@@ -38,13 +38,16 @@ def similar_sketches(table: SketchTable, similarity: float) -> Iterator[SketchPa
     if own is not None:
         yield from _given(own(table.sketches, similarity))
         return
+    for left, right in candidate_sketches(table, similarity):
+        yield from verified_pairs(table, left, right, similarity)
+
+
+def candidate_sketches(table: SketchTable, similarity: float) -> Iterator[tuple[Positions, Positions]]:
+    """Blocks of pairs of distinct sketches that a lookup for this similarity lets meet, each pair once, unverified."""
     plan = table.scheme.plan(similarity)
     if type(table.scheme).probes is Scheme.probes:
-        candidates = _sharing(table, plan.agreeing)
-    else:
-        candidates = _probing(table, similarity, plan.agreeing)
-    for left, right in candidates:
-        yield from verified_pairs(table, left, right, similarity)
+        return _sharing(table, plan.agreeing)
+    return _probing(table, similarity, plan.agreeing)
 
 
 def verified_pairs(table: SketchTable, left: Positions, right: Positions, similarity: float) -> Iterator[SketchPairs]:
