@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
-import math
-from collections import Counter
 from functools import cache
 from typing import Any
 
 import oracle
 import pytest
+import variants_oracle as slow
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scheme_contract import SchemeContract, document
@@ -18,7 +16,6 @@ from indexer import corpus, features
 from indexer.errors import UsageError
 from indexer.schemes.imatch import IMatch
 
-STEP = 0x9E3779B97F4A7C15
 TEXTS = [document(seed, 120) for seed in range(40)]
 
 
@@ -55,43 +52,18 @@ class TestIMatchWithoutSublexicons(SchemeContract):
         return gathered(name)
 
 
-def mixed(x: int) -> int:
-    x &= oracle.MASK
-    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9 & oracle.MASK
-    x = (x ^ x >> 27) * 0x94D049BB133111EB & oracle.MASK
-    return x ^ x >> 31
-
-
-def expected(text: str, low: float, high: float, drop: float, sublexicons: int) -> list[bytes]:
-    """The digests of the terms, from the whole collection's frequencies."""
-    frequency = Counter(token for each in TEXTS for token in set(oracle.tokens(each)))
-    lexicon = {
-        term
-        for term, count in frequency.items()
-        if count >= 2 and low <= math.log(len(TEXTS) / count) / math.log(len(TEXTS)) <= high
-    }
-    terms = sorted(set(oracle.tokens(text)) & lexicon, key=str.encode)
-    found = []
-    for j in range(sublexicons + 1):
-        kept = [t for t in terms if j == 0 or mixed(oracle.lookup8(t.encode()) + j * STEP) >= int(drop * 2**64)]
-        digest = hashlib.sha1("".join(f"{term}\n" for term in kept).encode()).digest()[:8]
-        found.append(digest if kept else bytes(8))
-    return found
-
-
 @given(st.lists(st.sampled_from(sorted({*" ".join(TEXTS).split(), "unseen"})), max_size=12))
 @settings(max_examples=60, deadline=None)
 def test_digests_are_those_of_the_oracle(words: list[str]) -> None:
     scheme = IMatch(corpus=gathered(IMatch.needed({})), low=0.2, high=0.8, drop=0.5, sublexicons=4)
     text = " ".join(words)
-    found, wanted = scheme.sketch(text), expected(text, 0.2, 0.8, 0.5, 4)
+    found, wanted = scheme.sketch(text), slow.imatch(text, slow.lexicon(TEXTS, 0.2, 0.8), 0.5, 4)
     if not any(map(any, wanted)):
         assert found is None
         return
     assert found is not None
     assert found.payload == b"".join(wanted)
-    keys = [table << 48 | int.from_bytes(digest[:6], "big") for table, digest in enumerate(wanted) if any(digest)]
-    assert list(found.keys) == keys
+    assert list(found.keys) == slow.imatch_keys(wanted)
 
 
 def test_a_changed_word_leaves_the_sub_lexicons_without_it() -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import math
 import random
+from collections import Counter
 from functools import cache
 from itertools import combinations, product
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import oracle
 import pytest
+import variants_oracle as slow
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scheme_contract import SchemeContract, document
@@ -99,33 +100,6 @@ def test_the_slow_way_to_the_same_bits(text: str) -> None:
     assert made == (None if found is None else found[0].to_bytes(8, "big"))
 
 
-def oracle_mixed(x: int) -> int:
-    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9 & oracle.MASK
-    x = (x ^ x >> 27) * 0x94D049BB133111EB & oracle.MASK
-    return x ^ x >> 31
-
-
-def expected(text: str, bits: int, weights: str, size: int, frequency: dict[int, int], documents: int) -> bytes:
-    """Word shingles, weighed and voted on, from the papers and the documentation."""
-    hashes = [oracle.lookup8(token.encode()) for token in oracle.tokens(text)]
-    runs = [hashes[n : n + size] for n in range(max(1, len(hashes) - size + 1))]
-    shingles = [
-        oracle.lookup8(b"".join(each.to_bytes(8, "little") for each in run)) if size > 1 else run[0] for run in runs
-    ]
-    weight = {
-        shingle: {
-            "occurrence": shingles.count(shingle),
-            "set": 1,
-            "log": round((1 + math.log(shingles.count(shingle))) * 65536),
-            "tfidf": round(shingles.count(shingle) * math.log1p(documents / frequency.get(shingle, 1)) * 65536),
-        }[weights]
-        for shingle in shingles
-    }
-    value = oracle.simhash(list(weight), list(weight.values()))
-    second = oracle.simhash([oracle_mixed(shingle) for shingle in weight], list(weight.values()))
-    return (value << 64 | second).to_bytes(16, "big")[: bits // 8]
-
-
 @pytest.mark.parametrize("size", [1, 3])
 @pytest.mark.parametrize("weights", features.WEIGHTS)
 @pytest.mark.parametrize("bits", [32, 64, 128])
@@ -137,14 +111,19 @@ def test_bits_are_those_of_the_oracle(bits: int, weights: str, size: int) -> Non
     frequency = dict(zip(known.hashes.tolist(), known.frequencies.tolist(), strict=True))
     scheme = SimhashVariant(weights, bits, known if weights == "tfidf" else None, features=kind, size=size)
     for text in texts:
+        counts = Counter(slow.shingles(oracle.tokens(text), size))
+        weighed = {
+            each: slow.weight(weights, count, known.documents, frequency.get(each, 1)) for each, count in counts.items()
+        }
         found = scheme.sketch(text)
         assert found is not None
-        assert found.payload == expected(text, bits, weights, size, frequency, known.documents)
+        assert found.payload == slow.simhash(weighed, bits)
+        assert list(found.keys) == slow.simhash_keys(found.payload)
 
 
 def test_the_second_half_has_hashes_of_its_own() -> None:
     hashes = np.array([0, 1, 2**64 - 1, 12345678901234567890], dtype=np.uint64)
-    assert mixed(hashes).tolist() == [oracle_mixed(int(each)) for each in hashes]
+    assert mixed(hashes).tolist() == [slow.mixed(int(each)) for each in hashes]
 
 
 # The tables of 32 and 128 bits

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from fractions import Fraction
 from itertools import combinations, pairwise
 
 import numpy as np
-import oracle
 import pytest
+import variants_oracle as slow
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scheme_contract import SchemeContract, document
@@ -16,7 +15,7 @@ from scheme_contract import SchemeContract, document
 from indexer.errors import UsageError
 from indexer.model import Sketch
 from indexer.schemes.spot_pairs import all_pairs, candidates
-from indexer.schemes.spotsigs import SpotSigs, numbered, partitions
+from indexer.schemes.spotsigs import SpotSigs, partitions
 
 # Few different spots, so that sets overlap in every way.
 SPOTS = st.lists(st.integers(1, 12), min_size=1, max_size=24)
@@ -48,22 +47,10 @@ class TestSpotSigsByDocument(SchemeContract):
 
 def made(spots: list[int], bound: float = 0.5) -> Sketch:
     """A sketch of these spots, as the scheme makes it of a text."""
-    scheme = SpotSigs(bound=bound)
-    elements = numbered(np.array(spots, dtype=np.uint64))
-    first = elements[: elements.size - least(bound, elements.size) + 1]
-    partition = next(n for n, start in reversed(list(enumerate(scheme.partitions))) if start <= elements.size)
-    keys = tuple(dict.fromkeys(partition << 40 | int(each) >> 24 for each in first))
-    return Sketch(scheme.id, elements.astype(">u8").tobytes(), keys, elements.size)
-
-
-def least(similarity: float, size: int) -> int:
-    return -(-size * Fraction(str(similarity)).numerator // Fraction(str(similarity)).denominator)
-
-
-def jaccard(left: list[int], right: list[int]) -> Fraction:
-    """Of two multisets."""
-    one, two = Counter(left), Counter(right)
-    return Fraction((one & two).total(), (one | two).total())
+    numbers = slow.elements(spots)
+    keys = tuple(slow.spot_keys(numbers, Fraction(str(bound))))
+    payload = b"".join(number.to_bytes(8, "big") for number in numbers)
+    return Sketch(SpotSigs(bound=bound).id, payload, keys, len(numbers))
 
 
 # Spots
@@ -82,8 +69,7 @@ def test_the_spots_of_the_papers_example() -> None:
         "the record straight",
         "an attack circulating",
     ]
-    hashes = [[oracle.lookup8(word.encode()) for word in chain.split()] for chain in chains]
-    wanted = [oracle.lookup8(b"".join(each.to_bytes(8, "little") for each in words)) for words in hashes]
+    wanted = [slow.hash_of(words.split()) for words in chains]
     # "the internet" has one word behind it, too few for a chain of two.
     assert scheme.spots(text).tolist() == wanted
 
@@ -95,13 +81,7 @@ def test_the_spots_of_the_papers_example() -> None:
 )
 @settings(deadline=None)
 def test_spots_are_those_of_the_oracle(words: list[str], distance: int, chain: int) -> None:
-    wanted = []
-    for place, word in enumerate(words):
-        behind = [other for other in words[place + 1 :] if other not in ("the", "is")]
-        picked = behind[distance - 1 :: distance][:chain]
-        if word in ("the", "is") and len(picked) == chain:
-            hashes = [oracle.lookup8(each.encode()).to_bytes(8, "little") for each in (word, *picked)]
-            wanted.append(oracle.lookup8(b"".join(hashes)))
+    wanted = slow.spots(words, {"the", "is"}, {"the", "is"}, distance, chain)
     scheme = SpotSigs(distance=distance, chain=chain)
     assert scheme.spots(" ".join(words)).tolist() == wanted
 
@@ -123,7 +103,7 @@ def test_a_document_of_many_spots_counts_its_first() -> None:
 @settings(deadline=None)
 def test_the_similarity_is_the_jaccard_coefficient_of_multisets(left: list[int], right: list[int]) -> None:
     found = SpotSigs().similarities(made(left).payload, [made(right).payload])[0]
-    assert found == float(jaccard(left, right))
+    assert found == float(slow.jaccard(left, right))
 
 
 # Lookups
@@ -135,7 +115,7 @@ def test_keys_miss_no_pair_from_the_bound_on(left: list[int], right: list[int], 
     similarity = min(1.0, bound + more)
     scheme = SpotSigs(bound=bound)
     probes = scheme.probes(made(left, bound), similarity)
-    if jaccard(left, right) >= Fraction(str(round(similarity, 4))):
+    if slow.jaccard(left, right) >= Fraction(str(round(similarity, 4))):
         assert set(probes) & set(made(right, bound).keys)
     assert len(probes) <= scheme.plan(similarity).probes
 
@@ -179,7 +159,7 @@ def test_all_pairs_are_those_of_brute_force(documents: list[list[int]], similari
     wanted = {
         (i, j): float(coefficient)
         for i, j in pairs
-        if float(coefficient := jaccard(documents[i], documents[j])) >= similarity
+        if float(coefficient := slow.jaccard(documents[i], documents[j])) >= similarity
     }
     assert {(i, j): coefficient for i, j, coefficient in found} == wanted
     assert len(found) == len(wanted)
