@@ -228,7 +228,10 @@ class OpenSearch(Server):
         config = self.folder / "node" / "node_1" / "config"
         config.mkdir(parents=True, exist_ok=True)
         (config / "opensearch.yml").write_text("".join(f"{name}: {value}\n" for name, value in settings.items()))
-        runner = ["-cp", f"{self._jars}/*", "org.codelibs.opensearch.runner.OpenSearchRunner"]
+        # Where Java can compile, a node of our own, which runs ingest pipelines.
+        compiles = (self._java.home / "bin" / "javac").is_file()
+        own = str(Path(__file__).with_name("IngestNode.java"))
+        runner = ["-cp", f"{self._jars}/*", own if compiles else "org.codelibs.opensearch.runner.OpenSearchRunner"]
         # The runner gives its first node the HTTP port after the one that it is told.
         place = ["-basePath", str(self.folder / "node"), "-baseHttpPort", str(self.port - 1)]
         flags = [*place, "-numOfNode", "1", "-clusterName", self.folder.name]
