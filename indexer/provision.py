@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
 from indexer.errors import IncompatibleStoreError, StoreError, UsageError
 from indexer.model import Ref
+from indexer.slices import Slices
+from indexer.source_fields import lost_by_update
 from indexer.stores import StoreInfo, mapping
 from indexer.stores.bulk import BATCH_RECORDS, Action, send
 from indexer.stores.connection import AnswerError, Client
@@ -21,6 +23,8 @@ __all__ = ["Provision", "Step", "mappings_directory"]
 
 COMPONENT = "neardup"
 _ROUNDS = 8
+_REFUSED, _GONE, _CHANGED = 400, 404, 409
+_STRIPPING = {"script": {"lang": "painless", "source": f"ctx._source.remove('{ROOT}')"}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +38,12 @@ class Step:
     strips: str = ""
 
     def request(self) -> str:
-        """The request as consoles and people write it."""
+        """The request as consoles and people write it; for documents that are stripped one of many."""
         lines = [f"{self.method} {self.path}"]
-        if self.body is not None:
+        if self.strips:
+            action = {"_index": self.strips, "_id": "ID", "if_seq_no": "N", "if_primary_term": "N"}
+            lines += [json.dumps({"update": action}), json.dumps(_STRIPPING)]
+        elif self.body is not None:
             lines.append(json.dumps(self.body, indent=2, ensure_ascii=False))
         return "\n".join(lines)
 
@@ -85,8 +92,7 @@ class Provision:
         """Do the steps; a sentence for each one that is done. StoreError where the cluster refuses one."""
         for step in steps:
             if step.strips:
-                count = self._strip(step.strips)
-                yield f"{step.why}: {count} documents"
+                yield f"{step.why}: {self._strip(step.strips)}"
                 continue
             try:
                 self.client.request(step.method, step.path, step.body)
@@ -163,6 +169,7 @@ class Provision:
             return []
         if old[ROOT].get("made_index") and set(found.get("properties", {})) <= {ROOT}:
             return [Step(f"delete the index {name}, which neardup made and nobody else filled", "DELETE", f"/{name}")]
+        self._require_whole(name, found)
         strip = Step(f"strip neardup's values from {name}", "POST", "/_bulk", strips=name)
         body = {"_meta": mapping.with_meta(old, None)}
         why = (
@@ -170,30 +177,93 @@ class Provision:
         )
         return [strip, Step(why, "PUT", f"/{name}/_mapping", body)]
 
-    def _strip(self, name: str) -> int:
-        """Make `neardup` null in every document of an index; how many there were."""
-        count = idle = 0
-        path = f"/{quote(name, safe='-')}"
-        body = {"query": is_record(), "size": BATCH_RECORDS, "_source": False, "seq_no_primary_term": True}
-        while idle < _ROUNDS:
-            self.client.request("POST", f"{path}/_refresh")
-            hits = self.client.request("POST", f"{path}/_search", body)["hits"]["hits"]
-            if not hits:
-                return count
-            outcomes = send(self.client, [_null(hit) for hit in hits])
-            refused = [each for each in outcomes if not each.ok and each.status not in (404, 409)]
-            if refused:
-                raise StoreError(f"{self.shown}: {name} can't be stripped: {refused[0].reason}")
-            done = sum(outcome.ok for outcome in outcomes)
-            count += done
-            idle = 0 if done else idle + 1
-        raise StoreError(f"{self.shown}: documents of {name} change all the time; run the same command again")
+    def _require_whole(self, name: str, found: Mapping[str, Any]) -> None:
+        settings = self.client.request("GET", f"/{name}/_settings", flat_settings="true")[name]["settings"]
+        lost = lost_by_update(found, settings)
+        if lost and self.client.request("POST", f"/{name}/_count", {"query": is_record()})["count"]:
+            raise StoreError(
+                f"{self.shown}: {name} has documents with neardup's values, and {lost}: to strip them would rebuild "
+                "the documents from _source and lose what it leaves out. Nothing was changed; the values go when the "
+                "documents are indexed anew"
+            )
+
+    def _strip(self, name: str) -> str:
+        """Take neardup's part out of every document of an index; what was done, in words."""
+        stripping = _Stripping(self.client, name)
+        for _ in range(_ROUNDS):
+            if not stripping.run():
+                break
+        else:
+            raise StoreError(f"{self.shown}: documents of {name} change all the time; run the same command again")
+        if stripping.refused:
+            raise StoreError(
+                f"{self.shown}: {stripping.refused} documents of {name} can't be stripped: {stripping.reason}; all "
+                "others are, and the same command goes on with these"
+            )
+        return stripping.told()
 
 
-def _null(hit: Mapping[str, Any]) -> Action:
-    place = Ref(hit["_id"], hit["_index"], hit.get("_routing"))
-    conditions = {"if_seq_no": hit["_seq_no"], "if_primary_term": hit["_primary_term"]}
-    return Action("update", place.index, place.id, place.routing, encoded({"doc": {ROOT: None}}), conditions)
+class _Stripping:
+    """Takes neardup's part out of documents, and deletes those that have no other; the counts of that."""
+
+    def __init__(self, client: Client, name: str) -> None:
+        self._client, self._name = client, name
+        self._scripts = True
+        self._own = {"@timestamp"} if name.startswith(".ds-") else set()
+        self.stripped = self.deleted = self.refused = 0
+        self.reason = ""
+
+    def run(self) -> int:
+        """Go through all documents that have values; how many changed in this moment and are left."""
+        path = quote(self._name, safe="-")
+        self._client.request("POST", f"/{path}/_refresh")
+        body = {"query": is_record(), "_source": {"excludes": [ROOT]}, "seq_no_primary_term": True}
+        self.refused = changed = 0
+        with Slices(self._client, path, body, 1, BATCH_RECORDS) as pages:
+            for hits in pages:
+                changed += self._page(hits)
+        self._client.request("POST", f"/{path}/_refresh")
+        return changed
+
+    def _page(self, hits: Sequence[Mapping[str, Any]]) -> int:
+        outcomes = send(self._client, [self._action(hit) for hit in hits])
+        if self._scripts and any(each.status == _REFUSED and "script" in each.reason for each in outcomes):
+            # Not every cluster runs scripts.
+            self._scripts = False
+            again = [place for place, each in enumerate(outcomes) if each.status == _REFUSED]
+            for place, each in zip(
+                again, send(self._client, [self._action(hits[place]) for place in again]), strict=True
+            ):
+                outcomes[place] = each
+        changed = 0
+        for hit, outcome in zip(hits, outcomes, strict=True):
+            if outcome.ok:
+                self.deleted += self._is_own(hit)
+                self.stripped += not self._is_own(hit)
+            elif outcome.status == _CHANGED:
+                changed += 1
+            elif outcome.status != _GONE:
+                self.refused += 1
+                self.reason = self.reason or f"{hit['_id']}: {outcome.reason}"
+        return changed
+
+    def _is_own(self, hit: Mapping[str, Any]) -> bool:
+        return set(hit.get("_source") or {}) <= self._own
+
+    def _action(self, hit: Mapping[str, Any]) -> Action:
+        place = Ref(hit["_id"], hit["_index"], hit.get("_routing"))
+        conditions = {"if_seq_no": hit["_seq_no"], "if_primary_term": hit["_primary_term"]}
+        if self._is_own(hit):
+            return Action("delete", place.index, place.id, place.routing, conditions=conditions)
+        # A partial update can take a value away, and not a name.
+        change = encoded(_STRIPPING if self._scripts else {"doc": {ROOT: None}})
+        return Action("update", place.index, place.id, place.routing, change, conditions)
+
+    def told(self) -> str:
+        """What was done."""
+        left = "" if self._scripts or not self.stripped else f" ({ROOT!r} stays there as null: no scripts are allowed)"
+        more = f"; {self.deleted} deleted that had nothing else" if self.deleted else ""
+        return f"{self.stripped} documents{left}{more}"
 
 
 def _missing(wanted: Mapping[str, Any], have: Mapping[str, Any]) -> bool:

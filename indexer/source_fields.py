@@ -96,6 +96,25 @@ def values_of(source: Any, path: str) -> list[str]:
     return found
 
 
+def lost_by_update(mapping: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
+    """Why an update, which rebuilds a document from `_source`, would lose something; empty for an index that keeps all.
+
+    `settings` are the index's own, flat.
+    """
+    source = mapping.get("_source", {})
+    if source.get("enabled") in _OFF:
+        return "_source is disabled"
+    filtered = [f"{kind} {', '.join(_listed(source[kind]))}" for kind in ("includes", "excludes") if source.get(kind)]
+    if filtered:
+        return f"_source is filtered ({'; '.join(filtered)})"
+    mode = source.get("mode") or settings.get("index.mapping.source.mode", "stored")
+    if mode != "stored":
+        return f"_source is {mode}"
+    if settings.get("index.mode", "standard") in ("time_series", "logsdb"):
+        return f"the index is in mode {settings['index.mode']}, without a stored _source"
+    return "_source is derived" if settings.get("index.derived_source.enabled") == "true" else ""
+
+
 def require_harmless(
     mappings: Mapping[str, Mapping[str, Any]], settings: Mapping[str, Mapping[str, Any]], shown: str
 ) -> None:
@@ -104,7 +123,7 @@ def require_harmless(
     `settings` are those of every index, flat, by its name. An index that may not be written is refused too.
     """
     for index, mapping in mappings.items():
-        lost = _lost(mapping.get("_source", {}), settings.get(index, {}))
+        lost = lost_by_update(mapping, settings.get(index, {}))
         if lost:
             raise StoreError(
                 f"{shown}: {index}: {lost}; a partial update rebuilds a document from _source and would lose that. "
@@ -130,18 +149,3 @@ def require_readable(mappings: Mapping[str, Mapping[str, Any]], paths: Sequence[
 def _matches(path: str, patterns: Sequence[str]) -> bool:
     # A pattern that names an object names everything below it.
     return any(fnmatchcase(path, pattern) or fnmatchcase(path, f"{pattern}.*") for pattern in patterns)
-
-
-def _lost(source: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
-    """What of its documents an index does not keep as it came, in words; empty for an index that keeps all."""
-    if source.get("enabled") in _OFF:
-        return "_source is disabled"
-    filtered = [f"{kind} {', '.join(_listed(source[kind]))}" for kind in ("includes", "excludes") if source.get(kind)]
-    if filtered:
-        return f"_source is filtered ({'; '.join(filtered)})"
-    mode = source.get("mode") or settings.get("index.mapping.source.mode", "stored")
-    if mode != "stored":
-        return f"_source is {mode}"
-    if settings.get("index.mode", "standard") in ("time_series", "logsdb"):
-        return f"the index is in mode {settings['index.mode']}, without a stored _source"
-    return "_source is derived" if settings.get("index.derived_source.enabled") == "true" else ""

@@ -28,8 +28,10 @@ Examples:
 
 Makes the index where there is none; to one that is there it adds fields below "neardup", and changes nothing else.
 Doing it again changes nothing. --remove deletes an index that neardup made and nobody else filled; from any other it
-strips neardup's values. The names of the fields stay in its mapping until the next reindex: no mapping can give up a
-field. --pipelines adds neardup-keys-INDEX and neardup-simhash-INDEX; with --remove only they are taken away.
+strips neardup's values, by a script for each document (where the cluster allows no scripts, "neardup" stays as null),
+and deletes documents that hold nothing else. The names of the fields stay in its mapping until the next reindex: no
+mapping can give up a field. --pipelines adds neardup-keys-INDEX and neardup-simhash-INDEX; with --remove only
+they are taken away.
 
 --dashboards puts "Duplicate clusters" and "Ingest health" into Kibana or OpenSearch Dashboards, in place of those of an
 earlier time; with --remove only they are taken away. Who asks is said by the same settings as for the store.

@@ -85,6 +85,17 @@ def info_of(mapping: Mapping[str, Any], where: str) -> StoreInfo | None:
     return info
 
 
+def require_current(mapping: Mapping[str, Any], where: str) -> None:
+    """Raise IncompatibleStoreError for the mapping of an older neardup: what it does not map would never be found."""
+    found = mapping["_meta"][ROOT]
+    if int(found["mapping_version"]) < MAPPING_VERSION:
+        raise IncompatibleStoreError(
+            f"{where}: was set up by neardup {found['version']} with mapping version {found['mapping_version']}, and "
+            f"this one needs {MAPPING_VERSION}: `neardup setup` with this --store brings it up to date, and changes no "
+            "document"
+        )
+
+
 def schemes_of(mapping: Mapping[str, Any]) -> tuple[SchemeInfo, ...]:
     """The schemes beside the first that a mapping's `_meta` names. Raises KeyError, TypeError or ValueError."""
     found = mapping.get("_meta", {}).get(ROOT, {}).get("schemes") or ()

@@ -116,6 +116,7 @@ class SearchStore(Store):
             )
         first = next(iter(known.values()))
         for index, info in known.items():
+            mapping.require_current(self.mappings[index], f"{self.shown} ({index})")
             first.require_comparable(info, f"{self.shown} ({index})")
         schemes: list[SchemeInfo] = []
         for index, info in known.items():

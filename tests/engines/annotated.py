@@ -18,6 +18,8 @@ from indexer.schemes import simhash
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "cli"))
 
+from written import changed, prose
+
 OWNERS_MAPPING: dict[str, Any] = {
     "_meta": {"owner": {"team": "search"}},
     "dynamic": "strict",
@@ -100,3 +102,38 @@ def found_by_keys(url: str, texts: Mapping[str, str]) -> dict[str, set[str]]:
             values = [each.value for each in store.candidates(simhash.keys(fingerprint))]
             found[name] = {record.ref.id for record in store.with_value(values)} if values else set()
     return found
+
+
+def searches(server: Server, index: str) -> list[Any]:
+    """What searches on each field of the owner's find."""
+    queries = [
+        {"match": {"body": prose(1).split()[3]}},
+        {"term": {"body.raw": "one two"}},
+        {"match": {"heading": "first"}},
+        {"term": {"lang": "en"}},
+        {"range": {"date": {"gte": "2026-01-02"}}},
+        {"geo_distance": {"distance": "10km", "place": {"lat": 1, "lon": 2}}},
+        {"nested": {"path": "parts", "query": {"match": {"parts.text": "inner"}}}},
+        {"match": {"also": "one"}},
+    ]
+    found = []
+    for query in queries:
+        hits = server.request("POST", f"/{index}/_search", {"query": query, "sort": ["date"]})["hits"]["hits"]
+        found.append((query, [hit["_id"] for hit in hits]))
+    assert all(names for _, names in found), found
+    return found
+
+
+DOCUMENTS: dict[str, Any] = {
+    "a": {"body": prose(1), "lang": "en", "date": "2026-01-01", "heading": "the first"},
+    "b": {"body": changed(prose(1)), "lang": "en", "date": "2026-01-02", "place": {"lat": 1, "lon": 2}},
+    "c": {
+        "body": [prose(2), prose(3)],
+        "lang": "de",
+        "date": "2026-01-03",
+        "parts": [{"text": "inner"}, {"text": "x"}],
+    },
+    "short": {"body": "one two", "lang": "en", "date": "2026-01-04", "loose": {"any": [1, {"x": None}]}},
+    "empty": {"body": "", "date": "2026-01-05"},
+    "none": {"lang": "fr", "date": "2026-01-06"},
+}

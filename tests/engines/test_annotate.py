@@ -10,46 +10,23 @@ import time
 from typing import Any
 
 import pytest
-from annotated import OWNERS_MAPPING, annotate, fill, near, owners, require_type, run, sources, write
+from annotated import (
+    DOCUMENTS,
+    OWNERS_MAPPING,
+    annotate,
+    fill,
+    near,
+    owners,
+    require_type,
+    run,
+    searches,
+    sources,
+    write,
+)
 from servers import Server
-from written import changed, prose
+from written import prose
 
 from indexer import open_store
-
-
-def searches(server: Server, index: str) -> list[Any]:
-    """What searches on each field of the owner's find."""
-    queries = [
-        {"match": {"body": prose(1).split()[3]}},
-        {"term": {"body.raw": "one two"}},
-        {"match": {"heading": "first"}},
-        {"term": {"lang": "en"}},
-        {"range": {"date": {"gte": "2026-01-02"}}},
-        {"geo_distance": {"distance": "10km", "place": {"lat": 1, "lon": 2}}},
-        {"nested": {"path": "parts", "query": {"match": {"parts.text": "inner"}}}},
-        {"match": {"also": "one"}},
-    ]
-    found = []
-    for query in queries:
-        hits = server.request("POST", f"/{index}/_search", {"query": query, "sort": ["date"]})["hits"]["hits"]
-        found.append((query, [hit["_id"] for hit in hits]))
-    assert all(names for _, names in found), found
-    return found
-
-
-DOCUMENTS: dict[str, Any] = {
-    "a": {"body": prose(1), "lang": "en", "date": "2026-01-01", "heading": "the first"},
-    "b": {"body": changed(prose(1)), "lang": "en", "date": "2026-01-02", "place": {"lat": 1, "lon": 2}},
-    "c": {
-        "body": [prose(2), prose(3)],
-        "lang": "de",
-        "date": "2026-01-03",
-        "parts": [{"text": "inner"}, {"text": "x"}],
-    },
-    "short": {"body": "one two", "lang": "en", "date": "2026-01-04", "loose": {"any": [1, {"x": None}]}},
-    "empty": {"body": "", "date": "2026-01-05"},
-    "none": {"lang": "fr", "date": "2026-01-06"},
-}
 
 
 def test_nothing_but_neardup_is_added(server: Server, index_name: str) -> None:

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import json
+import random
 import subprocess
 import sys
 from collections.abc import Iterator
+from typing import Any
 
+import annotated
 import pytest
+from annotated import DOCUMENTS, searches
 from made import INFO, put, record
 from servers import Server
+from written import prose
 
 from indexer.errors import IncompatibleStoreError
+from indexer.keys import simhash_keys
+from indexer.model import Ref
 from indexer.stores import open_store
-from indexer.stores.search_bodies import MAPPING_VERSION
+from indexer.stores.mapping import info_of
+from indexer.stores.search_bodies import MAPPING_VERSION, Bodies
 
 OWNERS_MAPPING = {
     "_meta": {"owner": {"team": "search"}},
@@ -33,6 +41,16 @@ def setup(url: str, *flags: str, code: int = 0) -> subprocess.CompletedProcess[s
     )
     assert done.returncode == code, done.stderr
     return done
+
+
+def left_by_removal(server: Server) -> dict[str, None]:
+    """What removal leaves in a document's `_source`: nothing, but in this Elasticsearch, which runs no scripts."""
+    return {} if server.name == "opensearch" else {"neardup": None}
+
+
+def count(properties: dict[str, Any]) -> int:
+    """Fields as the engines count them."""
+    return sum(1 + sum(count(each.get(part, {})) for part in ("properties", "fields")) for each in properties.values())
 
 
 @pytest.fixture
@@ -93,15 +111,159 @@ class TestSetup:
         stored = server.request("GET", f"/{index_name}/_doc/a")["_source"]
         assert {name: stored[name] for name in document} == document
         assert stored["neardup"]["simhash-doc"]["t00"]
-        setup(url, "--remove")
+        told = setup(url, "--remove").stderr
         mapping = server.request("GET", f"/{index_name}/_mapping")[index_name]["mappings"]
         assert mapping["_meta"] == {"owner": {"team": "search"}}
-        assert server.request("GET", f"/{index_name}/_doc/a")["_source"] == {**document, "neardup": None}
+        assert server.request("GET", f"/{index_name}/_doc/a")["_source"] == document | left_by_removal(server)
+        assert ("null" in told) == bool(left_by_removal(server))
+        # What was neardup's alone is gone.
+        assert "1 deleted" in told
+        assert not server.request("GET", f"/{index_name}/_doc/b")["found"]
         found = server.request("POST", f"/{index_name}/_search", {"query": {"exists": {"field": "neardup.tokens"}}})
         assert found["hits"]["total"]["value"] == 0
         setup(url)
         with open_store(url) as store:
             assert store.stats().documents == 0
+
+    def test_what_annotating_and_clustering_added_is_taken_away(self, server: Server, index_name: str) -> None:
+        annotated.fill(server, index_name, DOCUMENTS)
+        annotated.write(server, index_name, "routed", {"body": prose(3), "date": "2026-01-09"}, routing="r")
+        before, found = server.request("GET", f"/{index_name}"), annotated.sources(server, index_name)
+        searched = searches(server, index_name)
+        url = f"{server.url}/{index_name}"
+        setup(url)
+        annotated.annotate(url, "--field", "body")
+        subprocess.run([sys.executable, "-m", "indexer", "cluster", "--store", url], check=True, capture_output=True)
+        assert server.request("GET", f"/{index_name}-neardup-clusters/_count")["count"] == 1
+        shown = setup(url, "--remove", "--dry-run").stdout
+        assert "ctx._source.remove" in shown
+        assert "neardup" in annotated.sources(server, index_name)[f"{index_name}/a"]
+        setup(url, "--remove")
+        after = annotated.sources(server, index_name)
+        assert annotated.owners(after) == found
+        touched = {name for name in after if "neardup" in after[name]}
+        assert touched == (set(after) - {f"{index_name}/none"} if left_by_removal(server) else set())
+        assert all(after[name]["neardup"] is None for name in touched)
+        assert searches(server, index_name) == searched
+        now = server.request("GET", f"/{index_name}")
+        # A mapping can't give up the names of fields.
+        del now[index_name]["mappings"]["properties"]["neardup"]
+        assert now == before
+        assert list(server.request("GET", f"/{index_name}*")) == [index_name]
+        assert "nothing of neardup's" in setup(url, "--remove").stderr
+
+    def test_removal_never_costs_an_owners_values(self, server: Server, index_name: str) -> None:
+        properties = {"lang": {"type": "keyword"}, "secret": {"type": "keyword"}}
+        mappings = {"properties": properties, "_source": {"excludes": ["secret"]}}
+        url = f"{server.url}/{index_name}"
+        server.request("PUT", f"/{index_name}", {"mappings": mappings})
+        setup(url)
+        with open_store(url) as store:
+            put(store, record("own", 1))
+        server.request("PUT", f"/{index_name}/_doc/a?refresh=true", {"lang": "en", "secret": "x"})
+        told = setup(url, "--remove", code=3).stderr
+        assert "secret" in told
+        assert "Nothing was changed" in told
+        assert server.request("GET", f"/{index_name}/_count?q=secret:x")["count"] == 1
+        with open_store(url) as store:
+            assert store.stats().documents == 1
+            store.delete([Ref("own")])
+        setup(url, "--remove")
+        assert server.request("GET", f"/{index_name}/_count?q=secret:x")["count"] == 1
+
+    def test_a_document_that_can_not_be_stripped_stops_no_other(self, server: Server, index_name: str) -> None:
+        documents = {name: {"body": prose(number), "n": name} for number, name in enumerate(["a", "b", "1"])}
+        annotated.fill(server, index_name, documents, {"dynamic": False, "properties": {}})
+        url = f"{server.url}/{index_name}"
+        annotated.annotate(url, "--field", "body")
+        server.request("PUT", f"/{index_name}/_mapping", {"properties": {"n": {"type": "integer"}}})
+        told = setup(url, "--remove", code=3).stderr
+        assert "2 documents" in told
+        assert "[n]" in told
+        kept = {name for name, each in annotated.sources(server, index_name).items() if each.get("neardup")}
+        assert kept == {f"{index_name}/a", f"{index_name}/b"}
+        for name in "ab":
+            server.request("DELETE", f"/{index_name}/_doc/{name}")
+        setup(url, "--remove")
+
+    def test_a_document_changed_while_it_is_stripped_keeps_the_change(self, server: Server, index_name: str) -> None:
+        number_of = 1500
+        annotated.fill(server, index_name, {}, {"properties": {"lang": {"type": "keyword"}}})
+        lines = [each for number in range(number_of) for each in ({"index": {"_id": str(number)}}, {"lang": "old"})]
+        for line in lines[::2]:
+            line["index"]["_index"] = index_name  # type: ignore[index]
+        assert not server.request("POST", "/_bulk?refresh=true", lines=lines)["errors"]
+        url = f"{server.url}/{index_name}"
+        setup(url)
+        with open_store(url) as store:
+            put(store, *[record(str(number), number) for number in range(number_of)])
+        process = subprocess.Popen([sys.executable, "-m", "indexer", "setup", "--store", url, "--remove"])
+        change = {"doc": {"lang": "new"}}
+        changed = {number_of - 1}
+        while process.poll() is None:
+            changed |= set(random.sample(range(number_of - 5), 5))
+            for number in changed:
+                answer = server.request("POST", f"/{index_name}/_update/{number}?retry_on_conflict=9", change)
+                assert "error" not in answer, answer
+        assert process.returncode == 0
+        server.request("POST", f"/{index_name}/_update/{number_of - 1}", change)
+        server.request("POST", f"/{index_name}/_refresh")
+        query = {"query": {"exists": {"field": "neardup.tokens"}}}
+        assert server.request("POST", f"/{index_name}/_count", query)["count"] == 0
+        assert server.request("GET", f"/{index_name}/_count?q=lang:*")["count"] == number_of
+        assert server.request("GET", f"/{index_name}/_count?q=lang:new")["count"] == len(changed)
+
+    def test_an_older_store_is_brought_up_to_date(self, server: Server, index_name: str) -> None:
+        url = f"{server.url}/{index_name}"
+        setup(url)
+        current = server.request("GET", f"/{index_name}/_mapping")[index_name]["mappings"]
+        server.request("DELETE", f"/{index_name}")
+        older = json.loads(json.dumps(current))
+        older["_meta"]["neardup"] |= {"mapping_version": 1, "version": "0.0.9"}
+        older["_meta"]["owner"] = {"team": "search"}
+        # What the first version had not.
+        for name in ("origin", "pending", "pending_detail"):
+            del older["properties"]["neardup"]["properties"][name]
+        del older["properties"]["neardup"]["properties"]["cluster"]["properties"]["size_class"]
+        template = {"mappings": {"properties": {"neardup": older["properties"]["neardup"]}}}
+        body = {"template": template, "version": 1}
+        assert "error" not in server.request("PUT", "/_component_template/neardup", body)
+        older["properties"]["lang"] = {"type": "keyword"}
+        server.request(
+            "PUT", f"/{index_name}", {"mappings": older, "settings": {"index.mapping.total_fields.limit": 60}}
+        )
+        made = server.request("GET", f"/{index_name}/_mapping")[index_name]["mappings"]
+        assert count(made["properties"]) == count(older["properties"])
+        fields = Bodies(info_of(older, index_name)).fields(record("a", 7, size=3))
+        del fields["origin"], fields["cluster"]
+        document = {"lang": "en", "neardup": fields}
+        server.request("PUT", f"/{index_name}/_doc/a?refresh=true", document)
+        # Neither read nor written before: what is not mapped is never found.
+        for read_only in (True, False):
+            with pytest.raises(IncompatibleStoreError, match=r"0\.0\.9.*`neardup setup`"):
+                open_store(url, read_only=read_only)
+        told = setup(url).stderr
+        assert "component template" in told
+        assert "mapping" in told
+        now = server.request("GET", f"/{index_name}/_mapping")[index_name]["mappings"]
+        assert now["properties"] == current["properties"] | {"lang": {"type": "keyword"}}
+        assert now["_meta"]["owner"] == {"team": "search"}
+        # Who made the fingerprints does not change.
+        assert now["_meta"]["neardup"] == current["_meta"]["neardup"] | {"version": "0.0.9"}
+        assert "nothing to do" in setup(url).stderr
+        with open_store(url) as store:
+            assert [found.documents for found in store.candidates(simhash_keys(7))] == [1]
+            assert store.annotate([(Ref("a"), {"note": 1})]) == 1
+            assert store.annotations([Ref("a")]) == [{"note": 1}]
+        assert server.request("GET", f"/{index_name}/_doc/a")["_source"]["lang"] == "en"
+        # The limit of fields is counted for what is added only.
+        server.request("DELETE", f"/{index_name}")
+        setup(url, "--remove")
+        limit = {"index.mapping.total_fields.limit": count(older["properties"]) + 1}
+        server.request("PUT", f"/{index_name}", {"mappings": older, "settings": limit})
+        before = server.request("GET", f"/{index_name}")
+        assert f"has {count(older['properties'])} fields and neardup adds 4" in setup(url, code=2).stderr
+        assert server.request("GET", f"/{index_name}") == before
 
     def test_no_room_is_said_and_nothing_is_raised(self, server: Server, index_name: str) -> None:
         properties = {f"f{number}": {"type": "keyword"} for number in range(20)}
