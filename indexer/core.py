@@ -94,6 +94,8 @@ def lookup8(key: bytes, initial: int = 0) -> int:
 def as_hashes(values: ArrayLike, name: str) -> NDArray[np.uint64]:
     """An array of 64-bit integers, unsigned or signed with the same bits, as uint64; else UsageError naming it."""
     array = np.asarray(values)
+    if array.dtype == np.uint64 and array.ndim == 1 and array.flags.c_contiguous:
+        return array
     if array.size == 0:
         array = array.astype(np.uint64)
     if array.ndim != 1 or array.dtype.kind not in "ui" or (array.dtype.kind == "i" and array.dtype.itemsize != 8):

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import numpy as np
-
 from indexer import core
 from indexer.schemes import parameters
 from indexer.schemes.base import Parameter
-from indexer.schemes.minwise import MAX_SHINGLE, MinwiseScheme, Signature, banding
+from indexer.schemes.minwise import MAX_SHINGLE, MinwiseScheme, Signature, banding, distinct
 
 
 class Minhash(MinwiseScheme):
@@ -56,6 +54,6 @@ class Minhash(MinwiseScheme):
 
     def signature(self, text: str | bytes) -> tuple[Signature, int] | None:
         """The minhash signature of the text's distinct shingles, and their number."""
-        shingles = np.unique(core.shingle_hashes(text, self.shingle))
+        shingles = core.shingle_hashes(text, self.shingle)
         found = core.minhash(shingles, self.values)
-        return None if found is None else (found, shingles.size)
+        return None if found is None else (found, distinct(shingles))

@@ -93,6 +93,12 @@ def standard_error(similarity: float, values: int, bits: int) -> float:
     return float((share * (1 - share) / values) ** 0.5 / (1 - chance))
 
 
+def distinct(hashes: npt.NDArray[np.uint64]) -> int:
+    """How many different numbers there are."""
+    ordered = np.sort(hashes)
+    return int(np.count_nonzero(ordered[1:] != ordered[:-1])) + min(1, ordered.size)
+
+
 class MinwiseScheme(Scheme):
     """A scheme whose sketch is a signature: the bands' hashes are its keys, its b-bit form the payload."""
 

@@ -16,6 +16,9 @@ FAMILIES: Mapping[str, str] = {
     "i-match": "indexer.schemes.imatch:IMatch",
     "spotsigs": "indexer.schemes.spotsigs:SpotSigs",
     "minhash": "indexer.schemes.minhash:Minhash",
+    "weighted-minhash": "indexer.schemes.weighted_minhash:WeightedMinhash",
+    "supershingles": "indexer.schemes.shingling:Supershingles",
+    "random-projection": "indexer.schemes.random_projection:RandomProjection",
 }
 
 

@@ -1,0 +1,116 @@
+"""random-projection: the cosine of term frequencies by random projections (Charikar 2002; Henzinger 2006)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from itertools import combinations
+from math import acos, comb, isclose, pi
+
+import numpy as np
+import numpy.typing as npt
+
+from indexer import core
+from indexer.errors import UsageError
+from indexer.keys import KeyLayout
+from indexer.model import Sketch
+from indexer.schemes import parameters
+from indexer.schemes.base import Parameter, Plan, Scheme
+
+MAX_BITS = 1024
+MAX_BLOCK = 48
+
+# Neighbours of a key are asked for until so many of the pairs are expected to be found, or this many bits are flipped.
+_WANTED_RECALL = 0.95
+_MAX_FLIPS = 2
+
+
+class RandomProjection(Scheme):
+    """Signs of the projections of a text's tokens on axes of -1 and +1.
+
+    `bits` (a multiple of 64, to 1,024) is the number of axes. Every occurrence of a token counts; its coordinates are
+    the bits of SplitMix64 from the token's lookup8 hash as the seed, a sum above 0 gives bit 1. The keys are the blocks
+    of `block` bits (8 to 48) from the left; bits left over are in no key.
+
+    Two bits differ with the probability angle / pi, so that the share of differing bits estimates the angle of the
+    vectors of term frequencies without bias (M. Charikar, Similarity Estimation Techniques from Rounding Algorithms,
+    STOC 2002; with axes of -1 and +1, as in M. Henzinger, Finding Near-Duplicate Web Pages, SIGIR 2006, this holds in
+    the limit of many different tokens). The similarity is its cosine, 0 where that is negative.
+    """
+
+    family = "random-projection"
+    summary = "Compares words by how often they occur; finds documents of the same wording in few bits."
+    measure = "cosine of the vectors of term frequencies"
+
+    # Pages of one site share half of their words and more, so that unrelated ones reach 0.9.
+    default_similarity = 0.98
+
+    def __init__(self, bits: int = 256, block: int = 32) -> None:
+        self.bits = parameters.one_of(self.family, "bits", bits, range(64, MAX_BITS + 1, 64))
+        self.block = parameters.whole(self.family, "block", block, 8, min(MAX_BLOCK, bits))
+        self.layout = KeyLayout(bits // block, block)
+
+    @property
+    def parameters(self) -> Mapping[str, Parameter]:
+        """Bits and block."""
+        return {"bits": self.bits, "block": self.block}
+
+    def sketch(self, text: str | bytes) -> Sketch | None:
+        """The bits as octets, the first bit the highest of the first; one key a block."""
+        tokens = core.token_hashes(text)
+        projection = core.random_projection(tokens, self.bits // 64)
+        if projection is None:
+            return None
+        payload = projection.astype(">u8").tobytes()
+        whole = int.from_bytes(payload, "big")
+        ones = (1 << self.block) - 1
+        keys = (
+            self.layout.pack(table, whole >> (self.bits - (table + 1) * self.block) & ones)
+            for table in range(self.layout.tables)
+        )
+        return Sketch(self.id, payload, tuple(keys), tokens.size)
+
+    def similarities(self, payload: bytes, others: Sequence[bytes]) -> npt.NDArray[np.float64]:
+        """The cosines of the angles that the shares of differing bits stand for."""
+        for octets in (payload, *others):
+            if len(octets) != self.bits // 8:
+                raise UsageError(f"{self.family}: a payload has {self.bits // 8} octets, not {len(octets)}")
+        share: npt.NDArray[np.float64] = core.differing_values(payload, others, 1) / self.bits
+        return np.clip(np.cos(np.pi * share), 0.0, 1.0)
+
+    def recall(self, similarity: float, flips: int) -> float:
+        """The share of pairs of this cosine that share a block but for at most so many bits of it."""
+        differs = acos(similarity) / pi
+        shared = sum(comb(self.block, n) * differs**n * (1 - differs) ** (self.block - n) for n in range(flips + 1))
+        return min(1.0, max(0.0, 1 - (1 - shared) ** self.layout.tables))
+
+    def plan(self, similarity: float) -> Plan:
+        """The blocks as they are, or also with one or two bits flipped, until 95% are expected to be found."""
+        asked = parameters.share(self.family, "similarity", similarity)
+        flips = self._flips(asked)
+        recall = self.recall(asked, flips)
+        flipped = f" but for {flips} bit{'s' * (flips > 1)}" if flips else ""
+        explanation = (
+            f"A candidate has one of {self.layout.tables} blocks of {self.block} bits in common{flipped}; "
+            f"{recall:.2%} of the pairs of cosine {asked:g} are expected to."
+        )
+        probes = self.layout.tables * len(self._masks[flips])
+        return Plan(similarity, probes, 1, recall, isclose(asked, 1.0), explanation)
+
+    def probes(self, sketch: Sketch, similarity: float) -> Sequence[int]:
+        """The document's keys, or all keys within the plan's number of flipped bits, the nearest first."""
+        masks = self._masks[self._flips(parameters.share(self.family, "similarity", similarity))]
+        return [key ^ mask for mask in masks for key in sketch.keys]
+
+    def _flips(self, similarity: float) -> int:
+        enough = (flips for flips in range(_MAX_FLIPS) if self.recall(similarity, flips) >= _WANTED_RECALL)
+        return next(enough, _MAX_FLIPS)
+
+    @cached_property
+    def _masks(self) -> list[list[int]]:
+        """For each number of flips, the differences of all keys within it."""
+        found = [[0]]
+        for flips in range(1, _MAX_FLIPS + 1):
+            further = [sum(1 << bit for bit in chosen) for chosen in combinations(range(self.block), flips)]
+            found.append(found[-1] + further)
+        return found

@@ -1,0 +1,78 @@
+"""supershingles: documents of which at least two of six groups of minima agree (Broder 1997; Fetterly et al. 2003)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from indexer import core
+from indexer.errors import UsageError
+from indexer.schemes import parameters
+from indexer.schemes.base import Parameter
+from indexer.schemes.minwise import MAX_BANDS, MAX_SHINGLE, MAX_VALUES, MinwiseScheme, Signature, distinct
+
+
+class Supershingles(MinwiseScheme):
+    """Supershingles of w-word shingles.
+
+    `shingle` is w (1 to 64); `values` minima (84) are cut into `groups` (6) of equally many, and the hash of a group is
+    a supershingle; documents are candidates where at least `agreeing` (2) supershingles are equal. `bits` (1, 2, 4, 8
+    or 16) of each minimum are stored, from which the similarity is estimated. The minima are those of the scheme
+    minhash. (A. Broder, S. Glassman, M. Manasse and G. Zweig, Syntactic Clustering of the Web, 1997; D. Fetterly,
+    M. Manasse and M. Najork, On the Evolution of Clusters of Near-Duplicate Web Pages, 2003.)
+    """
+
+    family = "supershingles"
+    summary = "Compares groups of minima of word shingles; finds close copies with six keys a document, and few others."
+    measure = "Jaccard coefficient of the sets of w-word shingles"
+
+    default_similarity = 0.8
+
+    def __init__(self, shingle: int = 5, values: int = 84, groups: int = 6, agreeing: int = 2, bits: int = 8) -> None:
+        self.shingle = parameters.whole(self.family, "shingle", shingle, 1, MAX_SHINGLE)
+        parameters.whole(self.family, "values", values, 1, MAX_VALUES)
+        parameters.whole(self.family, "groups", groups, 1, min(MAX_BANDS, values))
+        if values % groups or values // groups > core.MAX_ROWS:
+            raise UsageError(
+                f"{self.family}: groups={groups} must divide values={values} into at most {core.MAX_ROWS} each"
+            )
+        self.agreeing = parameters.whole(self.family, "agreeing", agreeing, 1, groups)
+        self._choose(values, bits, groups, values // groups)
+
+    @property
+    def parameters(self) -> Mapping[str, Parameter]:
+        """Shingle, values, groups, agreeing and bits."""
+        return {
+            "shingle": self.shingle,
+            "values": self.values,
+            "groups": self.bands,
+            "agreeing": self.agreeing,
+            "bits": self.bits,
+        }
+
+    def signature(self, text: str | bytes) -> tuple[Signature, int] | None:
+        """The minima of the text's distinct shingles, and their number."""
+        shingles = core.shingle_hashes(text, self.shingle)
+        found = core.minhash(shingles, self.values)
+        return None if found is None else (found, distinct(shingles))
+
+
+def resemblance(one: str | bytes, other: str | bytes, shingle: int = 5) -> float:
+    """Broder's resemblance of two texts, exactly: the Jaccard coefficient of their sets of shingles; 0 without any."""
+    shared, left, right = _sizes(one, other, shingle)
+    return shared / max(1, left + right - shared)
+
+
+def containment(one: str | bytes, other: str | bytes, shingle: int = 5) -> float:
+    """Broder's containment of the first text in the other, exactly: the share of its set of shingles; 0 without any."""
+    shared, left, _ = _sizes(one, other, shingle)
+    return shared / max(1, left)
+
+
+def _sizes(one: str | bytes, other: str | bytes, shingle: int) -> tuple[int, int, int]:
+    """The sizes of the intersection and of both sets of shingles."""
+    left, right = (np.unique(core.shingle_hashes(text, shingle)) for text in (one, other))
+    offsets = [0, left.size, left.size + right.size]
+    shared = core.intersection_sizes(np.concatenate([left, right]), offsets, [0], [1])
+    return int(shared[0]), left.size, right.size

@@ -1,0 +1,55 @@
+"""weighted-minhash: the weighted Jaccard coefficient of terms, by consistent weighted sampling (Ioffe 2010)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from indexer import core
+from indexer.schemes import parameters
+from indexer.schemes.base import Parameter
+from indexer.schemes.minwise import MAX_SHINGLE, MinwiseScheme, Signature, banding
+
+
+class WeightedMinhash(MinwiseScheme):
+    """Consistent weighted samples of a text's terms, in bands.
+
+    A term is a token, or with `shingle` above 1 (to 64) a run of tokens; its weight is how often it occurs. The other
+    parameters are those of minhash; the default `threshold` is 0.8.
+
+    A sample (S. Ioffe, Improved Consistent Weighted Sampling, Weighted Minhash and L1 Sketching, ICDM 2010) is a term
+    and a level t of its weight; both are equal in two documents with the probability sum(min) / sum(max) of the
+    weights, exactly. All logarithms are the core's own, so that samples are the same on every machine. Every different
+    term is drawn for once for every value.
+    """
+
+    family = "weighted-minhash"
+    summary = "Compares words by how often they occur; finds documents of the same wording, whatever its order."
+    measure = "weighted Jaccard coefficient, sum(min) / sum(max), of term frequencies"
+
+    default_similarity = 0.8
+
+    def __init__(
+        self,
+        shingle: int = 1,
+        values: int = 128,
+        bands: int | None = None,
+        rows: int | None = None,
+        bits: int = 8,
+        threshold: float | None = None,
+    ) -> None:
+        self.shingle = parameters.whole(self.family, "shingle", shingle, 1, MAX_SHINGLE)
+        self._choose(values, bits, *banding(self.family, values, bands, rows, threshold, usual=0.8))
+
+    @property
+    def parameters(self) -> Mapping[str, Parameter]:
+        """Shingle, values, bands, rows and bits; a threshold is no parameter any more, but bands and rows."""
+        return {name: getattr(self, name) for name in ("shingle", "values", "bands", "rows", "bits")}
+
+    def signature(self, text: str | bytes) -> tuple[Signature, int] | None:
+        """The samples of the text's terms, and the number of different terms."""
+        hashes = core.token_hashes(text) if self.shingle == 1 else core.shingle_hashes(text, self.shingle)
+        terms, counts = np.unique(hashes, return_counts=True)
+        found = core.weighted_minhash(terms, counts, self.values)
+        return None if found is None else (found, terms.size)
