@@ -20,7 +20,7 @@ FLOORS = [
     {"canonical", "schemes", "extract", "stores"},
     {"dashboards", "jsonlines", "placing", "sketch_table", "slices", "source_fields", "store_schemes"},
     {"provision", "sources"},
-    {"pipeline", "similar", "cluster"},
+    {"pipeline", "similar", "cluster", "gathering", "planning", "scheme_similar"},
     {"annotate_sinks", "incremental", "pipelines", "prune", "store_pairs"},
     {"annotate", "scheme_pairs"},
     {"report_figures"},

@@ -13,7 +13,7 @@ import click
 from click.shell_completion import shell_complete
 
 from indexer import __version__
-from indexer.cli import annotate, clusters, completion, documents, indexing, query, reporting, setup
+from indexer.cli import annotate, clusters, completion, documents, indexing, query, reporting, schemes, setup
 from indexer.cli.output import printable
 from indexer.config import ENVIRONMENT_PREFIX, command_defaults, load_settings
 from indexer.errors import NeardupError
@@ -87,6 +87,7 @@ for command in (
     *clusters.COMMANDS,
     *reporting.COMMANDS,
     *documents.COMMANDS,
+    *schemes.COMMANDS,
     *setup.COMMANDS,
     *annotate.COMMANDS,
     *completion.COMMANDS,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import shlex
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from types import FrameType
@@ -29,6 +30,7 @@ from indexer.cli.options import (
 )
 from indexer.cli.output import answer, answer_json, printable, say, shown_store, size
 from indexer.cli.refused import PATTERN, Refused, letters_path
+from indexer.cli.scheme_options import schemes_option
 from indexer.config import DEFAULT_STORE
 from indexer.errors import ExtractionError, UsageError
 from indexer.extract.base import Content, Limits, Options
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from indexer.incremental import Arrived
+    from indexer.schemes.base import Scheme
     from indexer.stores import Store
     from indexer.stores.dead_letters import DeadLetters
 
@@ -102,6 +105,7 @@ again. A document that fails is recorded with its reason, never stops the run, a
     show_default=True,
     help="Documents with fewer words are stored, but left out of answers unless asked for.",
 )
+@schemes_option
 @extraction_options
 @arrival_options
 @refresh_option
@@ -154,6 +158,7 @@ def index(paths: tuple[str, ...], store: str, json: bool, quiet: bool, **given: 
     shown = sys.stderr.isatty() and not quiet
     with opened(store, create=store_info(content), refresh=given["refresh"]) as target, _stoppable() as (stop, stopped):
         try:
+            settings = dataclasses.replace(settings, schemes=_schemes(target, given["schemes"]))
             loading = _bulk_load(target) if given["bulk_load"] else nullcontext()
             bar = _bar(summary, sources) if shown else nullcontext()
             with loading, letters, arrivals(target, given) as coming, bar:
@@ -166,6 +171,15 @@ def index(paths: tuple[str, ...], store: str, json: bool, quiet: bool, **given: 
         say("stopped; what was done is stored, and the same command again goes on from here")
         return 128 + stopped.number
     return ExtractionError.exit_code if given["strict"] and summary.failures + summary.failed_before else 0
+
+
+def _schemes(target: Store, named: Sequence[str]) -> Sequence[Scheme]:
+    """The schemes beside the first: those of the store, and those that are named."""
+    if not named and not target.info.schemes:
+        return ()
+    from indexer.store_schemes import wanted_schemes
+
+    return wanted_schemes(target, named)
 
 
 def _bar(summary: Summary, sources: Callable[[], Sources]) -> AbstractContextManager[object]:

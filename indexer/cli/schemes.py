@@ -1,0 +1,269 @@
+"""`neardup schemes` and `neardup corpus`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import click
+
+from indexer.cli.options import (
+    content_of,
+    extraction_options,
+    jobs_option,
+    json_option,
+    opened,
+    store_folder,
+    store_option,
+)
+from indexer.cli.output import answer, answer_json, fields, say, shown_store, size, table
+from indexer.errors import NeardupError, StoreError, UsageError
+from indexer.extract.base import Content, Limits, Options
+
+if TYPE_CHECKING:
+    from indexer.corpus import Corpus
+    from indexer.schemes.base import Scheme
+    from indexer.stores import Store
+
+_SAMPLE_WORDS = 500
+
+
+@click.command(
+    short_help="List the schemes, and those that a store has.",
+    epilog="""
+\b
+Examples:
+  neardup schemes
+  neardup schemes --store pages.neardup
+  neardup schemes --store pages.neardup --remove minhash
+
+A scheme turns a text into a fingerprint, and a fingerprint into keys. A store's first scheme is simhash-doc. Others
+stand beside it: neardup index --scheme NAME. Octets are those of the payload of a document of 500 words, keys those
+that are looked up and stored; the similarity is where near-duplicates begin by default.
+
+With --json one object: schemes (name, summary, measure, parameters, tables, octets, keys, agreeing, similarity,
+corpus), and with --store also stored (name, id, documents).
+""",
+)
+@click.option("--store", type=click.Path(), metavar="FILE", envvar="NEARDUP_STORE", help="Say what this store has too.")
+@click.option("--remove", metavar="NAME", help="With --store: forget a scheme beside the first, and its sketches.")
+@json_option
+def schemes(store: str | None, remove: str | None, json: bool) -> None:
+    """List all schemes: what each measures, its parameters, its costs; with --store also those that it has."""
+    if remove is not None:
+        _remove(store, remove)
+        return
+    listed = [_first(), *map(_about, _families())]
+    stored: list[dict[str, Any]] = []
+    if store is not None:
+        with opened(store, read_only=True) as source:
+            stored = _stored(source)
+    if json:
+        answer_json({"schemes": listed} | ({"stored": stored} if store is not None else {}))
+        return
+    columns = ("name", "similarity", "octets", "keys", "measure")
+    table(columns, [[str(each[name]) for name in columns] for each in listed], right=columns[1:4])
+    for each in listed:
+        answer("")
+        written = ",".join(f"{name}={value}" for name, value in each["parameters"].items())
+        answer(f"{each['name']}  {each['summary']}")
+        answer(f"    {written or 'no parameters'}" + ("; needs neardup corpus first" if each["corpus"] else ""))
+    if store is not None:
+        answer("")
+        answer(f"{shown_store(store)} has:")
+        table(
+            ("name", "documents", "id"),
+            [[e["name"], f"{e['documents']:,}", e["id"]] for e in stored],
+            right=("documents",),
+        )
+
+
+def _families() -> list[str]:
+    from indexer.schemes import registry
+
+    return registry.families()
+
+
+def _stored(source: Store) -> list[dict[str, Any]]:
+    first, counts = source.info.scheme, source.sketch_counts()
+    beside = [{"name": e.name, "id": e.id, "documents": counts.get(e.name, 0)} for e in source.info.schemes]
+    return [{"name": first, "id": first, "documents": source.stats().fingerprinted}, *beside]
+
+
+def _remove(store: str | None, name: str) -> None:
+    if store is None:
+        raise UsageError("--remove goes with --store")
+    with opened(store) as target:
+        if name == target.info.scheme:
+            raise UsageError(f"{name} is the store's first scheme, by which its documents are known; it stays")
+        if all(each.name != name for each in target.info.schemes):
+            raise UsageError(f"{shown_store(store)}: has no scheme {name!r}")
+        target.remove_scheme(name)
+    say(f"{name} and its sketches are removed from {shown_store(store)}")
+
+
+def _first() -> dict[str, Any]:
+    from indexer.model import DEFAULT_DISTANCE, SIMHASH_DOC
+
+    return {
+        "name": SIMHASH_DOC,
+        "summary": "Compares the words that two documents count; finds exact and very close copies. Always there.",
+        "measure": "share of equal bits of the simhash of all words",
+        "parameters": {},
+        "tables": 16,
+        "octets": 8,
+        "keys": 16,
+        "agreeing": 1,
+        "similarity": round(1 - DEFAULT_DISTANCE / 64, 3),
+        "corpus": "",
+    }
+
+
+def _about(family: str) -> dict[str, Any]:
+    from indexer.schemes import registry
+
+    corpora: list[str] = []
+
+    def sample(name: str) -> Corpus:
+        corpora.append(name)
+        return _sample_corpus(name)
+
+    found: Scheme = registry.scheme(family, sample)
+    sketch = found.sketch(_sample_text())
+    shown = {name: value for name, value in sorted(found.parameters.items()) if not (corpora and name == "corpus")}
+    return {
+        "name": family,
+        "summary": found.summary,
+        "measure": found.measure,
+        "parameters": {name: str(value).lower() if isinstance(value, bool) else value for name, value in shown.items()},
+        "tables": found.layout.tables,
+        "octets": len(sketch.payload) if sketch else 0,
+        "keys": len(sketch.keys) if sketch else 0,
+        "agreeing": found.agreeing,
+        "similarity": round(found.default_similarity, 3),
+        "corpus": corpora[0] if corpora else "",
+    }
+
+
+def _sample_text() -> str:
+    """A made-up text with stop-words between, as long as a page."""
+    words = (f"{['the', 'of', 'a', 'and', 'in', 'is'][n % 6]} word{n * 7919 % 997}" for n in range(_SAMPLE_WORDS // 2))
+    return " ".join(words).replace("0", "o").replace("1", "i")
+
+
+def _sample_corpus(name: str) -> Corpus:
+    from indexer.corpus import gather
+
+    text = _sample_text().split()
+    return gather([" ".join(text[start::7]) for start in range(7)] + [_sample_text()], _recipe(name))
+
+
+def _recipe(name: str) -> Any:
+    from indexer.features import parse_recipe
+
+    return parse_recipe(name.removeprefix("corpus."))
+
+
+@click.command(
+    short_help="Gather the statistics that some schemes need.",
+    epilog="""
+\b
+Examples:
+  neardup corpus --scheme i-match docs/
+  neardup corpus --scheme simhash:weights=tfidf --from-store
+  neardup index docs/ --scheme i-match
+
+Schemes that weigh or choose words by how many documents have them need these counts first. They are kept in the store,
+and name themselves in the scheme's id, so that only fingerprints made with the same counts are compared.
+
+PATHs are read as by neardup index. With --from-store the files of the documents that are stored are read again.
+With --json one object: corpora (name, digest, documents, terms, bytes), documents, failed.
+""",
+)
+@click.argument("paths", nargs=-1, metavar="[PATH|DIR|GLOB|-]...")
+@store_option
+@click.option(
+    "--scheme", "wanted", multiple=True, required=True, metavar="NAME[:PARAM=VALUE,...]",
+    help="The scheme to gather for, as it will be given to neardup index.",
+)  # fmt: skip
+@click.option("--from-store", is_flag=True, help="Count the documents of the store, from their files.")
+@jobs_option
+@extraction_options
+@json_option
+def corpus(paths: tuple[str, ...], store: str, wanted: tuple[str, ...], json: bool, **given: Any) -> None:
+    """Count in how many documents each word occurs, and keep that in the store, for schemes that need it."""
+    if bool(paths) == given["from_store"]:
+        raise UsageError("name files or folders to count, or give --from-store")
+    from indexer.gathering import gather_corpora, stored_inputs
+    from indexer.pipeline import default_jobs, store_info
+    from indexer.sources import Selection, Sources
+
+    names = list(dict.fromkeys(_needed(each) for each in wanted))
+    content = cast(Content, given["content"] or _content_of(store))
+    limits = Limits(seconds=given["timeout"], memory=given["memory"], input_bytes=given["max_size"])
+    options = Options(content=content, engine=given["engine"], format=given["format"])
+    with opened(store, create=store_info(content)) as target:
+        for name in names:
+            _require_unused(target, name)
+        selection = Selection(base=store_folder(store), line_limit=given["max_size"])
+        inputs = stored_inputs(target) if given["from_store"] else Sources(paths, selection)
+        jobs = given["jobs"] or default_jobs()
+        found = gather_corpora(inputs, [_recipe(name) for name in names], options, limits, jobs)
+        if not found.documents:
+            raise StoreError("no document could be read, so there is nothing to keep; what was kept before stays")
+        made = [(name, each, each.octets()) for name, each in zip(names, found.corpora, strict=True)]
+        for name, _, octets in made:
+            target.put_resource(name, octets)
+    if json:
+        corpora = [
+            {
+                "name": name,
+                "digest": e.digest,
+                "documents": e.documents,
+                "terms": int(e.hashes.size),
+                "bytes": len(octets),
+            }
+            for name, e, octets in made
+        ]
+        answer_json({"corpora": corpora, "documents": found.documents, "failed": found.failed})
+        return
+    fields([("documents", f"{found.documents:,}"), ("failed", f"{found.failed:,}")])
+    for name, each, octets in made:
+        fields([("corpus", f"{name}, {each.hashes.size:,} terms, {size(len(octets))}")])
+
+
+def _content_of(store: str) -> str:
+    try:
+        with opened(store, read_only=True) as found:
+            return content_of(found)
+    except NeardupError:
+        # What is wrong with it, if anything, is said when it is opened to be written.
+        return "landmarks"
+
+
+def _needed(specification: str) -> str:
+    from indexer.schemes import registry
+
+    family, parameters = registry.split(specification)
+    needed = registry.scheme_class(family).needed(parameters)
+    if not needed:
+        raise UsageError(f"{specification}: needs no statistics of a corpus")
+    return needed
+
+
+def _require_unused(target: Store, name: str) -> None:
+    """Raise UsageError where sketches rest on the statistics that would be replaced."""
+    old = target.get_resource(name)
+    if old is None:
+        return
+    from indexer.corpus import read_corpus
+
+    digest = read_corpus(old, name).digest
+    for scheme in target.info.schemes:
+        if digest in scheme.id:
+            raise UsageError(
+                f"the sketches of {scheme.name} were made with the statistics that are there: "
+                f"neardup schemes --remove {scheme.name} first"
+            )
+
+
+COMMANDS = (schemes, corpus)
