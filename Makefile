@@ -33,9 +33,11 @@ format: $(STAMP)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+# Also starts search engines, one after the other: make bench RECORDS=1000000
 bench: $(STAMP)
 	$(BIN)/python -m pip install --quiet --group bench
 	$(BIN)/python -m indexer.bench
+	$(BIN)/python tests/engines/bench.py $(if $(RECORDS),--records $(RECORDS))
 
 pictures: $(STAMP)
 	$(BIN)/python docs/make_pictures.py

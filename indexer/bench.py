@@ -1,4 +1,7 @@
-"""All measurements of the project, one after the other: `make bench`, or `python -m indexer.bench [NAME...]`."""
+"""All measurements of the project, one after the other: `make bench`, or `python -m indexer.bench [NAME...]`.
+
+Options go to a part that is named alone: `python -m indexer.bench engines --cluster http://127.0.0.1:9200`.
+"""
 
 from __future__ import annotations
 
@@ -14,15 +17,20 @@ PARTS = {
     "core": "text to fingerprint, beside gaoya",
     "pairs": "all pairs and lookups, beside faiss",
     "store": "the embedded store: put, look up, size",
+    "engines": "search engines: put, look up, size, beside what they offer themselves",
     "cluster": "clusters of real pages, against truth, for each distance",
     "extract": "extraction: speed of each engine, and whether the two forms of a document meet",
     "questions": "what simhash-doc does with numbers, and with scripts without spaces",
 }
 NEED_DATA = ("cluster", "extract", "questions")
+TAKE_OPTIONS = ("engines", "store")
 
 
 def main(names: Sequence[str]) -> None:
-    """Run the named parts, all of them where none is named."""
+    """Run the named parts, all of them where none is named; options after a single name are the part's."""
+    if names and names[0] in TAKE_OPTIONS and names[1:2] and names[1].startswith("-"):
+        importlib.import_module(f"indexer.bench_{names[0]}").main(names[1:])
+        return
     for name in names:
         if name not in PARTS:
             raise UsageError(f"{name!r} is no part of the benchmark; there are: {', '.join(PARTS)}")

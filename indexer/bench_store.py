@@ -12,7 +12,7 @@ import sqlite3
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -123,13 +123,13 @@ def questions(documents: int, distance: int, count: int) -> Iterator[Fingerprint
         yield Fingerprint(value ^ flipped, 500)
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--documents", type=int, default=200_000)
     parser.add_argument("--queries", type=int, default=5000)
     parser.add_argument("--directory", help="where the files are made for the time of the run")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     run(options.documents, options.queries, options.directory)
 
 

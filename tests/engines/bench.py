@@ -1,0 +1,38 @@
+"""Starts each engine that is at hand and measures it: `python tests/engines/bench.py [OPTION]...`.
+
+`--engine NAME` measures that one only (it can be repeated); other options are those of `indexer.bench_engines`.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from downloads import MissingError
+from servers import Elasticsearch, OpenSearch, Server
+
+from indexer.bench_engines import main as measure
+
+ENGINES: dict[str, type[Server]] = {"elasticsearch": Elasticsearch, "opensearch": OpenSearch}
+
+
+def main() -> None:
+    """Measure the engines asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--engine", action="append", choices=list(ENGINES))
+    asked, options = parser.parse_known_args()
+    for name in asked.engine or ENGINES:
+        try:
+            server = ENGINES[name]()
+        except MissingError as error:
+            print(f"{name}: not measured: {error}")
+            continue
+        try:
+            server.launch()
+            server.ready()
+            measure(["--cluster", server.url, *options])
+        finally:
+            server.stop()
+
+
+if __name__ == "__main__":
+    main()
