@@ -32,6 +32,7 @@ FLOORS = [
         "bench",
         "bench_cluster",
         "bench_core",
+        "bench_engines",
         "bench_extract",
         "bench_pairs",
         "bench_questions",
