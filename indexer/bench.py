@@ -19,10 +19,11 @@ PARTS = {
     "store": "the embedded store: put, look up, size",
     "engines": "search engines: put, look up, size, beside what they offer themselves",
     "cluster": "clusters of real pages, against truth, for each distance",
+    "schemes": "every scheme on real documents, beside datasketch and rensa",
     "extract": "extraction: speed of each engine, and whether the two forms of a document meet",
     "questions": "what simhash-doc does with numbers, and with scripts without spaces",
 }
-NEED_DATA = ("cluster", "extract", "questions")
+NEED_DATA = ("schemes", "cluster", "extract", "questions")
 TAKE_OPTIONS = ("engines", "store")
 
 

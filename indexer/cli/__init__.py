@@ -13,7 +13,18 @@ import click
 from click.shell_completion import shell_complete
 
 from indexer import __version__
-from indexer.cli import annotate, clusters, completion, documents, indexing, query, reporting, schemes, setup
+from indexer.cli import (
+    annotate,
+    clusters,
+    completion,
+    documents,
+    evaluating,
+    indexing,
+    query,
+    reporting,
+    schemes,
+    setup,
+)
 from indexer.cli.output import printable
 from indexer.config import ENVIRONMENT_PREFIX, command_defaults, load_settings
 from indexer.errors import NeardupError
@@ -23,7 +34,21 @@ BROKEN_PIPE = 141
 
 # Options that ask for one answer and are no settings.
 _NO_SETTINGS = frozenset(
-    {"help", "id", "text", "hash", "from", "paths-from", "dry-run", "against", "output", "new-to", "delete", "yes"}
+    {
+        "help",
+        "id",
+        "text",
+        "hash",
+        "from",
+        "paths-from",
+        "dry-run",
+        "against",
+        "output",
+        "picture",
+        "new-to",
+        "delete",
+        "yes",
+    }
 )
 
 EPILOG = """
@@ -86,6 +111,7 @@ for command in (
     *query.COMMANDS,
     *clusters.COMMANDS,
     *reporting.COMMANDS,
+    *evaluating.COMMANDS,
     *documents.COMMANDS,
     *schemes.COMMANDS,
     *setup.COMMANDS,

@@ -1,0 +1,165 @@
+"""`neardup evaluate`."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from indexer.cli.asked import reading
+from indexer.cli.options import extraction_options, jobs_option, json_option, opened, store_option
+from indexer.cli.output import answer, answer_json, say, table
+from indexer.errors import NeardupError, UsageError
+
+if TYPE_CHECKING:
+    from indexer.evaluate import Evaluation
+    from indexer.evaluate_documents import Named, Texts
+
+_SAMPLE = 2000
+
+
+@click.command(
+    short_help="Measure which scheme finds what on your documents.",
+    epilog="""
+\b
+Examples:
+  neardup evaluate                              a sample of the store, against exact Jaccard
+  neardup evaluate --documents docs/            documents that are in no store
+  neardup evaluate truth.jsonl --documents docs/
+  neardup evaluate --schemes minhash --schemes 'simhash@0.89+minhash@0.7'
+  neardup evaluate --picture curves.svg --json > figures.json
+
+A scheme is written as for --scheme elsewhere, with @ and the similarity to look up and return from; two with + between
+them: the first finds candidates, the second verifies them.
+
+TRUTH is JSON lines: {"a", "b"} for each pair of ids that are near-duplicates, or {"id", "group"} for each document,
+those of one group being near-duplicates; "path" names the file of a document, seen from --root. Without it a pair
+counts as wanted from a Jaccard coefficient of 5-word shingles of --alike on, and a returned one as right from --right.
+""",
+)
+@click.argument("truth", required=False, type=click.Path())
+@click.option(
+    "--schemes",
+    multiple=True,
+    metavar="SCHEME",
+    help="A scheme to measure; give it several times.  [default: simhash within 3 and within 7 bits, the latter also "
+    "verified by minhash, and minhash]",
+)
+@click.option(
+    "--documents", multiple=True, metavar="PATH|DIR|GLOB", help="Documents to measure on, in place of the store's."
+)
+@click.option(
+    "--root", type=click.Path(), metavar="DIR", help="What paths in TRUTH are seen from.  [default: its folder]"
+)
+@click.option(
+    "--sample",
+    type=click.IntRange(2),
+    metavar="N",
+    default=_SAMPLE,
+    show_default=True,
+    help="Of a store, take so many documents, beside those that TRUTH names.",
+)
+@click.option(
+    "--alike",
+    type=click.FloatRange(0.5, 1.0),
+    default=0.8,
+    show_default=True,
+    help="Jaccard from which a pair is wanted.",
+)
+@click.option(
+    "--right",
+    type=click.FloatRange(0.1, 1.0),
+    default=0.5,
+    show_default=True,
+    help="Jaccard from which a pair is right.",
+)
+@click.option("--picture", type=click.Path(), metavar="FILE", help="Draw precision over recall to FILE, as SVG.")
+@store_option
+@jobs_option
+@extraction_options
+@json_option
+def evaluate(truth: str | None, schemes: tuple[str, ...], json: bool, picture: str | None, **given: Any) -> None:
+    """Measure which scheme finds what on your documents: recall, precision, curves and costs.
+
+    The truth is TRUTH, or else the exact Jaccard coefficient of the documents' sets of 5-word shingles.
+
+    With --json one object: documents, bytes, bands, wanted, truth, notes, and methods, each with finder, similarity,
+    verifier, measure, threshold, recall_by_band, precision, recall, f1, returned, wrong, best, curve,
+    megabytes_per_second, documents_per_second, payload_octets, key_octets, candidates_per_query, keys_asked,
+    lookup_seconds, without_fingerprint.
+    """
+    from indexer import evaluate as measure
+    from indexer import evaluate_show
+    from indexer.evaluate_documents import placed, read_truth
+
+    if given["right"] > given["alike"]:
+        raise UsageError(f"--right {given['right']:g} is above --alike {given['alike']:g}")
+    methods = [measure.parse_method(each) for each in schemes or measure.DEFAULT_METHODS]
+    named = read_truth(Path(truth), Path(given["root"]) if given["root"] else None) if truth else None
+    texts = _texts(named, given)
+    notes = [f"left out: {count:,} documents ({reason})" for reason, count in sorted(texts.left_out.items())]
+    known = None
+    if named:
+        known, missing = placed(named, texts.ids)
+        if missing:
+            notes.append(f"left out: {missing:,} pairs of {named.name}: a document of theirs is not here")
+    found = measure.evaluate(
+        texts.texts, methods, known, alike=given["alike"], right=given["right"], progress=_told(json=json)
+    )
+    found = dataclasses.replace(found, notes=(*found.notes, *notes))
+    if picture:
+        _write(picture, evaluate_show.picture(found))
+    _show(found, as_json=json)
+
+
+def _told(*, json: bool) -> Any:
+    import sys
+
+    return None if json or not sys.stderr.isatty() else lambda step: say(f"measuring: {step}")
+
+
+def _texts(named: Named | None, given: dict[str, Any]) -> Texts:
+    from indexer.evaluate_documents import options_of, read_texts, sampled
+    from indexer.pipeline import default_jobs
+    from indexer.sources import Input, Rejected, Selection, Sources
+
+    jobs = given["jobs"] or default_jobs()
+    if given["documents"]:
+        options, limits = reading(given, None)
+        found = Sources(given["documents"], Selection(base=os.getcwd()))
+        return read_texts(found, options, limits, jobs)
+    if named and named.paths:
+        options, limits = reading(given, None)
+        inputs: Iterable[Input | Rejected] = [Input(name, path, path) for name, path in named.paths.items()]
+        return read_texts(inputs, options, limits, jobs)
+    with opened(given["store"], read_only=True) as store:
+        options, limits = reading(given, options_of(store).content)
+        chosen = sampled(store, given["sample"], named.ids if named else ())
+    return read_texts(chosen, options, limits, jobs)
+
+
+def _show(found: Evaluation, *, as_json: bool) -> None:
+    from indexer import evaluate_show
+
+    if as_json:
+        answer_json(evaluate_show.as_json(found))
+        return
+    for line in evaluate_show.heading(found):
+        answer(line)
+    answer("")
+    columns = evaluate_show.COLUMNS
+    table(columns, evaluate_show.rows(found), right=columns[1:])
+
+
+def _write(name: str, text: str) -> None:
+    try:
+        Path(name).write_text(text, "utf-8")
+    except OSError as error:
+        raise NeardupError(f"{name}: the picture can't be written: {error.strerror}") from error
+
+
+COMMANDS = (evaluate,)

@@ -1,0 +1,165 @@
+"""Exact resemblance of documents by the sets of their word shingles: what every estimate is measured against."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from indexer import core
+from indexer.errors import UsageError
+
+SHINGLE = 5
+
+# So many candidates are held before they are made distinct.
+_BLOCK = 1 << 22
+
+
+@dataclass(frozen=True, slots=True)
+class ShingleSets:
+    """Sets of shingle hashes, each sorted: set i is `values[offsets[i]:offsets[i + 1]]` (uint64, int64)."""
+
+    values: npt.NDArray[np.uint64]
+    offsets: npt.NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return self.offsets.size - 1
+
+    @property
+    def sizes(self) -> npt.NDArray[np.int64]:
+        """The number of different shingles of each document."""
+        return np.diff(self.offsets)
+
+    def take(self, positions: Sequence[int] | npt.NDArray[np.int64]) -> ShingleSets:
+        """The sets at some positions, in this order."""
+        return _joined([self.values[self.offsets[i] : self.offsets[i + 1]] for i in positions])
+
+
+@dataclass(frozen=True, slots=True)
+class ExactPairs:
+    """Pairs of documents, left < right, each once, with their Jaccard coefficient; equal shapes (n,)."""
+
+    left: npt.NDArray[np.int64]
+    right: npt.NDArray[np.int64]
+    jaccard: npt.NDArray[np.float64]
+
+
+def shingle_sets(texts: Iterable[str | bytes], size: int = SHINGLE) -> ShingleSets:
+    """The sets of the hashes of `size` words in a row, of each text; see `core.shingle_hashes`."""
+    return _joined([np.unique(core.shingle_hashes(text, size)) for text in texts])
+
+
+def jaccard(sets: ShingleSets, left: npt.ArrayLike, right: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """The Jaccard coefficient |A & B| / |A | B| of each pair of positions; 0 where both sets are empty."""
+    one, other = np.asarray(left, dtype=np.int64), np.asarray(right, dtype=np.int64)
+    common = core.intersection_sizes(sets.values, sets.offsets, one, other)
+    union = sets.sizes[one] + sets.sizes[other] - common
+    return np.asarray(common / np.maximum(union, 1), dtype=np.float64)
+
+
+def containment(sets: ShingleSets, left: npt.ArrayLike, right: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """How much of the smaller set is in the other, |A & B| / min(|A|, |B|) (Broder 1997), of each pair of positions."""
+    one, other = np.asarray(left, dtype=np.int64), np.asarray(right, dtype=np.int64)
+    common = core.intersection_sizes(sets.values, sets.offsets, one, other)
+    smaller = np.minimum(sets.sizes[one], sets.sizes[other])
+    return np.asarray(common / np.maximum(smaller, 1), dtype=np.float64)
+
+
+def jaccard_pairs(sets: ShingleSets, floor: float) -> ExactPairs:
+    """Every pair of documents with a Jaccard coefficient of at least `floor` (above 0, to 1); empty sets are in none.
+
+    Two such sets share at least one of the rarest |A| - ceil(floor * |A|) + 1 shingles of each, so only these are
+    looked up (prefix filter: Chaudhuri, Ganti and Kaushik, ICDE 2006; Bayardo, Ma and Srikant, WWW 2007). Equal sets
+    are compared once. Memory: some 40 octets a shingle and 24 a pair found. Raises UsageError for another floor.
+    """
+    if not 0 < floor <= 1:
+        raise UsageError(f"floor {floor}: pairs can be listed from a Jaccard coefficient above 0, up to 1")
+    members = _equal_sets(sets)
+    distinct = [group[0] for group in members]
+    left, right = _candidates(sets.take(distinct), floor)
+    found = jaccard(sets, np.array(distinct, dtype=np.int64)[left], np.array(distinct, dtype=np.int64)[right])
+    kept = found >= floor
+    return _spread(members, left[kept], right[kept], found[kept])
+
+
+def _joined(sets: Sequence[npt.NDArray[np.uint64]]) -> ShingleSets:
+    offsets = np.zeros(len(sets) + 1, dtype=np.int64)
+    np.cumsum([each.size for each in sets], out=offsets[1:])
+    return ShingleSets(np.concatenate([*sets, np.empty(0, dtype=np.uint64)]), offsets)
+
+
+def _equal_sets(sets: ShingleSets) -> list[list[int]]:
+    """Positions of the sets that are not empty, those of equal sets together, in the order of the first of them."""
+    groups: dict[bytes, list[int]] = {}
+    for position in range(len(sets)):
+        octets = sets.values[sets.offsets[position] : sets.offsets[position + 1]].tobytes()
+        if octets:
+            groups.setdefault(octets, []).append(position)
+    return list(groups.values())
+
+
+def _candidates(sets: ShingleSets, floor: float) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Distinct pairs, left < right, that share a shingle of their prefixes and whose sizes fit."""
+    shingles, documents = _prefixes(sets, floor)
+    sizes = sets.sizes
+    pairs: list[npt.NDArray[np.int64]] = [np.empty(0, dtype=np.int64)]
+    held = 0
+    lag = 1
+    # Neighbours at a distance of 1, of 2, ... within the run of one shingle: every two documents of the run meet.
+    starts = np.arange(shingles.size)
+    while starts.size:
+        starts = starts[starts + lag < shingles.size]
+        starts = starts[shingles[starts] == shingles[starts + lag]]
+        one, other = documents[starts], documents[starts + lag]
+        fits = np.minimum(sizes[one], sizes[other]) >= floor * np.maximum(sizes[one], sizes[other]) - 1e-9
+        pairs.append(np.unique(np.minimum(one, other)[fits] * len(sets) + np.maximum(one, other)[fits]))
+        held += pairs[-1].size
+        if held > _BLOCK:
+            pairs = [np.unique(np.concatenate(pairs))]
+            held = 0
+        lag += 1
+    codes = np.unique(np.concatenate(pairs))
+    return codes // max(1, len(sets)), codes % max(1, len(sets))
+
+
+def _prefixes(sets: ShingleSets, floor: float) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """(shingle, document) of the rarest shingles of each document that others have too, sorted by the shingle."""
+    _, inverse, counts = np.unique(sets.values, return_inverse=True, return_counts=True)
+    ranks = np.empty(counts.size, dtype=np.int64)
+    ranks[np.argsort(counts, kind="stable")] = np.arange(counts.size)
+    ranked, shared = ranks[inverse], counts[inverse] > 1
+    owners = np.repeat(np.arange(len(sets)), sets.sizes)
+    order = np.lexsort((ranked, owners))
+    place = np.arange(order.size) - np.repeat(sets.offsets[:-1], sets.sizes)
+    length = np.array([size - math.ceil(floor * size - 1e-9) + 1 for size in sets.sizes.tolist()], dtype=np.int64)
+    chosen = order[(place < np.repeat(length, sets.sizes)) & shared[order]]
+    chosen = chosen[np.argsort(ranked[chosen], kind="stable")]
+    return ranked[chosen], owners[chosen]
+
+
+def _spread(
+    members: Sequence[Sequence[int]],
+    left: npt.NDArray[np.int64],
+    right: npt.NDArray[np.int64],
+    found: npt.NDArray[np.float64],
+) -> ExactPairs:
+    """Pairs of distinct sets as pairs of all documents that have them, and the pairs of equal ones."""
+    groups = [np.array(group, dtype=np.int64) for group in members]
+    blocks = [(groups[a], groups[b], value) for a, b, value in zip(left, right, found, strict=True)]
+    ones = [np.repeat(a, b.size) for a, b, _ in blocks]
+    others = [np.tile(b, a.size) for a, b, _ in blocks]
+    values = [np.full(a.size * b.size, value) for a, b, value in blocks]
+    for group in groups:
+        first, second = np.triu_indices(group.size, 1)
+        ones.append(group[first])
+        others.append(group[second])
+        values.append(np.ones(first.size))
+    one = np.concatenate([np.empty(0, dtype=np.int64), *ones])
+    other = np.concatenate([np.empty(0, dtype=np.int64), *others])
+    value = np.concatenate([np.empty(0), *values])
+    low, high = np.minimum(one, other), np.maximum(one, other)
+    order = np.lexsort((high, low))
+    return ExactPairs(low[order], high[order], value[order])

@@ -1,0 +1,77 @@
+"""`neardup evaluate` on files, on a store and on a truth of the user's."""
+
+from __future__ import annotations
+
+import json
+import random
+
+from command import Neardup
+
+WORDS = [
+    a + b + c
+    for a in ("lo", "va", "nem", "tri")
+    for b in ("kat", "dor", "sil", "mun", "pes")
+    for c in ("a", "os", "in")
+]
+
+
+def write_families(neardup: Neardup) -> None:
+    """Three families of texts: a first one, and three versions with some words replaced."""
+    folder = neardup.folder / "docs"
+    folder.mkdir()
+    chance = random.Random(11)
+    for family in range(3):
+        base = [chance.choice(WORDS) + chance.choice(WORDS) for _ in range(200)]
+        for version in range(4):
+            words = [chance.choice(WORDS) if chance.random() < 0.006 * version else word for word in base]
+            (folder / f"{family}-{version}.txt").write_text(" ".join(words), "utf-8")
+
+
+def test_documents_against_exact_jaccard(neardup: Neardup) -> None:
+    write_families(neardup)
+    found = neardup("evaluate", "--documents", "docs", "--json", "--picture", "curves.svg").json
+    assert found["documents"] == 12
+    assert sum(band["pairs"] for band in found["bands"]) <= 18
+    assert [method["method"] for method in found["methods"]] == [
+        "simhash", "simhash@0.890625", "simhash@0.890625+minhash", "minhash",
+    ]  # fmt: skip
+    minhash = found["methods"][-1]
+    assert minhash["precision"] == 1.0
+    assert minhash["recall"] == 1.0
+    assert minhash["finder"].startswith("minhash:")
+    assert "<svg" in (neardup.folder / "curves.svg").read_text("utf-8")
+
+
+def test_a_store_s_own_documents(neardup: Neardup) -> None:
+    write_families(neardup)
+    neardup("index", "docs")
+    (neardup.folder / "docs" / "0-0.txt").unlink()
+    shown = neardup("evaluate", "--schemes", "minhash", "--sample", "9").out
+    assert shown.splitlines()[-1].startswith("minhash ")
+    found = neardup("evaluate", "--schemes", "minhash", "--json").json
+    assert found["documents"] == 11
+    assert found["notes"] == ["left out: 1 documents (unreadable)"]
+
+
+def test_a_truth_of_groups_and_one_of_pairs(neardup: Neardup) -> None:
+    write_families(neardup)
+    names = [f"{family}-{version}.txt" for family in range(3) for version in range(4)]
+    groups = [json.dumps({"id": name, "group": name[0], "path": f"docs/{name}"}) for name in names]
+    (neardup.folder / "groups.jsonl").write_text("\n".join(groups), "utf-8")
+    found = neardup("evaluate", "groups.jsonl", "--schemes", "minhash@0.3", "--json").json
+    assert (found["documents"], found["wanted"], found["truth"]) == (12, 18, "pairs of groups.jsonl")
+    assert found["methods"][0]["precision"] == 1.0
+    pairs = [{"a": "docs/0-0.txt", "b": "docs/0-1.txt"}, {"a": "docs/0-0.txt", "b": "gone.txt"}]
+    (neardup.folder / "pairs.jsonl").write_text("\n".join(map(json.dumps, pairs)), "utf-8")
+    found = neardup("evaluate", "pairs.jsonl", "--documents", "docs", "--schemes", "minhash", "--json").json
+    assert found["wanted"] == 1
+    assert found["methods"][0]["recall"] == 1.0
+    assert found["notes"] == ["left out: 1 pairs of pairs.jsonl: a document of theirs is not here"]
+
+
+def test_what_can_not_be_measured(neardup: Neardup) -> None:
+    (neardup.folder / "one.txt").write_text("alone", "utf-8")
+    assert "at least two" in neardup("evaluate", "--documents", "one.txt", code=2).err
+    assert "no scheme" in neardup("evaluate", "--schemes", "magic", "--documents", "one.txt", code=2).err
+    assert "can't be read" in neardup("evaluate", "none.jsonl", "--documents", "one.txt", code=2).err
+    assert "above --alike" in neardup("evaluate", "--right", "0.9", "--documents", "one.txt", code=2).err

@@ -1,0 +1,197 @@
+"""Evaluations against documents whose likeness is known, and the truth that users write."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Sequence
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from indexer.errors import UsageError
+from indexer.evaluate import BANDS, Evaluation, Truth, candidates, evaluate, parse_method, score
+from indexer.evaluate_documents import placed, read_truth
+from indexer.evaluate_show import COLUMNS, as_json, heading, picture, rows
+from indexer.exact import jaccard_pairs, shingle_sets
+from indexer.keys import KeyLayout
+from indexer.model import Sketch
+from indexer.schemes.base import Plan, Scheme
+
+VOCABULARY = [
+    f"{a}{b}{c}" for a in ("ba", "ko", "mi", "tu") for b in ("ran", "lis", "ved", "on") for c in ("a", "e", "i")
+]
+
+
+def versions(seed: int, families: int, words: int = 300) -> list[str]:
+    """Families of texts: a first one, and versions with ever more words replaced."""
+    chance = random.Random(seed)
+    texts = []
+    for _ in range(families):
+        base = [chance.choice(VOCABULARY) + str(chance.randrange(30)) for _ in range(words)]
+        texts.append(" ".join(base))
+        for share in (0.002, 0.006, 0.012, 0.02, 0.03, 0.05, 0.08):
+            changed = [chance.choice(VOCABULARY) if chance.random() < share else word for word in base]
+            texts.append(" ".join(changed))
+    return texts
+
+
+class Keyed(Scheme):
+    """Documents as sets of small numbers: a key each, two tables."""
+
+    family = "keyed"
+    summary = "For tests."
+    measure = "nothing"
+    layout = KeyLayout(tables=4, bits=3)
+    default_similarity = 0.5
+
+    def __init__(self, agreeing: int) -> None:
+        self.agreeing = agreeing
+
+    @property
+    def parameters(self) -> dict[str, int]:
+        return {"agreeing": self.agreeing}
+
+    def sketch(self, text: str | bytes) -> Sketch | None:
+        raise NotImplementedError
+
+    def similarities(self, payload: bytes, others: Sequence[bytes]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+        return np.array([len(set(payload) & set(other)) / 32 for other in others])
+
+    def plan(self, similarity: float) -> Plan:
+        return Plan(similarity, 32, self.agreeing, 1.0, True, "")
+
+
+def keyed(keys: set[int]) -> Sketch | None:
+    return Sketch("keyed", bytes(sorted(keys)), tuple(sorted(keys)), len(keys)) if keys else None
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.sets(st.integers(0, 31), max_size=6), max_size=20), st.integers(1, 3))
+def test_lookup_in_memory_equals_brute_force(sets: list[set[int]], agreeing: int) -> None:
+    by = Keyed(agreeing)
+    sketches = [keyed(each) for each in sets]
+    found = candidates(by, sketches, 0.5)
+    expected = {
+        (a, b) for a, b in combinations(range(len(sets)), 2) if len({key >> 3 for key in sets[a] & sets[b]}) >= agreeing
+    }
+    assert set(zip(found.left.tolist(), found.right.tolist(), strict=True)) == expected
+    assert found.left.size == len(expected)
+    scores = score(by, sketches, found.left, found.right)
+    assert scores.tolist() == [len(sets[a] & sets[b]) / 32 for a, b in zip(found.left, found.right, strict=True)]
+
+
+@pytest.fixture(scope="module")
+def evaluation() -> Evaluation:
+    return evaluate(
+        versions(7, 40), [parse_method(name) for name in ("minhash", "simhash@0.890625+minhash", "simhash")]
+    )
+
+
+def test_minhash_keeps_what_it_promises(evaluation: Evaluation) -> None:
+    """A floor under the quality, which a change may not lower."""
+    assert min(evaluation.band_pairs[:3]) >= 40
+    result = evaluation.results[0]
+    assert result.judged.precision is not None
+    assert result.judged.precision >= 0.99
+    for (low, _), recall in zip(BANDS, result.judged.recall, strict=True):
+        if low >= 0.8:
+            assert recall is not None
+            assert recall >= 0.99
+        elif low >= 0.7:
+            assert recall is not None
+            assert recall >= 0.93
+
+
+def test_a_sketch_makes_simhash_precise(evaluation: Evaluation) -> None:
+    _, verified, alone = evaluation.results
+    assert verified.judged.precision is not None
+    assert verified.judged.precision >= 0.99
+    assert verified.candidates >= alone.candidates
+    assert verified.payload_octets <= 8 + 128
+
+
+def test_figures_agree_with_themselves(evaluation: Evaluation) -> None:
+    sets = shingle_sets(versions(7, 40))
+    exact = jaccard_pairs(sets, 0.5)
+    for (low, high), count in zip(BANDS, evaluation.band_pairs, strict=True):
+        assert count == sum(low <= value < high or value == high == 1.0 for value in exact.jaccard.tolist())
+    for result in evaluation.results:
+        recalls = [point.recall for point in result.judged.curve]
+        assert recalls == sorted(recalls, key=lambda value: -(value or 0.0))
+        assert result.judged.best.f1 == max(point.f1 or 0.0 for point in result.judged.curve)
+        assert result.judged.wrong <= result.judged.returned
+
+
+def test_every_form_has_every_method(evaluation: Evaluation) -> None:
+    table = list(rows(evaluation))
+    assert [row[0] for row in table] == ["minhash", "simhash@0.890625+minhash", "simhash"]
+    assert all(len(row) == len(COLUMNS) for row in table)
+    assert any("wanted" in line for line in heading(evaluation))
+    plain = json.loads(json.dumps(as_json(evaluation)))
+    assert [method["method"] for method in plain["methods"]] == [row[0] for row in table]
+    assert picture(evaluation).count("<svg") == 1
+
+
+def test_named_truth_replaces_the_coefficient() -> None:
+    texts = versions(3, 2)
+    truth = Truth(frozenset({(0, 1), (0, 15)}), "pairs of mine")
+    found = evaluate(texts, [parse_method("minhash")], truth)
+    [result] = found.results
+    assert found.wanted == 2
+    assert result.judged.overall == 0.5
+    assert result.judged.wrong == result.judged.returned - 1
+
+
+def test_one_document_is_too_few() -> None:
+    with pytest.raises(UsageError, match="at least two"):
+        evaluate(["alone"], [parse_method("minhash")])
+
+
+@pytest.mark.parametrize(
+    "text", ["minhash+minhash+minhash", "+minhash", "minhash@2", "minhash@much", "nothing", "minhash:x"]
+)
+def test_methods_that_can_not_be(text: str) -> None:
+    with pytest.raises(UsageError):
+        parse_method(text)
+
+
+def test_truth_of_pairs_and_of_groups(tmp_path: Path) -> None:
+    file = tmp_path / "truth.jsonl"
+    lines: list[dict[str, object]] = [
+        {"id": "a", "group": "one", "path": "x/a.html"},
+        {"id": "b", "group": "one"},
+        {"id": "c", "group": "one"},
+        {"id": "d", "group": None, "path": "x/d.html"},
+        {"a": "d", "b": "a"},
+        {"id_a": "a", "id_b": "z", "distance": 3},
+        {"a": "a", "b": "a"},
+    ]
+    file.write_text("\n".join(map(json.dumps, lines)) + "\n\n", "utf-8")
+    named = read_truth(file)
+    assert named.pairs == {("a", "b"), ("a", "c"), ("b", "c"), ("a", "d"), ("a", "z")}
+    assert named.paths == {"a": str(tmp_path / "x/a.html"), "d": str(tmp_path / "x/d.html")}
+    assert named.ids == {"a", "b", "c", "d", "z"}
+    truth, missing = placed(named, ["d", "c", "b", "a"])
+    assert truth.pairs == {(0, 3), (1, 2), (1, 3), (2, 3)}
+    assert missing == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [("[1]\n", "line 1 is no JSON object"), ('\n{"x": 1}\n', "line 2"), ("{" * 5000, "line 1 is no JSON object")],
+)
+def test_truth_that_is_none(tmp_path: Path, text: str, complaint: str) -> None:
+    file = tmp_path / "truth.jsonl"
+    file.write_text(text, "utf-8")
+    with pytest.raises(UsageError, match=complaint):
+        read_truth(file)
+
+
+def test_truth_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="can't be read"):
+        read_truth(tmp_path / "none.jsonl")
