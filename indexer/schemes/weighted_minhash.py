@@ -28,7 +28,7 @@ class WeightedMinhash(MinwiseScheme):
     summary = "Compares words by how often they occur; finds documents of the same wording, whatever its order."
     measure = "weighted Jaccard coefficient, sum(min) / sum(max), of term frequencies"
 
-    default_similarity = 0.8
+    default_similarity = 0.85
 
     def __init__(
         self,

@@ -1,0 +1,172 @@
+"""What the schemes have of the C core: against the oracles, with every level of instructions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+import oracle_minwise
+import oracle_projection
+import oracle_weighted
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from indexer import core
+from indexer.errors import UsageError
+
+unsigned = st.integers(0, 2**64 - 1)
+features = st.lists(unsigned, min_size=1, max_size=40)
+
+
+@pytest.fixture(params=[0, 1, 2], ids=["plain", "avx2", "avx512"])
+def level(request: pytest.FixtureRequest) -> Iterator[int]:
+    best = core.simd_level()
+    yield core.set_simd_level(request.param)
+    core.set_simd_level(best)
+
+
+def array(numbers: list[int]) -> np.ndarray:
+    return np.array(numbers, dtype=np.uint64)
+
+
+@given(st.text(st.sampled_from("abcdefg \n.'ßä中文1_-/:@"), max_size=120), st.integers(1, 12))
+@settings(max_examples=150)
+def test_hashes_of_tokens_and_shingles(text: str, size: int) -> None:
+    assert core.token_hashes(text).tolist() == oracle_minwise.token_hashes(text)
+    assert core.shingle_hashes(text, size).tolist() == oracle_minwise.shingle_hashes(text, size)
+
+
+def test_shingles_of_a_long_text_are_those_of_its_parts() -> None:
+    words = [f"w{n % 97}x{n % 89}" for n in range(3000)]
+    whole = core.shingle_hashes(" ".join(words), 5)
+    assert whole.size == 2996
+    for at in (0, 251, 252, 255, 256, 257, 1000, 2995):
+        assert whole[at] == core.shingle_hashes(" ".join(words[at : at + 5]), 5)[0]
+
+
+def test_a_shingle_of_no_tokens_is_refused() -> None:
+    with pytest.raises(UsageError, match="shingle"):
+        core.shingle_hashes("a b", 0)
+
+
+@given(features, st.sampled_from([1, 7, 64, 128, 257]))
+@settings(max_examples=40)
+def test_minhash(found: list[int], values: int) -> None:
+    signature = core.minhash(array(found), values)
+    assert signature is not None
+    assert signature.tolist() == oracle_minwise.minhash(found, values)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 5, 257, 1000])
+def test_signatures_are_the_same_with_all_instructions(level: int, count: int) -> None:
+    hashes = np.random.default_rng(count).integers(0, 2**64, count, dtype=np.uint64)
+    weights = np.random.default_rng(count + 1).uniform(1e-3, 1e3, count)
+    found = core.minhash(hashes, 300), core.weighted_minhash(hashes, weights, 40), core.random_projection(hashes, 3)
+    core.set_simd_level(0)
+    plain = core.minhash(hashes, 300), core.weighted_minhash(hashes, weights, 40), core.random_projection(hashes, 3)
+    for one, other in zip(found, plain, strict=True):
+        assert one is not None
+        assert other is not None
+        assert one.tolist() == other.tolist()
+
+
+def test_no_features_have_no_signature() -> None:
+    assert core.minhash([], 5) is None
+    assert core.weighted_minhash([], [], 5) is None
+    assert core.random_projection([], 1) is None
+
+
+@given(st.dictionaries(unsigned, st.one_of(st.integers(1, 1000), st.floats(1e-6, 1e9)), min_size=1, max_size=20))
+@settings(max_examples=40)
+def test_weighted_minhash(weights: dict[int, float]) -> None:
+    ordered = sorted(weights)
+    signature = core.weighted_minhash(array(ordered), [weights[feature] for feature in ordered], 20)
+    assert signature is not None
+    assert signature.tolist() == oracle_weighted.weighted_minhash(weights, 20)
+
+
+@pytest.mark.parametrize("weights", [[0.0, 1.0], [-1.0, 1.0], [math.nan, 1.0], [math.inf, 1.0], [1e-310, 1.0], [1.0]])
+def test_weights_that_are_none_are_refused(weights: list[float]) -> None:
+    with pytest.raises(UsageError, match="weights"):
+        core.weighted_minhash(array([1, 2]), weights, 5)
+
+
+@given(st.floats(2.3e-308, 1.7e308))
+@settings(max_examples=300)
+def test_logarithm(x: float) -> None:
+    found = core.logarithm(x)
+    assert found == oracle_weighted.logarithm(x)
+    assert found == pytest.approx(math.log(x), rel=4e-15, abs=1e-15)
+
+
+@given(features, st.integers(1, 5))
+@settings(max_examples=40)
+def test_random_projection(found: list[int], words: int) -> None:
+    projection = core.random_projection(array(found), words)
+    assert projection is not None
+    bits = oracle_projection.projection(found, 64 * words)
+    assert projection.astype(">u8").tobytes() == oracle_projection.payload(bits)
+
+
+@given(st.lists(st.integers(0, 2**32 - 1), min_size=1, max_size=60), st.integers(1, 20), st.integers(1, 20))
+def test_band_keys(signature: list[int], bands: int, rows: int) -> None:
+    found = np.array(signature, dtype=np.uint32)
+    if bands * rows > len(signature):
+        with pytest.raises(UsageError, match="do not fit"):
+            core.band_keys(found, bands, rows)
+        return
+    keys = core.band_keys(found, bands, rows)
+    assert [key & 0xFFFFFFFF for key in keys.tolist()] == oracle_minwise.band_keys(signature, bands, rows)
+
+
+@given(st.data(), st.sampled_from([1, 2, 4, 8, 16]), st.integers(0, 45))
+@settings(max_examples=100)
+def test_differing_values(data: st.DataObject, bits: int, octets: int) -> None:
+    strings = data.draw(st.lists(st.binary(min_size=octets, max_size=octets), min_size=1, max_size=5))
+    values = octets * 8 // bits
+    padded = [one + bytes(octets % 2 if bits == 16 else 0) for one in strings]
+    split = [oracle_minwise.unpack(one, values + (bits == 16 and octets % 2), bits) for one in padded]
+    expected = [sum(a != b for a, b in zip(split[0], other, strict=True)) for other in split]
+    assert core.differing_values(strings[0], strings, bits).tolist() == expected
+
+
+def test_differing_values_of_other_lengths_or_bits_are_refused() -> None:
+    with pytest.raises(UsageError, match="octets"):
+        core.differing_values(b"ab", [b"ab", b"a"], 8)
+    with pytest.raises(UsageError, match="bits"):
+        core.differing_values(b"ab", [b"ab"], 3)
+
+
+sets = st.lists(st.sets(st.integers(0, 60) | unsigned, max_size=50), min_size=1, max_size=6)
+
+
+@given(sets)
+def test_intersection_sizes(found: list[set[int]]) -> None:
+    found = [*found, {7 * n for n in range(400)}]  # so much larger than the others that it is searched
+    values = array([number for one in found for number in sorted(one)])
+    offsets = np.cumsum([0, *map(len, found)])
+    left, right = (side.ravel() for side in np.meshgrid(np.arange(len(found)), np.arange(len(found))))
+    sizes = core.intersection_sizes(values, offsets, left, right)
+    assert sizes.tolist() == [len(found[a] & found[b]) for a, b in zip(left, right, strict=True)]
+
+
+@pytest.mark.parametrize(
+    ("values", "offsets", "left", "right", "message"),
+    [
+        ([3, 2, 1], [0, 3], [0], [0], "rise"),
+        ([1, 1], [0, 2], [0], [0], "rise"),
+        ([1, 2], [0, 3], [0], [0], "offsets"),
+        ([1, 2], [2, 0], [0], [0], "offsets"),
+        ([1, 2], [], [0], [0], "offsets"),
+        ([1, 2], [0, 2], [1], [0], "numbers of the 1 sets"),
+        ([1, 2], [0, 2], [0], [-1], "numbers of the 1 sets"),
+        ([1, 2], [0, 2], [0, 0], [0], "shape"),
+    ],
+)
+def test_sets_that_are_none_are_refused(
+    values: list[int], offsets: list[int], left: list[int], right: list[int], message: str
+) -> None:
+    with pytest.raises(UsageError, match=message):
+        core.intersection_sizes(values, offsets, left, right)
