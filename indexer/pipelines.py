@@ -71,9 +71,9 @@ class Pipelines:
                 steps.append(Step(f"delete the pipeline {self.id_of(kind)}", "DELETE", self._path(kind)))
         return steps
 
-    def _get(self, path: str) -> Any:
+    def _get(self, path: str, *, flat: bool = False) -> Any:
         try:
-            return self.client.request("GET", path, flat_settings="true")
+            return self.client.request("GET", path, **({"flat_settings": "true"} if flat else {}))  # type: ignore[arg-type]
         except AnswerError as error:
             if error.status == 404:
                 return None
@@ -84,7 +84,7 @@ class Pipelines:
         return {name: each.get("mappings", {}) for name, each in sorted(found.items())}
 
     def _settings(self) -> dict[str, dict[str, Any]]:
-        found = self._get(f"/{quote(self.name, safe='-')}/_settings") or {}
+        found = self._get(f"/{quote(self.name, safe='-')}/_settings", flat=True) or {}
         return {name: each.get("settings", {}) for name, each in sorted(found.items())}
 
     def _path(self, kind: str) -> str:

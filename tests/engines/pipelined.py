@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from fleet import missing
 from servers import Server
 
 from indexer.keys import SIMHASH64_LAYOUT
@@ -16,6 +17,14 @@ from indexer.schemes import simhash
 
 DIRECTORY = Path(__file__).resolve().parents[2] / "mappings" / "pipelines"
 REQUEST_CHARACTERS = 400_000
+
+
+def with_ingest(server: Server) -> Server:
+    """The same server; the test is skipped where its node runs no pipelines."""
+    [node] = server.request("GET", "/_nodes")["nodes"].values()
+    if "ingest" not in node["roles"]:
+        missing("pipelines run on a node that is compiled first: install a full JDK, 21 or later")
+    return server
 
 
 def put_by_hand(server: Server, name: str, **params: Any) -> None:

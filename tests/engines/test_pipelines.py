@@ -1,0 +1,343 @@
+"""Documents that go through the pipelines into an index: found, clustered, kept up to date, and never refused."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from fleet import Servers
+from pipelined import keys_of, put_by_hand, through, with_ingest
+from servers import Server
+
+from indexer.cli import main
+from indexer.extract import Options
+from indexer.model import Fingerprint
+from indexer.pipeline import source_digest, store_info
+from indexer.pipelines import rules
+from indexer.schemes import simhash
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "cli"))
+
+from written import changed, prose
+
+
+@pytest.fixture(scope="module")
+def painless(servers: Servers) -> Server:
+    """The engine at hand that has Painless."""
+    return with_ingest(servers.get("opensearch"))
+
+
+@pytest.fixture
+def index(painless: Server, request: pytest.FixtureRequest) -> Iterator[str]:
+    name = f"piped-{abs(hash(request.node.name)) % 10**8}"
+    yield name
+    painless.request("DELETE", f"/{name},{name}-*?ignore_unavailable=true")
+    for kind in ("keys", "simhash"):
+        painless.request("DELETE", f"/_ingest/pipeline/neardup-{kind}-{name}")
+
+
+class Done(NamedTuple):
+    """What a command wrote."""
+
+    stdout: str
+    stderr: str
+
+
+def neardup(command: str, server: Server, index: str, *flags: str, code: int = 0) -> Done:
+    """Run a command on an index; in this process, for there are many."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        ended = main([command, "--store", f"{server.url}/{index}", *flags])
+    assert ended == code, err.getvalue()
+    return Done(out.getvalue(), err.getvalue())
+
+
+def answered(command: str, server: Server, index: str, *flags: str) -> Any:
+    return json.loads(neardup(command, server, index, *flags, "--json").stdout)
+
+
+def write(server: Server, index: str, name: str, document: dict[str, Any], pipeline: str = "") -> dict[str, Any]:
+    """Store a document, and what was stored."""
+    query = f"&pipeline={pipeline}" if pipeline else ""
+    answer = server.request("PUT", f"/{index}/_doc/{name}?refresh=true{query}", document)
+    assert answer.get("result") in ("created", "updated"), answer
+    return source(server, index, name)
+
+
+def source(server: Server, index: str, name: str) -> dict[str, Any]:
+    found: dict[str, Any] = server.request("GET", f"/{index}/_doc/{name}")["_source"]
+    return found
+
+
+def test_what_is_sent_through_is_found_and_clustered(painless: Server, index: str) -> None:
+    neardup(
+        "setup", painless, index, "--pipelines", "--field", "title", "--field", "body", "--default-pipeline", "simhash"
+    )
+    write(painless, index, "a", {"title": "One", "body": prose(1)})
+    write(painless, index, "b", {"title": "One", "body": changed(prose(1))})
+    write(painless, index, "c", {"title": "Two", "body": prose(2)})
+    # Without an id of the sender's.
+    words = prose(1).split()
+    parts = {"title": "One", "body": [" ".join(words[:90]), " ".join(words[90:])]}
+    made = painless.request("POST", f"/{index}/_doc?refresh=true", parts)
+    clusters = {source(painless, index, name)["neardup"]["cluster"]["id"] for name in ("a", "b", "c", made["_id"])}
+    assert len(clusters) == 4
+    matches = answered("similar", painless, index, "--id", "a")["matches"]
+    assert {each["id"] for each in matches} == {"b", made["_id"]}
+    assert answered("cluster", painless, index)["clusters"] == 1
+    records = {name: source(painless, index, name)["neardup"] for name in ("a", "b", "c", made["_id"])}
+    assert len({records[name]["cluster"]["id"] for name in ("a", "b", made["_id"])}) == 1
+    assert records["c"]["cluster"]["id"] != records["a"]["cluster"]["id"]
+    # Written again with the same text, a document stays in its cluster; with another, it leaves.
+    again = write(painless, index, "b", source(painless, index, "b"))
+    assert again["neardup"]["cluster"] == records["b"]["cluster"]
+    other = write(painless, index, "b", {**source(painless, index, "b"), "body": prose(3)})
+    assert other["neardup"]["cluster"]["single"] is True
+    hits = painless.request(
+        "POST", f"/{index}/_search", {"collapse": {"field": "neardup.cluster.id"}, "query": {"match_all": {}}}
+    )["hits"]["hits"]
+    assert len(hits) == 3
+
+
+DOCUMENTS: dict[str, dict[str, Any]] = {
+    "plain": {"body": prose(1)},
+    "quotes": {"title": 'a "quoted" \\ title\t', "body": "Ünïcode ☃ 𝐀\u2028\x07 \x7f words " + prose(2)},
+    "parts": {"title": ["x y", None, True, 12, ["nested"]], "body": {"ignored": "object"}, "more": {"text": "deep"}},
+    "dotted": {"more.text": "one two", "more": {"text": ["three", "four"]}, "title": "  \n\n  Second line\nthird"},
+    "short": {"body": "just three words"},
+    "empty": {"body": ""},
+    "wordless": {"body": "12 + 34"},
+    "none": {"lang": "en"},
+    "fraction": {"title": "pi", "body": 3.14159},
+    "new": {"body": "\U00020000 " + prose(4)},
+}
+FIELDS = ("title", "body", "more.text")
+
+
+def test_the_records_are_those_of_annotate(painless: Server, index: str) -> None:
+    mappings = {
+        "properties": {
+            "title": {"type": "text"},
+            "body": {"enabled": False, "type": "object"},
+            "more": {"dynamic": False, "properties": {"text": {"type": "text"}}},
+        }
+    }
+    painless.request("PUT", f"/{index}", {"mappings": mappings})
+    painless.request("PUT", f"/{index}-annotated", {"mappings": mappings})
+    flags = [flag for name in FIELDS for flag in ("--field", name)]
+    neardup("setup", painless, index, "--pipelines", *flags)
+    for name, document in DOCUMENTS.items():
+        write(painless, index, name, document, f"neardup-simhash-{index}")
+        write(painless, f"{index}-annotated", name, document)
+    assert source(painless, index, "fraction")["neardup"] == {"pending": "number"}
+    assert source(painless, index, "new")["neardup"] == {"pending": "unicode"}
+    assert source(painless, index, "none") == DOCUMENTS["none"]
+    # Nothing is stale, and what is marked is found.
+    counts = answered("annotate", painless, index, *flags, "--jobs", "1")
+    assert (counts["annotated"], counts["missing"], counts["stale"], counts["unchanged"]) == (2, 2, 0, 7)
+    answered("annotate", painless, f"{index}-annotated", *flags, "--jobs", "1")
+    for name, document in DOCUMENTS.items():
+        ours, theirs = source(painless, index, name), source(painless, f"{index}-annotated", name)
+        assert {field: value for field, value in ours.items() if field != "neardup"} == document
+        for record in (ours.get("neardup", {}), theirs.get("neardup", {})):
+            record.pop("indexed_at", None)
+            record.get("cluster", {}).pop("id", None)
+        kept = {field: value for field, value in ours.get("neardup", {}).items() if value is not None}
+        assert kept == theirs.get("neardup", {}), name
+    pending = {"query": {"exists": {"field": "neardup.pending"}}}
+    assert painless.request("POST", f"/{index}/_count", pending)["count"] == 0
+
+
+def test_a_text_that_changes_behind_the_pipeline_is_stale(painless: Server, index: str) -> None:
+    neardup("setup", painless, index, "--pipelines")
+    name = f"neardup-simhash-{index}"
+    write(painless, index, "a", {"body": prose(1)}, name)
+    lines = [{"update": {"_id": "a"}}, {"doc": {"body": prose(2)}}]
+    for field in ("annotate", "annotate"):
+        counts = answered(field, painless, index, "--field", "body", "--jobs", "1")
+        assert (counts["unchanged"], counts["stale"]) == (1, 0)
+    painless.request("POST", f"/{index}/_update/a?refresh=true", lines[1])
+    counts = answered("annotate", painless, index, "--field", "body", "--jobs", "1")
+    assert (counts["annotated"], counts["stale"]) == (1, 1)
+    # Other fields, another fingerprint.
+    assert (
+        answered("annotate", painless, index, "--field", "body", "--field", "body.keyword", "--dry-run")["stale"] == 0
+    )
+    # Marked where a fingerprint of an older text was.
+    marked = write(painless, index, "a", {**source(painless, index, "a"), "body": "\U00020000 words"}, name)
+    assert marked["neardup"] == {"pending": "unicode"}
+
+
+def test_the_digest_is_that_of_annotate() -> None:
+    info = store_info("full")
+    rest = b'[["body",["x"]]]'
+    options = Options(content="full", format="text")
+    assert hashlib.sha256(rules(info).encode() + rest).hexdigest() == source_digest(rest, info, options)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"hash": "{base32}"},
+        {"hash": "sd1-{base32}"},
+        {"hash": " SD1-{BASE32} "},
+        {"hash": "{hex}"},
+        {"hash": "{HEX}"},
+        {"bits": "signed"},
+        {"bits": "{unsigned}"},
+        {"bits": "{signed}"},
+        {"hash": "{base32}", "bits": "signed"},
+        {"hash": "signed"},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("value", [0, 1, 0xFFFF_FFFF_FFFF_FFFF, 0x8000_0000_0000_0000, 0x0123_4567_89AB_CDEF])
+def test_every_form_of_a_hash(painless: Server, given: dict[str, str], value: int) -> None:
+    put_by_hand(painless, "neardup-keys")
+    fingerprint = Fingerprint(value, 5)
+    forms = {"base32": fingerprint.base32, "hex": f"{value:016x}"}
+    forms |= {name.upper(): form.upper() for name, form in forms.items()}
+    forms |= {"signed": str(fingerprint.bits), "unsigned": str(value)}
+    sent = {name: fingerprint.bits if form == "signed" else form.format(**forms) for name, form in given.items()}
+    document = {"neardup": {"simhash-doc": sent, "tokens": 5, "source": "x/y", "short": True}}
+    [found] = through(painless, "neardup-keys", [document])
+    record = found["neardup"]
+    wanted = {"hash": fingerprint.base32, "bits": fingerprint.bits, **keys_of(fingerprint)}
+    assert record["simhash-doc"] == wanted
+    assert (record["tokens"], record["source"], record["short"]) == (5, "x/y", True)
+    assert record["cluster"]["single"] is True
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"hash": "o45z6ig5gps3f"},
+        {"hash": "o45z6ig5gps31"},
+        {"hash": "x"},
+        {"hash": "sd2-o45z6ig5gps3e"},
+        {"hash": "0123456789abcdeg"},
+        {"hash": "\u0660123456789abcdef"},
+        {"bits": str(1 << 64)},
+        {"bits": str(-(1 << 63) - 1)},
+        {"bits": 1.5},
+        {"bits": "17.0"},
+        {"bits": "9" * 20},
+        {"bits": "9" * 100},
+        {"hash": ["o45z6ig5gps3e"]},
+        {"hash": "o45z6ig5gps3e", "bits": 7},
+    ],
+    ids=str,
+)
+def test_a_bad_hash_is_marked(painless: Server, given: dict[str, Any]) -> None:
+    put_by_hand(painless, "neardup-keys")
+    [found] = through(painless, "neardup-keys", [{"title": "x", "neardup": {"simhash-doc": given, "source": "x/y"}}])
+    assert found["title"] == "x"
+    assert found["neardup"]["pending"] == "bad-hash"
+    assert "simhash-doc" not in found["neardup"]
+    assert str(next(iter(given.values()))).strip("[]'")[:10] in found["neardup"]["pending_detail"]
+
+
+def test_what_comes_with_a_hash_is_found(painless: Server, index: str) -> None:
+    neardup("setup", painless, index, "--pipelines", "--final-pipeline", "keys")
+    fingerprint = simhash.fingerprint(prose(1))
+    assert fingerprint
+    write(painless, index, "a", {"neardup": {"simhash-doc": {"hash": str(fingerprint)}}})
+    write(painless, index, "b", {"neardup": {"simhash-doc": {"bits": fingerprint.bits}, "tokens": 200}})
+    write(painless, index, "other", {"title": "no hash"})
+    assert [each["id"] for each in answered("similar", painless, index, "--id", "a")["matches"]] == ["b"]
+    assert answered("cluster", painless, index)["clusters"] == 1
+    # A bad one is stored as well, without.
+    write(painless, index, "bad", {"neardup": {"simhash-doc": {"bits": 1 << 70}}})
+    assert answered("stats", painless, index)["documents"] == 2
+
+
+def test_a_script_that_fails_refuses_nothing(painless: Server, index: str) -> None:
+    neardup("setup", painless, index)
+    put_by_hand(painless, "neardup-simhash", max_characters=10_000_000)
+    document = {"body": "words " * 200_000, "neardup": {"simhash-doc": {"hash": "o45z6ig5gps3e"}, "tokens": 3}}
+    stored = write(painless, index, "a", document, "neardup-simhash")
+    assert stored["body"] == document["body"]
+    assert set(stored["neardup"]) == {"pending", "pending_detail"}
+    assert stored["neardup"]["pending"] == "failed"
+    counts = answered("annotate", painless, index, "--field", "body", "--jobs", "1")
+    assert counts["missing"] == counts["annotated"] == 1
+    assert source(painless, index, "a")["neardup"]["pending"] is None
+    # What is no record of neardup's is left alone.
+    [kept] = through(painless, "neardup-simhash", [{"body": "x", "neardup": "the owner's"}])
+    assert kept["neardup"] == "the owner's"
+
+
+class TestSetup:
+    def test_twice_is_once_and_removed_is_gone(self, painless: Server, index: str) -> None:
+        flags = ("--pipelines", "--field", "text", "--default-pipeline", "keys", "--final-pipeline", "simhash")
+        planned = answered("setup", painless, index, *flags, "--dry-run")["steps"]
+        assert [each["path"] for each in planned][-4:] == [
+            f"/_ingest/pipeline/neardup-keys-{index}",
+            f"/_ingest/pipeline/neardup-simhash-{index}",
+            f"/{index}/_settings",
+            f"/{index}/_settings",
+        ]
+        for step in planned:
+            assert "error" not in painless.request(step["method"], step["path"], step["body"])
+        assert "nothing to do" in neardup("setup", painless, index, *flags).stderr
+        params = painless.request("GET", f"/_ingest/pipeline/neardup-simhash-{index}")[f"neardup-simhash-{index}"]
+        assert params["processors"][0]["script"]["params"]["fields"] == ["text"]
+        write(painless, index, "a", {"text": prose(1)})
+        assert source(painless, index, "a")["neardup"]["tokens"] == 200
+        # Other fields: only the pipeline is put anew.
+        assert neardup("setup", painless, index, "--pipelines", "--field", "body").stderr.count("put the") == 1
+        neardup("setup", painless, index, "--remove", "--pipelines")
+        assert painless.request("GET", f"/_ingest/pipeline/neardup-*-{index}") == {}
+        settings = painless.request("GET", f"/{index}/_settings")[index]["settings"]["index"]
+        assert not {"default_pipeline", "final_pipeline"} & set(settings)
+        assert source(painless, index, "a")["neardup"]["tokens"] == 200
+        neardup("setup", painless, index, *flags)
+        neardup("setup", painless, index, "--remove")
+        assert painless.request("GET", f"/_ingest/pipeline/neardup-*-{index}") == {}
+
+    def test_an_owners_pipelines_are_not_replaced(self, painless: Server, index: str) -> None:
+        painless.request("PUT", f"/{index}", {"settings": {"index.default_pipeline": "theirs"}})
+        neardup("setup", painless, index, "--pipelines")
+        told = neardup("setup", painless, index, "--pipelines", "--default-pipeline", "simhash", code=2).stderr
+        assert "'theirs'" in told
+        assert f"neardup-simhash-{index}" in told
+        settings = painless.request("GET", f"/{index}/_settings")[index]["settings"]["index"]
+        assert settings["default_pipeline"] == "theirs"
+        neardup("setup", painless, index, "--remove", "--pipelines")
+        settings = painless.request("GET", f"/{index}/_settings")[index]["settings"]["index"]
+        assert settings["default_pipeline"] == "theirs"
+        name = f"neardup-keys-{index}"
+        painless.request("PUT", f"/_ingest/pipeline/{name}", {"description": "mine", "processors": []})
+        assert "of its owner's" in neardup("setup", painless, index, "--pipelines", code=2).stderr
+        neardup("setup", painless, index, "--remove", "--pipelines")
+        assert painless.request("GET", f"/_ingest/pipeline/{name}")[name]["description"] == "mine"
+
+    def test_a_newer_one_is_not_replaced(self, painless: Server, index: str) -> None:
+        name = f"neardup-keys-{index}"
+        body = {"description": "neardup: newer", "version": 99, "processors": []}
+        painless.request("PUT", f"/_ingest/pipeline/{name}", body)
+        assert "newer neardup" in neardup("setup", painless, index, "--pipelines", code=4).stderr
+
+    def test_multi_fields_and_aliases_are_followed(self, painless: Server, index: str) -> None:
+        body = {"type": "text", "fields": {"raw": {"type": "keyword"}}}
+        mappings = {"properties": {"body": body, "also": {"type": "alias", "path": "body"}}}
+        painless.request("PUT", f"/{index}", {"mappings": mappings})
+        neardup("setup", painless, index, "--pipelines", "--field", "body.raw", "--field", "also", "--field", "later")
+        found = painless.request("GET", f"/_ingest/pipeline/neardup-simhash-{index}")[f"neardup-simhash-{index}"]
+        assert found["processors"][0]["script"]["params"]["fields"] == ["body", "later"]
+
+    def test_the_options_need_each_other(self, painless: Server, index: str) -> None:
+        assert "add --pipelines" in neardup("setup", painless, index, "--field", "body", code=2).stderr
+
+    def test_an_engine_without_painless_is_told(self, servers: Servers) -> None:
+        server = servers.get("elasticsearch")
+        told = neardup("setup", server, "no-painless", "--pipelines", code=3).stderr
+        assert "No processor type exists with name [script]" in told
+        neardup("setup", server, "no-painless", "--remove")
