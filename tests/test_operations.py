@@ -1,0 +1,63 @@
+"""Every command line in the guides is one that the command takes, and every link leads somewhere."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from pathlib import Path
+
+import click
+import pytest
+from command_lines import command_lines, parse
+
+ROOT = Path(__file__).resolve().parents[1]
+GUIDES = [
+    ROOT / "README.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+    ROOT / "mappings/README.md",
+    ROOT / "docker/README.md",
+]
+# Fenced and indented blocks are meant to be run. Between backticks in a sentence a command may lack what it needs.
+BLOCK = re.compile(r"^```sh\n(.*?)^```$|((?:^    [^\n]*\n)+)", re.MULTILINE | re.DOTALL)
+INLINE = re.compile(r"(?<!`)`(neardup [^`\n]+)`(?!`)")
+PLACEHOLDER = re.compile(r"…|\.\.\.|\b[A-Z]{3,}\b")
+
+
+def lines_of(guide: Path) -> tuple[list[str], list[str]]:
+    """The command lines of the blocks, and those in sentences."""
+    text = guide.read_text()
+    blocks, inline = ("".join(found) for found in BLOCK.findall(text)), INLINE.findall(BLOCK.sub("", text))
+    whole, part = ([line for each in some for line in command_lines(each)] for some in (blocks, inline))
+    return [line for line in whole if not line.split()[1].startswith("-")], [
+        line for line in part if not PLACEHOLDER.search(line) and not line.split()[1].startswith("-")
+    ]
+
+
+@pytest.mark.parametrize("guide", GUIDES, ids=lambda guide: str(guide.relative_to(ROOT)))
+def test_the_commands_are_commands(guide: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NEARDUP_STORE", "https://host:9200/articles")
+    whole, part = lines_of(guide)
+    for line in whole:
+        parse(line)
+    for line in part:
+        with contextlib.suppress(click.MissingParameter):
+            parse(line)
+
+
+def test_the_commands_are_found_at_all() -> None:
+    assert len(sum(lines_of(ROOT / "docs" / "operations.md"), [])) > 15
+    assert len(lines_of(ROOT / "README.md")[0]) > 30
+
+
+@pytest.mark.parametrize("guide", GUIDES, ids=lambda guide: str(guide.relative_to(ROOT)))
+def test_links_lead_somewhere(guide: Path) -> None:
+    for target, anchor in re.findall(r"\]\((?!https?:)([^)#\s]*)(?:#([^)]+))?\)", guide.read_text()):
+        path = (guide.parent / target) if target else guide
+        assert path.exists(), target
+        if anchor:
+            headings = re.findall(r"^#+ (.*)$", path.read_text(), re.MULTILINE)
+            assert anchor in {re.sub(r"[^a-z0-9 -]", "", each.lower()).replace(" ", "-") for each in headings}
+
+
+def test_the_readme_leads_to_operations() -> None:
+    assert "(docs/operations.md)" in (ROOT / "README.md").read_text()
