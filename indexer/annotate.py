@@ -21,6 +21,7 @@ from indexer.pipeline import DEFAULT_MIN_TOKENS, source_digest, store_info
 from indexer.slices import Slices
 from indexer.source_fields import ASIDE, require_harmless, require_readable, source_paths, values_of
 from indexer.stores import StoreInfo, mapping
+from indexer.stores.base import Refresh
 from indexer.stores.bulk import BATCH_RECORDS, in_flight
 from indexer.stores.connection import AnswerError, Client
 
@@ -40,7 +41,8 @@ class Wanted:
 
     Only documents without a fingerprint, or with one of another text, unless `everything`. `docs_per_second` limits how
     many are done; `slices` is how many parts of the index are read at once. `content` is None for the index's own mode,
-    or "landmarks". `allow_version_change` is leave to change documents whose version comes from outside.
+    or "landmarks". `refresh` is when what was written is found (see `Store`). `allow_version_change` is leave to change
+    documents whose version comes from outside.
     """
 
     fields: tuple[str, ...]
@@ -54,6 +56,7 @@ class Wanted:
     min_tokens: int = DEFAULT_MIN_TOKENS
     content: Content | None = None
     limits: Limits = field(default_factory=Limits)
+    refresh: Refresh = "wait"
 
 
 @dataclass(slots=True)
@@ -134,9 +137,15 @@ class _Run:
             if not wanted.allow_version_change:
                 self._sample_versions()
         self._sink: Sink = (
-            Sidecar(aside, client, self.info, dry_run=wanted.dry_run)
+            Sidecar(aside, client, self.info, dry_run=wanted.dry_run, refresh=wanted.refresh)
             if aside
-            else in_place(client, self.info, single=list(mappings) == [client.target.name], dry_run=wanted.dry_run)
+            else in_place(
+                client,
+                self.info,
+                single=list(mappings) == [client.target.name],
+                dry_run=wanted.dry_run,
+                refresh=wanted.refresh,
+            )
         )
         self._changed: list[Ref] = []
         self._failures: list[Failure] = []

@@ -14,6 +14,7 @@ from indexer.errors import UsageError
 from indexer.model import Failure, Record, Ref
 from indexer.provision import Provision
 from indexer.stores import PutStatus, StoreInfo
+from indexer.stores.base import Refresh
 from indexer.stores.bulk import Action, send
 from indexer.stores.connection import AnswerError, Client
 from indexer.stores.search import SearchStore
@@ -87,7 +88,7 @@ class Sink(ABC):
         """Make what was written visible, and clear up."""
 
 
-def in_place(client: Client, info: StoreInfo, *, single: bool, dry_run: bool) -> InPlace:
+def in_place(client: Client, info: StoreInfo, *, single: bool, dry_run: bool, refresh: Refresh) -> InPlace:
     """The sink in the owner's documents; puts neardup's fields into the mapping first, unless in a dry run."""
     provision = Provision(client)
     steps = provision.set_up(info)
@@ -95,7 +96,10 @@ def in_place(client: Client, info: StoreInfo, *, single: bool, dry_run: bool) ->
         return InPlace(client, Bodies(info), single, None)
     # Annotating needs the fields; templates are for `neardup setup`, which may ask for more privileges.
     list(provision.carry_out([step for step in steps if step.path.endswith("/_mapping")]))
-    return InPlace(client, Bodies(info), single, SearchStore(client))
+    store = SearchStore(client)
+    store.refresh = refresh
+    store.writer.put_back()
+    return InPlace(client, Bodies(info), single, store)
 
 
 class InPlace(Sink):
@@ -140,6 +144,8 @@ class InPlace(Sink):
         outcomes = send(self._client, actions) if actions else []
         written += [Written(done, outcome.status, outcome.reason) for done, outcome in zip(sent, outcomes, strict=True)]
         self._forget_failures([each.done for each in written if each.status < 300])
+        if self._store and self._store.refresh == "true":
+            self._client.request("POST", f"/{self._store.path}/_refresh")
         return written
 
     def _fields(self, done: Done) -> dict[str, Any]:
@@ -166,7 +172,7 @@ class InPlace(Sink):
 
     def finish(self) -> None:
         """See Sink.finish."""
-        if self._store:
+        if self._store and self._store.refresh != "none":
             self._client.request("POST", f"/{self._store.path}/_refresh")
             self._store.writer.settle()
 
@@ -174,7 +180,7 @@ class InPlace(Sink):
 class Sidecar(Sink):
     """Records in an index of their own; the id there is INDEX/ID, and the metadata have index, id and routing."""
 
-    def __init__(self, client: Client, origin: Client, info: StoreInfo, *, dry_run: bool) -> None:
+    def __init__(self, client: Client, origin: Client, info: StoreInfo, *, dry_run: bool, refresh: Refresh) -> None:
         self._origin = origin
         self._store: SearchStore | None = None
         if client.target.name == origin.target.name:
@@ -188,6 +194,7 @@ class Sidecar(Sink):
                     raise
         if there:
             self._store = SearchStore(client, create=info, read_only=dry_run)
+            self._store.refresh = refresh
 
     def ref(self, place: Ref) -> Ref:
         """See Sink.ref."""
@@ -240,7 +247,8 @@ class Sidecar(Sink):
             hits = self._origin.request("POST", "/_mget", {"docs": docs})["docs"]
             gone = [ref for (ref, place), hit in zip(places, hits, strict=True) if _is_gone(hit, place)]
             self.removed += self._store.delete(gone)
-        self._store.writer.settle()
+        if self._store.refresh != "none":
+            self._store.writer.settle()
 
     def _origins(self, store: SearchStore) -> Iterator[list[tuple[Ref, Ref]]]:
         found = (

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from indexer.cli.options import jobs_option, json_option, memory_option, timeout_option
+from indexer.cli.options import jobs_option, json_option, memory_option, refresh_option, timeout_option
 from indexer.cli.output import answer_json, say, shown_store
 from indexer.errors import UsageError
 from indexer.extract.base import Limits
@@ -92,6 +92,7 @@ is refused; --to keeps its fingerprints in an index of their own.
 )
 @timeout_option
 @memory_option
+@refresh_option
 @click.option("-q", "--quiet", is_flag=True, help="No progress.")
 @json_option
 def annotate(store: str, field: tuple[str, ...], to: str | None, json: bool, quiet: bool, **given: Any) -> int:
@@ -120,6 +121,7 @@ def annotate(store: str, field: tuple[str, ...], to: str | None, json: bool, qui
         min_tokens=given["min_tokens"],
         content=given["content"],
         limits=Limits(seconds=given["timeout"], memory=given["memory"]),
+        refresh=given["refresh"],
     )
     summary = Annotated()
     shown = sys.stderr.isatty() and not quiet

@@ -156,6 +156,20 @@ class TestRefresh:
         assert run("delete", "b", "--store", url)[:2] == (0, "deleted  1\n")
         assert server.request("GET", f"/{index_name}/_count")["count"] == 1
 
+    def test_what_annotate_wrote(self, server: Server, index_name: str, run: Run) -> None:
+        settings = {"index.refresh_interval": "1h"}
+        server.request("PUT", f"/{index_name}", {"settings": settings})
+        server.request("PUT", f"/{index_name}/_doc/a?refresh=true", {"body": "word " * 30})
+
+        def annotated(*options: str) -> int:
+            asked = ("annotate", "--store", f"{server.url}/{index_name}", "--field", "body", "--all", "--jobs", "1")
+            assert run(*asked, *options)[0] == 0
+            found: int = server.request("GET", f"/{index_name}/_count?q=_exists_:neardup.tokens")["count"]
+            return found
+
+        assert annotated("--refresh", "none") == 0
+        assert annotated() == 1
+
     def test_each_batch_is_found_at_once_where_asked_for(self, server: Server, index_name: str) -> None:
         with open_search_store(f"{server.url}/{index_name}", INFO) as store:
             server.request("PUT", f"/{index_name}/_settings", {"index.refresh_interval": "1h"})
