@@ -45,7 +45,9 @@ def test_the_commands_are_commands(guide: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_the_commands_are_found_at_all() -> None:
-    assert len(sum(lines_of(ROOT / "docs" / "operations.md"), [])) > 15
+    whole, part = lines_of(ROOT / "docs" / "operations.md")
+    assert len(whole) > 10
+    assert len(part) > 5
     assert len(lines_of(ROOT / "README.md")[0]) > 30
 
 
