@@ -19,7 +19,7 @@ import numpy as np
 
 from indexer import core
 from indexer.errors import NeardupError
-from indexer.evaluate import Judge, Judged, evaluate, parse_method
+from indexer.evaluate import Judge, Judged, corpus_of, evaluate, parse_method
 from indexer.evaluate_documents import read_texts
 from indexer.evaluate_show import COLUMNS, as_json, heading, judged_cells, rows
 from indexer.exact import shingle_sets
@@ -40,6 +40,8 @@ METHODS = (
     "random-projection",
     "random-projection+minhash",
     "spotsigs",
+    "i-match",
+    "i-match+minhash",
 )
 PERMUTATIONS = 128
 SHINGLE = 5
@@ -67,7 +69,7 @@ def texts_of(shared_data: Path, name: str) -> list[str]:
 
 
 def _measure(name: str, texts: Sequence[str]) -> dict[str, Any]:
-    found = evaluate(texts, [parse_method(each) for each in METHODS])
+    found = evaluate(texts, [parse_method(each, corpus_of(texts)) for each in METHODS])
     print(f"-- {name}")
     for line in heading(found):
         print(line)

@@ -10,18 +10,21 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
+from indexer.corpus import Corpus, gather
 from indexer.errors import UsageError
 from indexer.exact import SHINGLE, ExactPairs, ShingleSets, jaccard, jaccard_pairs, shingle_sets
+from indexer.features import parse_recipe
 from indexer.model import Sketch
 from indexer.refs import RefTable
 from indexer.scheme_pairs import candidate_sketches
 from indexer.schemes.base import Scheme
-from indexer.schemes.registry import scheme
+from indexer.schemes.registry import scheme, scheme_class, split
 from indexer.sketch_table import SketchTable
 
 BANDS = ((0.9, 1.0), (0.8, 0.9), (0.7, 0.8), (0.6, 0.7), (0.5, 0.6))
@@ -122,27 +125,41 @@ def parse_method(text: str, corpus: Callable[[str], object] | None = None) -> Me
     `simhash@0.89+minhash@0.7`: candidates within 7 bits, of which those are returned whose minhash estimate is at
     least 0.7. Raises UsageError.
     """
-    parts = text.split("+")
-    if len(parts) > 2 or not all(parts):
-        raise UsageError(f"{text!r}: a method is a scheme, or two with + between them")
-    found = [_with_similarity(part, corpus) for part in parts]
+    found = []
+    for specification, similarity in _parts(text):
+        made = scheme(specification, corpus)
+        found.append((made, made.default_similarity if similarity is None else similarity))
     finder, similarity = found[0]
     verifier, threshold = found[-1]
     return Method(text, finder, similarity, verifier, threshold)
 
 
-def _with_similarity(text: str, corpus: Callable[[str], object] | None) -> tuple[Scheme, float]:
-    specification, at, wanted = text.partition("@")
-    made = scheme(specification, corpus)
-    if not at:
-        return made, made.default_similarity
-    try:
-        similarity = float(wanted)
-    except ValueError:
-        similarity = -1.0
-    if not 0 <= similarity <= 1:
-        raise UsageError(f"{text!r}: what stands after @ is a similarity from 0 to 1")
-    return made, similarity
+def check_method(text: str) -> None:
+    """Raise UsageError where no method is written like this; parameters are looked at when it is made."""
+    for specification, _ in _parts(text):
+        scheme_class(split(specification)[0])
+
+
+def _parts(text: str) -> list[tuple[str, float | None]]:
+    parts = text.split("+")
+    if len(parts) > 2 or not all(parts):
+        raise UsageError(f"{text!r}: a method is a scheme, or two with + between them")
+    found: list[tuple[str, float | None]] = []
+    for part in parts:
+        specification, at, wanted = part.partition("@")
+        try:
+            similarity = float(wanted) if at else None
+        except ValueError:
+            similarity = -1.0
+        if similarity is not None and not 0 <= similarity <= 1:
+            raise UsageError(f"{part!r}: what stands after @ is a similarity from 0 to 1")
+        found.append((specification, similarity))
+    return found
+
+
+def corpus_of(texts: Sequence[str]) -> Callable[[str], Corpus]:
+    """What gathers the statistics that a scheme needs from the texts themselves, each once."""
+    return cache(lambda name: gather(texts, parse_recipe(name.removeprefix("corpus."))))
 
 
 def evaluate(

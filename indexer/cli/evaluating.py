@@ -98,9 +98,12 @@ def evaluate(truth: str | None, schemes: tuple[str, ...], json: bool, picture: s
 
     if given["right"] > given["alike"]:
         raise UsageError(f"--right {given['right']:g} is above --alike {given['alike']:g}")
-    methods = [measure.parse_method(each) for each in schemes or measure.DEFAULT_METHODS]
+    for name in schemes:
+        measure.check_method(name)
     named = read_truth(Path(truth), Path(given["root"]) if given["root"] else None) if truth else None
     texts = _texts(named, given)
+    corpus = measure.corpus_of(texts.texts)
+    methods = [measure.parse_method(each, corpus) for each in schemes or measure.DEFAULT_METHODS]
     notes = [f"left out: {count:,} documents ({reason})" for reason, count in sorted(texts.left_out.items())]
     known = None
     if named:
