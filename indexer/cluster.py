@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice, pairwise
 
@@ -12,7 +12,7 @@ import numpy.typing as npt
 from indexer.canonical import Rule
 from indexer.components import check_bound, group
 from indexer.model import CLUSTER_ID_LENGTH, DEFAULT_DISTANCE, Ref
-from indexer.placing import READ_AT_ONCE, Changes, Collection, Placer, cluster_of, lone
+from indexer.placing import READ_AT_ONCE, Changes, Collection, Documents, Placer, cluster_of, lone
 from indexer.refs import RefSet, RefTable, ref_order
 from indexer.stores.base import Store
 
@@ -52,6 +52,15 @@ class Clustering:
     changes: Changes
 
 
+@dataclass(frozen=True, slots=True)
+class Grouped:
+    """Documents, the positions of those of each cluster of two or more, and how many components were split."""
+
+    documents: Documents
+    groups: list[Positions]
+    split: int
+
+
 def cluster_store(
     store: Store,
     *,
@@ -60,6 +69,7 @@ def cluster_store(
     rule: Rule | None = None,
     dry_run: bool = False,
     threads: int | None = None,
+    by: Callable[[Store], Grouped] | None = None,
 ) -> Clustering:
     """Put every document of a store into its cluster, and write what changed.
 
@@ -68,11 +78,17 @@ def cluster_store(
     "distance"}}`; documents that are short or have no fingerprint are compared with nothing and are alone, each with an
     id of its own. A cluster keeps its id as long as the document that it was named after stays in it. Doing it again
     writes nothing. Memory: some 130 octets a document beside its id. Raises UsageError and StoreError.
+
+    `by` groups the documents in another way, in place of `distance` and `bound`; see `indexer.scheme_clusters`.
     """
     reach = check_bound(distance, bound)
     placer = Placer(store, rule or Rule(), dry_run=dry_run)
-    documents = read_documents(store)
-    groups, split = group_documents(documents, distance, reach, threads)
+    if by is None:
+        collection = read_documents(store)
+        grouped = Grouped(collection, *group_documents(collection, distance, reach, threads))
+    else:
+        grouped = by(store)
+    documents, groups = grouped.documents, grouped.groups
     kept = [np.array(placer.place(documents, batch), dtype=_ID) for batch in _batches(groups)]
     together = np.concatenate(groups) if groups else np.empty(0, dtype=np.int64)
     total = _place_lone(store, placer, RefSet(documents.refs, together))
@@ -84,7 +100,7 @@ def cluster_store(
         clusters=len(groups),
         clustered=sum(sizes),
         largest=max(sizes, default=0),
-        split=split,
+        split=grouped.split,
         changes=placer.changes,
     )
 

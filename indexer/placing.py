@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,21 @@ class Collection:
     refs: RefTable
     values: Hashes
 
+    def apart(self, position: int, positions: Positions) -> Positions:
+        """The distances of a document to others, in bits."""
+        return np.asarray(np.bitwise_count(self.values[positions] ^ self.values[position]), dtype=np.int64)
+
+
+class Documents(Protocol):
+    """Documents by position, and how far they are apart."""
+
+    @property
+    def refs(self) -> RefTable:
+        """Their identities."""
+
+    def apart(self, position: int, positions: Positions) -> Positions:
+        """The distances of a document to others, 0 to 64; shape (len(positions),)."""
+
 
 @dataclass(slots=True)
 class Changes:
@@ -41,7 +56,8 @@ class Changes:
 
 class _Member(NamedTuple):
     group: int
-    value: int
+    place: int
+    position: int
     record: Record
     noted: Mapping[str, Any]
 
@@ -52,7 +68,7 @@ class _Group:
 
     best: tuple[Any, ...] = ()
     canonical: Record | None = None
-    value: int = 0
+    position: int = -1
     size: int = 0
     octets: int = 0
     first_seen: str = ""
@@ -68,7 +84,7 @@ class _Group:
         record = member.record
         key = rule.key(record)
         if self.canonical is None or key < self.best:
-            self.best, self.canonical, self.value = key, record, member.value
+            self.best, self.canonical, self.position = key, record, member.position
         self.size += 1
         self.octets += record.size
         seen = record.indexed_at
@@ -124,7 +140,7 @@ class Placer:
         self.store, self.rule, self.dry_run = store, rule, dry_run
         self.changes = Changes()
 
-    def place(self, documents: Collection, groups: Sequence[Positions]) -> list[str]:
+    def place(self, documents: Documents, groups: Sequence[Positions]) -> list[str]:
         """Make each group of positions a cluster; the ids of those that have two members or more.
 
         Reads the groups twice where they have more than READ_AT_ONCE documents together, and keeps none of them in
@@ -139,42 +155,46 @@ class Placer:
         for batch in batches:
             for member in batch:
                 found[member.group].add(member, self.rule)
-        for group, positions in zip(found, groups, strict=True):
+        apart = [np.zeros(positions.size, dtype=np.int64) for positions in groups]
+        for number, (group, positions) in enumerate(zip(found, groups, strict=True)):
             if group.canonical is not None:
                 group.choose_id()
-                apart = np.bitwise_count(documents.values[positions] ^ np.uint64(group.value))
-                group.radius = int(apart.max())
+                apart[number] = documents.apart(group.position, positions)
+                group.radius = int(apart[number].max())
         for batch in iter(kept) if kept is not None else self._members(documents, groups):
-            self.note([(m.record.ref, self._wanted(m, found[m.group]), m.noted) for m in batch])
+            wanted = [self._wanted(m, found[m.group], int(apart[m.group][m.place])) for m in batch]
+            self.note([(m.record.ref, new, m.noted) for m, new in zip(batch, wanted, strict=True)])
         real = [group for group in found if group.size > 1]
         self.put_clusters([group.cluster_record() for group in real])
         return [group.id for group in real]
 
-    def _members(self, documents: Collection, groups: Sequence[Positions]) -> Iterator[list[_Member]]:
+    def _members(self, documents: Documents, groups: Sequence[Positions]) -> Iterator[list[_Member]]:
         if not groups:
             return
         positions = np.concatenate(groups)
         numbers = np.repeat(np.arange(len(groups)), [group.size for group in groups])
+        places = np.concatenate([np.arange(group.size) for group in groups])
         for start in range(0, positions.size, READ_AT_ONCE):
             some = positions[start : start + READ_AT_ONCE]
             refs = documents.refs.take(some)
             yield [
-                _Member(number, value, record, noted)
-                for number, value, record, noted in zip(
+                _Member(number, place, position, record, noted)
+                for number, place, position, record, noted in zip(
                     numbers[start : start + READ_AT_ONCE].tolist(),
-                    documents.values[some].tolist(),
-                    self.store.get(refs),
+                    places[start : start + READ_AT_ONCE].tolist(),
+                    some.tolist(),
+                    self.store.get(refs, sketches=False),
                     self.store.annotations(refs),
                     strict=True,
                 )
                 if record is not None and noted is not None
             ]
 
-    def _wanted(self, member: _Member, group: _Group) -> dict[str, Any]:
+    def _wanted(self, member: _Member, group: _Group, apart: int) -> dict[str, Any]:
         if group.canonical is None:
             return lone(member.record.ref)
         is_canonical = member.record.ref == group.canonical.ref
-        return membership(group.id, is_canonical, (member.value ^ group.value).bit_count(), group.size)
+        return membership(group.id, is_canonical, 0 if is_canonical else apart, group.size)
 
     def note(self, wanted: Sequence[tuple[Ref, Mapping[str, Any], Mapping[str, Any]]]) -> None:
         """Write the membership of documents, each given with the wanted one and all annotations as they are."""

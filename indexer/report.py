@@ -8,14 +8,13 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, cast
+from typing import Any
 
 from indexer.cluster import Cluster
-from indexer.errors import ExtractionError, NeardupError, UsageError
-from indexer.extract.base import REASONS, Content, Limits, Options
+from indexer.errors import NeardupError, UsageError
 from indexer.model import Record
 from indexer.report_figures import Figures, Share, figures
-from indexer.sources import UnreadableError, read_file
+from indexer.stored_text import stored_text
 from indexer.stores.base import Store
 from indexer.text_diff import Difference, word_difference
 from indexer.visible import printable
@@ -25,8 +24,6 @@ MEMBERS = 10
 PAIRS = 25
 PAIR_WORDS = 20_000
 
-# A page is not worth more: one document of a pair.
-_LIMITS = Limits(seconds=20.0, input_bytes=20_000_000)
 _CELLS = "=+-@\t\r"
 
 TextOf = Callable[[Store, Record], str]
@@ -95,31 +92,6 @@ def build_report(store: Store, name: str, asked: Asked | None = None, *, text_of
         clusters=tuple(_shown(store, largest[: asked.clusters], asked.members)),
         pairs=tuple(_pairs(store, largest, asked.pairs, text_of or stored_text)),
     )
-
-
-def stored_text(store: Store, record: Record) -> str:
-    """The text of a stored document, extracted from its path again.
-
-    Raises ExtractionError where the file is gone, unreadable, or no longer what was indexed: its fingerprint tells.
-    """
-    from indexer.extract import extract
-    from indexer.schemes import simhash
-
-    if "://" in record.source[:20]:
-        raise ExtractionError("unreadable", "the document came from an address, and its text is not kept")
-    try:
-        data = read_file(record.source, _LIMITS.input_bytes)
-    except UnreadableError as error:
-        raise ExtractionError(error.reason, error.detail) from None
-    try:
-        options = Options(content=cast(Content, store.info.content))
-        text = extract(data, name=record.source, options=options, limits=_LIMITS).text
-    except ExtractionError as error:
-        raise ExtractionError(error.reason, error.detail or REASONS.get(error.reason, "")) from None
-    now = simhash.fingerprint(text)
-    if (now and now.value) != (record.fingerprint and record.fingerprint.value):
-        raise ExtractionError("unreadable", "the file no longer holds the text that was indexed")
-    return text
 
 
 def _shown(store: Store, clusters: Sequence[Cluster], most: int) -> Iterator[ShownCluster]:

@@ -177,33 +177,46 @@ def _probing(table: SketchTable, similarity: float, agreeing: int) -> Iterator[t
         yield np.concatenate(lefts), np.concatenate(rights)
 
 
+def document_pairs(table: SketchTable, similarity: float, *, collapse: bool = False) -> Iterator[SketchPairs]:
+    """The same as pairs of documents, by their positions in the table, those with equal sketches too.
+
+    With `collapse` each distinct sketch is stood for by one document, and the others that have it are paired with that
+    one only.
+    """
+    order = np.argsort(table.distinct, kind="stable")
+    starts = np.searchsorted(table.distinct[order], np.arange(len(table.sketches) + 1))
+    holders = np.split(order, starts[1:-1]) if table.sketches else []
+    for group in holders:
+        for place in range(min(1, group.size - 1) if collapse else group.size - 1):
+            yield _product(group[place : place + 1], group[place + 1 :], 1.0)
+    for block in similar_sketches(table, similarity):
+        for one, other, found in zip(block.left.tolist(), block.right.tolist(), block.similarity.tolist(), strict=True):
+            left, right = holders[one], holders[other]
+            yield from _products(left[:1] if collapse else left, right[:1] if collapse else right, found)
+
+
+def _products(left: Positions, right: Positions, similarity: float) -> Iterator[SketchPairs]:
+    rows = max(1, _BLOCK // right.size)
+    for start in range(0, left.size, rows):
+        yield _product(left[start : start + rows], right, similarity)
+
+
+def _product(left: Positions, right: Positions, similarity: float) -> SketchPairs:
+    count = left.size * right.size
+    return SketchPairs(np.repeat(left, right.size), np.tile(right, left.size), np.full(count, similarity))
+
+
 def scheme_pairs_of_store(
     store: Store, scheme: Scheme, similarity: float, *, collapse: bool = False, include_short: bool = False
 ) -> Iterator[StorePair]:
-    """Every pair of documents whose sketches are so similar, once, in no given order.
+    """Every pair of documents whose sketches are so similar, once, in no given order; see document_pairs().
 
-    With `collapse` each distinct sketch is stood for by one document, and the others that have it are paired with that
-    one only. Their distance is the dissimilarity in 64ths, rounded up.
+    Their distance is the dissimilarity in 64ths, rounded up.
     """
     table = read_sketches(store, scheme, include_short=include_short)
-    order = np.argsort(table.distinct, kind="stable")
-    starts = np.searchsorted(table.distinct[order], np.arange(len(table.sketches) + 1))
-    if collapse:
-        for start, end in pairwise(starts.tolist()):
-            yield from _paired(table, order[start : start + 1], order[start + 1 : end], 1.0)
-    else:
-        for start, end in pairwise(starts.tolist()):
-            for place in range(start, end - 1):
-                yield from _paired(table, order[place : place + 1], order[place + 1 : end], 1.0)
-    for block in similar_sketches(table, similarity):
-        for one, other, found in zip(block.left.tolist(), block.right.tolist(), block.similarity.tolist(), strict=True):
-            left, right = (order[starts[each] : starts[each + 1]] for each in (one, other))
-            yield from _paired(table, left[:1] if collapse else left, right[:1] if collapse else right, found)
-
-
-def _paired(table: SketchTable, left: Positions, right: Positions, similarity: float) -> Iterator[StorePair]:
-    apart = int(distance_of(similarity))
-    for one in table.refs.take(left):
-        for start in range(0, right.size, READ_AT_ONCE):
-            for other in table.refs.take(right[start : start + READ_AT_ONCE]):
-                yield StorePair(one, other, apart, similarity)
+    for block in document_pairs(table, similarity, collapse=collapse):
+        apart = distance_of(block.similarity)
+        for start in range(0, block.left.size, READ_AT_ONCE):
+            some = slice(start, start + READ_AT_ONCE)
+            left, right = table.refs.take(block.left[some]), table.refs.take(block.right[some])
+            yield from map(StorePair, left, right, apart[some].tolist(), block.similarity[some].tolist())

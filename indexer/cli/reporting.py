@@ -189,7 +189,7 @@ def diff(a: str, b: str, store: str, context: int, max_words: int, json: bool, *
 
 def _text(name: str, source: Store | None, given: dict[str, Any]) -> str:
     from indexer.extract import extract
-    from indexer.report import stored_text
+    from indexer.stored_text import stored_text
 
     try:
         if source and _is_id(name):
