@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import accumulate, pairwise
 from typing import NamedTuple, TypeVar
@@ -123,7 +123,7 @@ class Recipe:
         found: list[Token] = []
         for (start, end), before in zip(spans, [-1, *(end for _, end in spans)], strict=False):
             folded, shown = normal[start:end], normal[start:end] if cased is None else cased(start, end)
-            if self.numbers == "strip":
+            if self.numbers == "strip" and not folded.isalpha():
                 folded, shown = _NUMERIC.sub("", folded), _NUMERIC.sub("", shown)
                 if not _ALPHABETIC.search(folded):
                     continue
@@ -132,9 +132,20 @@ class Recipe:
 
     def words(self, text: str | bytes) -> tuple[bytes, ...]:
         """The tokens of a text in order as UTF-8, stop-words left out."""
-        if self.has_doc_tokens:
-            return core.tokenise(text).tokens
+        if replace(self, stop="none").has_doc_tokens:
+            found = core.tokenise(text).tokens
+            stop = {word.encode() for word in languages.stop_words(self.stop, text)}
+            return tuple(word for word in found if word not in stop) if stop else found
         return tuple(token.text.encode() for token in self.tokens(text))
+
+    def folded(self, text: str | bytes) -> tuple[Hashes, Hashes]:
+        """The hashes of a text's words in order, and those of the same words in folded case: twice shape (n,)."""
+        if self.has_doc_tokens:
+            found = core.token_hashes(text)
+            return found, found
+        tokens = self.tokens(text)
+        folded = hashes_of([token.folded.encode() for token in tokens])
+        return (folded if self.lower else hashes_of([token.text.encode() for token in tokens])), folded
 
     def features(self, text: str | bytes) -> Features:
         """The features of a text.
@@ -146,7 +157,8 @@ class Recipe:
         if self.kind == "chars":
             tokens = self.tokens(text)
             line = "".join(token.text if token.adjacent else f" {token.text}" for token in tokens)[1:]
-            return _hashed(Counter(part.encode() for part in _windows(line, 1, self.size)))
+            parts = Counter(_windows(line, 1, self.size))
+            return _hashed({part.encode(): count for part, count in parts.items()})
         if self.has_doc_tokens:
             return _distinct(
                 core.shingle_hashes(text, self.size) if self.kind == "shingles" else core.token_hashes(text)
@@ -234,7 +246,7 @@ def weighted(found: Features, weights: str, idf: Callable[[Hashes], npt.NDArray[
     return np.maximum(np.rint(exact * WEIGHT_UNIT), 1).astype(np.int64)
 
 
-def _hashed(counted: Counter[bytes]) -> Features:
+def _hashed(counted: Mapping[bytes, int]) -> Features:
     hashes = np.fromiter((core.lookup8(feature) for feature in counted), dtype=np.uint64, count=len(counted))
     counts = np.fromiter(counted.values(), dtype=np.int64, count=len(counted))
     order = np.argsort(hashes)

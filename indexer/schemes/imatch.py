@@ -46,8 +46,8 @@ class IMatch(Scheme):
 
     def __init__(
         self,
-        low: object = 0.1,
-        high: object = 0.9,
+        low: object = 0.2,
+        high: object = 0.8,
         sublexicons: object = 10,
         drop: object = 0.33,
         corpus: Corpus | None = None,

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
 from indexer import core, languages
 from indexer.errors import UsageError
-from indexer.features import Hashes, recipe
+from indexer.features import Hashes, hashes_of, recipe
 from indexer.keys import KeyLayout
 from indexer.model import Sketch
 from indexer.schemes.base import Parameter, Plan, Scheme
@@ -30,7 +31,7 @@ class SpotSigs(Scheme):
     """The spots of a document: each antecedent with the `chain` words that follow it `distance` apart.
 
     Antecedents are the stop-words of a language (`stop`), or those named in `antecedents` ("a.an.the.is"). Words of
-    a chain are counted among the words that are no stop-words: with distance 1 and chain 2 the next two. An
+    a chain are counted among the words that are no stop-words: with distance 1 and chain 3 the next three. An
     antecedent with too few words behind it makes no spot. (Theobald, Siddharth and Paepcke, "SpotSigs: robust and
     efficient near duplicate detection in large web collections", SIGIR 2008, section 3.)
 
@@ -51,7 +52,7 @@ class SpotSigs(Scheme):
         stop: object = "en",
         antecedents: object = "all",
         distance: object = 1,
-        chain: object = 2,
+        chain: object = 3,
         bound: object = 0.5,
         limit: object = 2000,
         **tokens: object,
@@ -81,19 +82,17 @@ class SpotSigs(Scheme):
 
     def spots(self, text: str | bytes) -> Hashes:
         """The hashes of a text's spots, in order: lookup8 over the 8 octets, little-endian, of each word's hash."""
+        words, folded = self.tokens.folded(text)
         stop = languages.stop_words(self.stop, text)
-        antecedents = self.antecedents or stop
-        found: list[tuple[str, int]] = []
-        words: list[str] = []
-        for token in self.tokens.tokens(text):
-            if token.folded in antecedents:
-                found.append((token.text, len(words)))
-            elif token.folded not in stop:
-                words.append(token.text)
-        reach, step = self.chain * self.distance, self.distance
-        chains = ((word, *words[at + step - 1 : at + reach : step]) for word, at in found if at + reach <= len(words))
-        hashes = {word: core.lookup8(word.encode()).to_bytes(8, "little") for word in {*words, *antecedents}}
-        return np.array([core.lookup8(b"".join(hashes[word] for word in each)) for each in chains], dtype=np.uint64)
+        first = np.isin(folded, _hashes(self.antecedents or stop))
+        other = ~first & ~np.isin(folded, _hashes(stop))
+        others = words[other]
+        # How many words that can be in a chain stand before each antecedent.
+        before = np.cumsum(other)[first]
+        whole = before + self.chain * self.distance <= others.size
+        places = before[whole, None] + self.distance * np.arange(1, self.chain + 1) - 1
+        rows = np.column_stack((words[first][whole], others[places])).astype("<u8")
+        return np.array([core.lookup8(row.tobytes()) for row in rows], dtype=np.uint64)
 
     def sketch(self, text: str | bytes) -> Sketch | None:
         """The spots of a text with the keys of a part of them; None where it has none."""
@@ -165,6 +164,11 @@ def numbered(spots: Hashes) -> Hashes:
     first = np.searchsorted(rising, rising, side="left")
     occurrence = (np.arange(rising.size) - first).astype(np.uint64)
     return np.unique(mixed(rising + occurrence * STEP))
+
+
+@lru_cache(maxsize=64)
+def _hashes(words: frozenset[str]) -> Hashes:
+    return hashes_of([word.encode() for word in words])
 
 
 def _packed(elements: Hashes, partition: int) -> Iterator[int]:

@@ -61,7 +61,7 @@ def test_the_spots_of_the_papers_example() -> None:
         "at a rally to kick off a weeklong campaign for the South Carolina primary, Obama tried to set the record "
         "straight from an attack circulating widely on the Internet"
     )
-    scheme = SpotSigs(antecedents="a.an.the", stop="en")
+    scheme = SpotSigs(antecedents="a.an.the", chain=2)
     chains = [
         "a rally kick",
         "a weeklong campaign",
