@@ -1,0 +1,129 @@
+"""On an owner's annotated index and on a sidecar, the commands answer as on the embedded store."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from annotated import fill, owners, sources
+from servers import Server
+from written import changed, prose
+
+from indexer.cli import main
+
+DOCUMENTS = {
+    "a": prose(1),
+    "b": changed(prose(1)),
+    "c": changed(prose(1), 30),
+    "d": prose(2),
+    "e": prose(2),
+    "alone": prose(3),
+    "short": "a few words",
+    "empty": "",
+}
+
+
+class Both:
+    """The command, in this process, on a store in a cluster and on an embedded one with the same documents."""
+
+    def __init__(self, url: str, prefix: str, output: pytest.CaptureFixture[str]) -> None:
+        self.url, self.prefix, self._output = url, prefix, output
+
+    def __call__(self, *arguments: str, code: int = 0) -> Iterator[str]:
+        """What the two print, with the same ids."""
+        for store, prefix in ((self.url, self.prefix), ("plain.neardup", "")):
+            named = [prefix + each.removeprefix("ID:") if each.startswith("ID:") else each for each in arguments]
+            self._output.readouterr()
+            ended = main([*named, "--store", store])
+            out, err = self._output.readouterr()
+            assert ended == code, err
+            yield out.replace(prefix, "") if prefix else out
+
+    def json(self, *arguments: str, code: int = 0) -> tuple[Any, Any]:
+        """The same of a command with --json."""
+        one, other = map(json.loads, self(*arguments, "--json", code=code))
+        return one, other
+
+
+@pytest.fixture(params=["in place", "aside"])
+def both(
+    request: pytest.FixtureRequest,
+    server: Server,
+    index_name: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> Both:
+    monkeypatch.chdir(tmp_path)
+    fill(server, index_name, {name: {"body": text, "lang": "en"} for name, text in DOCUMENTS.items()})
+    lines = [json.dumps({"id": name, "text": text}) for name, text in DOCUMENTS.items()]
+    (tmp_path / "all.jsonl").write_text("\n".join(lines))
+    assert main(["index", "all.jsonl", "--store", "plain.neardup", "--jobs", "1"]) == 0
+    url, aside = f"{server.url}/{index_name}", f"{index_name}-aside"
+    in_place = request.param == "in place"
+    flags = [] if in_place else ["--to", aside]
+    assert main(["annotate", "--store", url, "--field", "body", "--jobs", "1", *flags]) == 0
+    return Both(url, "", capfd) if in_place else Both(f"{server.url}/{aside}", f"{index_name}/", capfd)
+
+
+def taken(answer: dict[str, Any], *names: str) -> dict[str, Any]:
+    """Some fields of an answer."""
+    return {name: answer[name] for name in names}
+
+
+def test_commands_answer_as_on_the_embedded_store(server: Server, index_name: str, both: Both) -> None:
+    before = owners(sources(server, index_name))
+    for flags in ([], ["-k", "6"], ["--include-short"]):
+        one, other = both.json("similar", "--id", "ID:a", *flags)
+        assert [(each["id"], each["distance"]) for each in one["matches"]] == [
+            (each["id"], each["distance"]) for each in other["matches"]
+        ]
+        assert {"b", "c"} <= {each["id"] for each in one["matches"]}
+    for flags in ([], ["--collapse"], ["--include-short"]):
+        found = []
+        for out in both("pairs", *flags):
+            rows = csv.DictReader(io.StringIO(out))
+            found.append({(frozenset((row["id_a"], row["id_b"])), row["distance"]) for row in rows})
+        assert found[0] == found[1] != set()
+    one, other = both.json("cluster", "--dry-run")
+    assert taken(one, "documents", "compared", "clusters", "clustered", "largest", "split") == taken(
+        other, "documents", "compared", "clusters", "clustered", "largest", "split"
+    )
+    assert one["clusters"] == 2
+    both.json("cluster")
+    # Done once, there is nothing to write.
+    for answer in both.json("cluster"):
+        assert answer["written"] == {"documents": 0, "clusters": 0, "removed": 0}
+    for name in ("a", "b", "alone", "short", "empty"):
+        one, other = both.json("show", f"ID:{name}")
+        same = ("id", "hash", "hex", "tokens", "short", "bytes")
+        assert taken(one, *same) == taken(other, *same)
+        clusters = [each["annotations"]["cluster"] for each in (one, other)]
+        assert taken(clusters[0], "is_canonical", "distance") == taken(clusters[1], "is_canonical", "distance")
+    one, other = both.json("stats")
+    same = ("documents", "fingerprinted", "distinct", "short", "empty", "failures", "formats")
+    assert taken(one, *same) == taken(other, *same)
+    one, other = (json.loads(out) for out in both("report", "--format", "json", "-o", "-"))
+    same = ("documents", "redundant", "redundant_part", "bytes", "redundant_bytes", "fingerprinted", "short")
+    same = (*same, "unclustered", "clusters", "in_clusters", "cluster_sizes", "distances", "by_format")
+    assert taken(one, *same) == taken(other, *same)
+    assert (one["clusters"], one["redundant"], one["unclustered"]) == (2, 3, 0)
+    assert owners(sources(server, index_name)) == before
+
+
+def test_delete_takes_the_fingerprint_and_leaves_the_document(server: Server, index_name: str, both: Both) -> None:
+    before = owners(sources(server, index_name))
+    both.json("cluster")
+    assert both.json("delete", "ID:b") == ({"deleted": 1, "missing": 0},) * 2
+    assert both.json("delete", "ID:b", code=5) == ({"deleted": 0, "missing": 1},) * 2
+    one, other = both.json("similar", "--id", "ID:a")
+    assert [each["id"] for each in one["matches"]] == [each["id"] for each in other["matches"]] == ["c"]
+    list(both("show", "ID:b", code=5))
+    one, other = both.json("cluster")
+    assert taken(one, "documents", "clusters", "clustered") == taken(other, "documents", "clusters", "clustered")
+    assert owners(sources(server, index_name)) == before
