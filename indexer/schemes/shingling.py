@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import numpy as np
-
 from indexer import core
 from indexer.errors import UsageError
 from indexer.schemes import parameters
@@ -20,7 +18,8 @@ class Supershingles(MinwiseScheme):
     a supershingle; documents are candidates where at least `agreeing` (2) supershingles are equal. `bits` (1, 2, 4, 8
     or 16) of each minimum are stored, from which the similarity is estimated. The minima are those of the scheme
     minhash. (A. Broder, S. Glassman, M. Manasse and G. Zweig, Syntactic Clustering of the Web, 1997; D. Fetterly,
-    M. Manasse and M. Najork, On the Evolution of Clusters of Near-Duplicate Web Pages, 2003.)
+    M. Manasse and M. Najork, On the Evolution of Clusters of Near-Duplicate Web Pages, 2003.) The resemblance and
+    containment of the whole sets of shingles, not estimated, are those of `indexer.exact`.
     """
 
     family = "supershingles"
@@ -56,23 +55,3 @@ class Supershingles(MinwiseScheme):
         shingles = core.shingle_hashes(text, self.shingle)
         found = core.minhash(shingles, self.values)
         return None if found is None else (found, distinct(shingles))
-
-
-def resemblance(one: str | bytes, other: str | bytes, shingle: int = 5) -> float:
-    """Broder's resemblance of two texts, exactly: the Jaccard coefficient of their sets of shingles; 0 without any."""
-    shared, left, right = _sizes(one, other, shingle)
-    return shared / max(1, left + right - shared)
-
-
-def containment(one: str | bytes, other: str | bytes, shingle: int = 5) -> float:
-    """Broder's containment of the first text in the other, exactly: the share of its set of shingles; 0 without any."""
-    shared, left, _ = _sizes(one, other, shingle)
-    return shared / max(1, left)
-
-
-def _sizes(one: str | bytes, other: str | bytes, shingle: int) -> tuple[int, int, int]:
-    """The sizes of the intersection and of both sets of shingles."""
-    left, right = (np.unique(core.shingle_hashes(text, shingle)) for text in (one, other))
-    offsets = [0, left.size, left.size + right.size]
-    shared = core.intersection_sizes(np.concatenate([left, right]), offsets, [0], [1])
-    return int(shared[0]), left.size, right.size
