@@ -18,7 +18,7 @@ FLOORS = [
     {"components", "features", "refs"},
     {"corpus"},
     {"canonical", "schemes", "extract", "stores"},
-    {"dashboards", "jsonlines", "placing", "sketch_table", "slices", "source_fields", "store_schemes"},
+    {"dashboards", "interchange", "jsonlines", "placing", "sketch_table", "slices", "source_fields", "store_schemes"},
     {"provision", "sources"},
     {"pipeline", "similar", "cluster", "gathering", "planning", "scheme_similar", "stored_text"},
     {"annotate_sinks", "incremental", "pipelines", "prune", "store_pairs"},

@@ -1,0 +1,60 @@
+"""The written forms that institutions exchange, each behind its short identifier: see docs/schemes.md."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from indexer.errors import UsageError
+from indexer.schemes import simhash
+from indexer.schemes.base import Scheme
+from indexer.schemes.minhash import Minhash
+
+MH1 = "mh1"
+# By short identifier: what the octets are made with. Keys may differ, since they are not written.
+FORMS: Mapping[str, Scheme] = MappingProxyType({MH1: Minhash(shingle=5, values=128, bands=25, rows=5, bits=8)})
+SHORT_IDS = ("sd1", *FORMS)
+
+
+def fingerprints(text: str | bytes) -> dict[str, str | None]:
+    """The written form of a text (octets are read as UTF-8) under each short identifier; None where there is none."""
+    found = simhash.fingerprint(text)
+    forms: dict[str, str | None] = {"sd1": str(found) if found else None}
+    for short, scheme in FORMS.items():
+        sketch = scheme.sketch(text)
+        forms[short] = written(short, sketch.payload) if sketch else None
+    return forms
+
+
+def written(short: str, payload: bytes) -> str:
+    """Octets as text: short identifier, hyphen, base32 (RFC 4648 section 6), lower case, without padding."""
+    return f"{short}-{base64.b32encode(payload).decode('ascii').rstrip('=').lower()}"
+
+
+def parse(text: str) -> tuple[str, bytes]:
+    """The short identifier and the octets of a written form other than sd1; case is ignored.
+
+    Raises UsageError for an unknown identifier, for characters that base32 has not, for a wrong length, and for a pad
+    bit that is not zero (RFC 4648 section 3.5).
+    """
+    short, hyphen, plain = text.strip().lower().partition("-")
+    if not hyphen or short not in FORMS:
+        raise UsageError(f"{text[:40]!r} has none of the short identifiers {', '.join(FORMS)} before a hyphen")
+    try:
+        octets = base64.b32decode(plain.upper() + "=" * (-len(plain) % 8))
+    except (binascii.Error, ValueError):
+        raise UsageError(f"{text[:40]!r}: base32 has only the characters a-z and 2-7, in certain numbers") from None
+    if written(short, octets) != f"{short}-{plain}":
+        raise UsageError(f"{text[:40]!r}: the last character carries a pad bit that must be zero; it is damaged")
+    FORMS[short].similarities(octets, [])
+    return short, octets
+
+
+def similarity(one: str, other: str) -> float:
+    """The similarity of two written forms of one identifier other than sd1, 0 to 1; UsageError as for `parse`."""
+    (short, left), (other_short, right) = parse(one), parse(other)
+    if short != other_short:
+        raise UsageError(f"{short} and {other_short} can't be compared")
+    return float(FORMS[short].similarities(left, [right])[0])

@@ -1,0 +1,73 @@
+"""The written forms against the files that other implementations check themselves by."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from indexer import interchange
+from indexer.errors import UsageError
+from indexer.schemes.registry import scheme
+
+sys.path.insert(0, str(Path(__file__).resolve().parent / "vectors"))
+
+from make_interchange import lines
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = "one two three four five six seven eight nine ten eleven twelve"
+
+
+@pytest.mark.parametrize("short", interchange.SHORT_IDS)
+def test_the_core_writes_what_the_files_say(short: str) -> None:
+    entries = (ROOT / "docs" / "vectors" / f"{short}.tsv").read_text("ascii").splitlines()
+    assert len(entries) > 40
+    for entry in entries:
+        octets, form = entry.split("\t")
+        assert (interchange.fingerprints(bytes.fromhex(octets))[short] or "-") == form
+
+
+@pytest.mark.parametrize("short", interchange.SHORT_IDS)
+def test_the_oracles_write_the_same_files(short: str) -> None:
+    assert (ROOT / "docs" / "vectors" / f"{short}.tsv").read_text("ascii") == lines(short)
+
+
+def test_the_form_is_that_of_the_scheme_by_default() -> None:
+    assert interchange.FORMS["mh1"].id == scheme("minhash").id
+
+
+@given(st.binary(min_size=128, max_size=128))
+def test_forms_read_back(octets: bytes) -> None:
+    form = interchange.written("mh1", octets)
+    assert len(form) == 4 + 205
+    assert interchange.parse(f" {form.upper()}\n") == ("mh1", octets)
+    assert interchange.similarity(form, form) == 1.0
+
+
+def test_forms_tell_how_much_is_shared() -> None:
+    form = interchange.fingerprints(PAGE)["mh1"]
+    other = interchange.fingerprints(PAGE.replace("twelve", "dozen"))["mh1"]
+    assert form
+    assert other
+    assert 0.5 < interchange.similarity(form, other) < 1.0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "mh1",
+        "mh1-",
+        "mh2-" + "a" * 205,
+        "sd1-o45z6ig5gps3e",
+        "mh1-" + "a" * 204,
+        "mh1-" + "1" * 205,
+        "mh1-" + "a" * 204 + "b",
+    ],
+)
+def test_forms_that_are_none(text: str) -> None:
+    with pytest.raises(UsageError):
+        interchange.parse(text)

@@ -1,0 +1,66 @@
+"""Writes docs/vectors/*.tsv, what other implementations check themselves by, with the slow oracles.
+
+Run as `python tests/vectors/make_interchange.py`, from the checkout. A line is the octets of a text in hexadecimal, a
+tab, and the written form, or "-" where the text has no fingerprint.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "schemes"))
+
+import oracle
+import oracle_minwise as minwise
+
+ROOT = Path(__file__).resolve().parents[2]
+TARGET = ROOT / "docs" / "vectors"
+ILL_FORMED = (
+    b"caf\xe9 au lait",
+    b"\xf0\x90\x28\xbc cut short",
+    b"over\xc0\xaflong",
+    b"half \xed\xa0\x80 a pair",
+    b"end \xe4\xb8",
+)
+
+
+def texts() -> Iterator[bytes]:
+    """The texts of the golden vectors, and some that are not well-formed UTF-8."""
+    for name in ("simhash-doc", "minhash"):
+        content = json.loads((ROOT / "tests" / "vectors" / f"{name}.json").read_text("utf-8"))
+        if name == "minhash":
+            yield from (text.encode() for text in content["texts"].values())
+        else:
+            yield from (vector["text"].encode("utf-8", "surrogatepass") for vector in content["vectors"])
+    yield from ILL_FORMED
+
+
+def written(short: str, octets: bytes) -> str:
+    return f"{short}-{base64.b32encode(octets).decode('ascii').rstrip('=').lower()}"
+
+
+def sd1(text: str) -> str:
+    found = oracle.fingerprint(text)
+    return written("sd1", found[0].to_bytes(8, "big")) if found else "-"
+
+
+def mh1(text: str) -> str:
+    shingles = minwise.shingle_hashes(text, 5)
+    return written("mh1", minwise.pack(minwise.minhash(shingles, 128), 8)) if shingles else "-"
+
+
+def lines(short: str) -> str:
+    """The file of a scheme."""
+    form = {"sd1": sd1, "mh1": mh1}[short]
+    return "".join(f"{octets.hex()}\t{form(octets.decode('utf-8', 'replace'))}\n" for octets in dict.fromkeys(texts()))
+
+
+if __name__ == "__main__":
+    TARGET.mkdir(exist_ok=True)
+    for each in ("sd1", "mh1"):
+        (TARGET / f"{each}.tsv").write_text(lines(each), "ascii")
