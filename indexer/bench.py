@@ -18,13 +18,14 @@ PARTS = {
     "pairs": "all pairs and lookups, beside faiss",
     "store": "the embedded store: put, look up, size",
     "engines": "search engines: put, look up, size, beside what they offer themselves",
+    "pipelines": "ingest pipelines in a cluster: documents a second in bulk, with and without",
     "cluster": "clusters of real pages, against truth, for each distance",
     "schemes": "every scheme on real documents, beside datasketch and rensa",
     "extract": "extraction: speed of each engine, and whether the two forms of a document meet",
     "questions": "what simhash-doc does with numbers, and with scripts without spaces",
 }
 NEED_DATA = ("schemes", "cluster", "extract", "questions")
-TAKE_OPTIONS = ("engines", "store")
+TAKE_OPTIONS = ("engines", "pipelines", "store")
 
 
 def main(names: Sequence[str]) -> None:

@@ -36,6 +36,7 @@ FLOORS = [
         "bench_engines",
         "bench_extract",
         "bench_pairs",
+        "bench_pipelines",
         "bench_questions",
         "bench_schemes",
         "bench_store",
