@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -62,7 +63,7 @@ class Scheme(ABC):
     def parameters(self) -> Mapping[str, Parameter]:
         """Every parameter that a fingerprint depends on, with its value."""
 
-    @property
+    @cached_property
     def id(self) -> str:
         """The family and every parameter, sorted by name: "minhash:bands=20,rows=6"; equal ids, comparable sketches."""
         written = ",".join(f"{name}={_written(value)}" for name, value in sorted(self.parameters.items()))

@@ -29,6 +29,7 @@ BITS = (1, 2, 4, 8, 16)
 
 # Of 28 bits a million documents in 25 tables give one chance meeting in ten lookups, of 32 one in 170.
 KEY_BITS = 32
+_KEY_MASK = np.uint64((1 << KEY_BITS) - 1)
 
 # Bands that a threshold asks for find at least this share of the pairs that are exactly as similar.
 WANTED_RECALL = 0.98
@@ -96,7 +97,7 @@ def standard_error(similarity: float, values: int, bits: int) -> float:
 def distinct(hashes: npt.NDArray[np.uint64]) -> int:
     """How many different numbers there are."""
     ordered = np.sort(hashes)
-    return int(np.count_nonzero(ordered[1:] != ordered[:-1])) + min(1, ordered.size)
+    return int(np.count_nonzero(ordered[1:] != ordered[:-1])) + (ordered.size > 0)
 
 
 class MinwiseScheme(Scheme):
@@ -117,9 +118,8 @@ class MinwiseScheme(Scheme):
         if found is None:
             return None
         signature, features = found
-        hashes = core.band_keys(signature, self.bands, self.rows) & np.uint64((1 << KEY_BITS) - 1)
-        tables = np.arange(self.bands, dtype=np.uint64) << np.uint64(KEY_BITS)
-        return Sketch(self.id, pack(signature, self.bits), tuple((tables | hashes).tolist()), features)
+        keys = core.band_keys(signature, self.bands, self.rows) & _KEY_MASK | self._tables
+        return Sketch(self.id, pack(signature, self.bits), tuple(keys.tolist()), features)
 
     def similarities(self, payload: bytes, others: Sequence[bytes]) -> npt.NDArray[np.float64]:
         """The estimates by the packed values that agree; see `estimates`."""
@@ -149,6 +149,7 @@ class MinwiseScheme(Scheme):
         if bands * rows > values:
             raise UsageError(f"{self.family}: bands={bands} of rows={rows} need {bands * rows} values, not {values}")
         self.layout = KeyLayout(bands, KEY_BITS)
+        self._tables = np.arange(bands, dtype=np.uint64) << np.uint64(KEY_BITS)
 
 
 def banding(
