@@ -81,9 +81,9 @@ def cluster_store(
 
     `by` groups the documents in another way, in place of `distance` and `bound`; see `indexer.scheme_clusters`.
     """
-    reach = check_bound(distance, bound)
     placer = Placer(store, rule or Rule(), dry_run=dry_run)
     if by is None:
+        reach = check_bound(distance, bound)
         collection = read_documents(store)
         grouped = Grouped(collection, *group_documents(collection, distance, reach, threads))
     else:

@@ -36,11 +36,11 @@ class Choice:
         return self.scheme.family if self.scheme else "simhash-doc"
 
 
-def choose(store: Store, similarity: float, *, name: str = "", farthest: int = MAX_DISTANCE) -> Choice:
+def choose(store: Store, similarity: float | None, *, name: str = "", farthest: int = MAX_DISTANCE) -> Choice:
     """The scheme for a similarity: the one named, else a preferred one, else the one that misses least.
 
-    `farthest` is the largest distance that the store's first scheme serves. Raises UsageError where none serves it,
-    saying what each would.
+    Without a similarity the one named serves its own default. `farthest` is the largest distance that the store's first
+    scheme serves. Raises UsageError where none serves it, saying what each would.
     """
     choices: list[Choice] = []
     refused: list[str] = []
@@ -64,23 +64,31 @@ def choose(store: Store, similarity: float, *, name: str = "", farthest: int = M
     return Choice(best.scheme, best.distance, best.plan, best.measure, (*others, *refused))
 
 
-def _of(store: Store, name: str, similarity: float) -> Choice:
+def within(distance: int) -> Choice:
+    """The store's first scheme within so many bits."""
+    count = len(probes(0, distance)) if distance <= MAX_DISTANCE else 0
+    asks = f"asks for {count} keys" if count else "compares fingerprints"
+    said = f"{asks}; misses no document within {distance} bits, of which some may differ much in their passages."
+    return Choice(None, distance, Plan(1 - distance / 64, count, 1, 1.0, True, said), SIMHASH_MEASURE)
+
+
+def _of(store: Store, name: str, similarity: float | None) -> Choice:
     scheme = scheme_of(store, name)
-    return Choice(scheme, 0, scheme.plan(similarity), scheme.measure)
+    return Choice(
+        scheme, 0, scheme.plan(scheme.default_similarity if similarity is None else similarity), scheme.measure
+    )
 
 
-def _of_first(similarity: float, farthest: int) -> Choice:
+def _of_first(similarity: float | None, farthest: int) -> Choice:
+    if similarity is None:
+        raise UsageError("give a similarity or a scheme")
     lowest = 1 - farthest / 64
     if not lowest - 1e-9 <= similarity <= 1:
         raise UsageError(
             f"similarity {similarity}: simhash-doc serves {lowest:.3f} ({farthest} bits) to 1; for less, index with "
             "--scheme minhash"
         )
-    distance = math.floor(64 * (1 - similarity) + 1e-9)
-    count = len(probes(0, distance)) if distance <= MAX_DISTANCE else 0
-    asks = f"asks for {count} keys" if count else "compares fingerprints"
-    said = f"{asks}; misses no document within {distance} bits, of which some differ much in their passages."
-    return Choice(None, distance, Plan(similarity, count, 1, 1.0, True, said), SIMHASH_MEASURE)
+    return within(math.floor(64 * (1 - similarity) + 1e-9))
 
 
 def explained(choice: Choice) -> list[str]:

@@ -24,6 +24,7 @@ from indexer.cli import (
     reporting,
     schemes,
     setup,
+    similar,
 )
 from indexer.cli.output import printable
 from indexer.config import ENVIRONMENT_PREFIX, command_defaults, load_settings
@@ -108,6 +109,7 @@ def _settings_of(command: click.Command) -> dict[str, bool]:
 
 for command in (
     *indexing.COMMANDS,
+    *similar.COMMANDS,
     *query.COMMANDS,
     *clusters.COMMANDS,
     *reporting.COMMANDS,

@@ -22,13 +22,18 @@ _LISTED = 5
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A document by its fingerprint; `name` is what the user called it, `ref` is set where it is stored."""
+    """A document by its fingerprint; `name` is what the user called it.
+
+    `ref` and `record` are set where it is stored, `text` where its text is at hand.
+    """
 
     name: str
     fingerprint: Fingerprint | None
     title: str = ""
     format: str = ""
     ref: Ref | None = None
+    text: str | bytes | None = None
+    record: Record | None = None
 
 
 def reading(given: dict[str, Any], content: Content | None) -> tuple[Options, Limits]:
@@ -69,20 +74,22 @@ def from_file(path: str, options: Options, limits: Limits) -> Asked:
     except ExtractionError as error:
         detail = error.detail or REASONS.get(error.reason, "")
         raise ExtractionError(error.reason, f"{printable_path(path)}: {detail}") from None
-    return Asked(printable_path(path), simhash.fingerprint(document.text), document.title, document.format)
+    text = document.text
+    return Asked(printable_path(path), simhash.fingerprint(text), document.title, document.format, text=text)
 
 
 def from_text(text: str) -> Asked:
     """A text's fingerprint; "-" reads the text from standard input, as UTF-8."""
     from indexer.schemes import simhash
 
-    return Asked("the text", simhash.fingerprint(sys.stdin.buffer.read() if text == STDIN else text))
+    read = sys.stdin.buffer.read() if text == STDIN else text
+    return Asked("the text", simhash.fingerprint(read), text=read)
 
 
 def stored(store: Store, identity: str) -> Asked:
     """A stored document. Raises NotFoundError."""
     record = found(store, identity)
-    return Asked(identity, record.fingerprint, record.title, record.format, record.ref)
+    return Asked(identity, record.fingerprint, record.title, record.format, record.ref, record=record)
 
 
 def found(store: Store, identity: str) -> Record:

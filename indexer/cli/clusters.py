@@ -13,17 +13,33 @@ import click
 
 from indexer.cli.options import filter_option, json_option, opened, refresh_option, store_option
 from indexer.cli.output import answer, answer_json, fields, record_json, say, shown_store, size
+from indexer.cli.scheme_options import (
+    checked,
+    chosen,
+    explain_option,
+    scheme_option,
+    similarity_option,
+    tell_unread,
+    verify_options,
+)
 from indexer.errors import NotFoundError, StoreError, UsageError
 from indexer.model import DEFAULT_DISTANCE
 
 if TYPE_CHECKING:
     from indexer.canonical import Rule
+    from indexer.cluster import Grouped
     from indexer.incremental import Arrivals, Near
     from indexer.model import Record
     from indexer.placing import Collection
+    from indexer.planning import Choice
+    from indexer.store_pairs import StorePair
     from indexer.stores import Store
+    from indexer.verifying import Verifier
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+
+# The largest distance at which all pairs are found.
+MAX_DISTANCE = 16
 
 
 def distance_option(most: int, text: str) -> Callable[[Command], Command]:
@@ -147,12 +163,15 @@ Examples:
   neardup pairs --against new.neardup             two stores against each other
   neardup hash new/*.html --json > new.jsonl
   neardup pairs --against new.jsonl --format csv  files against the store
+  neardup pairs --similarity 0.8 --explain
+  neardup pairs -k 7 --verify sketch --min-jaccard 0.7
 
 Every pair of stored documents within the distance is listed once, none is missed. n equal documents are n(n-1)/2
 pairs; --collapse pairs all with the first only. Pairs come in no given order, as they are found.
 
 Columns: id_a, id_b, distance (bits), similarity (1 - distance/64); with a store of several indexes also index_a,
-routing_a, index_b, routing_b. With --against, a is in the store and b in the other one.
+routing_a, index_b, routing_b. With --against, a is in the store and b in the other one. With --scheme or --similarity
+the similarity is as measured, and the distance is the dissimilarity in 64ths, rounded up.
 """,
 )
 @store_option
@@ -172,28 +191,58 @@ routing_a, index_b, routing_b. With --against, a is in the store and b in the ot
     help="List pairs with the documents of another store, or with a list of fingerprints as neardup hash --json "
     "prints it.",
 )
+@similarity_option
+@scheme_option
+@explain_option
+@verify_options
 @click.option("--collapse", is_flag=True, help="Pair equal fingerprints with the first document that has it only.")
 @click.option(
     "--include-short", is_flag=True, help="Compare documents with too few words for a meaningful fingerprint too."
 )
 @filter_option
-def pairs(store: str, distance: int, output: str | None, against: str | None, **given: Any) -> None:
+def pairs(store: str, output: str | None, against: str | None, **given: Any) -> None:
     """List all pairs of stored documents that are near-duplicates."""
     if against and given["collapse"]:
         raise UsageError("--collapse is for the pairs of one store, not for --against")
     from indexer.cli.pair_formats import written
-    from indexer.store_pairs import pairs_between, pairs_of_store
 
     with opened(store, read_only=True) as source:
         if given["filter"] is not None:
             source.narrow(given["filter"])
-        if against:
-            other = _other(source, against, include_short=given["include_short"])
-            found = pairs_between(source, other, distance, include_short=given["include_short"])
-        else:
-            found = pairs_of_store(source, distance, collapse=given["collapse"], include_short=given["include_short"])
+        choice, check = chosen(source, given, MAX_DISTANCE), checked(source, given)
+        found = _found_pairs(source, against, choice, check, given)
         count = written(found, given["format"], output, places=source.capabilities.routing)
-    say(f"{count:,} pairs within {distance} bits" + (f", written to {output}" if output else ""))
+        tell_unread(check)
+    near = f"from {choice.plan.similarity:g} on by {choice.name}" if choice.scheme else f"within {choice.distance} bits"
+    say(f"{count:,} pairs {near}" + (f", written to {output}" if output else ""))
+
+
+def _found_pairs(
+    source: Store, against: str | None, choice: Choice, check: Verifier | None, given: dict[str, Any]
+) -> Iterator[StorePair]:
+    from indexer.scheme_pairs import scheme_pairs_of_store
+    from indexer.store_pairs import pairs_between, pairs_of_store
+
+    collapse, include_short = given["collapse"], given["include_short"]
+    if against:
+        if choice.scheme or check:
+            raise UsageError("--against compares fingerprints of simhash-doc alone: without --scheme and --verify")
+        other = _other(source, against, include_short=include_short)
+        return pairs_between(source, other, choice.distance, include_short=include_short)
+    if choice.scheme:
+        wanted = choice.plan.similarity
+        found = scheme_pairs_of_store(source, choice.scheme, wanted, collapse=collapse, include_short=include_short)
+    else:
+        found = pairs_of_store(source, choice.distance, collapse=collapse, include_short=include_short)
+    return _passing(found, check) if check else found
+
+
+def _passing(pairs: Iterator[StorePair], check: Verifier) -> Iterator[StorePair]:
+    from indexer.store_pairs import batched
+
+    for some in batched(pairs, 2000):
+        passed = check.between([pair.left for pair in some], [pair.right for pair in some])
+        yield from (pair for pair, fine in zip(some, passed.tolist(), strict=True) if fine)
 
 
 def _other(source: Store, against: str, *, include_short: bool) -> Collection:
@@ -220,11 +269,16 @@ Examples:
   neardup cluster -k 5 --canonical longest --dry-run
   neardup cluster --canonical source --prefer 'https://docs.example.org/*' --prefer '*/mirror/*'
   neardup cluster --canonical field:published
+  neardup cluster --scheme minhash --similarity 0.8
+  neardup cluster -k 7 --min-jaccard 0.5
 
 Documents within the distance go together, directly or through others. Where that makes a chain whose ends are further
 apart than --bound, it is split around the documents that have most others within the distance. Every document gets a
 cluster id, a single one its own; a cluster keeps its id as long as the document that it was named after stays in it.
 Short documents and those without words are compared with nothing.
+
+With --scheme or --similarity distances, and --bound, are the dissimilarity in 64ths, rounded up. --verify throws out
+pairs that were near by chance; documents go together only over pairs that pass.
 
 Running it again writes nothing. "neardup show ID" shows a document's cluster. With --json one object: documents,
 compared, clusters, clustered, largest, split, and written: documents, clusters, removed.
@@ -232,17 +286,25 @@ compared, clusters, clustered, largest, split, and written: documents, clusters,
 )
 @store_option
 @distance_option(16, "How many of the 64 bits may differ between two near-duplicates")
+@similarity_option
+@scheme_option
+@explain_option
+@verify_options
 @cluster_options
 @refresh_option
 @click.option("--dry-run", is_flag=True, help="Say what would be written, and write nothing.")
 @json_option
-def cluster(store: str, distance: int, dry_run: bool, json: bool, **given: Any) -> None:
+def cluster(store: str, dry_run: bool, json: bool, **given: Any) -> None:
     """Put all stored documents into clusters of near-duplicates, and write what changed to the store."""
     from indexer.cluster import cluster_store
 
     rule = _rule(given)
     with opened(store, read_only=dry_run, refresh=given["refresh"]) as target:
-        found = cluster_store(target, distance=distance, bound=given["bound"], rule=rule, dry_run=dry_run)
+        choice, check = chosen(target, given, MAX_DISTANCE), checked(target, given)
+        by = _grouping(choice, check, given["bound"])
+        near = {"distance": choice.distance, "bound": given["bound"]}
+        found = cluster_store(target, **near, rule=rule, dry_run=dry_run, by=by)
+        tell_unread(check)
     changes = found.changes
     written = {"documents": changes.documents, "clusters": changes.clusters, "removed": changes.removed}
     if json:
@@ -263,6 +325,17 @@ def cluster(store: str, distance: int, dry_run: bool, json: bool, **given: Any) 
     )
     if dry_run:
         say("a dry run: nothing was written")
+
+
+def _grouping(choice: Choice, check: Verifier | None, bound: int | None) -> Callable[[Store], Grouped] | None:
+    """How documents are grouped, where it is not by the simhash alone."""
+    from indexer.scheme_clusters import group_by_scheme, group_checked
+
+    if scheme := choice.scheme:
+        return lambda store: group_by_scheme(store, scheme, choice.plan.similarity, bound, check)
+    if check:
+        return lambda store: group_checked(store, choice.distance, bound, check)
+    return None
 
 
 @click.command(

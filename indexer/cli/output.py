@@ -6,12 +6,15 @@ import json
 import shutil
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from indexer import visible
 from indexer.model import Fingerprint, Match, Record
+
+if TYPE_CHECKING:
+    from indexer.scheme_similar import SketchMatch
 
 printable = visible.printable
 
@@ -103,7 +106,7 @@ def record_json(record: Record) -> dict[str, Any]:
     }
 
 
-def match_json(match: Match) -> dict[str, Any]:
+def match_json(match: Match | SketchMatch) -> dict[str, Any]:
     """A match: its distance, similarity and label, then the record."""
     return {
         "distance": match.distance,
