@@ -167,8 +167,13 @@ class Finder:
         wanted = {reading.id for name in names for reading in readings_of(name) if is_unicode(reading.id)}
         for some in chunks(sorted(wanted), RECORDS_PAGE):
             query = both({"ids": {"values": some}}, is_record())
-            body = {"query": query, "_source": False, "stored_fields": ["_routing"]}
-            for hits in store.pages(body, PAGE):
+            body = {"_source": False, "stored_fields": ["_routing"]}
+            answer = store.search(query, size=RECORDS_PAGE, track_total_hits=False, **body)
+            require_whole(answer, store.shown)
+            hits = answer["hits"]["hits"]
+            # Mostly one answer holds them all.
+            pages = iter([hits]) if len(hits) < RECORDS_PAGE else store.pages({"query": query, **body}, PAGE)
+            for hits in pages:
                 for hit in hits:
                     places.setdefault(hit["_id"], set()).add(Ref(hit["_id"], hit["_index"], hit.get("_routing")))
         if store.single:
