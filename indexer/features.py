@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import accumulate, pairwise
+from itertools import accumulate, chain
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -93,42 +93,35 @@ class Recipe:
         plain = self.lower and self.stop == "none" and self.numbers == "drop"
         return plain and self.tokenizer.startswith("uax29")
 
-    def tokens(self, text: str | bytes) -> list[Token]:
+    def tokens(self, text: str | bytes) -> Iterator[Token]:
         """The tokens of a text in order, stop-words left out. Octets are read as UTF-8."""
-        found = self.all_tokens(text)
         stop = languages.stop_words(self.stop, text)
-        if not stop:
-            return found
-        kept: list[Token] = []
         dropped = False
-        for token in found:
+        for token in self._all_tokens(text):
             if token.folded in stop:
                 dropped = True
-                continue
-            kept.append(token._replace(adjacent=token.adjacent and not dropped))
-            dropped = False
-        return kept
+            else:
+                yield token._replace(adjacent=False) if dropped else token
+                dropped = False
 
-    def all_tokens(self, text: str | bytes) -> list[Token]:
-        """The tokens of a text in order, stop-words among them."""
+    def _all_tokens(self, text: str | bytes) -> Iterator[Token]:
         octets = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
         cut = core.tokenise(octets)
         normal = cut.text.decode()
-        spans = list(_spans(normal, cut.tokens))
+        spans = _spans(normal, cut.tokens)
         if self.numbers == "keep":
-            spans = sorted([*spans, *_number_spans(normal, spans)])
+            spans = _with_numbers(normal, spans)
         if self.tokenizer.startswith("icu"):
-            spans = list(_dictionary_spans(normal, spans))
+            spans = _dictionary_spans(normal, spans)
         cased = None if self.lower else _caser(octets)
-        found: list[Token] = []
-        for (start, end), before in zip(spans, [-1, *(end for _, end in spans)], strict=False):
+        before = -1
+        for start, end in spans:
             folded, shown = normal[start:end], normal[start:end] if cased is None else cased(start, end)
             if self.numbers == "strip" and not folded.isalpha():
                 folded, shown = _NUMERIC.sub("", folded), _NUMERIC.sub("", shown)
-                if not _ALPHABETIC.search(folded):
-                    continue
-            found.append(Token(shown, folded, start == before))
-        return found
+            if self.numbers != "strip" or _ALPHABETIC.search(folded):
+                yield Token(shown, folded, start == before)
+                before = end
 
     def words(self, text: str | bytes) -> tuple[bytes, ...]:
         """The tokens of a text in order as UTF-8, stop-words left out."""
@@ -143,7 +136,7 @@ class Recipe:
         if self.has_doc_tokens:
             found = core.token_hashes(text)
             return found, found
-        tokens = self.tokens(text)
+        tokens = list(self.tokens(text))
         folded = hashes_of([token.folded.encode() for token in tokens])
         return (folded if self.lower else hashes_of([token.text.encode() for token in tokens])), folded
 
@@ -155,10 +148,8 @@ class Recipe:
         anything lay between two, and hashed over their UTF-8. A text shorter than one shingle is one.
         """
         if self.kind == "chars":
-            tokens = self.tokens(text)
-            line = "".join(token.text if token.adjacent else f" {token.text}" for token in tokens)[1:]
-            parts = Counter(_windows(line, 1, self.size))
-            return _hashed({part.encode(): count for part, count in parts.items()})
+            line = "".join(token.text if token.adjacent else f" {token.text}" for token in self.tokens(text))[1:]
+            return _hashed(Counter(_windows(line, 1, self.size)))
         if self.has_doc_tokens:
             return _distinct(
                 core.shingle_hashes(text, self.size) if self.kind == "shingles" else core.token_hashes(text)
@@ -246,8 +237,9 @@ def weighted(found: Features, weights: str, idf: Callable[[Hashes], npt.NDArray[
     return np.maximum(np.rint(exact * WEIGHT_UNIT), 1).astype(np.int64)
 
 
-def _hashed(counted: Mapping[bytes, int]) -> Features:
-    hashes = np.fromiter((core.lookup8(feature) for feature in counted), dtype=np.uint64, count=len(counted))
+def _hashed(counted: Mapping[str, int] | Mapping[bytes, int]) -> Features:
+    octets = (part.encode() if isinstance(part, str) else part for part in counted)
+    hashes = np.fromiter(map(core.lookup8, octets), dtype=np.uint64, count=len(counted))
     counts = np.fromiter(counted.values(), dtype=np.int64, count=len(counted))
     order = np.argsort(hashes)
     return Features(hashes[order], counts[order])
@@ -274,9 +266,13 @@ def _spans(normal: str, tokens: Iterable[bytes]) -> Iterator[tuple[int, int]]:
         yield start, end
 
 
-def _number_spans(normal: str, spans: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    for (_, start), (end, _) in pairwise([(0, 0), *spans, (len(normal), 0)]):
-        yield from (run.span() for run in _RUN.finditer(normal, start, end) if _DIGIT.search(run.group()))
+def _with_numbers(normal: str, spans: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    before = 0
+    for start, end in chain(spans, [(len(normal), len(normal))]):
+        yield from (run.span() for run in _RUN.finditer(normal, before, start) if _DIGIT.search(run.group()))
+        if start < end:
+            yield start, end
+        before = end
 
 
 def _dictionary_spans(normal: str, spans: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
