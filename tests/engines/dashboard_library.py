@@ -1,0 +1,100 @@
+"""A collection with clusters of many sizes, formats, sources and times, and failures: what dashboards have to show."""
+
+from __future__ import annotations
+
+import random
+from datetime import UTC, datetime, timedelta
+
+from indexer.cluster import cluster_store
+from indexer.keys import simhash_keys
+from indexer.model import Failure, Fingerprint, Record, Ref
+from indexer.stores import Store
+
+# How many clusters of which size.
+SIZES = {1: 420, 2: 60, 3: 24, 4: 11, 5: 7, 7: 5, 12: 3, 30: 2, 104: 1}
+PLACES = (
+    "https://www.example.org/articles/",
+    "https://docs.example.com/manual/",
+    "archive/2024/reports/",
+    "archive/2025/reports/",
+    "/srv/exchange/letters/",
+    "minutes/",
+    "",
+)
+KINDS = (
+    ("html", "lexbor 2.4"),
+    ("html", "lexbor 2.4"),
+    ("pdf", "pdfium 7000"),
+    ("xml", "lxml 6.0"),
+    ("text", "text 1"),
+)
+TITLES = ("Annual report", "Pump manual", "Letter to the members", "Minutes of the meeting", "Price list", "")
+REASONS = ("encrypted", "encrypted", "damaged", "damaged", "timeout", "no-text")
+LATEST = datetime(2026, 11, 1, 12, 0, tzinfo=UTC)
+
+
+def records(seed: int = 7) -> list[Record]:
+    """The documents, in an order that depends on the seed alone."""
+    chance = random.Random(seed)
+    made: list[Record] = []
+    for size, count in SIZES.items():
+        for _ in range(count):
+            value = chance.getrandbits(64)
+            kind, place, title = chance.choice(KINDS), chance.choice(PLACES), chance.choice(TITLES)
+            length = chance.randrange(2_000, 400_000)
+            for _ in range(size):
+                if chance.random() < 0.2:
+                    kind, place = chance.choice(KINDS), chance.choice(PLACES)
+                flipped = value
+                for _ in range(chance.choice((0, 0, 0, 1, 1, 2))):
+                    flipped ^= 1 << chance.randrange(64)
+                made.append(_record(len(made), flipped, kind, place, title, length + chance.randrange(200), chance))
+    for number in range(40):
+        thin = chance.getrandbits(64) if number < 25 else None
+        made.append(_record(len(made), thin, chance.choice(KINDS), chance.choice(PLACES), "", 90, chance, short=True))
+    return made
+
+
+def _record(
+    number: int,
+    value: int | None,
+    kind: tuple[str, str],
+    place: str,
+    title: str,
+    size: int,
+    chance: random.Random,
+    short: bool = False,
+) -> Record:
+    day = LATEST - timedelta(days=chance.triangular(0, 500, 60), seconds=chance.randrange(86_400))
+    name = f"{place}{number:04}.{kind[0]}"
+    return Record(
+        ref=Ref(name),
+        fingerprint=None if value is None else Fingerprint(value, 9 if short else 400),
+        keys=() if value is None else simhash_keys(value),
+        short=short and value is not None,
+        source=name,
+        title=f"{title} {number % 17}" if title else "",
+        format=kind[0],
+        extractor=kind[1],
+        size=size,
+        source_digest=f"{number:x}",
+        indexed_at=day.strftime("%Y-%m-%dT%H:%M:%SZ"),
+    )
+
+
+def failures(seed: int = 7) -> list[Failure]:
+    """Documents that could not be indexed."""
+    chance = random.Random(seed)
+    made = []
+    for number in range(38):
+        name, reason = f"{chance.choice(PLACES)}bad-{number}.pdf", chance.choice(REASONS)
+        at = (LATEST - timedelta(days=chance.uniform(0, 200))).strftime("%Y-%m-%dT%H:%M:%SZ")
+        made.append(Failure(Ref(name), name, reason, f"what was wrong with number {number}", at))
+    return made
+
+
+def fill(store: Store) -> None:
+    """Store all of it, and put the documents into clusters."""
+    assert all(not result.reason for result in store.put(records()))
+    store.put_failures(failures())
+    cluster_store(store)

@@ -1,0 +1,140 @@
+"""What the panels of the dashboards ask the engine, built from the saved objects as the products build it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from servers import Server
+
+FOLDER = Path(__file__).resolve().parents[2] / "mappings" / "dashboards"
+FILES = {"elasticsearch": "kibana.ndjson", "opensearch": "opensearch-dashboards.ndjson"}
+MISSING = "__missing__"
+
+
+class Panels:
+    """The panels of one file over the index `name` of a server; `ask` sends what one asks."""
+
+    def __init__(self, server: Server, name: str) -> None:
+        text = (FOLDER / FILES[server.name]).read_text("utf-8").replace("INDEX_NAME", name)
+        self.server, self.name = server, name
+        self.objects = {each["id"]: each for each in map(json.loads, text.splitlines())}
+        [board] = [each for each in self.objects.values() if each["id"].endswith("-duplicates")]
+        self.since = (board["attributes"]["timeFrom"], board["attributes"]["timeTo"])
+
+    def find(self, panel: str) -> dict[str, Any]:
+        """The saved object of a panel."""
+        return self.objects[f"neardup-{self.name}-{panel}"]
+
+    def names(self) -> set[str]:
+        """Every panel that asks for something."""
+        kinds = ("visualization", "search")
+        found = {name for name, each in self.objects.items() if each["type"] in kinds}
+        return {name.removeprefix(f"neardup-{self.name}-") for name in found} - {"controls"}
+
+    def ask(self, panel: str, **chosen: str) -> Any:
+        """The engine's answer; `chosen` is what the controls were set to, by the last part of a field's name."""
+        index, body = self.request(panel, chosen)
+        answer = self.server.request("POST", f"/{index}/_search", body)
+        assert "error" not in answer, (panel, body, answer)
+        assert answer["_shards"]["failed"] == 0
+        return answer
+
+    def request(self, panel: str, chosen: Mapping[str, str]) -> tuple[str, dict[str, Any]]:
+        """Index and body of a panel's search."""
+        found = self.find(panel)
+        attributes = found["attributes"]
+        if found["type"] == "search":
+            view, query = self._source(found)
+            sort = [{name: {"order": order}} for name, order in attributes["sort"]]
+            body = {"size": 500, "sort": sort, "query": self._query(view, query, chosen), "track_total_hits": True}
+            return view["title"], body
+        state = json.loads(attributes["visState"])
+        if state["type"] == "vega":
+            url = json.loads(state["params"]["spec"])["data"]["url"]
+            view = {"title": url["index"], "timeFieldName": url["%timefield%"]}
+            return url["index"], {**url["body"], "query": self._query(view, "", chosen)}
+        view, query = self._source(found)
+        aggregations = _nested([each for each in state["aggs"] if each["enabled"]])
+        return view["title"], {
+            "size": 0,
+            "query": self._query(view, query, chosen),
+            **aggregations,
+            "track_total_hits": True,
+        }
+
+    def _source(self, found: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+        source = json.loads(found["attributes"]["kibanaSavedObjectMeta"]["searchSourceJSON"])
+        references = {each["name"]: each["id"] for each in found["references"]}
+        assert source["query"]["language"] == "lucene"
+        return self.objects[references[source["indexRefName"]]]["attributes"], source["query"]["query"]
+
+    def _query(self, view: Mapping[str, Any], query: str, chosen: Mapping[str, str]) -> dict[str, Any]:
+        since, until = self.since
+        filters: list[dict[str, Any]] = [{"range": {view["timeFieldName"]: {"gte": since, "lte": until}}}]
+        if query:
+            filters.append(lucene(query))
+        filters += [{"match_phrase": {self._control(name): value}} for name, value in chosen.items()]
+        return {"bool": {"filter": filters}}
+
+    def _control(self, name: str) -> str:
+        """The field of a control of the dashboard, which has to be there."""
+        [found] = [each for each in self._controls() if each.endswith(f".{name}")]
+        return found
+
+    def _controls(self) -> Iterator[str]:
+        panel = self.objects.get(f"neardup-{self.name}-controls")
+        if panel:
+            yield from (each["fieldName"] for each in json.loads(panel["attributes"]["visState"])["params"]["controls"])
+        else:
+            group = self.find("duplicates")["attributes"]["controlGroupInput"]["panelsJSON"]
+            yield from (each["explicitInput"]["fieldName"] for each in json.loads(group).values())
+
+
+def lucene(query: str) -> dict[str, Any]:
+    """A query in Lucene's syntax, as both products send it."""
+    return {"query_string": {"query": query, "analyze_wildcard": True}}
+
+
+def _nested(aggregations: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Buckets inside each other in their order, the metrics at every level."""
+    metrics = {
+        each["id"]: {each["type"]: {"field": each["params"]["field"]}}
+        for each in aggregations
+        if each["schema"] == "metric" and each["type"] != "count"
+    }
+    inside: dict[str, Any] = dict(metrics)
+    for each in reversed([each for each in aggregations if each["schema"] != "metric"]):
+        inside = {**metrics, each["id"]: {**_bucket(each), **({"aggs": inside} if inside else {})}}
+    return {"aggs": inside} if inside else {}
+
+
+def _bucket(aggregation: Mapping[str, Any]) -> dict[str, Any]:
+    kind, params = aggregation["type"], aggregation["params"]
+    if kind == "filters":
+        return {"filters": {"filters": {each["label"]: lucene(each["input"]["query"]) for each in params["filters"]}}}
+    if kind == "date_histogram":
+        # What "auto" comes to over five years.
+        assert params["interval"] == "auto"
+        return {"date_histogram": {"field": params["field"], "calendar_interval": "1M", "min_doc_count": 1}}
+    assert kind == "terms"
+    by = "_count" if params["orderBy"] == "1" else params["orderBy"]
+    body = {"field": params["field"], "size": params["size"], "order": {by: params["order"]}}
+    return {"terms": body | ({"missing": MISSING} if params["missingBucket"] else {})}
+
+
+def counts(answer: Mapping[str, Any]) -> dict[str, Any]:
+    """Documents by bucket of the aggregation "2", and by part where there is a third one: {key: {label: documents}}."""
+    found: dict[str, Any] = {}
+    for bucket in answer["aggregations"]["2"]["buckets"]:
+        key = str(bucket.get("key_as_string", bucket["key"]))
+        parts = bucket.get("3", {}).get("buckets")
+        if isinstance(parts, dict):
+            found[key] = {label: each["doc_count"] for label, each in parts.items()}
+        elif parts is not None:
+            found[key] = {each["key"]: each["doc_count"] for each in parts}
+        else:
+            found[key] = bucket["doc_count"]
+    return found

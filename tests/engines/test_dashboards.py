@@ -1,0 +1,268 @@
+"""What the panels ask is answered by real engines, and says what `neardup report` says."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import downloads
+import pytest
+from dashboard_library import SIZES, failures, fill, records
+from dashboard_requests import Panels, counts
+from made import INFO
+from servers import Server
+
+from indexer.cluster import stored_clusters
+from indexer.model import size_class
+from indexer.stores import open_store
+
+NAME = "library-of-dashboards"
+# The versions of the lines that Kibana 8 and 9 and OpenSearch Dashboards 2.6 and later have.
+VEGA = ("vega@5.33.1", "vega-lite@5.23.0")
+
+
+class Library(Panels):
+    """The panels over a filled index, and what the report says of it."""
+
+    report: dict[str, Any]
+    url: str
+
+
+@pytest.fixture(scope="module")
+def library(server: Server) -> Iterator[Library]:
+    found = Library(server, NAME)
+    found.url = f"{server.url}/{NAME}"
+    with open_store(found.url, create=INFO) as store:
+        fill(store)
+    command = [sys.executable, "-m", "indexer", "report", "--store", found.url, "--format", "json", "--pairs", "0"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    found.report = json.loads(done.stdout)
+    yield found
+    server.request("DELETE", f"/{NAME},{NAME}-neardup-clusters,{NAME}-neardup-failures")
+
+
+def test_the_collection_has_something_of_everything(library: Library) -> None:
+    report = library.report
+    assert report["clusters"] == sum(count for size, count in SIZES.items() if size > 1)
+    assert report["largest"][0]["size"] == max(SIZES)
+    assert len(report["by_format"]) == 4
+    assert len(report["by_source"]) == 7
+    assert len(report["by_time"]) > 12
+    assert len(report["distances"]) > 3
+
+
+def test_every_panel_is_answered_and_not_empty(library: Library) -> None:
+    names = library.names()
+    assert len(names) == 19
+    for name in names:
+        assert library.ask(name)["hits"]["total"]["value"] > 0, name
+
+
+def metrics(answer: dict[str, Any]) -> tuple[int, float]:
+    """Documents, and the one number beside."""
+    return answer["hits"]["total"]["value"], answer["aggregations"]["2"]["value"]
+
+
+def test_the_numbers_at_the_top(library: Library) -> None:
+    report = library.report
+    assert metrics(library.ask("documents-metric")) == (report["documents"], report["bytes"])
+    assert metrics(library.ask("clusters-metric")) == (report["clusters"], report["largest"][0]["size"])
+    assert metrics(library.ask("redundant-metric")) == (report["redundant"], report["redundant_bytes"])
+    [part] = library.ask("share")["aggregations"]["parts"]["buckets"]
+    assert (part["doc_count"], part["redundant"]["doc_count"]) == (report["documents"], report["redundant"])
+
+
+def test_clusters_by_size(library: Library) -> None:
+    buckets = library.ask("sizes")["aggregations"]["parts"]["buckets"]
+    found = {
+        int(each["from"]): (each["doc_count"], each["documents"]["value"]) for each in buckets if each["doc_count"]
+    }
+    known = {each["from"]: (each["clusters"], each["documents"]) for each in library.report["cluster_sizes"]}
+    assert found == {low: pair for low, pair in known.items() if pair[0]}
+
+
+def test_distances(library: Library) -> None:
+    assert counts(library.ask("distances")) == library.report["distances"]
+
+
+@pytest.mark.parametrize(("panel", "section"), [("formats", "by_format"), ("origins", "by_source")])
+def test_duplicates_by_format_and_source(library: Library, panel: str, section: str) -> None:
+    known = {
+        each["name"]: {"kept": each["documents"] - each["redundant"], "could be removed": each["redundant"]}
+        for each in library.report[section]
+    }
+    assert counts(library.ask(panel)) == known
+
+
+def test_duplicates_over_time(library: Library) -> None:
+    found = {month[:7]: parts["could be removed"] for month, parts in counts(library.ask("times")).items()}
+    assert found == {each["name"]: each["redundant"] for each in library.report["by_time"]}
+
+
+def test_the_largest_clusters_come_first_with_their_canonical_document(library: Library) -> None:
+    hits = [hit["_source"] for hit in library.ask("largest")["hits"]["hits"]]
+    known = {each["id"]: each for each in library.report["largest"]}
+    assert [hit["size"] for hit in hits] == sorted((each["size"] for each in known.values()), reverse=True)
+    for hit in hits:
+        assert hit["canonical"]["id"] == known[hit["id"]]["members"][0]["id"]
+        assert hit.get("title", "") == known[hit["id"]]["members"][0]["title"]
+        assert hit["radius"] == known[hit["id"]]["widest"]
+        assert hit["redundant"] == hit["size"] - 1
+    assert sum(hit["redundant"] for hit in hits) == library.report["redundant"]
+    assert sum(hit["redundant_octets"] for hit in hits) == library.report["redundant_bytes"]
+
+
+def test_the_members_of_a_cluster(library: Library) -> None:
+    with open_store(library.url, read_only=True) as store:
+        cluster = max(stored_clusters(store), key=lambda each: len(each.members))
+    index, body = library.request("members", {})
+    body["query"]["bool"]["filter"].append({"match_phrase": {"neardup.cluster.id": cluster.id}})
+    hits = library.server.request("POST", f"/{index}/_search", body)["hits"]["hits"]
+    assert {hit["_id"] for hit in hits} == {ref.id for ref in cluster.members}
+    assert hits[0]["_id"] == cluster.canonical.id
+    distances = [hit["_source"]["neardup"]["cluster"]["distance"] for hit in hits]
+    assert distances == sorted(distances)
+    assert all(hit["_source"]["neardup"]["cluster"]["size_class"] == "over 100" for hit in hits)
+
+
+def test_a_control_narrows_documents_and_clusters(library: Library) -> None:
+    [html_part] = [each for each in library.report["by_format"] if each["name"] == "html"]
+    assert metrics(library.ask("documents-metric", format="html")) == (html_part["documents"], html_part["bytes"])
+    redundant = (html_part["redundant"], html_part["redundant_bytes"])
+    assert metrics(library.ask("redundant-metric", format="html")) == redundant
+    with open_store(library.url, read_only=True) as store:
+        by_format = sum(
+            any(record and record.format == "html" for record in store.get(each.members))
+            for each in stored_clusters(store, least=2)
+        )
+    assert metrics(library.ask("clusters-metric", format="html"))[0] == by_format
+    [place] = [each for each in library.report["by_source"] if each["name"] == "archive/2024/reports"]
+    assert metrics(library.ask("documents-metric", origin=place["name"]))[0] == place["documents"]
+    classes: Counter[str] = Counter()
+    for size, count in SIZES.items():
+        classes[size_class(size)] += count
+    for name in ("2", "3-5", "6-10", "11-100", "over 100"):
+        inside = [size for size in SIZES if size_class(size) == name]
+        documents = sum(size * SIZES[size] for size in inside)
+        assert metrics(library.ask("clusters-metric", size_class=name)) == (classes[name], max(inside))
+        assert library.ask("documents-metric", size_class=name)["hits"]["total"]["value"] == documents
+        assert library.ask("members", size_class=name)["hits"]["total"]["value"] == documents
+
+
+def test_the_health_of_ingestion(library: Library) -> None:
+    made, broken, report = records(), failures(), library.report
+    parts = library.ask("health-metric")["aggregations"]["2"]["buckets"]
+    assert {label: each["doc_count"] for label, each in parts.items()} == {
+        "indexed": report["documents"],
+        "short": report["short"],
+        "without text": report["documents"] - report["fingerprinted"],
+        "not clustered yet": report["unclustered"],
+    }
+    assert library.ask("failures-metric")["hits"]["total"]["value"] == len(broken)
+    assert counts(library.ask("reasons")) == Counter(each.reason for each in broken)
+    failing = counts(library.ask("failing"))
+    assert {month[:7]: sum(each.values()) for month, each in failing.items()} == Counter(
+        each.failed_at[:7] for each in broken
+    )
+    assert {month[:7]: parts for month, parts in counts(library.ask("rate")).items()} == {
+        each["name"]: Counter(record.format for record in made if record.indexed_at.startswith(each["name"]))
+        for each in report["by_time"]
+    }
+    extractors = counts(library.ask("extractors"))
+    assert {name: sum(each.values()) for name, each in extractors.items()} == Counter(each.extractor for each in made)
+    assert sum(each["without text"] for each in extractors.values()) == report["documents"] - report["fingerprinted"]
+    thin = counts(library.ask("thin"))
+    assert sum(each["short"] for each in thin.values()) == report["short"]
+    latest = [hit["_source"]["failed_at"] for hit in library.ask("latest-failures")["hits"]["hits"]]
+    assert latest == sorted((each.failed_at for each in broken), reverse=True)
+
+
+# Drawn by a browser
+
+
+@pytest.fixture(scope="module")
+def scripts(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """Vega and Vega-Lite as one script each, from the registry, kept for the next time."""
+    found = []
+    for package in VEGA:
+        name = package.partition("@")[0]
+        kept = downloads.CACHE / f"{package.replace('@', '-')}.min.js"
+        if not kept.is_file():
+            folder = tmp_path_factory.mktemp(name)
+            npm = shutil.which("npm")
+            command = [npm or "npm", "pack", package, "--pack-destination", str(folder)]
+            done = subprocess.run(command, capture_output=True, text=True, timeout=120) if npm else None
+            if done is None or done.returncode:
+                pytest.skip(f"NEEDS {package}: no npm, or it can't be fetched; the Vega panels were not drawn")
+            with tarfile.open(next(folder.glob("*.tgz"))) as opened:
+                member = opened.extractfile(f"package/build/{name}.min.js")
+                assert member
+                kept.parent.mkdir(parents=True, exist_ok=True)
+                part = kept.with_suffix(f".{folder.name}")
+                part.write_bytes(member.read())
+                part.replace(kept)
+        found.append(kept.read_text("utf-8").replace("</script", "<\\/script"))
+    return found
+
+
+DRAW = """
+const told = [];
+const tell = (...each) => { told.push(each.join(" ")); return logger; };
+const quiet = () => logger;
+const logger = {warn: tell, error: tell, info: quiet, debug: quiet, level: quiet};
+const compiled = vegaLite.compile(SPEC, {logger}).spec;
+new vega.View(vega.parse(compiled), {renderer: "none", logger}).runAsync().then((view) => view.toSVG()).then((svg) => {
+  document.getElementById("drawn").innerHTML = svg;
+  document.title = "drawn";
+  document.getElementById("told").textContent = told.join("; ");
+});
+"""
+
+
+def drawn(library: Library, panel: str, scripts: list[str], folder: Path) -> str:
+    """The SVG that a browser makes of a panel and the engine's answer; nothing may be warned of."""
+    browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if browser is None:
+        pytest.skip("NEEDS CHROMIUM: no browser on the path; the Vega panels were not drawn")
+    specification = json.loads(json.loads(library.find(panel)["attributes"]["visState"])["params"]["spec"])
+    size = {"width": 400, "height": 200, "autosize": {"type": "fit", "contains": "padding"}}
+    data = {"values": library.ask(panel), "format": specification["data"]["format"]}
+    spec = json.dumps({**specification, "data": data, **size}).replace("</", "<\\/")
+    page = folder / "page.html"
+    loaded = "".join(f"<script>{each}</script>" for each in scripts)
+    body = f"<div id=drawn></div><div id=told>?</div>{loaded}<script>{DRAW.replace('SPEC', spec, 1)}</script>"
+    page.write_text(f"<!doctype html><meta charset=utf-8><title>not yet</title>{body}", "utf-8")
+    flags = ("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-sync")
+    quiet = ("--disable-background-networking", "--disable-component-update", "--virtual-time-budget=5000")
+    profile = f"--user-data-dir={folder / 'profile'}"
+    command = [browser, *flags, *quiet, profile, "--dump-dom", page.as_uri()]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    found = re.search("<div id=.drawn.>(.*)</div><div id=.told.>(.*?)</div>", done.stdout, re.DOTALL)
+    assert found, done.stderr[-2000:]
+    assert "<title>drawn</title>" in done.stdout
+    assert not found[2]
+    return found[1]
+
+
+def test_the_share_is_drawn(library: Library, scripts: list[str], tmp_path: Path) -> None:
+    picture = drawn(library, "share", scripts, tmp_path)
+    assert f">{library.report['redundant_part']:.1%}<" in picture
+
+
+def test_the_sizes_are_drawn(library: Library, scripts: list[str], tmp_path: Path) -> None:
+    picture = drawn(library, "sizes", scripts, tmp_path)
+    labels = re.findall(r'aria-label="members: ([^;"]*); clusters: (\d+); documents: ([\d,]+)"', html.unescape(picture))
+    known = [each for each in library.report["cluster_sizes"] if each["clusters"]]
+    found = [(int(clusters), int(documents.replace(",", ""))) for _, clusters, documents in labels]
+    assert found == [(each["clusters"], each["documents"]) for each in known]
+    assert [name.replace(",", "").split(" ")[0] for name, _, _ in labels] == [str(each["from"]) for each in known]
