@@ -10,7 +10,8 @@ RECORDS = "_exists_:neardup.tokens"
 REDUNDANT = "neardup.cluster.is_canonical:false"
 KEPT = f"{RECORDS} AND NOT {REDUNDANT}"
 _SIZES = (2, 3, 4, 5, 6, 11, 21, 51, 101, 1001, 10_001, 100_001)
-_LITE = "https://vega.github.io/schema/vega-lite/v5.json"
+# The oldest that a product has: they warn of a specification that is newer than their library, and of no older one.
+_LITE = "https://vega.github.io/schema/vega-lite/v4.json"
 _DOCUMENT = "discover#/doc/neardup-INDEX_NAME-documents/INDEX_NAME?id={{value}}"
 _MEMBERS = (
     "discover#/view/neardup-INDEX_NAME-members"
@@ -88,7 +89,7 @@ def filters(parts: Mapping[str, str], role: str = "group") -> Aggregation:
 
 def over_time(name: str, label: str) -> Aggregation:
     """By time, as fine as the chosen range allows."""
-    how = {"useNormalizedEsInterval": True, "scaleMetricValues": False, "interval": "auto", "drop_partials": False}
+    how = {"scaleMetricValues": False, "interval": "auto", "drop_partials": False}
     return Aggregation(
         "date_histogram",
         "segment",
