@@ -41,6 +41,9 @@ class ClusterContract:
             radius=6,
             first_seen="2026",
             last_seen="2027",
+            redundant_octets=2**49,
+            formats=("html", "pdf"),
+            origins=("/é", "a\udc80", "example.org"),
         )
         store.put_clusters(iter([full, cluster("c"), cluster("a")]))
         assert list(store.clusters()) == [cluster("a"), full, cluster("c")]
