@@ -6,6 +6,10 @@ import contextlib
 import hashlib
 import io
 import json
+import os
+import re
+import shutil
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,6 +31,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "cli"))
 
 from written import changed, prose
 
+ROOT = Path(__file__).resolve().parents[2]
+
 
 @pytest.fixture(scope="module")
 def painless(servers: Servers) -> Server:
@@ -39,6 +45,7 @@ def index(painless: Server, request: pytest.FixtureRequest) -> Iterator[str]:
     name = f"piped-{abs(hash(request.node.name)) % 10**8}"
     yield name
     painless.request("DELETE", f"/{name},{name}-*?ignore_unavailable=true")
+    painless.request("DELETE", f"/_index_template/neardup-{name}")
     for kind in ("keys", "simhash"):
         painless.request("DELETE", f"/_ingest/pipeline/neardup-{kind}-{name}")
 
@@ -272,6 +279,40 @@ def test_a_script_that_fails_refuses_nothing(painless: Server, index: str) -> No
     # What is no record of neardup's is left alone.
     [kept] = through(painless, "neardup-simhash", [{"body": "x", "neardup": "the owner's"}])
     assert kept["neardup"] == "the owner's"
+
+
+def test_the_manuals_commands_for_curl(painless: Server) -> None:
+    if not shutil.which("curl"):
+        pytest.skip("NEEDS curl: the commands of docs/pipelines.md did not run")
+    blocks = re.findall(
+        r"^```sh\n(.*?)^```$", (ROOT / "docs" / "pipelines.md").read_text("utf-8"), re.MULTILINE | re.DOTALL
+    )
+    script = "\n".join(block for block in blocks if "$CLUSTER" in block)
+    try:
+        environment = {**os.environ, "CLUSTER": painless.url}
+        done = subprocess.run(
+            ["bash", "-ec", script], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=60
+        )
+        assert done.returncode == 0, done.stdout[-2000:] + done.stderr
+        assert '"errors":true' not in done.stdout
+        assert '"updated":2' in done.stdout
+        for name, words in (("1", 17), ("2", 9)):
+            record = source(painless, "articles", name)["neardup"]
+            assert (record["tokens"], record["short"]) == (words, True)
+        fields = painless.request("GET", "/articles/_mapping")["articles"]["mappings"]["properties"]["neardup"]
+        assert fields["properties"]["pending"] == {"type": "keyword"}
+    finally:
+        for path in ("/articles", "/_index_template/articles", "/_component_template/neardup"):
+            painless.request("DELETE", path)
+
+
+def test_the_manuals_hashes(painless: Server) -> None:
+    put_by_hand(painless, "neardup-keys")
+    manual = (ROOT / "docs" / "pipelines.md").read_text("utf-8")
+    documents = [json.loads(line) for line in manual.splitlines() if line.startswith('{"neardup"')]
+    hashes = {found["neardup"]["simhash-doc"]["hash"] for found in through(painless, "neardup-keys", documents)}
+    assert len(documents) == 5
+    assert hashes == {"o45z6ig5gps3e"}
 
 
 class TestSetup:
