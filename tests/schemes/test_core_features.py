@@ -132,6 +132,14 @@ def test_differing_values(data: st.DataObject, bits: int, octets: int) -> None:
     assert core.differing_values(strings[0], strings, bits).tolist() == expected
 
 
+@pytest.mark.parametrize("octets", [1, 8, 84, 128, 129])
+def test_many_packed_values_are_compared_alike_by_all_instructions(level: int, octets: int) -> None:
+    draw = np.random.default_rng(octets)
+    packed = draw.integers(0, 4, (300, octets), dtype=np.uint8)
+    found = core.differing_values(packed[0].tobytes(), [row.tobytes() for row in packed], 8)
+    assert found.tolist() == (packed != packed[0]).sum(axis=1).tolist()
+
+
 def test_differing_values_of_other_lengths_or_bits_are_refused() -> None:
     with pytest.raises(UsageError, match="octets"):
         core.differing_values(b"ab", [b"ab", b"a"], 8)
