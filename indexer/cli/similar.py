@@ -33,7 +33,6 @@ from indexer.cli.scheme_options import (
     verify_options,
 )
 from indexer.errors import UsageError
-from indexer.keys import MAX_DISTANCE
 from indexer.model import DEFAULT_DISTANCE, Match, Ref, Sketch, name_of, parse_fingerprint
 from indexer.pipeline import DEFAULT_MIN_TOKENS
 from indexer.sources import STDIN, possible_ids, printable_path
@@ -48,6 +47,8 @@ if TYPE_CHECKING:
     Matches = Sequence[Match | SketchMatch]
 
 _TITLE_WIDTH = 60
+# The largest distance at which a lookup finds everything.
+_MAX_DISTANCE = 7
 
 
 @click.command(
@@ -113,7 +114,7 @@ def similar(file: str | None, store: str, json: bool, **given: Any) -> None:
     with opened(store, read_only=True) as source:
         if given["filter"] is not None:
             source.narrow(given["filter"])
-        choice = chosen(source, given, MAX_DISTANCE)
+        choice = chosen(source, given, _MAX_DISTANCE)
         check = checked(source, given)
         query = _query(source, file, given)
         own = query.ref or (_own_ref(source, store, file) if file and file != STDIN else None)
