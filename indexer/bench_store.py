@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import os
+import re
 import sqlite3
 import subprocess
 import sys
@@ -203,14 +203,17 @@ def _with_copies(first: int, count: int) -> np.ndarray[tuple[int], np.dtype[np.u
 
 
 def _child(command: list[str]) -> tuple[float, int]:
-    """Seconds and peak octets of a command; NeardupError where it fails."""
-    start = time.perf_counter()
+    """Seconds and peak octets of a command, without the files that it maps; NeardupError where it fails."""
+    start, peak = time.perf_counter(), 0
     with subprocess.Popen(command, stdout=subprocess.DEVNULL) as child:  # noqa: S603 our own arguments
-        _, status, usage = os.wait4(child.pid, 0)
-        child.returncode = os.waitstatus_to_exitcode(status)
+        status = Path(f"/proc/{child.pid}/status")
+        while child.poll() is None:
+            found = re.search(r"RssAnon:\s+(\d+) kB", status.read_text())
+            peak = max(peak, int(found[1]) * 1024 if found else 0)
+            time.sleep(0.05)
     if child.returncode:
         raise NeardupError(f"neardup {command[3]} ended with exit code {child.returncode}")
-    return time.perf_counter() - start, usage.ru_maxrss * 1024
+    return time.perf_counter() - start, peak
 
 
 def measure_lookups(store: Store, plain: PlainTable | None, documents: int, distance: int, count: int) -> None:
