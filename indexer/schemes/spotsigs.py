@@ -110,8 +110,11 @@ class SpotSigs(Scheme):
     def plan(self, similarity: float) -> Plan:
         """Every pair from the similarity on, by the spots that one of must be shared, in the lengths that can match."""
         self._require(similarity)
-        sizes = range(1, self.limit + 1)
-        count = max(prefix(size, similarity) * len(self._reachable(size, similarity)) for size in sizes)
+        sizes = np.arange(1, self.limit + 1)
+        shortest = np.maximum(1, np.ceil(sizes * similarity - SLACK))
+        longest = np.minimum(self.limit, np.floor(sizes / similarity + SLACK))
+        first, last = (np.searchsorted(self.partitions, ends, side="right") for ends in (shortest, longest))
+        count = int(np.max((sizes - shortest + 1) * (last - first + 1)))
         said = (
             f"asks for so many of a document's spots that one must be shared, {count:,} keys at most, among documents "
             f"of a fitting number of spots; misses no pair from {similarity:g} on."

@@ -17,6 +17,7 @@ from indexer.errors import UsageError
 from indexer.schemes.imatch import IMatch
 
 TEXTS = [document(seed, 120) for seed in range(40)]
+LEXICON = slow.lexicon(TEXTS, 0.2, 0.8)
 
 
 @cache
@@ -57,7 +58,7 @@ class TestIMatchWithoutSublexicons(SchemeContract):
 def test_digests_are_those_of_the_oracle(words: list[str]) -> None:
     scheme = IMatch(corpus=gathered(IMatch.needed({})), low=0.2, high=0.8, drop=0.5, sublexicons=4)
     text = " ".join(words)
-    found, wanted = scheme.sketch(text), slow.imatch(text, slow.lexicon(TEXTS, 0.2, 0.8), 0.5, 4)
+    found, wanted = scheme.sketch(text), slow.imatch(text, LEXICON, 0.5, 4)
     if not any(map(any, wanted)):
         assert found is None
         return

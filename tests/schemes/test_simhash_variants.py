@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import random
 from collections import Counter
 from functools import cache
@@ -199,3 +200,19 @@ def test_another_corpus_is_refused() -> None:
         SimhashVariant(weights="tfidf", corpus=corpus.CorpusBuilder(features.recipe()).corpus())
     with pytest.raises(UsageError, match="needs the statistics"):
         registry.scheme("simhash:weights=tfidf")
+
+
+@pytest.mark.parametrize("other", [20, 100, 180])
+def test_equal_bits_estimate_the_angle(other: int) -> None:
+    """Over many vocabularies the mean is within three standard errors of 1 - angle / pi (Charikar 2002, section 3)."""
+    scheme, found = SimhashVariant(bits=128), []
+    shared, own = 200 - other, other
+    wanted = 1 - math.acos(shared / (shared + own)) / math.pi
+    for seed in range(60):
+        left = " ".join(f"v{seed}w{n}x" for n in range(shared + own))
+        right = " ".join(f"v{seed}w{n}x" for n in range(own, shared + 2 * own))
+        sketches = [scheme.sketch(text) for text in (left, right)]
+        found.append(scheme.similarities(sketches[0].payload, [sketches[1].payload])[0])  # type: ignore[union-attr]
+    error = math.sqrt(wanted * (1 - wanted) / (60 * 128))
+    # A tie in a bit counts as 0 on both sides, which makes texts of few features a little more alike.
+    assert abs(np.mean(found) - wanted) <= 3 * error + 0.01
