@@ -110,6 +110,6 @@ def _optional(module: str, wanted: str, extra: str) -> Any:
 def _same_version(parameter: str, wanted: str, stated: str, installed: str) -> None:
     if stated and stated != installed:
         raise UsageError(
-            f"{parameter}={wanted}: version {installed} is installed, which makes other features; install the one that is "
-            f"named, or remove the scheme from the store and index anew"
+            f"{parameter}={wanted}: version {installed} is installed, which makes other features; install the one "
+            f"that is named, or remove the scheme from the store and index anew"
         )
