@@ -23,7 +23,7 @@ SOURCE = "kibanaSavedObjectMeta.searchSourceJSON.index"
 ATTRIBUTES = {
     "index-pattern": {"title", "timeFieldName", "fieldFormatMap"},
     "visualization": {"title", "description", "visState", "uiStateJSON", "version", "kibanaSavedObjectMeta"},
-    "search": {"title", "description", "hits", "columns", "sort", "version", "kibanaSavedObjectMeta"},
+    "search": {"title", "description", "columns", "sort", "kibanaSavedObjectMeta"},
     "dashboard": {
         *("title", "description", "hits", "version", "timeRestore", "timeFrom", "timeTo", "refreshInterval"),
         *("optionsJSON", "panelsJSON", "kibanaSavedObjectMeta"),

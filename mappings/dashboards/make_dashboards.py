@@ -91,7 +91,7 @@ def _panel(panel: Panel) -> dict[str, Any]:
     if isinstance(panel, Search):
         source, references = _source(panel.view, panel.query)
         shown = {"columns": list(panel.columns), "sort": [list(each) for each in panel.sort]}
-        about = {"title": panel.title, "description": panel.about, "hits": 0, "version": 1}
+        about = {"title": panel.title, "description": panel.about}
         return _object("search", panel.name, {**about, **shown, "kibanaSavedObjectMeta": source}, references)
     if isinstance(panel, Metric | Chart):
         source, references = _source(panel.view, panel.query)
