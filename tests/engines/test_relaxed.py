@@ -158,6 +158,16 @@ def test_a_note_can_not_change_other_settings(server: Server, index: str, capsys
     assert "index.blocks.write" not in answer[index]["settings"]
 
 
+def test_removal_puts_the_owners_settings_back_first(server: Server, index: str) -> None:
+    server.request("PUT", f"/{index}/_mapping", {"properties": {"body": {"type": "text"}}})
+    found = meta(server, index)
+    found["neardup"]["relaxed"] = NOT_SET
+    server.request("PUT", f"/{index}/_mapping", {"_meta": found})
+    server.request("PUT", f"/{index}/_settings", DOWN)
+    assert main(["setup", "--remove", "--store", f"{server.url}/{index}"]) == 0
+    assert (settings(server, index), meta(server, index)) == (NOT_SET, OWN_META)
+
+
 def test_behind_a_name_only_the_index_that_is_written_is_turned_down(server: Server, index_name: str) -> None:
     names = [f"{index_name}-{letter}" for letter in "ab"]
     for name in names:
