@@ -42,13 +42,15 @@ class Wanted:
     Only documents without a fingerprint, or with one of another text, unless `everything`. `docs_per_second` limits how
     many are done; `slices` is how many parts of the index are read at once. `content` is None for the index's own mode,
     or "landmarks". `refresh` is when what was written is found (see `Store`). `allow_version_change` is leave to change
-    documents whose version comes from outside.
+    documents whose version comes from outside. `schemes` are specifications of those that documents get a sketch of
+    too; those that the index has are always kept up.
     """
 
     fields: tuple[str, ...]
     html: bool = False
     everything: bool = False
     dry_run: bool = False
+    schemes: tuple[str, ...] = ()
     allow_version_change: bool = False
     docs_per_second: float | None = None
     slices: int = 4
@@ -147,6 +149,7 @@ class _Run:
                 refresh=wanted.refresh,
             )
         )
+        self._sink.use(wanted.schemes)
         self._changed: list[Ref] = []
         self._failures: list[Failure] = []
         self._retrying = False
@@ -210,8 +213,8 @@ class _Run:
         # A page waits for its turn while its point in time is open.
         page = _PAGE if rate is None else max(1, min(_PAGE, int(rate * 10)))
         options, limits = self._options, self.wanted.limits
-        task = "indexer.pipeline:fingerprint_document"
-        with WorkerPool(self.wanted.jobs, options, limits, task=task, keep_text=False) as pool:
+        task, given = "indexer.pipeline:sketch_document", (self._sink.schemes,)
+        with WorkerPool(self.wanted.jobs, options, limits, task=task, given=given, keep_text=False) as pool:
             with Slices(self.client, self._path, body, self.wanted.slices, page) as pages:
                 self._pass(pool, pages)
             self._retrying = True
@@ -277,7 +280,7 @@ class _Run:
             return None
         exact = json.dumps(values, separators=(",", ":")).encode()
         digest = source_digest(exact, self.info, self._options)
-        current = known.digest == digest
+        current = known.digest == digest and known.complete
         if current and (self._retrying or not self.wanted.everything):
             # An update whose answer was lost is found done when it is tried again.
             self.summary.annotated += self._retrying
@@ -309,7 +312,7 @@ class _Run:
             reason, detail = (outcome.error.reason, outcome.error.detail) if outcome.error else ("crashed", "")
             self._fail(pending.place, reason, detail, pending.digest)
             return None
-        fingerprint, keys = outcome.result
+        fingerprint, keys, sketches = outcome.result
         document = outcome.document
         record = Record(
             ref=self._sink.ref(pending.place),
@@ -322,6 +325,7 @@ class _Run:
             size=pending.octets,
             source_digest=pending.digest,
             indexed_at=_now(),
+            sketches=sketches,
         )
         return Done(pending.place, record, pending.conditions, pending.known)
 

@@ -13,6 +13,9 @@ from urllib.parse import quote
 from indexer.errors import UsageError
 from indexer.model import Failure, Record, Ref
 from indexer.provision import Provision
+from indexer.schemes.base import Scheme
+from indexer.schemes.registry import split
+from indexer.store_schemes import wanted_schemes
 from indexer.stores import PutStatus, StoreInfo
 from indexer.stores.base import Refresh
 from indexer.stores.bulk import Action, send
@@ -20,6 +23,7 @@ from indexer.stores.connection import AnswerError, Client
 from indexer.stores.search import SearchStore
 from indexer.stores.search_bodies import CLUSTER_ID, DIGEST, ROOT, TOKENS, Bodies, RefusedError, encoded
 from indexer.stores.side_index import failure_id
+from indexer.stores.sketch_fields import FEATURES
 
 _BATCH = 500
 _REFUSED = 400
@@ -34,11 +38,13 @@ class Known:
     `pending` says that an ingest pipeline left a mark instead of a fingerprint.
     """
 
+    # `complete` tells that it has a sketch of every scheme that is wanted.
     there: bool = False
     digest: str = ""
     bits: int | None = None
     source: str = ""
     clustered: bool = False
+    complete: bool = True
     pending: bool = False
 
 
@@ -65,7 +71,12 @@ class Sink(ABC):
     """Where records go; write() is called by several threads at once, everything else by one."""
 
     fields: Sequence[str] = ()
+    schemes: Sequence[Scheme] = ()
     removed = 0
+
+    @abstractmethod
+    def use(self, specifications: Sequence[str]) -> None:
+        """Keep sketches by these schemes, and by those that are there; in a dry run they are only asked for."""
 
     @abstractmethod
     def ref(self, place: Ref) -> Ref:
@@ -107,7 +118,17 @@ class InPlace(Sink):
 
     def __init__(self, client: Client, bodies: Bodies, single: bool, store: SearchStore | None) -> None:
         self._client, self._bodies, self._single, self._store = client, bodies, single, store
+        self._wanted: list[str] = []
         self.fields = [DIGEST, TOKENS, bodies.bits, f"{ROOT}.source", CLUSTER_ID, f"{ROOT}.pending"]
+
+    def use(self, specifications: Sequence[str]) -> None:
+        """See Sink.use."""
+        if self._store:
+            self.schemes = _added(self._store, specifications)
+            self._bodies = self._store.bodies
+        names = [scheme.family for scheme in self.schemes] or [split(each)[0] for each in specifications]
+        self._wanted = list(dict.fromkeys(names))
+        self.fields = [*self.fields, *(f"{ROOT}.{name}.{FEATURES}" for name in self._wanted)]
 
     def ref(self, place: Ref) -> Ref:
         """See Sink.ref."""
@@ -125,6 +146,7 @@ class InPlace(Sink):
             source=own.get("source") or "",
             clustered=bool((own.get("cluster") or {}).get("id")),
             pending="pending" in own,
+            complete=all((own.get(name) or {}).get(FEATURES) is not None for name in self._wanted),
         )
 
     def write(self, batch: list[Done]) -> list[Written]:
@@ -196,6 +218,13 @@ class Sidecar(Sink):
             self._store = SearchStore(client, create=info, read_only=dry_run)
             self._store.refresh = refresh
 
+    def use(self, specifications: Sequence[str]) -> None:
+        """See Sink.use."""
+        if self._store:
+            self.schemes = wanted_schemes(self._store, specifications)
+            if not self._store.read_only:
+                _add(self._store, self.schemes)
+
     def ref(self, place: Ref) -> Ref:
         """See Sink.ref."""
         name = f"{place.index}/{place.id}"
@@ -210,12 +239,12 @@ class Sidecar(Sink):
         if not self._store:
             return [Known()] * len(hits)
         refs = [self.ref(Ref(hit["_id"], hit["_index"], hit.get("_routing"))) for hit in hits]
-        return [
-            Known(True, record.source_digest, record.fingerprint.bits if record.fingerprint else None)
-            if record
-            else Known()
-            for record in self._store.get(refs)
-        ]
+        return [self._known(record) if record else Known() for record in self._store.get(refs)]
+
+    def _known(self, record: Record) -> Known:
+        bits = record.fingerprint.bits if record.fingerprint else None
+        complete = all(scheme.family in record.sketches for scheme in self.schemes)
+        return Known(True, record.source_digest, bits, complete=complete)
 
     def write(self, batch: list[Done]) -> list[Written]:
         """See Sink.write."""
@@ -253,11 +282,23 @@ class Sidecar(Sink):
     def _origins(self, store: SearchStore) -> Iterator[list[tuple[Ref, Ref]]]:
         found = (
             (record.ref, Ref(record.metadata["id"], record.metadata["index"], record.metadata["routing"]))
-            for record in store.scan()
+            for record in store.scan(sketches=False)
             if set(record.metadata) == {"index", "id", "routing"}
         )
         while some := list(islice(found, _BATCH)):
             yield some
+
+
+def _added(store: SearchStore, specifications: Sequence[str]) -> Sequence[Scheme]:
+    """The schemes that a store has and those named, once it has them all."""
+    found = wanted_schemes(store, specifications)
+    _add(store, found)
+    return found
+
+
+def _add(store: SearchStore, schemes: Sequence[Scheme]) -> None:
+    for scheme in schemes:
+        store.add_scheme(scheme.info)
 
 
 def _place(place: Ref) -> dict[str, Any]:

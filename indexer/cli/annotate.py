@@ -12,6 +12,7 @@ import click
 
 from indexer.cli.options import jobs_option, json_option, memory_option, refresh_option, timeout_option
 from indexer.cli.output import answer_json, say, shown_store
+from indexer.cli.scheme_options import schemes_option
 from indexer.errors import UsageError
 from indexer.extract.base import Limits
 from indexer.pipeline import DEFAULT_MIN_TOKENS, default_jobs
@@ -90,6 +91,7 @@ is refused; --to keeps its fingerprints in an index of their own.
     show_default=True,
     help="Documents with fewer words are marked short, and left out of answers unless asked for.",
 )
+@schemes_option
 @timeout_option
 @memory_option
 @refresh_option
@@ -122,6 +124,7 @@ def annotate(store: str, field: tuple[str, ...], to: str | None, json: bool, qui
         content=given["content"],
         limits=Limits(seconds=given["timeout"], memory=given["memory"]),
         refresh=given["refresh"],
+        schemes=given["schemes"],
     )
     summary = Annotated()
     shown = sys.stderr.isatty() and not quiet

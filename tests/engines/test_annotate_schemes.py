@@ -1,0 +1,38 @@
+"""Schemes beside the first for the documents of an owner's index: annotated, kept up, and left alone by updates."""
+
+from __future__ import annotations
+
+import pytest
+from annotated import annotate, fill, prose, sources, write
+from servers import Server
+
+from indexer.scheme_similar import similar_by
+from indexer.store_schemes import scheme_of
+from indexer.stores import open_store
+
+
+@pytest.mark.parametrize("aside", [False, True])
+def test_sketches_are_added_and_kept_up(server: Server, index_name: str, aside: bool) -> None:
+    url, text = f"{server.url}/{index_name}", prose(1)
+    target = f"{index_name}-neardup" if aside else index_name
+    fill(server, index_name, {"a": {"body": text}, "b": {"body": text}, "c": {"body": prose(2)}})
+    flags = ["--field", "body", *(["--to", target] if aside else [])]
+    assert annotate(url, *flags)["annotated"] == 3
+    # Nothing changed but the schemes that are wanted; they are remembered.
+    assert annotate(url, *flags, "--scheme", "minhash")["annotated"] == 3
+    assert annotate(url, *flags)["unchanged"] == 3
+    # Of a changed text nothing old is left, and a partial update of something else loses nothing.
+    write(server, index_name, "b", {"body": prose(3)})
+    server.request("POST", f"/{index_name}/_update/a", {"doc": {"lang": "en"}})
+    changed = annotate(url, *flags)
+    assert (changed["annotated"], changed["unchanged"]) == (1, 2)
+    server.request("POST", f"/{index_name}/_update/c", {"doc": {"body": text}})
+    assert annotate(url, *flags)["stale"] == 1
+    with open_store(f"{server.url}/{target}", read_only=True) as store:
+        scheme = scheme_of(store, "minhash")
+        found = similar_by(store, scheme, scheme.sketch(text), 0.9).matches
+        assert [match.record.ref.id.rpartition("/")[2] for match in found] == ["a", "c"]
+        assert store.sketch_counts() == {"minhash": 3}
+        assert [m.record.ref.id[-1] for m in similar_by(store, scheme, scheme.sketch(prose(3))).matches] == ["b"]
+    if not aside:
+        assert sources(server, index_name)[f"{index_name}/a"]["lang"] == "en"
