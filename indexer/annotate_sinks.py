@@ -35,10 +35,10 @@ _ROUTING = "?routing="
 class Known:
     """What is stored of a document: nothing (`there` False), or the digest, signed bits and source of its record.
 
-    `pending` says that an ingest pipeline left a mark instead of a fingerprint.
+    `pending` says that an ingest pipeline left a mark instead of a fingerprint, `complete` that there is a sketch of
+    every scheme that is wanted.
     """
 
-    # `complete` tells that it has a sketch of every scheme that is wanted.
     there: bool = False
     digest: str = ""
     bits: int | None = None
