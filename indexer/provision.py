@@ -217,7 +217,9 @@ class _Stripping:
         """Go through all documents that have values; how many changed in this moment and are left."""
         path = quote(self._name, safe="-")
         self._client.request("POST", f"/{path}/_refresh")
-        body = {"query": is_record(), "_source": {"excludes": [ROOT]}, "seq_no_primary_term": True}
+        # Also those that a pipeline only marked.
+        ours = {"bool": {"should": [is_record(), {"exists": {"field": f"{ROOT}.pending"}}]}}
+        body = {"query": ours, "_source": {"excludes": [ROOT]}, "seq_no_primary_term": True}
         self.refused = changed = 0
         with Slices(self._client, path, body, 1, BATCH_RECORDS) as pages:
             for hits in pages:

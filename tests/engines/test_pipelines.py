@@ -340,7 +340,9 @@ class TestSetup:
         assert not {"default_pipeline", "final_pipeline"} & set(settings)
         assert source(painless, index, "a")["neardup"]["tokens"] == 200
         neardup("setup", painless, index, *flags)
+        assert write(painless, index, "marked", {"text": "\U00020000"})["neardup"] == {"pending": "unicode"}
         neardup("setup", painless, index, "--remove")
+        assert source(painless, index, "marked") == {"text": "\U00020000"}
         assert painless.request("GET", f"/_ingest/pipeline/neardup-*-{index}") == {}
 
     def test_an_owners_pipelines_are_not_replaced(self, painless: Server, index: str) -> None:
