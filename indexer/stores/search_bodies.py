@@ -91,11 +91,7 @@ class Bodies:
         return empty | dict(body) | own | ({"cluster": dict.fromkeys(CLUSTER_FIELDS) | cluster} if cluster else {})
 
     def _keys(self, keys: Sequence[int]) -> dict[str, Any]:
-        found: dict[str, Any] = {}
-        for key in keys:
-            table, rest = self.layout.unpack(key)
-            found.setdefault(self.layout.field(table), []).append(self.layout.term(rest))
-        return {name: terms[0] if len(terms) == 1 else terms for name, terms in found.items()}
+        return {name: terms[0] if len(terms) == 1 else terms for name, terms in self.layout.terms(keys).items()}
 
     def _check(self, record: Record) -> None:
         fingerprint, keys = record.fingerprint, record.keys
