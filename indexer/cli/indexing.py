@@ -29,7 +29,6 @@ from indexer.cli.options import (
     store_option,
 )
 from indexer.cli.output import answer, answer_json, printable, say, shown_store, size
-from indexer.cli.refused import PATTERN, Refused, letters_path
 from indexer.cli.scheme_options import schemes_option
 from indexer.config import DEFAULT_STORE
 from indexer.errors import ExtractionError, UsageError
@@ -135,6 +134,8 @@ def index(paths: tuple[str, ...], store: str, json: bool, quiet: bool, **given: 
         raise UsageError("standard input can't be the list of paths and JSON lines at once")
     if given["bulk_load"] and store_file(store):
         raise UsageError("--bulk-load is for an index in a cluster; a store file has no refreshes and no replicas")
+    from indexer.cli.refused import Refused, letters_path
+
     letters_file = letters_path(given["dead_letters"], paths)
     selection = _selection(store, given, letters_file)
 
@@ -197,6 +198,8 @@ def _bulk_load(store: Store) -> AbstractContextManager[None]:
 
 
 def _selection(store: str, given: dict[str, Any], letters: Path) -> Selection:
+    from indexer.cli.refused import PATTERN
+
     own = store_file(store)
     never = [own + suffix for suffix in ("", "-wal", "-shm", "-lock")] if own else []
     return Selection(
