@@ -21,11 +21,10 @@ from indexer.errors import UsageError
 from indexer.exact import SHINGLE, ExactPairs, ShingleSets, jaccard, jaccard_pairs, shingle_sets
 from indexer.features import parse_recipe
 from indexer.model import Sketch
-from indexer.refs import RefTable
 from indexer.scheme_pairs import candidate_sketches
 from indexer.schemes.base import Scheme
 from indexer.schemes.registry import scheme, scheme_class, split
-from indexer.sketch_table import SketchTable
+from indexer.sketch_table import table_of_sketches
 
 BANDS = ((0.9, 1.0), (0.8, 0.9), (0.7, 0.8), (0.6, 0.7), (0.5, 0.6))
 ALIKE = 0.8
@@ -310,7 +309,7 @@ def candidates(by: Scheme, sketches: Sequence[Sketch | None], similarity: float)
     """Which documents are found when each is asked for those that are as similar to it as this, as a store is asked."""
     present = np.array([place for place, sketch in enumerate(sketches) if sketch], dtype=np.int64)
     given = [sketch for sketch in sketches if sketch]
-    table = SketchTable(by, RefTable(), np.arange(len(given)), given)
+    table = table_of_sketches(by, given)
     blocks = list(candidate_sketches(table, similarity))
     left = present[np.concatenate([np.empty(0, dtype=np.int64), *(one for one, _ in blocks)])]
     right = present[np.concatenate([np.empty(0, dtype=np.int64), *(other for _, other in blocks)])]

@@ -39,10 +39,10 @@ def group_by_scheme(
         found = ((block.left, block.right) for block in document_pairs(table, similarity))
         labels, split = group_nodes(len(table.refs), _checked(found, table.refs, checked), table.apart, reach)
         return Grouped(table, groups_of(labels), split)
-    weights = np.bincount(table.distinct, minlength=len(table.sketches))
+    weights = np.bincount(table.distinct, minlength=len(table.payloads))
     pairs = ((block.left, block.right) for block in similar_sketches(table, similarity))
     labels, split = group_nodes(
-        len(table.sketches), pairs, lambda one, others: distance_of(table.similarities(one, others)), reach, weights
+        len(table.payloads), pairs, lambda one, others: distance_of(table.similarities(one, others)), reach, weights
     )
     return Grouped(table, groups_of(labels[table.distinct]), split)
 

@@ -36,7 +36,7 @@ def similar_sketches(table: SketchTable, similarity: float) -> Iterator[SketchPa
     """
     own = getattr(table.scheme, "all_pairs", None)
     if own is not None:
-        yield from _given(own(table.sketches, similarity))
+        yield from _given(own([table.sketch(number) for number in range(len(table.payloads))], similarity))
         return
     for left, right in candidate_sketches(table, similarity):
         yield from verified_pairs(table, left, right, similarity)
@@ -79,11 +79,9 @@ class _Postings:
     """The keys that several sketches hold, numbered in their order: `runs` rises, `owners` rises within a run."""
 
     def __init__(self, table: SketchTable) -> None:
-        counts = [len(sketch.keys) for sketch in table.sketches]
-        keys = np.fromiter(chain.from_iterable(s.keys for s in table.sketches), dtype=np.int64, count=sum(counts))
-        owners = np.repeat(np.arange(len(counts)), counts)
-        order = np.lexsort((owners, keys))
-        keys, owners = keys[order], owners[order]
+        owners = np.repeat(np.arange(len(table.payloads)), np.diff(table.offsets))
+        order = np.lexsort((owners, table.keys))
+        keys, owners = table.keys[order], owners[order]
         fresh = np.ones(keys.size, dtype=bool)
         fresh[1:] = (keys[1:] != keys[:-1]) | (owners[1:] != owners[:-1])
         self.keys, self.owners = keys[fresh], owners[fresh]
@@ -99,7 +97,7 @@ class _Postings:
 def _sharing(table: SketchTable, agreeing: int) -> Iterator[tuple[Positions, Positions]]:
     """Blocks of pairs that share keys in at least `agreeing` tables, each pair once."""
     runs, owners, tables = _Postings(table).shared()
-    common = _Common(runs, owners, tables, len(table.sketches))
+    common = _Common(runs, owners, tables, len(table.payloads))
     starts = np.arange(runs.size)
     lag = 1
     # Neighbours at a distance of 1, of 2, ... within the run of one key: every two holders meet.
@@ -156,8 +154,8 @@ def _probing(table: SketchTable, similarity: float, agreeing: int) -> Iterator[t
     lefts: list[Positions] = []
     rights: list[Positions] = []
     held = 0
-    for number, sketch in enumerate(table.sketches):
-        asked = np.unique(np.array(table.scheme.probes(sketch, similarity), dtype=np.int64))
+    for number in range(len(table.payloads)):
+        asked = np.unique(np.array(table.scheme.probes(table.sketch(number), similarity), dtype=np.int64))
         starts, ends = np.searchsorted(postings.keys, asked), np.searchsorted(postings.keys, asked, side="right")
         hits = np.flatnonzero(ends > starts)
         found = [
@@ -184,8 +182,8 @@ def document_pairs(table: SketchTable, similarity: float, *, collapse: bool = Fa
     one only.
     """
     order = np.argsort(table.distinct, kind="stable")
-    starts = np.searchsorted(table.distinct[order], np.arange(len(table.sketches) + 1))
-    holders = np.split(order, starts[1:-1]) if table.sketches else []
+    starts = np.searchsorted(table.distinct[order], np.arange(len(table.payloads) + 1))
+    holders = np.split(order, starts[1:-1]) if table.payloads else []
     for group in holders:
         for place in range(min(1, group.size - 1) if collapse else group.size - 1):
             yield _product(group[place : place + 1], group[place + 1 :], 1.0)

@@ -19,7 +19,7 @@ from indexer.model import Record, Ref, Sketch
 from indexer.pipeline import store_info
 from indexer.scheme_pairs import scheme_pairs_of_store, similar_sketches
 from indexer.schemes.base import Scheme
-from indexer.sketch_table import SketchTable, distance_of, read_sketches
+from indexer.sketch_table import distance_of, read_sketches, table_of_sketches
 from indexer.stores import Store, open_store
 
 
@@ -103,7 +103,7 @@ def test_a_pair_comes_once_however_its_keys_lie(keys: list[set[int]], agreeing: 
     scheme = Free(agreeing=agreeing)
     scheme.layout = KeyLayout(3, 3)
     sketches = [Sketch(scheme.id, bytes([number]), tuple(some), 1) for number, some in enumerate(keys)]
-    table = SketchTable(scheme, None, np.arange(len(keys)), sketches)  # type: ignore[arg-type]
+    table = table_of_sketches(scheme, sketches)
     before = scheme_pairs._BLOCK
     scheme_pairs._BLOCK = block
     try:
@@ -122,7 +122,7 @@ def test_a_scheme_s_own_way_is_used() -> None:
             assert similarity == 0.75
             yield len(sketches) - 1, 0, 0.8
 
-    table = SketchTable(Own(), None, np.arange(3), [Sketch("", b"x", (1,), 1)] * 3)  # type: ignore[arg-type]
+    table = table_of_sketches(Own(), [Sketch("", payload, (1,), 1) for payload in (b"x", b"y", b"z")])
     [block] = similar_sketches(table, 0.75)
     assert (block.left.tolist(), block.right.tolist(), block.similarity.tolist()) == ([0], [2], [0.8])
 
@@ -131,7 +131,8 @@ def test_equal_sketches_are_read_once(tmp_path: Path) -> None:
     scheme = WordMinhash()
     with stored(tmp_path, scheme, ["a b c"] * 10 + ["d e f"] * 5 + [""]) as store:
         table = read_sketches(store, scheme)
-        assert len(table.sketches) == 2
+        assert len(table.payloads) == 2
+        assert table.sketch(1).keys == WordMinhash().sketch("d e f").keys  # type: ignore[union-attr]
         assert np.bincount(table.distinct).tolist() == [10, 5]
         assert table.apart(0, np.array([1, 12])).tolist() == [0, 64]
 

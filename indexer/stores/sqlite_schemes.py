@@ -77,10 +77,17 @@ class SchemeTables(Store):
     ) -> Iterator[SketchBatch]:
         scheme = scheme_named(self.info.schemes, name, str(self.path))
         asked = (json.dumps(list(keys)), scheme.layout.bits, agreeing, include_short)
+        # Mostly few are found, and then no connection of its own has to keep the moment.
+        with self._reading() as connection:
+            rows = connection.execute(_SKETCHED, (_number(connection, name), *asked)).fetchmany(_READ)
+        if len(rows) < _READ:
+            if rows:
+                yield _batch(rows)
+            return
         with self._snapshot() as connection:
             cursor = connection.execute(_SKETCHED, (_number(connection, name), *asked))
             while rows := cursor.fetchmany(_READ):
-                yield SketchBatch([Ref(unpack_text(ref)) for ref, _ in rows], [payload for _, payload in rows])
+                yield _batch(rows)
 
     def scan_sketches(self, name: str, *, include_short: bool = False) -> Iterator[SketchBatch]:
         scheme = scheme_named(self.info.schemes, name, str(self.path))
@@ -208,6 +215,10 @@ class SketchRows:
                 unpacked = tuple(np.frombuffer(keys, dtype=kind).tolist())
                 found.setdefault(document, {})[name] = Sketch(scheme.id, payload, unpacked, features)
         return found
+
+
+def _batch(rows: Sequence[tuple[bytes, bytes]]) -> SketchBatch:
+    return SketchBatch([Ref(unpack_text(name)) for name, _ in rows], [payload for _, payload in rows])
 
 
 def _number(connection: sqlite3.Connection, name: str) -> int:
