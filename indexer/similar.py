@@ -12,7 +12,7 @@ import numpy as np
 from indexer import core
 from indexer.errors import IncompatibleStoreError, UsageError
 from indexer.keys import SIMHASH64_LAYOUT, check_distance, probes
-from indexer.model import DEFAULT_DISTANCE, Fingerprint, Match, Ref
+from indexer.model import DEFAULT_DISTANCE, Fingerprint, Match, Record, Ref
 from indexer.stores.base import Candidate, Store
 
 _VERIFY_VALUES = 4096
@@ -63,6 +63,11 @@ def similar(
         return Answer([], 0, distance, 0, 0)
     require_scheme(store, fingerprint)
     keys = probes(fingerprint.value, distance)
+    few = None if inside else store.few_with_keys(keys, include_short=include_short)
+    if few is not None:
+        near = sorted(_near(few, fingerprint, distance, exclude), key=_nearest)
+        distinct = {record.fingerprint.value for record in few if record.fingerprint}
+        return Answer(near[:limit], len(near), distance, len(keys), len(distinct))
     candidates = 0
     total = -_counted(store, fingerprint, distance, include_short, exclude)
     within = [array("Q") for _ in range(distance + 1)]
@@ -85,6 +90,19 @@ def similar(
         listed = (Match(record, found) for record in records if record.ref != exclude)
         matches.extend(islice(listed, left))
     return Answer(matches, total, distance, len(keys), candidates)
+
+
+def _near(records: Iterable[Record], fingerprint: Fingerprint, distance: int, exclude: Ref | None) -> Iterator[Match]:
+    for record in records:
+        if record.fingerprint is not None and record.ref != exclude:
+            found = record.fingerprint.distance(fingerprint)
+            if found <= distance:
+                yield Match(record, found)
+
+
+def _nearest(match: Match) -> tuple[int, str, str, str]:
+    ref = match.record.ref
+    return match.distance, ref.id, ref.index, ref.routing or ""
 
 
 def verified(value: int, candidates: Iterable[Candidate]) -> Iterator[tuple[int, Candidate]]:

@@ -190,6 +190,14 @@ class Store(SketchStore, ABC):
         """Whether narrow() leaves this document in."""
         return True
 
+    def few_with_keys(self, keys: Sequence[int], *, include_short: bool = False) -> list[Record] | None:
+        """The records, without sketches, that have at least one of these keys, where a store tells few in one answer.
+
+        None where they are not few, or where the store has no way that is quicker than candidates() and with_value().
+        """
+        del keys, include_short
+        return None
+
     def candidates_within(
         self, keys: Sequence[int], value: int, distance: int, *, include_short: bool = False
     ) -> Iterator[Candidate]:

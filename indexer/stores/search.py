@@ -16,6 +16,7 @@ from indexer.keys import SchemeInfo
 from indexer.model import ClusterRecord, Failure, Record, Ref
 from indexer.stores import mapping, relaxed
 from indexer.stores.base import Candidate, Capabilities, PutResult, Stats, Store, StoreInfo, ValueBatch
+from indexer.stores.bulk import in_flight
 from indexer.stores.connection import AnswerError, Client, Patience, connect
 from indexer.stores.search_bodies import (
     CLUSTER_ID,
@@ -154,34 +155,46 @@ class SearchStore(Store):
 
     def annotations(self, refs: Sequence[Ref]) -> list[Mapping[str, Any] | None]:
         self.check_open()
-        return [_annotations_of(found["_source"][ROOT]) if found else None for found in self.fetch(refs)]
+        hits = self.fetch(refs, fields=self.bodies.noted)
+        self.writer.remember(refs, hits)
+        return [_annotations_of(found["_source"][ROOT]) if found else None for found in hits]
 
-    def fetch(self, refs: Sequence[Ref], *, whole: bool = False, sketches: bool = False) -> list[dict[str, Any] | None]:
-        """The stored documents of these identities, as they are now, each with what stands under neardup."""
-        found: list[dict[str, Any] | None] = []
-        source: dict[str, Any] = {} if whole else {"_source_includes": ROOT}
+    def fetch(
+        self, refs: Sequence[Ref], *, whole: bool = False, sketches: bool = False, fields: Sequence[str] = (ROOT,)
+    ) -> list[dict[str, Any] | None]:
+        """The stored documents of these identities, as they are now, each with these fields or all that it has."""
+        source: dict[str, Any] = {} if whole else {"_source_includes": ",".join(fields)}
         if self.bodies.sketches and not whole and not sketches:
             source["_source_excludes"] = ",".join(self.bodies.sketches)
-        for some in chunks(refs, RECORDS_PAGE):
-            places = self.places(some)
-            asked = [place for place in places if place]
-            docs = [_place(place) for place in asked]
-            answers = self.client.request("POST", "/_mget", {"docs": docs}, **source)["docs"] if docs else []
-            hits = {
-                place: hit
-                for place, hit in zip(asked, answers, strict=True)
-                if hit.get("found") and hit.get("_routing") == place.routing and hit.get("_source", {}).get(ROOT)
-            }
-            found += [hits.get(place) if place else None for place in places]
-        return found
+
+        def fetched(some: list[Ref]) -> list[dict[str, Any] | None]:
+            return self._fetch(some, source)
+
+        if len(refs) <= RECORDS_PAGE:
+            return fetched(list(refs))
+        return list(in_flight(fetched, chunks(refs, RECORDS_PAGE), lambda ref: ref))
+
+    def _fetch(self, refs: Sequence[Ref], source: Mapping[str, Any]) -> list[dict[str, Any] | None]:
+        places = self.places(refs)
+        asked = [place for place in places if place]
+        docs = [_place(place) for place in asked]
+        answers = self.client.request("POST", "/_mget", {"docs": docs}, **source)["docs"] if docs else []
+        hits = {
+            place: hit
+            for place, hit in zip(asked, answers, strict=True)
+            if hit.get("found") and hit.get("_routing") == place.routing and hit.get("_source", {}).get(ROOT)
+        }
+        return [hits.get(place) if place else None for place in places]
 
     def places(self, refs: Sequence[Ref]) -> list[Ref | None]:
         """Where these documents lie: index, id and routing; None for what has no place, or more than one."""
         if self.single:
             named = [Ref(ref.id, ref.index or self.name, ref.routing) for ref in refs]
             return [place if is_unicode(place.id) else None for place in named]
-        self.writer.settle()
-        known = self.locate([ref.id for ref in refs if not ref.index])
+        known: dict[str, list[Ref]] = {}
+        if unplaced := [ref.id for ref in refs if not ref.index]:
+            self.writer.settle()
+            known = self.locate(unplaced)
         places: list[Ref | None] = []
         for ref in refs:
             if ref.index:
@@ -244,6 +257,9 @@ class SearchStore(Store):
 
     def candidates(self, keys: Sequence[int], *, include_short: bool = False) -> Iterator[Candidate]:
         return self.finder.candidates(keys, include_short)
+
+    def few_with_keys(self, keys: Sequence[int], *, include_short: bool = False) -> list[Record] | None:
+        return self.finder.few_with_keys(keys, include_short)
 
     def candidates_within(
         self, keys: Sequence[int], value: int, distance: int, *, include_short: bool = False

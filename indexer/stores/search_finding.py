@@ -78,6 +78,23 @@ class Finder:
                         seen.add(value)
                     yield Candidate(value, bucket["doc_count"])
 
+    def few_with_keys(self, keys: Sequence[int], include_short: bool) -> list[Record] | None:
+        """See Store.few_with_keys."""
+        store = self._store
+        store.check_open()
+        store.writer.settle()
+        wanted = list(dict.fromkeys(keys))
+        if len(wanted) > MAX_TERMS:
+            return None
+        return self._few(self._asked(store.bodies.having_keys(wanted), include_short))
+
+    def _few(self, query: Mapping[str, Any]) -> list[Record] | None:
+        """All records of a query in one answer, None where there are more than a few."""
+        store = self._store
+        answer = store.search(query, size=_FEW, track_total_hits=_FEW + 1, **store.record_fields())
+        require_whole(answer, store.shown)
+        return None if answer["hits"]["total"]["value"] > _FEW else list(store.records(answer["hits"]["hits"]))
+
     def candidates_within(
         self, keys: Sequence[int], value: int, distance: int, include_short: bool
     ) -> Iterator[Candidate]:
@@ -117,12 +134,10 @@ class Finder:
         queries = [
             self._asked(store.bodies.having_values(some), include_short) for some in chunks(values, VALUES_CHUNK)
         ]
-        if len(queries) == 1:
-            answer = store.search(queries[0], size=_FEW, track_total_hits=_FEW + 1, **store.record_fields())
-            require_whole(answer, store.shown)
-            if answer["hits"]["total"]["value"] <= _FEW:
-                yield from sorted(store.records(answer["hits"]["hits"]), key=lambda record: _order(record.ref))[:limit]
-                return
+        few = self._few(queries[0]) if len(queries) == 1 else None
+        if few is not None:
+            yield from sorted(few, key=lambda record: _order(record.ref))[:limit]
+            return
         refs = (
             store.ref(hit)
             for query in queries

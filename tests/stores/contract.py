@@ -215,11 +215,14 @@ class StoreContract(ClusterContract, SchemeContract):
             expected = {value for value in stored if not keys.isdisjoint(simhash_keys(value))}
             found = [candidate.value for candidate in store.candidates(list(keys))]
             assert sorted(found) == sorted(expected)
+            few = store.few_with_keys(list(keys))
+            assert few is None or sorted(each.fingerprint.value for each in few if each.fingerprint) == sorted(expected)
 
     def test_a_value_is_one_candidate_however_many_documents_have_it(self, store: Store) -> None:
         put(store, *[record(f"{number:05d}", 42) for number in range(3000)], record("other", 43))
         found = {candidate.value: candidate.documents for candidate in store.candidates(probes(42, 3))}
         assert found == {42: 3000, 43: 1}
+        assert store.few_with_keys(probes(42, 3)) is None
         assert [r.ref.id for r in store.with_value([42, 43], limit=3)] == ["00000", "00001", "00002"]
         assert [r.ref.id for r in store.with_value([43, 44])] == ["other"]
         assert len(list(store.with_value([42]))) == 3000
