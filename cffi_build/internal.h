@@ -45,9 +45,9 @@ typedef struct {
 /* Takes the tokens of a batch and leaves it to be filled again; false stops the scan. */
 typedef bool (*nd_batch_sink)(void *state, const uint8_t *text, const nd_batch *batch);
 
-/* Gives every token of a normalised text to `sink`, in order; false where the sink stopped it. The text has
-   ND_SLACK zero octets behind it. */
-bool nd_scan_tokens(const uint8_t *text, size_t length, nd_batch_sink sink, void *state);
+/* Gives every token of a normalised text to `sink`, in order, with `numbers` also pieces with no letter but a digit;
+   false where the sink stopped it. The text has ND_SLACK zero octets behind it. */
+bool nd_scan_tokens(const uint8_t *text, size_t length, bool numbers, nd_batch_sink sink, void *state);
 
 /* lookup8 (initial value 0) of each token of a batch: ND_BATCH numbers at most. */
 void nd_hash_batch(const uint8_t *text, const nd_batch *batch, uint64_t *hashes);

@@ -109,6 +109,8 @@ def word_trie() -> Trie:
         }:
             sys.exit(f"U+{code:04X} is kept and of a class that tokenise.c takes for never kept")
         values[code] |= KEPT
+    if {code for code in kept if values[code] == WORD_BREAK_CLASSES.index(("Numeric",)) | KEPT} != members(r"\p{Nd}"):
+        sys.exit("kept characters of the class Numeric are not the decimal digits; change tokenise.c and features.c")
     for code in members(r"\p{Alphabetic}"):
         values[code] |= ALPHABETIC
     require_alike(values, KEPT | ALPHABETIC)

@@ -28,13 +28,17 @@ int nd_token_hashes(const uint8_t *text, size_t length, nd_hashes *hashes) {
     nd_buffer buffer = {NULL, 0, 0};
     list found = {{NULL, 0}, 0};
     int status = nd_prepare(text, length, &buffer);
-    if (status == ND_OK && !nd_scan_tokens(buffer.data, buffer.length, list_batch, &found)) status = ND_NO_MEMORY;
+    if (status == ND_OK && !nd_scan_tokens(buffer.data, buffer.length, false, list_batch, &found)) status = ND_NO_MEMORY;
     free(buffer.data);
-    if (status == ND_OK)
-        *hashes = found.hashes;
-    else
+    if (status != ND_OK) {
         free(found.hashes.values);
-    return status;
+        return status;
+    }
+    /* Hashes are kept for long at times; room that stayed empty is not. */
+    uint64_t *exact = found.hashes.count == 0 ? NULL : realloc(found.hashes.values, found.hashes.count * sizeof *exact);
+    if (exact != NULL) found.hashes.values = exact;
+    *hashes = found.hashes;
+    return ND_OK;
 }
 
 int nd_shingle_hashes(const uint8_t *text, size_t length, size_t size, nd_hashes *hashes) {
@@ -52,6 +56,8 @@ int nd_shingle_hashes(const uint8_t *text, size_t length, size_t size, nd_hashes
     hashes->count = shingles;
     return ND_OK;
 }
+
+void nd_free(void *memory) { free(memory); }
 
 void nd_hashes_free(nd_hashes *hashes) {
     free(hashes->values);

@@ -111,7 +111,7 @@ int nd_fingerprint(const uint8_t *text, size_t length, uint64_t *value, uint64_t
     if (status == ND_OK) {
         nd_counter counter;
         memset(&counter, 0, sizeof counter);
-        nd_scan_tokens(buffer.data, buffer.length, count_batch, &counter);
+        nd_scan_tokens(buffer.data, buffer.length, false, count_batch, &counter);
         if (counter.count == 0) {
             status = ND_EMPTY;
         } else {
@@ -145,11 +145,12 @@ static bool list_batch(void *state, const uint8_t *text, const nd_batch *batch) 
     return true;
 }
 
-int nd_tokenise(const uint8_t *text, size_t length, nd_tokens *tokens) {
+static int tokenise(const uint8_t *text, size_t length, bool numbers, nd_tokens *tokens) {
     nd_buffer buffer = {NULL, 0, 0};
     nd_tokens found = {NULL, 0, NULL, NULL, 0};
     int status = nd_prepare(text, length, &buffer);
-    if (status == ND_OK && !nd_scan_tokens(buffer.data, buffer.length, list_batch, &found)) status = ND_NO_MEMORY;
+    if (status == ND_OK && !nd_scan_tokens(buffer.data, buffer.length, numbers, list_batch, &found))
+        status = ND_NO_MEMORY;
     found.text = buffer.data;
     found.length = buffer.length;
     if (status == ND_OK)
@@ -157,6 +158,12 @@ int nd_tokenise(const uint8_t *text, size_t length, nd_tokens *tokens) {
     else
         nd_tokens_free(&found);
     return status;
+}
+
+int nd_tokenise(const uint8_t *text, size_t length, nd_tokens *tokens) { return tokenise(text, length, false, tokens); }
+
+int nd_tokenise_with_numbers(const uint8_t *text, size_t length, nd_tokens *tokens) {
+    return tokenise(text, length, true, tokens);
 }
 
 int nd_normalise(const uint8_t *text, size_t length, nd_tokens *tokens) {

@@ -56,7 +56,15 @@ int nd_fingerprint(const uint8_t *text, size_t length, uint64_t *value, uint64_t
 /* The tokens that nd_fingerprint hashes. ND_NO_MEMORY. */
 int nd_tokenise(const uint8_t *text, size_t length, nd_tokens *tokens);
 
-/* Frees what nd_tokenise or nd_normalise gave; the struct itself is the caller's. A zeroed struct is allowed. */
+/* The same with the numbers: also the pieces that are left out for having no letter, if they have a decimal digit. */
+int nd_tokenise_with_numbers(const uint8_t *text, size_t length, nd_tokens *tokens);
+
+/* Tokens without their decimal digits, in a text of their own: `count` spans of a text of UTF-8, as nd_tokenise gives
+   them. Tokens of which nothing is left are left out; between two others stands nothing where they stood side by side,
+   else one space. ND_NO_MEMORY. */
+int nd_strip_digits(const uint8_t *text, const size_t *starts, const size_t *ends, size_t count, nd_tokens *stripped);
+
+/* Frees what these or nd_normalise gave; the struct itself is the caller's. A zeroed struct is allowed. */
 void nd_tokens_free(nd_tokens *tokens);
 
 /* toNFKC_Casefold of a text (Unicode Standard, section 3.13, R5), into tokens->text and tokens->length, with no
@@ -163,7 +171,20 @@ int nd_token_hashes(const uint8_t *text, size_t length, nd_hashes *hashes);
    ND_NO_MEMORY. */
 int nd_shingle_hashes(const uint8_t *text, size_t length, size_t size, nd_hashes *hashes);
 
-/* Frees what the two gave; the struct itself is the caller's. A zeroed struct is allowed. */
+/* The hash, lookup8 with initial value 0, of every run of `size` characters (at least 1) of a line: the tokens
+   text[starts[i]] to text[ends[i] - 1], with nothing between two that stand side by side, else one space. A line of
+   fewer characters has one shingle, all of it; one without tokens has none. ND_NO_MEMORY. */
+int nd_character_hashes(const uint8_t *text, const size_t *starts, const size_t *ends, size_t count, size_t size,
+                        nd_hashes *hashes);
+
+/* lookup8 (initial value 0) of text[starts[i]] to text[ends[i] - 1], for `count` spans of a text of `length` octets. */
+void nd_hash_spans(const uint8_t *text, size_t length, const size_t *starts, const size_t *ends, size_t count,
+                   uint64_t *hashes);
+
+/* Frees one array of what these or nd_tokenise gave, when it is not freed with the others. */
+void nd_free(void *memory);
+
+/* Frees what these gave; the struct itself is the caller's. A zeroed struct is allowed. */
 void nd_hashes_free(nd_hashes *hashes);
 
 /* The minhash signature (Broder 1997) of a set of features: value i is the least of a * x + b modulo 2^32 over the low

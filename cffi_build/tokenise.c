@@ -11,6 +11,7 @@ typedef struct {
     const uint8_t *text;
     nd_batch_sink sink;
     void *state;
+    bool numbers;
     nd_batch batch;
 } scan;
 
@@ -75,6 +76,12 @@ static inline classes classify(const uint8_t *at) {
 }
 #endif
 
+static bool has_digit(const uint8_t *text, size_t length) {
+    for (size_t i = 0; i < length; i++)
+        if ((uint8_t)(text[i] - '0') < 10) return true;
+    return false;
+}
+
 static inline uint64_t below(unsigned bit) { return ((uint64_t)1 << bit) - 1; }
 
 /* Takes the ASCII words from `at`, which follows a reset or the start, as far as whole words of ASCII go; gives where
@@ -95,7 +102,9 @@ static size_t scan_ascii(scan *scan, size_t length, size_t at) {
             edges &= edges - 1;
             unsigned end = (unsigned)__builtin_ctzll(edges);
             edges &= edges - 1;
-            if ((here.letters & (below(end) ^ below(start))) == 0) continue;
+            if ((here.letters & (below(end) ^ below(start))) == 0 &&
+                !(scan->numbers && has_digit(scan->text + at + start, end - start)))
+                continue;
             if (!emit(scan, at + start, at + end)) return SIZE_MAX;
         }
         at += last + 1;
@@ -130,12 +139,12 @@ static size_t scan_any(scan *scan, size_t length, size_t at) {
     const uint8_t *text = scan->text;
     unsigned before = ND_WB_OTHER, last = ND_WB_NEWLINE;
     size_t start = SIZE_MAX; /* of the piece that is open */
-    bool alphabetic = false;
+    bool counts = false;
     while (at < length) {
         if (nd_is_common_han(text + at, length - at)) {
-            if (start != SIZE_MAX && alphabetic && !emit(scan, start, at)) return SIZE_MAX;
+            if (start != SIZE_MAX && counts && !emit(scan, start, at)) return SIZE_MAX;
             start = at;
-            alphabetic = true;
+            counts = true;
             before = last = ND_WB_OTHER;
             at += 3;
             while (nd_are_common_han(text + at)) { /* reads the slack at most */
@@ -151,13 +160,14 @@ static size_t scan_any(scan *scan, size_t length, size_t at) {
         unsigned class = property & ND_WB_MASK;
         bool extends = class == ND_WB_EXTEND && last != ND_WB_NEWLINE; /* WB4 */
         if (start != SIZE_MAX && !((property & ND_KEPT) && (extends || joined(before, last, class)))) {
-            if (alphabetic && !emit(scan, start, at)) return SIZE_MAX;
+            if (counts && !emit(scan, start, at)) return SIZE_MAX;
             start = SIZE_MAX;
-            alphabetic = false;
+            counts = false;
         }
         if (property & ND_KEPT) {
             if (start == SIZE_MAX) start = at;
-            alphabetic |= (property & ND_ALPHABETIC) != 0;
+            /* Of the characters that tokens are made of, those of this class are the decimal digits. */
+            counts |= (property & ND_ALPHABETIC) != 0 || (scan->numbers && class == ND_WB_NUMERIC);
         }
         if (!extends) {
             before = last;
@@ -166,15 +176,16 @@ static size_t scan_any(scan *scan, size_t length, size_t at) {
         at += size;
         if (code < 0x80 && (class == ND_WB_OTHER || class == ND_WB_NEWLINE) && at < length && text[at] < 0x80) return at;
     }
-    if (start != SIZE_MAX && alphabetic && !emit(scan, start, length)) return SIZE_MAX;
+    if (start != SIZE_MAX && counts && !emit(scan, start, length)) return SIZE_MAX;
     return length;
 }
 
-bool nd_scan_tokens(const uint8_t *text, size_t length, nd_batch_sink sink, void *state) {
+bool nd_scan_tokens(const uint8_t *text, size_t length, bool numbers, nd_batch_sink sink, void *state) {
     scan scan;
     scan.text = text;
     scan.sink = sink;
     scan.state = state;
+    scan.numbers = numbers;
     scan.batch.count = 0;
     size_t at = 0;
     while (at < length) {

@@ -69,6 +69,63 @@ static void features(const uint8_t *data, size_t size) {
     nd_hashes_free(&shingles);
 }
 
+/* Runs of characters of the tokens, each hashed by itself, and the hashes of the tokens. */
+static void characters(const nd_tokens *tokens, size_t size) {
+    uint8_t *line = malloc(2 * tokens->length + 1), *exact = malloc(tokens->length + 1);
+    uint64_t *hashes = malloc((tokens->count + 1) * sizeof *hashes);
+    require(line != NULL && exact != NULL && hashes != NULL, "memory");
+    if (tokens->length != 0) memcpy(exact, tokens->text, tokens->length);
+    nd_hash_spans(exact, tokens->length, tokens->starts, tokens->ends, tokens->count, hashes);
+    size_t length = 0, shingles = 0;
+    for (size_t i = 0; i < tokens->count; i++) {
+        size_t octets = tokens->ends[i] - tokens->starts[i];
+        require(hashes[i] == nd_lookup8(exact + tokens->starts[i], octets, 0), "hash of a span");
+        if (i != 0 && tokens->starts[i] != tokens->ends[i - 1]) line[length++] = ' ';
+        memcpy(line + length, exact + tokens->starts[i], octets);
+        length += octets;
+    }
+    nd_hashes found;
+    require(nd_character_hashes(exact, tokens->starts, tokens->ends, tokens->count, size, &found) == ND_OK, "characters");
+    for (size_t start = 0, end = 0; start < length && (shingles == 0 || end < length); shingles++) {
+        if (shingles != 0)
+            do start++;
+            while ((line[start] & 0xC0) == 0x80);
+        size_t taken = 0;
+        for (end = start; end < length && (taken < size || (line[end] & 0xC0) == 0x80); end++)
+            taken += end + 1 == length || (line[end + 1] & 0xC0) != 0x80;
+        require(shingles < found.count && found.values[shingles] == nd_lookup8(line + start, end - start, 0), "a run");
+    }
+    require(shingles == found.count, "one shingle for each run of characters");
+    nd_hashes_free(&found);
+    free(hashes);
+    free(exact);
+    free(line);
+}
+
+/* With the numbers there are more tokens, and the same without them; without digits there are none. */
+static void numbers(const uint8_t *data, size_t size) {
+    nd_tokens plain, all, stripped;
+    require(nd_tokenise(data, size, &plain) == ND_OK && nd_tokenise_with_numbers(data, size, &all) == ND_OK, "tokenise");
+    require(nd_strip_digits(all.text, all.starts, all.ends, all.count, &stripped) == ND_OK, "strip");
+    size_t at = 0;
+    for (size_t i = 0; i < all.count; i++)
+        at += at < plain.count && plain.starts[at] == all.starts[i] && plain.ends[at] == all.ends[i];
+    require(at == plain.count && stripped.count <= all.count, "the others are the same");
+    size_t last = 0;
+    for (size_t i = 0; i < stripped.count; i++) {
+        require(stripped.starts[i] >= last && stripped.starts[i] < stripped.ends[i], "order");
+        last = stripped.ends[i];
+        for (size_t octet = stripped.starts[i]; octet < last; octet++)
+            require(stripped.text[octet] < '0' || stripped.text[octet] > '9', "no digits");
+    }
+    require(last == stripped.length, "nothing behind the last");
+    characters(&plain, 1 + size % 9);
+    characters(&stripped, 1 + size % 4);
+    nd_tokens_free(&plain);
+    nd_tokens_free(&all);
+    nd_tokens_free(&stripped);
+}
+
 /* Groups of packed bits that differ, against a loop over the bits. */
 static void packed(const uint8_t *data, size_t size) {
     size_t octets = size / 3;
@@ -103,6 +160,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     require(fingerprint_by_list(exact, size, &listed) == statuses[0] && listed == values[0], "same by list");
     features(exact, size);
     packed(exact, size);
+    numbers(exact, size);
     nd_tokens once, twice;
     require(nd_normalise(exact, size, &once) == ND_OK, "normalise");
     require(nd_normalise(once.text, once.length, &twice) == ND_OK, "normalise again");

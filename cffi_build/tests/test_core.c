@@ -137,6 +137,37 @@ static void test_shingles(void) {
     nd_hashes_free(&tokens);
 }
 
+/* The tokens of a text with numbers; the same without digits; and runs of three characters across both. */
+static void test_numbers_and_characters(void) {
+    const char *text = "v2 10. 1\xD9\xA3 _ \xE5\xB9\xB4""7\xE4\xBA\xBA a1b";
+    const char *with[] = {"v2", "10", "1\xD9\xA3", "\xE5\xB9\xB4", "7", "\xE4\xBA\xBA", "a1b"};
+    const char *without[] = {"v", "\xE5\xB9\xB4", "\xE4\xBA\xBA", "ab"};
+    const char *line = "v \xE5\xB9\xB4 \xE4\xBA\xBA ab";
+    nd_tokens all, stripped;
+    CHECK(nd_tokenise_with_numbers((const uint8_t *)text, strlen(text), &all) == ND_OK && all.count == 7);
+    for (size_t i = 0; i < 7 && all.count == 7; i++)
+        CHECK(strlen(with[i]) == all.ends[i] - all.starts[i] && !memcmp(with[i], all.text + all.starts[i], strlen(with[i])));
+    CHECK(nd_strip_digits(all.text, all.starts, all.ends, all.count, &stripped) == ND_OK && stripped.count == 4);
+    for (size_t i = 0; i < 4 && stripped.count == 4; i++)
+        CHECK(strlen(without[i]) == stripped.ends[i] - stripped.starts[i] &&
+              !memcmp(without[i], stripped.text + stripped.starts[i], strlen(without[i])));
+    CHECK(stripped.length == strlen(line) && !memcmp(stripped.text, line, stripped.length));
+    nd_hashes runs;
+    CHECK(nd_character_hashes(stripped.text, stripped.starts, stripped.ends, stripped.count, 3, &runs) == ND_OK);
+    CHECK(runs.count == 6 && runs.values[0] == nd_lookup8((const uint8_t *)line, 5, 0));
+    CHECK(runs.values[5] == nd_lookup8((const uint8_t *)line + strlen(line) - 3, 3, 0));
+    nd_hashes_free(&runs);
+    CHECK(nd_character_hashes(stripped.text, stripped.starts, stripped.ends, stripped.count, 64, &runs) == ND_OK);
+    CHECK(runs.count == 1 && runs.values[0] == nd_lookup8((const uint8_t *)line, strlen(line), 0));
+    nd_hashes_free(&runs);
+    CHECK(nd_character_hashes(NULL, NULL, NULL, 0, 3, &runs) == ND_OK && runs.count == 0);
+    nd_hashes_free(&runs);
+    nd_tokens_free(&stripped);
+    CHECK(nd_strip_digits(NULL, NULL, NULL, 0, &stripped) == ND_OK && stripped.count == 0);
+    nd_tokens_free(&stripped);
+    nd_tokens_free(&all);
+}
+
 static void test_intersections(void) {
     uint64_t values[2000], offsets[4] = {0, 1000, 1990, 2000}, left[4] = {0, 0, 1, 2}, right[4] = {1, 2, 2, 2}, sizes[4];
     for (uint64_t i = 0; i < 1000; i++) values[i] = 2 * i;
@@ -186,6 +217,7 @@ int main(int argc, char **argv) {
     test_many_marks();
     test_keys();
     test_shingles();
+    test_numbers_and_characters();
     test_intersections();
     if (failures == 0) puts("core: all held");
     return failures != 0;
