@@ -22,6 +22,7 @@ from indexer.stores.search_bodies import (
     encoded,
     merged,
 )
+from indexer.stores.search_finding import chunks
 from indexer.stores.side_index import clusters_index, failure_id, failures_index
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 # How often a document that others change at the same time is done again.
 _ROUNDS = 8
 _CHANGED = 409
+_REMEMBERED = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,7 @@ class Writer:
         self._client = store.client
         self._unseen = False
         self._put_back = False
+        self._remembered: dict[Ref, dict[str, Any]] = {}
         self.failures = failures_index(store.client)
         self.clusters = clusters_index(store.client)
         # What was written just before may lie in an index behind the alias that no refresh has shown yet.
@@ -73,8 +76,13 @@ class Writer:
     def settle(self) -> None:
         """Make what this object wrote visible to searches."""
         if self._unseen:
-            self._client.request("POST", f"/{self._store.path}/_refresh")
+            # What another thread writes meanwhile has to be refreshed again.
             self._unseen = False
+            try:
+                self._client.request("POST", f"/{self._store.path}/_refresh")
+            except BaseException:
+                self._unseen = True
+                raise
         self.failures.settle()
         self.clusters.settle()
 
@@ -225,16 +233,31 @@ class Writer:
     def annotate(self, annotations: Iterable[tuple[Ref, Mapping[str, Any]]]) -> int:
         """See Store.annotate."""
         self.check()
-        count = 0
-        iterator = iter(annotations)
+        parts = chunks(annotations, BATCH_RECORDS)
         try:
-            while some := list(islice(iterator, BATCH_RECORDS)):
-                count += self._annotate_batch(some)
+            # The same document may be named in more than one way, but not by another id.
+            return sum(in_flight(self._annotate_batch, parts, lambda each: each[0].id))
         finally:
+            self._remembered = {}
             self._wrote()
-        return count
 
-    def _annotate_batch(self, batch: list[tuple[Ref, Mapping[str, Any]]]) -> int:
+    def remember(self, refs: Sequence[Ref], hits: Sequence[dict[str, Any] | None]) -> None:
+        """Keep what was just read of annotations, for an annotate() that comes next.
+
+        It goes by the sequence numbers: a document that has changed since is refused by the engine, and read again.
+        """
+        found = zip(refs, hits, strict=True)
+        self._remembered = {ref: hit for ref, hit in found if hit} if len(refs) <= _REMEMBERED else {}
+
+    def _noted(self, refs: list[Ref]) -> dict[Ref, dict[str, Any] | None]:
+        """What is stored of documents, remembered once or read now."""
+        known: dict[Ref, dict[str, Any] | None] = {ref: self._remembered.pop(ref, None) for ref in refs}
+        left = [ref for ref, hit in known.items() if hit is None]
+        if left:
+            known.update(zip(left, self._store.fetch(left, fields=self._store.bodies.noted), strict=True))
+        return known
+
+    def _annotate_batch(self, batch: list[tuple[Ref, Mapping[str, Any]]]) -> list[int]:
         changes: dict[Ref, dict[str, Any]] = {}
         named: dict[Ref, int] = {}
         for ref, added in batch:
@@ -242,9 +265,8 @@ class Writer:
             named[ref] = named.get(ref, 0) + 1
         count = 0
         for _ in range(_ROUNDS):
-            refs = list(changes)
             actions, asked = [], []
-            for ref, found in zip(refs, self._store.fetch(refs), strict=True):
+            for ref, found in self._noted(list(changes)).items():
                 if found is None:
                     del changes[ref]
                     continue
@@ -265,7 +287,7 @@ class Writer:
                     del changes[ref]
             self._unseen = True
             if not changes:
-                return count
+                return [count]
         raise StoreError(f"{self._store.shown}: {len(changes)} documents change all the time and can't be annotated")
 
     # Deleting
