@@ -20,7 +20,18 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from indexer import bench_engines_rivals as rivals
-from indexer.bench_engines_data import OWN_FIELDS, PLAIN, VECTORS, WITH, Collection, Part, name_of, store_info
+from indexer.bench_engines_data import (
+    ARTICLES,
+    OWN_FIELDS,
+    PASSAGES,
+    PLAIN,
+    VECTORS,
+    WITH,
+    Collection,
+    Part,
+    name_of,
+    store_info,
+)
 from indexer.errors import NeardupError
 from indexer.keys import probes
 from indexer.schemes import simhash
@@ -53,25 +64,26 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cluster", action="append", default=[], metavar="URL", help="can be repeated")
     parser.add_argument("--records", type=int, default=RECORDS)
+    parser.add_argument("--passages", action="store_true", help="documents of 50 to 100 words, not of 300 to 500")
     options = parser.parse_args(arguments)
-    run(options.cluster, options.records)
+    run(options.cluster, options.records, PASSAGES if options.passages else ARTICLES)
 
 
-def run(clusters: Sequence[str] = (), records: int = RECORDS) -> dict[str, Any]:
+def run(clusters: Sequence[str] = (), records: int = RECORDS, words: tuple[int, int] = ARTICLES) -> dict[str, Any]:
     """Measure the clusters at these URLs and print; gives the figures of each."""
     if not clusters:
         print("needs a cluster that is running: --cluster URL (`make bench` starts both engines): not measured")
-    return {url: measure(url.rstrip("/"), records) for url in clusters}
+    return {url: measure(url.rstrip("/"), Collection(records, words)) for url in clusters}
 
 
-def measure(url: str, records: int) -> dict[str, Any]:
+def measure(url: str, collection: Collection) -> dict[str, Any]:
     """Measure the cluster at a URL and print; gives the figures."""
     client = connect(f"{url}/{WITH}")
     try:
         _forget(client)
-        collection = Collection(records)
         version = client.request("GET", "/_nodes", filter_path="nodes.*.version")["nodes"]
-        print(f"{client.product} {next(iter(version.values()))['version']}, {records:,} documents of 50 to 100 words")
+        number, (least, most) = next(iter(version.values()))["version"], collection.words
+        print(f"{client.product} {number}, {collection.size:,} documents of {least} to {most} words")
         figures = measure_storing(client, collection)
         asked = list(_questions(collection, QUESTIONS))
         with open_search_store(f"{url}/{WITH}", read_only=True) as store:

@@ -1,4 +1,4 @@
-"""Made documents for measuring search engines: words as frequent as in a language, and some near-copies."""
+"""Made documents for measuring search engines: common words, words of a subject, and some near-copies."""
 
 from __future__ import annotations
 
@@ -18,10 +18,13 @@ from indexer.stores import StoreInfo
 # The indices of the measurement: the text alone, with the fingerprint, and the values as vectors.
 PLAIN, WITH, VECTORS = "neardup-bench-plain", "neardup-bench-fingerprints", "neardup-bench-vectors"
 WORDS = 30_000
-SHORTEST, LONGEST = 50, 100
+# The fewest and the most words of a document.
+PASSAGES, ARTICLES = (50, 100), (300, 500)
 # One document in so many is a copy of an earlier one with up to MOST_CHANGED words exchanged.
 COPIES = 20
 MOST_CHANGED = 2
+# So many words belong to a document's subject.
+SUBJECT = 150
 _SEED = 20_261_121
 _CONSONANTS, _VOWELS = "bcdfghjklmnpqrstvwz", "aeiou"
 
@@ -58,10 +61,11 @@ class Part:
 
 
 class Collection:
-    """`size` made documents and questions about them, the same for the same size."""
+    """`size` made documents of so many words, and questions about them, the same for the same size."""
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, words: tuple[int, int] = ARTICLES) -> None:
         self.size = size
+        self.words = words
         self.values: npt.NDArray[np.uint64] = np.zeros(size, dtype=np.uint64)
         self._names = np.array(list(_words(WORDS)), dtype=object)
         # Zipf's law in Mandelbrot's form.
@@ -94,8 +98,11 @@ class Collection:
         return np.flatnonzero(core.hamming_distances(value, self.values) <= distance)
 
     def _passage(self) -> Words:
-        length = int(self._draw.integers(SHORTEST, LONGEST + 1))
-        return np.searchsorted(self._bounds, self._draw.random(length)).clip(max=WORDS - 1)
+        length = int(self._draw.integers(self.words[0], self.words[1] + 1))
+        common = np.searchsorted(self._bounds, self._draw.random(length)).clip(max=WORDS - 1)
+        # Every other word is of the document's own subject; else all long texts would be near each other.
+        own = self._draw.integers(0, WORDS, SUBJECT)[(self._draw.random(length) ** 2 * SUBJECT).astype(np.int64)]
+        return np.where(self._draw.random(length) < 0.5, common, own)
 
     def _edited(self, passage: Words) -> Words:
         edited = passage.copy()
