@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from indexer._core import ffi, lib
 from indexer.errors import UsageError
+from indexer.tokens import Tokens
 
 UNICODE_VERSION: str = ffi.string(lib.nd_unicode_version()).decode("ascii")
 KEY_TABLES: int = lib.ND_KEY_TABLES
@@ -21,16 +22,10 @@ KEY_BITS: int = lib.ND_KEY_BITS
 MAX_DISTANCE: int = lib.ND_MAX_DISTANCE
 MAX_ROWS: int = lib.ND_MAX_ROWS
 
+Number = TypeVar("Number", np.uint64, np.uintp)
+
 PairSink = Callable[[NDArray[np.uint64], NDArray[np.uint64]], bool]
 """Takes a block of pairs (smaller values, larger values), its own copies; False stops the search."""
-
-
-@dataclass(frozen=True, slots=True)
-class Tokens:
-    """A text as the core sees it: normalised with identifiers blanked, and its tokens in order, all UTF-8."""
-
-    text: bytes
-    tokens: tuple[bytes, ...]
 
 
 def _octets(text: str | bytes) -> bytes:
@@ -63,16 +58,48 @@ def _taken(tokens: Any) -> bytes:
     return bytes(ffi.buffer(tokens.text, tokens.length)) if tokens.length else b""
 
 
-def tokenise(text: str | bytes) -> Tokens:
-    """The tokens that `fingerprint` hashes, with the text that they are cut from. Raises MemoryError."""
+def _adopted(values: Any, count: int, kind: type[Number]) -> NDArray[Number]:
+    """An array over memory that the core reserved, which is freed with the array."""
+    owned = ffi.gc(values, lib.nd_free)
+    if not count:
+        return np.empty(0, dtype=kind)
+    array = np.frombuffer(ffi.buffer(owned, count * np.dtype(kind).itemsize), dtype=kind)
+    array.flags.writeable = False
+    return array
+
+
+def _tokens(status: int, found: Any) -> Tokens:
+    _check(status)
+    owned = ffi.gc(found.text, lib.nd_free)
+    starts, ends = (_adopted(each, found.count, np.uintp) for each in (found.starts, found.ends))
+    return Tokens(bytes(ffi.buffer(owned, found.length)) if found.length else b"", starts, ends)
+
+
+def tokenise(text: str | bytes, *, numbers: bool = False) -> Tokens:
+    """The tokens that `fingerprint` hashes, in the text that they are cut from: normalised, identifiers blanked.
+
+    With `numbers` also the pieces that simhash-doc leaves out for having no letter, if they have a decimal digit.
+    Raises MemoryError.
+    """
     octets = _octets(text)
-    tokens = ffi.new("nd_tokens *")
-    _check(lib.nd_tokenise(ffi.from_buffer(octets), len(octets), tokens))
-    try:
-        normal = _taken(tokens)
-        return Tokens(normal, tuple(normal[tokens.starts[i] : tokens.ends[i]] for i in range(tokens.count)))
-    finally:
-        lib.nd_tokens_free(tokens)
+    found = ffi.new("nd_tokens *")
+    call = lib.nd_tokenise_with_numbers if numbers else lib.nd_tokenise
+    return _tokens(call(ffi.from_buffer(octets), len(octets), found), found)
+
+
+def _spans(tokens: Tokens) -> tuple[Any, Any, Any, int]:
+    starts, ends = tokens.starts, tokens.ends
+    if not starts.dtype == ends.dtype == np.uintp or starts.shape != ends.shape:
+        raise UsageError("starts and ends of tokens must be arrays of uintp of the same shape")
+    if ends.size and (int(ends.max()) > len(tokens.text) or np.any(starts > ends)):
+        raise UsageError("tokens must lie within their text")
+    return ffi.from_buffer(tokens.text), _pointer("size_t[]", starts), _pointer("size_t[]", ends), starts.size
+
+
+def strip_digits(tokens: Tokens) -> Tokens:
+    """The tokens without their decimal digits, those of digits alone left out. Raises MemoryError."""
+    found = ffi.new("nd_tokens *")
+    return _tokens(lib.nd_strip_digits(*_spans(tokens), found), found)
 
 
 def normalise(text: str | bytes) -> bytes:
@@ -299,11 +326,27 @@ def index_search(
 
 def _hashes(status: int, found: Any) -> NDArray[np.uint64]:
     _check(status)
-    try:
-        octets = bytes(ffi.buffer(found.values, found.count * 8)) if found.count else b""
-        return np.frombuffer(octets, dtype=np.uint64)
-    finally:
-        lib.nd_hashes_free(found)
+    return _adopted(found.values, found.count, np.uint64)
+
+
+def hash_tokens(tokens: Tokens) -> NDArray[np.uint64]:
+    """lookup8 (initial value 0) of each token: uint64 of shape (n,). UsageError where one is not within its text."""
+    text, starts, ends, count = _spans(tokens)
+    hashes = np.empty(count, dtype=np.uint64)
+    lib.nd_hash_spans(text, len(tokens.text), starts, ends, count, _pointer("uint64_t[]", hashes))
+    return hashes
+
+
+def character_hashes(tokens: Tokens, size: int) -> NDArray[np.uint64]:
+    """lookup8 (initial value 0) of every run of `size` characters (1 on) of tokens in a line: uint64 of shape (n,).
+
+    Between two tokens stands one space if anything lay between them. A line of fewer characters has one shingle, all
+    of it; one without tokens has none. Raises UsageError for a size below 1, MemoryError.
+    """
+    if size < 1:
+        raise UsageError(f"a shingle has at least 1 character, not {size}")
+    found = ffi.new("nd_hashes *")
+    return _hashes(lib.nd_character_hashes(*_spans(tokens), size, found), found)
 
 
 def token_hashes(text: str | bytes) -> NDArray[np.uint64]:

@@ -1,0 +1,34 @@
+"""Tokens as parts of one text: what the core gives, and what is made of it before it is hashed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Places = NDArray[np.uintp]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tokens:
+    """Tokens in order, in a text of UTF-8: token i is `text[starts[i]:ends[i]]`; starts and ends have shape (n,)."""
+
+    text: bytes
+    starts: Places
+    ends: Places
+
+    @property
+    def tokens(self) -> tuple[bytes, ...]:
+        """The octets of each."""
+        spans = zip(self.starts.tolist(), self.ends.tolist(), strict=True)
+        return tuple([self.text[start:end] for start, end in spans])
+
+    @property
+    def adjacent(self) -> NDArray[np.bool_]:
+        """Whether nothing lies between each and the one before: shape (n,)."""
+        return np.append(False, self.starts[1:] == self.ends[:-1])[: self.starts.size]
+
+    def where(self, kept: NDArray[np.bool_]) -> Tokens:
+        """Those for which `kept`, of shape (n,), is true."""
+        return Tokens(self.text, self.starts[kept], self.ends[kept])
