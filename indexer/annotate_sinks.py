@@ -163,6 +163,8 @@ class InPlace(Sink):
             place = done.place
             actions.append(Action("update", place.index, place.id, place.routing, line, done.conditions))
             sent.append(done)
+        if self._store and not {action.index for action in actions} <= self._store.mappings.keys():
+            self._store.writer.require_mapped(anew=True)
         outcomes = send(self._client, actions) if actions else []
         written += [Written(done, outcome.status, outcome.reason) for done, outcome in zip(sent, outcomes, strict=True)]
         self._forget_failures([each.done for each in written if each.status < 300])

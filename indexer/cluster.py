@@ -83,6 +83,9 @@ def cluster_store(
     `by` groups the documents in another way, in place of `distance` and `bound`; see `indexer.scheme_clusters`.
     """
     placer = Placer(store, rule or Rule(), dry_run=dry_run)
+    if not dry_run:
+        # A store that can't be written says so now, and not when everything was read.
+        store.annotate(())
     if by is None:
         reach = check_bound(distance, bound)
         collection = read_documents(store)

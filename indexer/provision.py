@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
 from indexer.errors import IncompatibleStoreError, StoreError, UsageError
-from indexer.model import Ref
+from indexer.keys import SchemeInfo
 from indexer.slices import Slices
-from indexer.source_fields import lost_by_update
 from indexer.stores import StoreInfo, mapping
-from indexer.stores.bulk import BATCH_RECORDS, Action, send
+from indexer.stores.bulk import BATCH_RECORDS
 from indexer.stores.connection import AnswerError, Client
 from indexer.stores.mapping import mappings_directory
-from indexer.stores.search_bodies import MAPPING_VERSION, ROOT, encoded, is_record
-from indexer.stores.sketch_fields import is_scheme
+from indexer.stores.search_bodies import MAPPING_VERSION, ROOT, is_record
+from indexer.stores.sketch_fields import is_scheme, sketch_properties
+from indexer.stores.stripping import STRIPPING, Stripper, is_own, is_own_index, lost
 
 __all__ = ["Provision", "Step", "mappings_directory"]
 
 COMPONENT = "neardup"
 _ROUNDS = 8
-_REFUSED, _GONE, _CHANGED = 400, 404, 409
-_STRIPPING = {"script": {"lang": "painless", "source": f"ctx._source.remove('{ROOT}')"}}
+_GONE, _CHANGED = 404, 409
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +41,7 @@ class Step:
         lines = [f"{self.method} {self.path}"]
         if self.strips:
             action = {"_index": self.strips, "_id": "ID", "if_seq_no": "N", "if_primary_term": "N"}
-            lines += [json.dumps({"update": action}), json.dumps(_STRIPPING)]
+            lines += [json.dumps({"update": action}), json.dumps(STRIPPING)]
         elif self.body is not None:
             lines.append(json.dumps(self.body, indent=2, ensure_ascii=False))
         return "\n".join(lines)
@@ -67,8 +66,9 @@ class Provision:
         indices = self._indices()
         if not indices:
             return [*steps, self._index_template(shards, replicas), self._new_index(info)]
+        schemes = {each.name: each for found in indices.values() for each in mapping.schemes_of(found)}
         for name, found in indices.items():
-            steps += self._existing(name, found, info)
+            steps += self._existing(name, found, info, schemes.values())
         return steps
 
     def removal(self) -> list[Step]:
@@ -144,12 +144,16 @@ class Provision:
         body = {"mappings": {"_meta": {ROOT: mapping.meta(info, made_index=True)}}}
         return Step(f"make the index {self.name}", "PUT", f"/{self.name}", body)
 
-    def _existing(self, name: str, found: Mapping[str, Any], info: StoreInfo) -> list[Step]:
+    def _existing(
+        self, name: str, found: Mapping[str, Any], info: StoreInfo, schemes: Collection[SchemeInfo]
+    ) -> list[Step]:
+        """What one index lacks; also of the schemes that another index behind the name has."""
         old = found.get("_meta", {})
         known = mapping.info_of(found, f"{self.shown} ({name})")
         if known:
             known.require_comparable(info, f"{self.shown} ({name})")
         fields = mapping.properties()
+        fields[ROOT]["properties"] |= {each.name: {"properties": sketch_properties(each)} for each in schemes}
         have = found.get("properties", {}).get(ROOT)
         if known and have and not _missing(fields[ROOT], have) and old[ROOT]["mapping_version"] == MAPPING_VERSION:
             return []
@@ -158,6 +162,8 @@ class Provision:
             raise UsageError(f"{self.shown}: {name} has a field {ROOT!r} of its owner's; use another index for neardup")
         mapping.require_room(self.client, name, found, fields, self.shown)
         own = old.get(ROOT, {}) | mapping.meta(known or info)
+        if schemes:
+            own["schemes"] = mapping.schemes_meta(schemes)
         body = {"_meta": mapping.with_meta(old, own), "properties": fields}
         return [Step(f"add neardup's fields to the mapping of {name}", "PUT", f"/{name}/_mapping", body)]
 
@@ -167,7 +173,7 @@ class Provision:
         old = found.get("_meta", {})
         if ROOT not in old:
             return []
-        if old[ROOT].get("made_index") and set(found.get("properties", {})) <= {ROOT}:
+        if is_own_index(found):
             return [Step(f"delete the index {name}, which neardup made and nobody else filled", "DELETE", f"/{name}")]
         self._require_whole(name, found)
         strip = Step(f"strip neardup's values from {name}", "POST", "/_bulk", strips=name)
@@ -178,11 +184,10 @@ class Provision:
         return [strip, Step(why, "PUT", f"/{name}/_mapping", body)]
 
     def _require_whole(self, name: str, found: Mapping[str, Any]) -> None:
-        settings = self.client.request("GET", f"/{name}/_settings", flat_settings="true")[name]["settings"]
-        lost = lost_by_update(found, settings)
-        if lost and self.client.request("POST", f"/{name}/_count", {"query": is_record()})["count"]:
+        reason = lost(self.client, name, found)
+        if reason and self.client.request("POST", f"/{name}/_count", {"query": is_record()})["count"]:
             raise StoreError(
-                f"{self.shown}: {name} has documents with neardup's values, and {lost}: to strip them would rebuild "
+                f"{self.shown}: {name} has documents with neardup's values, and {reason}: to strip them would rebuild "
                 "the documents from _source and lose what it leaves out. Nothing was changed; the values go when the "
                 "documents are indexed anew"
             )
@@ -208,8 +213,7 @@ class _Stripping:
 
     def __init__(self, client: Client, name: str) -> None:
         self._client, self._name = client, name
-        self._scripts = True
-        self._own = {"@timestamp"} if name.startswith(".ds-") else set()
+        self._stripper = Stripper(client)
         self.stripped = self.deleted = self.refused = 0
         self.reason = ""
 
@@ -228,20 +232,11 @@ class _Stripping:
         return changed
 
     def _page(self, hits: Sequence[Mapping[str, Any]]) -> int:
-        outcomes = send(self._client, [self._action(hit) for hit in hits])
-        if self._scripts and any(each.status == _REFUSED and "script" in each.reason for each in outcomes):
-            # Not every cluster runs scripts.
-            self._scripts = False
-            again = [place for place, each in enumerate(outcomes) if each.status == _REFUSED]
-            for place, each in zip(
-                again, send(self._client, [self._action(hits[place]) for place in again]), strict=True
-            ):
-                outcomes[place] = each
         changed = 0
-        for hit, outcome in zip(hits, outcomes, strict=True):
+        for hit, outcome in zip(hits, self._stripper.strip(hits), strict=True):
             if outcome.ok:
-                self.deleted += self._is_own(hit)
-                self.stripped += not self._is_own(hit)
+                self.deleted += is_own(hit)
+                self.stripped += not is_own(hit)
             elif outcome.status == _CHANGED:
                 changed += 1
             elif outcome.status != _GONE:
@@ -249,21 +244,10 @@ class _Stripping:
                 self.reason = self.reason or f"{hit['_id']}: {outcome.reason}"
         return changed
 
-    def _is_own(self, hit: Mapping[str, Any]) -> bool:
-        return set(hit.get("_source") or {}) <= self._own
-
-    def _action(self, hit: Mapping[str, Any]) -> Action:
-        place = Ref(hit["_id"], hit["_index"], hit.get("_routing"))
-        conditions = {"if_seq_no": hit["_seq_no"], "if_primary_term": hit["_primary_term"]}
-        if self._is_own(hit):
-            return Action("delete", place.index, place.id, place.routing, conditions=conditions)
-        # A partial update can take a value away, and not a name.
-        change = encoded(_STRIPPING if self._scripts else {"doc": {ROOT: None}})
-        return Action("update", place.index, place.id, place.routing, change, conditions)
-
     def told(self) -> str:
         """What was done."""
-        left = "" if self._scripts or not self.stripped else f" ({ROOT!r} stays there as null: no scripts are allowed)"
+        whole = self._stripper.scripts or not self.stripped
+        left = "" if whole else f" ({ROOT!r} stays there as null: no scripts are allowed)"
         more = f"; {self.deleted} deleted that had nothing else" if self.deleted else ""
         return f"{self.stripped} documents{left}{more}"
 

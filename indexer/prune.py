@@ -89,6 +89,8 @@ def mark(store: Store, *, dry_run: bool = False) -> Changes:
 def delete(store: Store) -> int:
     """Delete each surplus document; how many were deleted. Their clusters become single documents."""
     count = 0
+    # A store whose marks can't be written keeps its documents.
+    store.annotate(())
     for cluster in stored_clusters(store, least=2):
         gone = [each.record.ref for each in _checked(store, cluster)]
         for start in range(0, len(gone), READ_AT_ONCE):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +111,26 @@ def schemes_meta(schemes: Iterable[SchemeInfo]) -> list[dict[str, Any]]:
         {"name": each.name, "id": each.id, "tables": each.layout.tables, "key_bits": each.layout.bits}
         for each in schemes
     ]
+
+
+def lacking(mappings: Mapping[str, Mapping[str, Any]], shown: str, schemes: Iterable[SchemeInfo] = ()) -> list[str]:
+    """The indices that lack neardup's fields, or those of one of these schemes: a write would make up their types."""
+    wanted = {scheme.name for scheme in schemes}
+    found = []
+    for index, each in mappings.items():
+        fields = each.get("properties", {}).get(ROOT, {}).get("properties", {})
+        info = info_of(each, f"{shown} ({index})") if "tokens" in fields else None
+        if info is None or not wanted <= {scheme.name for scheme in info.schemes}:
+            found.append(index)
+    return found
+
+
+def named(indices: Sequence[str]) -> str:
+    """Indices in a sentence, and the verb; of many the first few."""
+    if len(indices) == 1:
+        return f"the index {indices[0]} is"
+    rest = f" and {len(indices) - 3} more" if len(indices) > 3 else ""
+    return f"{len(indices)} indices ({', '.join(indices[:3])}{rest}) are"
 
 
 def require_room(client: Client, index: str, found: Mapping[str, Any], fields: Mapping[str, Any], shown: str) -> None:

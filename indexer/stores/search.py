@@ -69,6 +69,7 @@ class SearchStore(Store):
         self.finder = Finder(self)
         self.beside = Schemes(self)
         if create is not None and not read_only:
+            self.writer.require_mapped()
             self.writer.put_back()
 
     def describe(self, info: StoreInfo) -> None:
@@ -125,7 +126,20 @@ class SearchStore(Store):
         return dataclasses.replace(first, schemes=tuple(schemes))
 
     def notices(self) -> list[str]:
-        return relaxed.notices(self)
+        return [*relaxed.notices(self), *self._unread()]
+
+    def _unread(self) -> list[str]:
+        """What to say where documents lie in indices without neardup's fields."""
+        bare = mapping.lacking(self.mappings, self.shown)
+        if not bare:
+            return []
+        count = self.client.request("POST", f"/{self.path}/_count", {"query": {"terms": {"_index": bare}}})["count"]
+        if not count:
+            return []
+        return [
+            f"{self.shown}: {mapping.named(bare)} without neardup's fields, so none of the documents there is found "
+            f"({count:,}); `neardup setup --store {self.shown}` adds the fields"
+        ]
 
     def check_open(self) -> None:
         """Raise StoreError where the store is closed."""

@@ -8,8 +8,9 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from indexer.errors import StoreError, UsageError
+from indexer.keys import SchemeInfo
 from indexer.model import ClusterRecord, Failure, Record, Ref
-from indexer.stores import relaxed
+from indexer.stores import mapping, relaxed
 from indexer.stores.base import PutResult, PutStatus
 from indexer.stores.bulk import BATCH_RECORDS, Action, batches, in_flight, send
 from indexer.stores.search_bodies import (
@@ -24,6 +25,7 @@ from indexer.stores.search_bodies import (
 )
 from indexer.stores.search_finding import chunks
 from indexer.stores.side_index import clusters_index, failure_id, failures_index
+from indexer.stores.stripping import Stripper, is_own_index, lost
 
 if TYPE_CHECKING:
     from indexer.stores.search import SearchStore
@@ -52,6 +54,9 @@ class Writer:
         self._unseen = False
         self._put_back = False
         self._remembered: dict[Ref, dict[str, Any]] = {}
+        self._stripper = Stripper(store.client)
+        # The indices that were seen to keep all of a document in its source.
+        self._whole: set[str] = set()
         self.failures = failures_index(store.client)
         self.clusters = clusters_index(store.client)
         # What was written just before may lie in an index behind the alias that no refresh has shown yet.
@@ -66,6 +71,23 @@ class Writer:
         if "*" in store.name or "," in store.name:
             raise StoreError(f"{store.shown}: is a pattern and can only be read; write to one index, alias or stream")
         self.put_back()
+
+    def require_mapped(self, schemes: Sequence[SchemeInfo] = (), *, anew: bool = False) -> None:
+        """Raise StoreError where an index behind the name lacks neardup's fields: a write would make up their types.
+
+        With `anew` indices count too that came since the store was opened, as by a rollover.
+        """
+        store = self._store
+        if anew and not store.single:
+            names = self._client.request("GET", f"/{store.path}/_settings/index.creation_date")
+            if not names.keys() <= store.mappings.keys():
+                store.mappings = store.read_mappings()
+        bare = mapping.lacking(store.mappings, store.shown, schemes)
+        if bare:
+            raise StoreError(
+                f"{store.shown}: {mapping.named(bare)} without neardup's fields, so nothing is written through this "
+                f"name; `neardup setup --store {store.shown}` adds them"
+            )
 
     def put_back(self) -> None:
         """Put back settings that a load has turned down and not put back; looked for once."""
@@ -124,6 +146,7 @@ class Writer:
             return PutResult(record.ref, PutStatus.FAILED, str(error))
 
     def _put_batch(self, batch: list[_Row | PutResult]) -> list[PutResult]:
+        self.require_mapped(self._store.info.schemes, anew=True)
         # Of equal refs in one batch the last is stored; the others were there for a moment that nobody saw.
         last = {row.ref: row for row in batch if isinstance(row, _Row)}
         done = self._store_rows(list(last.values()))
@@ -233,6 +256,7 @@ class Writer:
     def annotate(self, annotations: Iterable[tuple[Ref, Mapping[str, Any]]]) -> int:
         """See Store.annotate."""
         self.check()
+        self.require_mapped(anew=True)
         parts = chunks(annotations, BATCH_RECORDS)
         try:
             # The same document may be named in more than one way, but not by another id.
@@ -293,7 +317,10 @@ class Writer:
     # Deleting
 
     def delete(self, refs: Sequence[Ref]) -> int:
-        """See Store.delete. A document that has fields of its owner's too keeps them, and loses neardup's."""
+        """See Store.delete. A document that has fields of its owner's too keeps them, and loses neardup's.
+
+        StoreError for an index whose source does not tell which documents these are.
+        """
         self.check()
         count = 0
         iterator = iter(dict.fromkeys(refs))
@@ -309,30 +336,32 @@ class Writer:
         count = 0
         left = refs
         for _ in range(_ROUNDS):
-            actions, asked = [], []
-            for ref, found in zip(left, self._store.fetch(left, whole=True), strict=True):
-                if found:
-                    place = _found_place(found)
-                    own = {ROOT, "@timestamp"} if self._store.data_stream else {ROOT}
-                    if set(found["_source"]) <= own:
-                        actions.append(
-                            Action("delete", place.index, place.id, place.routing, conditions=_unchanged(found))
-                        )
-                    else:
-                        actions.append(_update(place, {ROOT: None}, **_unchanged(found)))
-                    asked.append(ref)
+            found = {ref: hit for ref, hit in zip(left, self._store.fetch(left, whole=True), strict=True) if hit}
+            self._require_whole({hit["_index"] for hit in found.values()})
             left = []
-            for ref, outcome in zip(asked, send(self._client, actions) if actions else [], strict=True):
+            for ref, outcome in zip(found, self._stripper.strip(list(found.values())), strict=True):
                 if outcome.ok:
                     count += 1
                 elif outcome.status == _CHANGED:
                     left.append(ref)
                 elif outcome.status != 404:
                     raise StoreError(f"{self._store.shown}: {ref.id!r} can't be deleted: {outcome.reason}")
-            self._unseen = self._unseen or bool(asked)
+            self._unseen = self._unseen or bool(found)
             if not left:
                 return count
         raise StoreError(f"{self._store.shown}: {len(left)} documents change all the time and can't be deleted")
+
+    def _require_whole(self, indices: Iterable[str]) -> None:
+        """Raise StoreError where to delete or update would lose what `_source` leaves out of an owner's document."""
+        for index in sorted(set(indices) - self._whole):
+            found = self._store.mappings.get(index) or self._store.read_mappings().get(index, {})
+            reason = "" if is_own_index(found) else lost(self._client, index, found)
+            if reason:
+                raise StoreError(
+                    f"{self._store.shown}: {index}: {reason}; so neardup can't tell an owner's document from its own, "
+                    "and to take its values out would lose what _source leaves out; delete in the cluster's own way"
+                )
+            self._whole.add(index)
 
     # Failures and clusters
 
@@ -345,6 +374,7 @@ class Writer:
     def put_clusters(self, clusters: Iterable[ClusterRecord]) -> None:
         """See Store.put_clusters."""
         self.check()
+        self.require_mapped()
         self.clusters.put((cluster.id, cluster) for cluster in clusters)
         self._wrote()
 

@@ -92,6 +92,11 @@ def near(url: str, text: str) -> set[str]:
     return found_by_keys(url, {"": text})[""]
 
 
+def left_by_removal(server: Server) -> dict[str, None]:
+    """What removal leaves in a document's `_source`: nothing, but in this Elasticsearch, which runs no scripts."""
+    return {} if server.name == "opensearch" else {"neardup": None}
+
+
 def found_by_keys(url: str, texts: Mapping[str, str]) -> dict[str, set[str]]:
     """The ids that a lookup finds for each of several texts."""
     found = {}

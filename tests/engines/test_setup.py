@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,16 +12,18 @@ from typing import Any
 
 import annotated
 import pytest
-from annotated import DOCUMENTS, searches
+from annotated import DOCUMENTS, left_by_removal, searches
 from made import INFO, put, record
 from servers import Server
 from written import prose
 
-from indexer.errors import IncompatibleStoreError
+from indexer.errors import IncompatibleStoreError, StoreError, UsageError
 from indexer.keys import simhash_keys
 from indexer.model import Ref
+from indexer.provision import Provision
 from indexer.stores import open_store
-from indexer.stores.mapping import info_of
+from indexer.stores.connection import connect
+from indexer.stores.mapping import info_of, properties
 from indexer.stores.search_bodies import MAPPING_VERSION, Bodies
 
 OWNERS_MAPPING = {
@@ -41,11 +44,6 @@ def setup(url: str, *flags: str, code: int = 0) -> subprocess.CompletedProcess[s
     )
     assert done.returncode == code, done.stderr
     return done
-
-
-def left_by_removal(server: Server) -> dict[str, None]:
-    """What removal leaves in a document's `_source`: nothing, but in this Elasticsearch, which runs no scripts."""
-    return {} if server.name == "opensearch" else {"neardup": None}
 
 
 def count(properties: dict[str, Any]) -> int:
@@ -167,7 +165,10 @@ class TestSetup:
         assert server.request("GET", f"/{index_name}/_count?q=secret:x")["count"] == 1
         with open_store(url) as store:
             assert store.stats().documents == 1
-            store.delete([Ref("own")])
+            # Nor does deleting: whose document it is can't be seen.
+            with pytest.raises(StoreError, match=r"excludes secret.*an owner's document"):
+                store.delete([Ref("own")])
+        assert server.request("DELETE", f"/{index_name}/_doc/own?refresh=true")["result"] == "deleted"
         setup(url, "--remove")
         assert server.request("GET", f"/{index_name}/_count?q=secret:x")["count"] == 1
 
@@ -274,22 +275,31 @@ class TestSetup:
         assert server.request("GET", f"/{index_name}") == before
 
     def test_the_count_of_fields_is_the_engines_own(self, server: Server, index_name: str) -> None:
-        url = f"{server.url}/{index_name}"
-        for limit in range(30, 60):
+        def limited(limit: int) -> None:
             server.request("DELETE", f"/{index_name}")
             settings = {"index.mapping.total_fields.limit": limit}
             server.request("PUT", f"/{index_name}", {"mappings": OWNERS_MAPPING, "settings": settings})
-            done = subprocess.run([sys.executable, "-m", "indexer", "setup", "--store", url], capture_output=True)
-            if done.returncode == 0:
-                break
-        # One less is too few for the engine as well.
-        server.request("DELETE", f"/{index_name}")
-        settings = {"index.mapping.total_fields.limit": limit - 1}
-        server.request("PUT", f"/{index_name}", {"mappings": OWNERS_MAPPING, "settings": settings})
-        template = server.request("GET", "/_component_template/neardup")["component_templates"][0]
-        properties = template["component_template"]["template"]["mappings"]["properties"]
-        answer = server.request("PUT", f"/{index_name}/_mapping", {"properties": properties})
-        assert "total fields" in json.dumps(answer)
+
+        client = connect(f"{server.url}/{index_name}")
+        try:
+            limited(10)
+            with pytest.raises(UsageError, match="neardup adds") as refused:
+                Provision(client).set_up(INFO)
+            counted = re.search(r"has (\d+) fields and neardup adds (\d+)", str(refused.value))
+            assert counted
+            enough = int(counted[1]) + int(counted[2])
+            limited(enough - 1)
+            with pytest.raises(UsageError, match="neardup adds"):
+                Provision(client).set_up(INFO)
+            # One less is too few for the engine as well, and this many are not.
+            answer = server.request("PUT", f"/{index_name}/_mapping", {"properties": properties()})
+            assert "total fields" in json.dumps(answer)
+            limited(enough)
+            provision = Provision(client)
+            assert list(provision.carry_out(provision.set_up(INFO)))
+            assert provision.set_up(INFO) == []
+        finally:
+            client.close()
 
     def test_an_owners_own_field_of_that_name_is_left_alone(self, server: Server, index_name: str) -> None:
         server.request("PUT", f"/{index_name}", {"mappings": {"properties": {"neardup": {"type": "keyword"}}}})
