@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 NOTE = "relaxed"
 RELAXED: Mapping[str, str] = {"index.refresh_interval": "-1", "index.number_of_replicas": "0"}
 _EXPANDED = "index.auto_expand_replicas"
+_FORBIDDEN = 403
 
 
 class Request(NamedTuple):
@@ -63,8 +64,17 @@ def relax(client: Client, index: str) -> dict[str, str | None]:
         if settings.get(_EXPANDED, "false") != "false":
             # The cluster itself decides how many replicas there are.
             del former["index.number_of_replicas"]
-    client.request("PUT", f"{_path(index)}/_mapping", {"_meta": _noted(found, former)})
-    client.request("PUT", f"{_path(index)}/_settings", {name: RELAXED[name] for name in former})
+    try:
+        client.request("PUT", f"{_path(index)}/_mapping", {"_meta": _noted(found, former)})
+        client.request("PUT", f"{_path(index)}/_settings", {name: RELAXED[name] for name in former})
+    except StoreError as error:
+        if isinstance(error.__cause__, AnswerError) and error.__cause__.status == _FORBIDDEN:
+            raise StoreError(
+                f"{client.target.shown}: a bulk load changes settings of {index}, and the "
+                f"{client.access.kind or 'anonymous user'} lacks the index privilege manage (403); get that, or load "
+                "without --bulk-load"
+            ) from error
+        raise
     return former
 
 

@@ -21,6 +21,8 @@ from indexer.provision import Provision
 from indexer.stores import open_store
 from indexer.stores.access import SETTINGS
 from indexer.stores.connection import Patience, connect
+from indexer.stores.relaxed import RELAXED, bulk_load
+from indexer.stores.search import open_search_store
 
 # The least that each kind of work needs; mappings/README.md names the same.
 ROLES = """
@@ -119,6 +121,37 @@ class TestOnARealServer:
         be("stranger")
         with pytest.raises(StoreError, match=r"does not allow this to the user stranger .*\(403\)"):
             open_store(url)
+
+    def test_a_bulk_load_needs_one_privilege_more(self, secured: SecuredElasticsearch, be, capsys) -> None:  # type: ignore[no-untyped-def]
+        url = f"{secured.url}/docs"
+        be("maker")
+        open_store(url, create=INFO).close()
+
+        def described() -> tuple[dict[str, str], dict[str, object]]:
+            be("maker")
+            client = connect(url)
+            found = client.request("GET", "/docs", flat_settings="true")["docs"]
+            client.close()
+            settings = {name: value for name, value in found["settings"].items() if name in RELAXED}
+            return settings, found["mappings"]["_meta"]
+
+        before = described()
+        be("writer")
+        with open_search_store(url) as store:
+            with pytest.raises(StoreError) as refused, bulk_load(store):
+                raise AssertionError("loading all the same")
+            assert str(refused.value) == (
+                f"{url}: a bulk load changes settings of docs, and the user writer with this password lacks the index "
+                "privilege manage (403); get that, or load without --bulk-load"
+            )
+        # Nor is anything left to be put back.
+        assert described() == before
+        assert not capsys.readouterr().err
+        be("maker")
+        with open_search_store(url) as store:
+            with bulk_load(store):
+                assert described()[0] == RELAXED
+            assert described() == before
 
     def test_no_credentials(self, secured: SecuredElasticsearch, authority: Authority, monkeypatch) -> None:  # type: ignore[no-untyped-def]
         monkeypatch.setenv("NEARDUP_CA_CERT", str(authority.path))
