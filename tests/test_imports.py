@@ -13,12 +13,12 @@ PACKAGE = Path(__file__).resolve().parents[1] / "indexer"
 # From the ground up; a room may import its own and every lower floor, of its own floor only itself.
 FLOORS = [
     {"errors", "model", "origins", "text_diff", "tokens", "visible"},
-    {"config", "core", "keys"},
+    {"config", "core", "keys", "source_fields"},
     {"exact", "hamming", "languages", "pairs"},
     {"components", "features", "refs"},
     {"corpus"},
     {"canonical", "schemes", "extract", "stores"},
-    {"dashboards", "interchange", "jsonlines", "placing", "sketch_table", "slices", "source_fields", "store_schemes"},
+    {"dashboards", "interchange", "jsonlines", "placing", "sketch_table", "slices", "store_schemes"},
     {"provision", "sources"},
     {"pipeline", "similar", "cluster", "gathering", "planning", "scheme_similar", "stored_text"},
     {"annotate_sinks", "incremental", "pipelines", "prune", "store_pairs"},
