@@ -348,7 +348,8 @@ Examples:
   neardup prune --keep canonical --delete    delete it, after the question
 
 "neardup cluster" comes first. Only documents are named whose cluster is still true: the canonical document is there,
-and both have the fingerprints that they were compared by. The files themselves stay.
+and both have the fingerprints that they were compared by. The files themselves stay. In a cluster a document that has
+other fields than neardup's is its owner's: --delete leaves it there, and takes neardup's fields away.
 
 With --dry-run --json one object a line: cluster, canonical, distance, and the document as in "neardup show --json";
 otherwise one object: marked and unmarked, or deleted.

@@ -83,6 +83,8 @@ Examples:
 def delete(identities: tuple[str, ...], listed: str | None, store: str, refresh: Refresh, json: bool) -> int:
     """Delete documents from the store, and their recorded failures; the files themselves stay.
 
+    In a cluster a document that has other fields than neardup's is its owner's: it stays, and only loses neardup's.
+
     Ends with exit code 5 if an id was not there, or several documents have it; the others are deleted. With --json one
     object: deleted, missing.
     """
