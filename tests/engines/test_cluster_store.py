@@ -51,6 +51,33 @@ class TestOwnersDocuments:
             stored = server.request("GET", f"/{index_name}/_doc/a")["_source"]
             assert stored == OWNER | left_by_removal(server)
 
+    def test_what_changed_since_it_was_read_is_read_again(self, server: Server, index_name: str) -> None:
+        with made(server, index_name) as store, open_search_store(f"{server.url}/{index_name}") as other:
+            names = ["a", "b", "c"]
+            for name in names:
+                server.request("PUT", f"/{index_name}/_doc/{name}?refresh=true", OWNER)
+            put(store, *[record(name, number) for number, name in enumerate(names)])
+            refs = [Ref(name) for name in names]
+            assert store.annotations(refs) == [{}, {}, {}]
+            server.request("POST", f"/{index_name}/_update/a", {"doc": {"lang": "de"}})
+            other.annotate([(Ref("a"), {"others": 1})])
+            other.delete([Ref("b")])
+            assert store.annotate([(ref, {"own": 2}) for ref in refs]) == 2
+            assert store.annotations(refs) == [{"others": 1, "own": 2}, None, {"own": 2}]
+            sources = [server.request("GET", f"/{index_name}/_doc/{name}")["_source"] for name in names]
+            assert [each["lang"] for each in sources] == ["de", "en", "en"]
+            assert sources[1] == OWNER | left_by_removal(server)
+
+    def test_of_many_batches_the_last_word_counts(self, server: Server, index_name: str) -> None:
+        with made(server, index_name) as store:
+            put(store, *[record(str(number), number) for number in range(1100)])
+            given = [
+                (Ref(str(number)), {"n": turn, f"turn{turn}": True}) for turn in range(3) for number in range(1100)
+            ]
+            assert store.annotate(given) == 3300
+            wanted = {"n": 2, "turn0": True, "turn1": True, "turn2": True}
+            assert [each for each in store.annotations([Ref(str(n)) for n in range(1100)]) if each != wanted] == []
+
     @pytest.mark.parametrize("change", ["update", "update-by-query", "reindex"])
     def test_keys_stay_through_the_owners_own_changes(self, server: Server, index_name: str, change: str) -> None:
         with made(server, index_name) as store:
