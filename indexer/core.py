@@ -88,7 +88,7 @@ def tokenise(text: str | bytes, *, numbers: bool = False) -> Tokens:
 
 
 def _spans(tokens: Tokens) -> tuple[Any, Any, Any, int]:
-    starts, ends = tokens.starts, tokens.ends
+    starts, ends = np.ascontiguousarray(tokens.starts), np.ascontiguousarray(tokens.ends)
     if not starts.dtype == ends.dtype == np.uintp or starts.shape != ends.shape:
         raise UsageError("starts and ends of tokens must be arrays of uintp of the same shape")
     if ends.size and (int(ends.max()) > len(tokens.text) or np.any(starts > ends)):

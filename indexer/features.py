@@ -1,18 +1,18 @@
 """From a text to its features: tokens, stop-lists, shingles, weights.
 
-The tokens of simhash-doc are the core's; what a recipe asks for beside them (case kept, numbers kept or stripped,
-dictionaries for languages written without spaces, stop-lists) is made from these, so that no rule is there twice.
+The tokens are the core's, as places in the text; what a recipe asks for beside those of simhash-doc (case kept, numbers
+stripped, dictionaries for languages written without spaces, stop-lists) moves, cuts or drops places, so that no rule is
+there twice. Words are compared by their hashes.
 """
 
 from __future__ import annotations
 
 import unicodedata
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
-from itertools import accumulate, chain
-from typing import NamedTuple, TypeVar
+from itertools import accumulate
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,7 @@ import regex
 
 from indexer import core, languages
 from indexer.errors import UsageError
+from indexer.tokens import Places, Tokens
 
 KINDS = {"words": 1, "shingles": 3, "chars": 5}
 """The kinds of features, with the number of tokens or characters that one has unless the user says otherwise."""
@@ -31,21 +32,16 @@ MAX_SIZE = 64
 WEIGHT_UNIT = 1 << 16
 
 Hashes = npt.NDArray[np.uint64]
-Line = TypeVar("Line", str, bytes)
 Counts = npt.NDArray[np.int64]
 
-# What of a text between two tokens can be a number: the runs that rule 2 of simhash-doc cuts and rule 3 drops.
-_RUN = regex.compile(r"[\p{Nd}\p{Pc}][\p{Nd}\p{Mn}\p{Mc}\p{Pc}]*")
-_DIGIT = regex.compile(r"\p{Nd}")
-_NUMERIC = regex.compile(r"\p{N}+")
 _ALPHABETIC = regex.compile(r"\p{Alphabetic}")
 _UNSPACED = regex.compile(
     r"[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}\p{scx=Myanmar}]"
 )
 _IGNORABLE = regex.compile(r"\p{Default_Ignorable_Code_Point}+")
-# In text that is composed already, folding makes nothing compose across the ends of these, so each is folded alone.
-# U+0345 is the one mark that folds to a letter.
-_UNIT = regex.compile(r"(?sV1)[\p{L}\u0345][[\p{Mn}\p{Mc}]--\u0345]*|.")
+# In text that is composed already, folding makes nothing compose across the ends of these, so each is folded alone; of
+# ASCII, whole runs. U+0345 is the one mark that folds to a letter.
+_UNIT = regex.compile(r"(?sV1)[\x00-\x7f]+(?![^\x00-\x7f])|[\p{L}\u0345][[\p{Mn}\p{Mc}]--\u0345]*|.")
 
 
 class Token(NamedTuple):
@@ -90,74 +86,69 @@ class Recipe:
     @property
     def has_doc_tokens(self) -> bool:
         """Whether the tokens that the features are made of are those of simhash-doc."""
-        plain = self.lower and self.stop == "none" and self.numbers == "drop"
-        return plain and self.tokenizer.startswith("uax29")
+        return self.stop == "none" and self._has_plain_tokens
 
     def tokens(self, text: str | bytes) -> Iterator[Token]:
         """The tokens of a text in order, stop-words left out. Octets are read as UTF-8."""
-        stop = languages.stop_words(self.stop, text)
-        dropped = False
-        for token in self._all_tokens(text):
-            if token.folded in stop:
-                dropped = True
-            else:
-                yield token._replace(adjacent=False) if dropped else token
-                dropped = False
+        shown, folded = self.cut(text)
+        for one, other, adjacent in zip(shown.tokens, folded.tokens, folded.adjacent.tolist(), strict=True):
+            yield Token(one.decode(), other.decode(), adjacent)
 
-    def _all_tokens(self, text: str | bytes) -> Iterator[Token]:
+    def cut(self, text: str | bytes) -> tuple[Tokens, Tokens]:
+        """The tokens of a text in order, stop-words left out, as they count and in folded case."""
         octets = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
-        cut = core.tokenise(octets)
-        normal = cut.text.decode()
-        spans = _spans(normal, cut.tokens)
-        if self.numbers == "keep":
-            spans = _with_numbers(normal, spans)
+        folded = core.tokenise(octets, numbers=self.numbers == "keep")
         if self.tokenizer.startswith("icu"):
-            spans = _dictionary_spans(normal, spans)
-        cased = None if self.lower else _caser(octets)
-        before = -1
-        for start, end in spans:
-            folded, shown = normal[start:end], normal[start:end] if cased is None else cased(start, end)
-            if self.numbers == "strip" and not folded.isalpha():
-                folded, shown = _NUMERIC.sub("", folded), _NUMERIC.sub("", shown)
-            if self.numbers != "strip" or _ALPHABETIC.search(folded):
-                yield Token(shown, folded, start == before)
-                before = end
+            folded = _dictionary_cut(folded)
+        shown = folded if self.lower else _cased(octets, folded)
+        if self.numbers == "strip":
+            stripped = core.strip_digits(folded)
+            shown, folded = (stripped if self.lower else core.strip_digits(shown)), stripped
+        stop = self._stop(text)
+        if stop.size:
+            kept = ~among(core.hash_tokens(folded), stop)
+            shown, folded = shown.where(kept), folded.where(kept)
+        return shown, folded
 
     def words(self, text: str | bytes) -> tuple[bytes, ...]:
         """The tokens of a text in order as UTF-8, stop-words left out."""
-        if replace(self, stop="none").has_doc_tokens:
-            found = core.tokenise(text).tokens
-            stop = {word.encode() for word in languages.stop_words(self.stop, text)}
-            return tuple(word for word in found if word not in stop) if stop else found
-        return tuple(token.text.encode() for token in self.tokens(text))
+        return self.cut(text)[0].tokens
 
     def folded(self, text: str | bytes) -> tuple[Hashes, Hashes]:
         """The hashes of a text's words in order, and those of the same words in folded case: twice shape (n,)."""
-        if self.has_doc_tokens:
-            found = core.token_hashes(text)
+        if self._has_plain_tokens:
+            found, stop = core.token_hashes(text), self._stop(text)
+            found = found[~among(found, stop)] if stop.size else found
             return found, found
-        tokens = list(self.tokens(text))
-        folded = hashes_of([token.folded.encode() for token in tokens])
-        return (folded if self.lower else hashes_of([token.text.encode() for token in tokens])), folded
+        shown, folded = self.cut(text)
+        hashes = core.hash_tokens(folded)
+        return (hashes if self.lower else core.hash_tokens(shown)), hashes
 
-    def features(self, text: str | bytes) -> Features:
-        """The features of a text.
+    def hashes(self, text: str | bytes) -> Hashes:
+        """The hashes of a text's features in order, with repeats: shape (n,).
 
         A word's hash is lookup8 (initial value 0) over its UTF-8; a word shingle's the same over the 8 octets, little-
         endian, of each of its words' hashes. Character shingles are cut from the tokens, with one space wherever
         anything lay between two, and hashed over their UTF-8. A text shorter than one shingle is one.
         """
         if self.kind == "chars":
-            line = "".join(token.text if token.adjacent else f" {token.text}" for token in self.tokens(text))[1:]
-            return _hashed(Counter(_windows(line, 1, self.size)))
-        if self.has_doc_tokens:
-            return _distinct(
-                core.shingle_hashes(text, self.size) if self.kind == "shingles" else core.token_hashes(text)
-            )
-        words = self.words(text)
-        if self.kind == "words":
-            return _hashed(Counter(words))
-        return _hashed(Counter(_windows(hashes_of(words).astype("<u8").tobytes(), 8, self.size)))
+            return core.character_hashes(self.cut(text)[0], self.size)
+        if self.kind == "shingles" and self.has_doc_tokens:
+            return core.shingle_hashes(text, self.size)
+        words = self.folded(text)[0]
+        return words if self.kind == "words" else _runs(words, self.size)
+
+    def features(self, text: str | bytes) -> Features:
+        """The features of a text, each once."""
+        found, counts = np.unique(self.hashes(text), return_counts=True)
+        return Features(found, counts.astype(np.int64))
+
+    @property
+    def _has_plain_tokens(self) -> bool:
+        return self.lower and self.numbers == "drop" and self.tokenizer.startswith("uax29")
+
+    def _stop(self, text: str | bytes) -> Hashes:
+        return rising_hashes(languages.stop_words(self.stop, text))
 
 
 def recipe(
@@ -208,7 +199,28 @@ def parse_recipe(written: str) -> Recipe:
 
 def hashes_of(words: Sequence[bytes]) -> Hashes:
     """The hash of each word: lookup8 with initial value 0. Shape (n,)."""
-    return np.array([core.lookup8(word) for word in words], dtype=np.uint64)
+    ends = _ends(words)
+    return core.hash_tokens(Tokens(b"".join(words), ends[:-1], ends[1:]))
+
+
+def hashes_of_rows(rows: npt.NDArray[np.uint64]) -> Hashes:
+    """The hash of each row of hashes: lookup8 over the 8 octets, little-endian, of each. Shape (n, m) to (n,)."""
+    starts = np.arange(rows.shape[0], dtype=np.uintp) * np.uintp(8 * rows.shape[1])
+    return core.hash_tokens(Tokens(rows.astype("<u8").tobytes(), starts, starts + np.uintp(8 * rows.shape[1])))
+
+
+@lru_cache(maxsize=64)
+def rising_hashes(words: frozenset[str]) -> Hashes:
+    """The hashes of some words, in rising order, for `among`."""
+    return np.unique(hashes_of([word.encode() for word in words]))
+
+
+def among(hashes: Hashes, rising: Hashes) -> npt.NDArray[np.bool_]:
+    """Whether each is one of some hashes in rising order: shape (n,)."""
+    if not rising.size:
+        return np.zeros(hashes.size, dtype=bool)
+    places = np.minimum(np.searchsorted(rising, hashes), rising.size - 1)
+    return np.equal(rising[places], hashes)
 
 
 def check_weights(weights: object) -> str:
@@ -237,86 +249,76 @@ def weighted(found: Features, weights: str, idf: Callable[[Hashes], npt.NDArray[
     return np.maximum(np.rint(exact * WEIGHT_UNIT), 1).astype(np.int64)
 
 
-def _hashed(counted: Mapping[str, int] | Mapping[bytes, int]) -> Features:
-    octets = (part.encode() if isinstance(part, str) else part for part in counted)
-    hashes = np.fromiter(map(core.lookup8, octets), dtype=np.uint64, count=len(counted))
-    counts = np.fromiter(counted.values(), dtype=np.int64, count=len(counted))
-    order = np.argsort(hashes)
-    return Features(hashes[order], counts[order])
+def _runs(hashes: Hashes, size: int) -> Hashes:
+    """The hash of every run of `size` words from those of each; of all where there are fewer."""
+    if not hashes.size:
+        return hashes
+    size = min(size, hashes.size)
+    starts = np.arange(hashes.size - size + 1, dtype=np.uintp) * np.uintp(8)
+    return core.hash_tokens(Tokens(hashes.astype("<u8").tobytes(), starts, starts + np.uintp(8 * size)))
 
 
-def _distinct(hashes: Hashes) -> Features:
-    found, counts = np.unique(hashes, return_counts=True)
-    return Features(found, counts.astype(np.int64))
-
-
-def _windows(line: Line, step: int, size: int) -> Iterator[Line]:
-    """Every part of `size` steps; the whole where it is shorter, nothing where it is empty."""
-    last = max(0, len(line) - step * size)
-    return (line[at : at + step * size] for at in range(0, last + 1, step) if line)
-
-
-def _spans(normal: str, tokens: Iterable[bytes]) -> Iterator[tuple[int, int]]:
-    # What lies between two tokens has no character that a token could be found by, so the first find is the token.
-    end = 0
-    for token in tokens:
-        word = token.decode()
-        start = normal.index(word, end)
-        end = start + len(word)
-        yield start, end
-
-
-def _with_numbers(normal: str, spans: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    before = 0
-    for start, end in chain(spans, [(len(normal), len(normal))]):
-        yield from (run.span() for run in _RUN.finditer(normal, before, start) if _DIGIT.search(run.group()))
-        if start < end:
-            yield start, end
-        before = end
-
-
-def _dictionary_spans(normal: str, spans: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """The same spans, but with each run of tokens in scripts without spaces cut by ICU's dictionaries."""
-    run: tuple[int, int] | None = None
-    for start, end in spans:
-        unspaced = _UNSPACED.match(normal, start) is not None
-        if run and unspaced and run[1] == start:
-            run = run[0], end
-            continue
-        if run:
-            yield from _cut_run(normal, *run)
-        run = (start, end) if unspaced else None
-        if not unspaced:
-            yield start, end
-    if run:
-        yield from _cut_run(normal, *run)
-
-
-def _cut_run(normal: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    for length in languages.dictionary_cuts(normal[start:end]):
-        if _ALPHABETIC.search(normal, start, start + length):
-            yield start, start + length
-        start += length
-
-
-def _caser(octets: bytes) -> Callable[[int, int], str]:
-    """What gives the text, case kept, of a span of the normalised text."""
-    text = octets.decode("utf-8", "replace")
-    if text.isascii():
-        return lambda start, end: text[start:end]
-    for _ in range(2):
-        text = unicodedata.normalize("NFKC", _IGNORABLE.sub("", text))
-    units = _UNIT.findall(text)
-    folded = [_folded(unit) for unit in units]
-    normal = core.normalise(octets).decode()
-    if "".join(folded) != normal:
-        # Characters that this Python's Unicode does not know yet, or a U+0345 out of order: the folded form stands.
-        return lambda start, end: normal[start:end]
-    # No token begins or ends inside a unit: the letters and marks of one are never parted.
-    place = dict(zip(accumulate(map(len, folded), initial=0), accumulate(map(len, units), initial=0), strict=True))
-    return lambda start, end: text[place[start] : place[end]]
+def _dictionary_cut(found: Tokens) -> Tokens:
+    """The same tokens, but with each run of those in scripts without spaces cut by ICU's dictionaries."""
+    first = np.frombuffer(found.text, dtype=np.uint8)[found.starts]
+    unspaced = np.zeros(first.size, dtype=bool)
+    for place in np.flatnonzero(first >= 0x80).tolist():
+        start = int(found.starts[place])
+        unspaced[place] = _is_unspaced(found.text[start : start + 4].decode("utf-8", "ignore")[0])
+    follows = unspaced & found.adjacent & np.append(False, unspaced)[:-1]
+    heads, tails = unspaced & ~follows, unspaced & ~np.append(follows, False)[1:]
+    cuts = [
+        cut
+        for start, end in zip(found.starts[heads].tolist(), found.ends[tails].tolist(), strict=True)
+        for cut in _cut_run(found.text, start, end)
+    ]
+    starts, ends = np.array(cuts, dtype=np.uintp).reshape(-1, 2).T
+    starts, ends = np.append(found.starts[~unspaced], starts), np.append(found.ends[~unspaced], ends)
+    order = np.argsort(starts)
+    return Tokens(found.text, starts[order], ends[order])
 
 
 @lru_cache(maxsize=1 << 14)
-def _folded(unit: str) -> str:
-    return core.normalise(unit).decode()
+def _is_unspaced(char: str) -> bool:
+    return _UNSPACED.match(char) is not None
+
+
+def _cut_run(text: bytes, start: int, end: int) -> Iterator[tuple[int, int]]:
+    run, place = text[start:end].decode(), 0
+    for length in languages.dictionary_cuts(run):
+        word = run[place : place + length]
+        end = start + len(word.encode())
+        if _ALPHABETIC.search(word):
+            yield start, end
+        start, place = end, place + length
+
+
+def _cased(octets: bytes, folded: Tokens) -> Tokens:
+    """The same tokens in the text with its case kept."""
+    if octets.isascii():
+        return Tokens(octets, folded.starts, folded.ends)
+    text = octets.decode("utf-8", "replace")
+    for _ in range(2):
+        text = unicodedata.normalize("NFKC", _IGNORABLE.sub("", text))
+    units = [unit.encode() for unit in _UNIT.findall(text)]
+    lowered = [unit.lower() if unit.isascii() else _folded(unit) for unit in units]
+    if b"".join(lowered) != core.normalise(octets):
+        # Characters that this Python's Unicode does not know yet, or a U+0345 out of order: the folded form stands.
+        return folded
+    there, here = _ends(lowered), _ends(units)
+
+    def moved(places: Places) -> Places:
+        # No token begins or ends inside a unit past ASCII: the letters and marks of one are never parted.
+        unit = np.searchsorted(there, places, side="right") - 1
+        return here[unit] + (places - there[unit])
+
+    return Tokens(text.encode(), moved(folded.starts), moved(folded.ends))
+
+
+def _ends(parts: Sequence[bytes]) -> Places:
+    return np.fromiter(accumulate(map(len, parts), initial=0), dtype=np.uintp, count=len(parts) + 1)
+
+
+@lru_cache(maxsize=1 << 14)
+def _folded(unit: bytes) -> bytes:
+    return core.normalise(unit)

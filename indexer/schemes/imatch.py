@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from itertools import compress
 
 import numpy as np
 import numpy.typing as npt
 
+from indexer import core
 from indexer.corpus import Corpus, resource_name
 from indexer.errors import UsageError
-from indexer.features import hashes_of, recipe
+from indexer.features import among, recipe
 from indexer.keys import KeyLayout
 from indexer.model import Sketch
 from indexer.schemes.base import Parameter, Plan, Scheme
@@ -87,19 +89,22 @@ class IMatch(Scheme):
 
     def sketch(self, text: str | bytes) -> Sketch | None:
         """The digests of a text's terms; None where none is in the lexicon."""
-        terms = np.array(sorted(set(self.recipe.words(text))), dtype=object)
-        hashes = hashes_of(terms.tolist())
-        known = np.isin(hashes, self.lexicon)
-        terms, hashes = terms[known], hashes[known]
-        if not terms.size:
+        words = self.recipe.cut(text)[0]
+        hashes = core.hash_tokens(words)
+        known = among(hashes, self.lexicon)
+        hash_of = dict(zip(words.where(known).tokens, hashes[known].tolist(), strict=True))
+        if not hash_of:
             return None
-        digests = [_digest(terms[kept]) for kept in self._kept(hashes)]
+        terms = sorted(hash_of)
+        lines = [term + b"\n" for term in terms]
+        ordered = np.array([hash_of[term] for term in terms], dtype=np.uint64)
+        digests = [_digest(b"".join(compress(lines, kept.tolist()))) for kept in self._kept(ordered)]
         found = (
             self.layout.pack(table, int.from_bytes(digest, "big") >> 8 * DIGEST_OCTETS - KEY_BITS)
             for table, digest in enumerate(digests)
             if any(digest)
         )
-        return Sketch(self.id, b"".join(digests), tuple(found), int(terms.size))
+        return Sketch(self.id, b"".join(digests), tuple(found), len(terms))
 
     def similarities(self, payload: bytes, others: Sequence[bytes]) -> npt.NDArray[np.float64]:
         """The share of the digests that agree, of those that are not empty in both."""
@@ -126,11 +131,8 @@ class IMatch(Scheme):
         return [np.ones(hashes.size, dtype=bool), *(mixed(hashes + step) >= below for step in steps)]
 
 
-def _digest(terms: npt.NDArray[np.object_]) -> bytes:
-    if not terms.size:
-        return bytes(DIGEST_OCTETS)
-    joined = b"".join(term + b"\n" for term in terms.tolist())
-    return hashlib.sha1(joined, usedforsecurity=False).digest()[:DIGEST_OCTETS]
+def _digest(lines: bytes) -> bytes:
+    return hashlib.sha1(lines, usedforsecurity=False).digest()[:DIGEST_OCTETS] if lines else bytes(DIGEST_OCTETS)
 
 
 def _share(name: str, value: object) -> float:

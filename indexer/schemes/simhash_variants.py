@@ -13,7 +13,7 @@ import numpy.typing as npt
 from indexer import core, keys
 from indexer.corpus import Corpus, resource_name
 from indexer.errors import UsageError
-from indexer.features import Features, Recipe, check_weights, recipe, weighted
+from indexer.features import Counts, Hashes, Recipe, check_weights, recipe, weighted
 from indexer.model import Sketch
 from indexer.schemes import blocks
 from indexer.schemes.base import Parameter, Plan, Scheme
@@ -76,8 +76,13 @@ class SimhashVariant(Scheme):
         if self.bits <= 64 and self.recipe.is_doc and self.weights == "occurrence":
             found = core.fingerprint(text)
             return None if found is None else self._sketch(found[0].to_bytes(8, "big"), found[1])
+        if self.weights == "occurrence":
+            hashes = self.recipe.hashes(text)
+            octets = self._octets(hashes, None)
+            return None if octets is None else self._sketch(octets, hashes.size)
         features = self.recipe.features(text)
-        octets = self._octets(features)
+        weights = weighted(features, self.weights, self.corpus.idf if self.corpus else None)
+        octets = self._octets(features.hashes, weights)
         return None if octets is None else self._sketch(octets, int(features.counts.sum()))
 
     def similarities(self, payload: bytes, others: Sequence[bytes]) -> npt.NDArray[np.float64]:
@@ -117,9 +122,8 @@ class SimhashVariant(Scheme):
             )
         return math.floor((1 - similarity) * self.bits + 1e-9)
 
-    def _octets(self, features: Features) -> bytes | None:
-        weights = weighted(features, self.weights, self.corpus.idf if self.corpus else None)
-        halves = [features.hashes] if self.bits <= 64 else [features.hashes, mixed(features.hashes)]
+    def _octets(self, hashes: Hashes, weights: Counts | None) -> bytes | None:
+        halves = [hashes] if self.bits <= 64 else [hashes, mixed(hashes)]
         values = [core.simhash(half, weights) for half in halves]
         return b"".join(value.to_bytes(8, "big") for value in values if value is not None) or None
 

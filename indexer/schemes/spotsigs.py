@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
 from indexer import core, languages
 from indexer.errors import UsageError
-from indexer.features import Hashes, hashes_of, recipe
+from indexer.features import Hashes, among, hashes_of_rows, recipe, rising_hashes
 from indexer.keys import KeyLayout
 from indexer.model import Sketch
 from indexer.schemes.base import Parameter, Plan, Scheme
@@ -84,15 +83,15 @@ class SpotSigs(Scheme):
         """The hashes of a text's spots, in order: lookup8 over the 8 octets, little-endian, of each word's hash."""
         words, folded = self.tokens.folded(text)
         stop = languages.stop_words(self.stop, text)
-        first = np.isin(folded, _hashes(self.antecedents or stop))
-        other = ~first & ~np.isin(folded, _hashes(stop))
+        stops = among(folded, rising_hashes(stop))
+        first = among(folded, rising_hashes(self.antecedents)) if self.antecedents else stops
+        other = ~(first | stops)
         others = words[other]
         # How many words that can be in a chain stand before each antecedent.
         before = np.cumsum(other)[first]
         whole = before + self.chain * self.distance <= others.size
         places = before[whole, None] + self.distance * np.arange(1, self.chain + 1) - 1
-        rows = np.column_stack((words[first][whole], others[places])).astype("<u8")
-        return np.array([core.lookup8(row.tobytes()) for row in rows], dtype=np.uint64)
+        return hashes_of_rows(np.column_stack((words[first][whole], others[places])))
 
     def sketch(self, text: str | bytes) -> Sketch | None:
         """The spots of a text with the keys of a part of them; None where it has none."""
@@ -167,11 +166,6 @@ def numbered(spots: Hashes) -> Hashes:
     first = np.searchsorted(rising, rising, side="left")
     occurrence = (np.arange(rising.size) - first).astype(np.uint64)
     return np.unique(mixed(rising + occurrence * STEP))
-
-
-@lru_cache(maxsize=64)
-def _hashes(words: frozenset[str]) -> Hashes:
-    return hashes_of([word.encode() for word in words])
 
 
 def _packed(elements: Hashes, partition: int) -> Iterator[int]:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from indexer import core
 from indexer.errors import UsageError
+from indexer.tokens import Tokens
 
 unsigned = st.integers(0, 2**64 - 1)
 features = st.lists(unsigned, min_size=1, max_size=40)
@@ -49,6 +50,33 @@ def test_shingles_of_a_long_text_are_those_of_its_parts() -> None:
 def test_a_shingle_of_no_tokens_is_refused() -> None:
     with pytest.raises(UsageError, match="shingle"):
         core.shingle_hashes("a b", 0)
+    with pytest.raises(UsageError, match="shingle"):
+        core.character_hashes(core.tokenise("a b"), 0)
+
+
+def test_hashes_outlive_the_text_that_they_were_made_of() -> None:
+    kept = [core.token_hashes(f"word{n} " * 1000) for n in range(50)]
+    for n, hashes in enumerate(kept):
+        assert set(hashes.tolist()) == {core.lookup8(f"word{n}".encode())}
+
+
+@pytest.mark.parametrize("octets", [*range(60), 500])
+def test_tokens_are_hashed_where_they_lie(level: int, octets: int) -> None:
+    text = bytes(n % 251 for n in range(octets))
+    spans = [(start, end) for start in range(0, octets + 1, 7) for end in range(start, octets + 1, 5)]
+    starts, ends = np.array(spans, dtype=np.uintp).T
+    found = core.hash_tokens(Tokens(text, starts, ends))
+    assert found.tolist() == [core.lookup8(text[start:end]) for start, end in spans]
+
+
+@pytest.mark.parametrize(
+    ("starts", "ends", "kind"), [([0], [4], np.uintp), ([2], [1], np.uintp), ([0, 1], [1], np.uintp), ([0], [1], float)]
+)
+def test_tokens_outside_of_their_text_are_refused(starts: list[int], ends: list[int], kind: type) -> None:
+    tokens = Tokens(b"abc", np.array(starts, dtype=kind), np.array(ends, dtype=kind))
+    for call in (core.hash_tokens, core.strip_digits, lambda each: core.character_hashes(each, 2)):
+        with pytest.raises(UsageError, match="tokens"):
+            call(tokens)
 
 
 @given(features, st.sampled_from([1, 7, 64, 128, 257]))

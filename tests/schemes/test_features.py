@@ -79,6 +79,32 @@ def test_kept_numbers_are_the_pieces_that_rule_3_drops(text: str) -> None:
     assert shown(recipe(numbers="keep").tokens(text)) == wanted
 
 
+def test_a_mark_on_the_stop_within_a_number_counts_with_what_follows() -> None:
+    text = "1.\u03012 3"
+    pieces = [piece for word in oracle.words(text) for piece in oracle.KEPT.findall(word)]
+    assert shown(recipe(numbers="keep").tokens(text)) == pieces == ["1", "\u03012", "3"]
+
+
+@given(ANY, st.integers(1, 64), st.sampled_from(["drop", "keep", "strip"]), st.sampled_from(["none", "en"]))
+@settings(max_examples=100)
+def test_character_shingles_are_runs_of_the_line(text: str, size: int, numbers: str, stop: str) -> None:
+    made = recipe("chars", size, numbers=numbers, stop=stop)
+    tokens = list(made.tokens(text))
+    line = "".join(token.text if token.adjacent else f" {token.text}" for token in tokens)[1:]
+    runs = [line[at : at + size] for at in range(max(1, len(line) - size + 1))] if line else []
+    assert made.hashes(text).tolist() == [oracle.lookup8(run.encode()) for run in runs]
+
+
+@given(ANY, st.sampled_from(["uax29", "icu"]), st.booleans())
+@settings(max_examples=100)
+def test_hashes_are_those_of_the_tokens(text: str, tokenizer: str, lower: bool) -> None:
+    made = recipe(tokenizer=tokenizer, lower=lower, stop="en")
+    words, folded = made.folded(text)
+    tokens = list(made.tokens(text))
+    assert words.tolist() == [oracle.lookup8(token.text.encode()) for token in tokens]
+    assert folded.tolist() == [oracle.lookup8(token.folded.encode()) for token in tokens]
+
+
 def test_dictionaries_cut_what_is_written_without_spaces_and_leave_the_rest() -> None:
     text = "The END of 人人生而自由，すべての人間はスーパー มนุษย์ทั้งหลายเกิดมามีอิสระน้ำ ມະນຸດທຸກຄົນ 3rd"
     plain, cut = shown(recipe().tokens(text)), shown(recipe(tokenizer="icu").tokens(text))
