@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from indexer.errors import UsageError
+from indexer.model import Sketch
 from indexer.schemes import simhash
 from indexer.schemes.base import Scheme
 from indexer.schemes.minhash import Minhash
@@ -31,6 +32,14 @@ def fingerprints(text: str | bytes) -> dict[str, str | None]:
 def written(short: str, payload: bytes) -> str:
     """Octets as text: short identifier, hyphen, base32 (RFC 4648 section 6), lower case, without padding."""
     return f"{short}-{base64.b32encode(payload).decode('ascii').rstrip('=').lower()}"
+
+
+def form(by: Scheme, sketch: Sketch) -> str:
+    """A sketch as text: its written form where its scheme has one, else its octets in hexadecimal digits."""
+    for short, scheme in FORMS.items():
+        if scheme.id == by.id:
+            return written(short, sketch.payload)
+    return sketch.payload.hex()
 
 
 def parse(text: str) -> tuple[str, bytes]:

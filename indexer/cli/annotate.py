@@ -124,7 +124,7 @@ def annotate(store: str, field: tuple[str, ...], to: str | None, json: bool, qui
         content=given["content"],
         limits=Limits(seconds=given["timeout"], memory=given["memory"]),
         refresh=given["refresh"],
-        schemes=given["schemes"],
+        schemes=given["scheme"],
     )
     summary = Annotated()
     shown = sys.stderr.isatty() and not quiet

@@ -159,7 +159,7 @@ def index(paths: tuple[str, ...], store: str, json: bool, quiet: bool, **given: 
     shown = sys.stderr.isatty() and not quiet
     with opened(store, create=store_info(content), refresh=given["refresh"]) as target, _stoppable() as (stop, stopped):
         try:
-            settings = dataclasses.replace(settings, schemes=_schemes(target, given["schemes"]))
+            settings = dataclasses.replace(settings, schemes=_schemes(target, given["scheme"]))
             loading = _bulk_load(target) if given["bulk_load"] else nullcontext()
             bar = _bar(summary, sources) if shown else nullcontext()
             with loading, letters, arrivals(target, given) as coming, bar:

@@ -24,9 +24,7 @@ from indexer.model import Fingerprint, label_of
 from indexer.sources import STDIN, printable_path
 
 if TYPE_CHECKING:
-    pass
-
-_TITLE_WIDTH = 60
+    from indexer.schemes.base import Scheme
 
 
 @click.command(
@@ -101,41 +99,54 @@ Examples:
   neardup hash a.html b.pdf
   neardup hash --text "the words of a text"
   curl -s https://example.org/ | neardup hash --format html -
+  neardup hash a.html --scheme minhash
 
 One line for each document: fingerprint, number of words, name; a document without words has no fingerprint, shown
-as "-".
-With --json one object a line: name, hash, hex, tokens, title, format. Ends with exit code 6 if a document gave no text.
+as "-". With --scheme the sketch of that scheme and the number of its features stand there: minhash in the form for
+interchange, mh1-..., others in hexadecimal digits.
+With --json one object a line: name, hash, hex, tokens, title, format; with --scheme also scheme, sketch, features. Ends
+with exit code 6 if a document gave no text.
 """,
 )
 @click.argument("files", nargs=-1, type=click.Path())
 @click.option("--text", metavar="TEXT", help="Fingerprint this text; - reads it from standard input.")
+@click.option("--scheme", metavar="NAME", help="The sketch of this scheme instead: NAME[:parameter=value,...].")
 @extraction_options
 @json_option
-def hash_(files: tuple[str, ...], text: str | None, json: bool, **given: Any) -> int:
+def hash_(files: tuple[str, ...], text: str | None, scheme: str | None, json: bool, **given: Any) -> int:
     """Print the fingerprint of each FILE; - is standard input. Needs no store."""
+    from indexer.schemes import registry
+
     if not files and text is None:
         raise UsageError("name at least one file, - for standard input, or give --text")
+    by = registry.scheme(scheme) if scheme else None
     reading = asked.reading(given, None)
     code = 0
     if text is not None:
-        _print_hash(asked.from_text(text), as_json=json)
+        _print_hash(asked.from_text(text), by, as_json=json)
     for file in files:
         try:
-            _print_hash(asked.from_file(file, *reading), as_json=json)
+            _print_hash(asked.from_file(file, *reading), by, as_json=json)
         except NeardupError as error:
             say(str(error))
             code = error.exit_code
     return code
 
 
-def _print_hash(document: Asked, *, as_json: bool) -> None:
+def _print_hash(document: Asked, by: Scheme | None, *, as_json: bool) -> None:
     fingerprint = document.fingerprint
+    shown, features = (str(fingerprint), fingerprint.tokens) if fingerprint else (None, 0)
+    about: dict[str, Any] = {"title": document.title, "format": document.format}
+    if by is not None:
+        from indexer.interchange import form
+
+        sketch = by.sketch(document.text or "")
+        shown, features = (form(by, sketch), sketch.features) if sketch else (None, 0)
+        about |= {"scheme": by.id, "sketch": shown, "features": features}
     if as_json:
-        about = {"title": document.title, "format": document.format}
         answer_json({"name": document.name, **fingerprint_json(fingerprint), **about})
     else:
-        tokens = fingerprint.tokens if fingerprint else 0
-        answer(f"{fingerprint or '-'!s:<17}  {tokens:>7}  {document.name}")
+        answer(f"{shown or '-':<17}  {features:>7}  {document.name}")
 
 
 COMMANDS = (compare, hash_)

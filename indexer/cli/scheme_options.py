@@ -25,7 +25,6 @@ _SHOWN = 5
 
 schemes_option = click.option(
     "--scheme",
-    "schemes",
     multiple=True,
     metavar="NAME[:PARAM=VALUE,...]",
     help="Keep a sketch of each document by this scheme too; give it several times for several. The store remembers "

@@ -182,14 +182,14 @@ With --json one object: corpora (name, digest, documents, terms, bytes), documen
 @click.argument("paths", nargs=-1, metavar="[PATH|DIR|GLOB|-]...")
 @store_option
 @click.option(
-    "--scheme", "wanted", multiple=True, required=True, metavar="NAME[:PARAM=VALUE,...]",
+    "--scheme", multiple=True, required=True, metavar="NAME[:PARAM=VALUE,...]",
     help="The scheme to gather for, as it will be given to neardup index.",
 )  # fmt: skip
 @click.option("--from-store", is_flag=True, help="Count the documents of the store, from their files.")
 @jobs_option
 @extraction_options
 @json_option
-def corpus(paths: tuple[str, ...], store: str, wanted: tuple[str, ...], json: bool, **given: Any) -> None:
+def corpus(paths: tuple[str, ...], store: str, scheme: tuple[str, ...], json: bool, **given: Any) -> None:
     """Count in how many documents each word occurs, and keep that in the store, for schemes that need it."""
     if bool(paths) == given["from_store"]:
         raise UsageError("name files or folders to count, or give --from-store")
@@ -197,7 +197,7 @@ def corpus(paths: tuple[str, ...], store: str, wanted: tuple[str, ...], json: bo
     from indexer.pipeline import default_jobs, store_info
     from indexer.sources import Selection, Sources
 
-    names = list(dict.fromkeys(_needed(each) for each in wanted))
+    names = list(dict.fromkeys(_needed(each) for each in scheme))
     content = cast(Content, given["content"] or _content_of(store))
     limits = Limits(seconds=given["timeout"], memory=given["memory"], input_bytes=given["max_size"])
     options = Options(content=content, engine=given["engine"], format=given["format"])

@@ -13,6 +13,7 @@ from written import changed, html, prose, xml
 
 from indexer import fingerprint
 from indexer.cli.output import printable
+from indexer.interchange import fingerprints
 
 HOSTILE = "\x1b[31mred\x1b]0;title\x07 \x9b2J \u202egpj.exe [bold]x[/bold] \r\nline"
 
@@ -239,3 +240,15 @@ def test_real_papers_meet_over_formats(neardup: Neardup, shared_data: Path) -> N
     pdf = next(folder.rglob("*.pdf"))
     found = neardup("similar", pdf, "-k", "7", "--json").json
     assert any(match["format"] == "xml" for match in found["matches"])
+
+
+def test_hash_by_another_scheme(neardup: Neardup) -> None:
+    text = "one two three four five six seven"
+    found = neardup("hash", "--text", text, "--scheme", "minhash", "--json").json
+    assert found["scheme"].startswith("minhash:")
+    assert found["sketch"] == fingerprints(text)["mh1"]
+    assert found["features"] == 3
+    assert neardup("hash", "--text", text, "--scheme", "minhash").out.split()[:2] == [found["sketch"], "3"]
+    assert len(neardup("hash", "--text", text, "--scheme", "supershingles").out.split()[0]) == 168
+    assert neardup("hash", "--text", "...", "--scheme", "minhash").out.split()[:2] == ["-", "0"]
+    assert "corpus" in neardup("hash", "--text", text, "--scheme", "i-match", code=2).err
