@@ -91,7 +91,7 @@ def _spans(tokens: Tokens) -> tuple[Any, Any, Any, int]:
     starts, ends = np.ascontiguousarray(tokens.starts), np.ascontiguousarray(tokens.ends)
     if not starts.dtype == ends.dtype == np.uintp or starts.shape != ends.shape:
         raise UsageError("starts and ends of tokens must be arrays of uintp of the same shape")
-    if ends.size and (int(ends.max()) > len(tokens.text) or np.any(starts > ends)):
+    if ends.size and (int(ends.max()) > len(tokens.text) or (starts > ends).any()):
         raise UsageError("tokens must lie within their text")
     return ffi.from_buffer(tokens.text), _pointer("size_t[]", starts), _pointer("size_t[]", ends), starts.size
 

@@ -98,7 +98,7 @@ class IMatch(Scheme):
         terms = sorted(hash_of)
         lines = [term + b"\n" for term in terms]
         ordered = np.array([hash_of[term] for term in terms], dtype=np.uint64)
-        digests = [_digest(b"".join(compress(lines, kept.tolist()))) for kept in self._kept(ordered)]
+        digests = [_digest(b"".join(compress(lines, kept))) for kept in self._kept(ordered).tolist()]
         found = (
             self.layout.pack(table, int.from_bytes(digest, "big") >> 8 * DIGEST_OCTETS - KEY_BITS)
             for table, digest in enumerate(digests)
@@ -124,11 +124,12 @@ class IMatch(Scheme):
         said = f"asks for {self.layout.tables} digests; misses no pair of which any agrees, finds no other."
         return Plan(similarity, self.layout.tables, 1, 1.0, True, said)
 
-    def _kept(self, hashes: npt.NDArray[np.uint64]) -> list[npt.NDArray[np.bool_]]:
-        """Which of the terms are in the lexicon (all) and in each sub-lexicon."""
-        below = np.uint64(int(self.drop * 2**64))
-        steps = (np.uint64(j * STEP % 2**64) for j in range(1, self.sublexicons + 1))
-        return [np.ones(hashes.size, dtype=bool), *(mixed(hashes + step) >= below for step in steps)]
+    def _kept(self, hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
+        """Which of the terms are in the lexicon (all) and in each sub-lexicon: (n,) to (sublexicons + 1, n)."""
+        steps = np.arange(self.sublexicons + 1, dtype=np.uint64) * np.uint64(STEP)
+        kept = mixed(hashes + steps[:, None]) >= np.uint64(int(self.drop * 2**64))
+        kept[0] = True
+        return kept
 
 
 def _digest(lines: bytes) -> bytes:

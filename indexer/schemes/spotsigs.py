@@ -165,7 +165,10 @@ def numbered(spots: Hashes) -> Hashes:
     rising = np.sort(spots)
     first = np.searchsorted(rising, rising, side="left")
     occurrence = (np.arange(rising.size) - first).astype(np.uint64)
-    return np.unique(mixed(rising + occurrence * STEP))
+    found = np.sort(mixed(rising + occurrence * STEP))
+    fresh = np.ones(found.size, dtype=bool)
+    fresh[1:] = found[1:] != found[:-1]
+    return np.compress(fresh, found)
 
 
 def _packed(elements: Hashes, partition: int) -> Iterator[int]:
