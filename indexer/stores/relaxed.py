@@ -65,6 +65,9 @@ def relax(client: Client, index: str) -> dict[str, str | None]:
             # The cluster itself decides how many replicas there are.
             del former["index.number_of_replicas"]
     try:
+        # Changes nothing, and asks whether the settings may be changed before anything is noted.
+        same = {"index.number_of_replicas": RELAXED["index.number_of_replicas"]}
+        client.request("PUT", f"{_path(index)}/_settings", same, preserve_existing="true")
         client.request("PUT", f"{_path(index)}/_mapping", {"_meta": _noted(found, former)})
         client.request("PUT", f"{_path(index)}/_settings", {name: RELAXED[name] for name in former})
     except StoreError as error:

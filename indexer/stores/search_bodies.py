@@ -58,8 +58,6 @@ class Bodies:
         self.scheme = info.scheme.partition(" ")[0]
         self.bits = f"{ROOT}.{self.scheme}.bits"
         self.doc_values = [self.bits, TOKENS, SHORT]
-        # What tells a record's annotations, and whether it has a fingerprint.
-        self.noted = [TOKENS, f"{ROOT}.cluster", f"{ROOT}.annotations", f"{ROOT}.{self.scheme}.hash"]
         self.schemes = {scheme.name: scheme for scheme in info.schemes}
         self.sketches = [f"{ROOT}.{name}" for name in self.schemes]
 

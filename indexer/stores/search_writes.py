@@ -278,7 +278,7 @@ class Writer:
         known: dict[Ref, dict[str, Any] | None] = {ref: self._remembered.pop(ref, None) for ref in refs}
         left = [ref for ref, hit in known.items() if hit is None]
         if left:
-            known.update(zip(left, self._store.fetch(left, fields=self._store.bodies.noted), strict=True))
+            known.update(zip(left, self._store.fetch(left), strict=True))
         return known
 
     def _annotate_batch(self, batch: list[tuple[Ref, Mapping[str, Any]]]) -> list[int]:
