@@ -11,14 +11,14 @@ import importlib
 import json
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from indexer import core
-from indexer.errors import NeardupError
+from indexer.errors import NeardupError, UsageError
 from indexer.evaluate import Judge, Judged, corpus_of, evaluate, parse_method
 from indexer.evaluate_documents import read_texts
 from indexer.evaluate_show import COLUMNS, as_json, heading, judged_cells, rows
@@ -43,6 +43,25 @@ METHODS = (
     "i-match",
     "i-match+minhash",
 )
+COSTLY = (
+    "simhash",
+    "simhash:features=shingles",
+    "simhash:features=chars",
+    "simhash:stop=en",
+    "simhash:stop=auto",
+    "simhash:numbers=keep",
+    "simhash:numbers=strip",
+    "simhash:lower=false",
+    "simhash:tokenizer=icu",
+    "simhash:weights=tfidf,features=chars",
+    "i-match",
+    "spotsigs",
+    "minhash",
+    "weighted-minhash",
+    "supershingles",
+    "random-projection",
+)
+"""What text to sketch is timed for: every scheme, and what can be chosen of features."""
 PERMUTATIONS = 128
 SHINGLE = 5
 ROUNDS = 3
@@ -54,6 +73,7 @@ def run(shared_data: Path) -> dict[str, Any]:
     """Measure and print; gives the figures. `shared_data` is the folder of real documents with truth."""
     texts = {name: texts_of(shared_data, name) for name in SETS}
     figures = {name: _measure(name, some) for name, some in texts.items()}
+    _print_sketching(texts)
     _print_speed([text for some in texts.values() for text in some])
     return figures
 
@@ -137,6 +157,32 @@ def _judged(made: Sequence[Any], query: Callable[[Any], Sequence[int]], judge: J
     pairs = sorted({(min(a, b), max(a, b)) for a, each in enumerate(made) for b in query(each) if a != b})
     scores = np.array([made[a].jaccard(made[b]) for a, b in pairs])
     return judge.judge(pairs, scores, threshold)
+
+
+def _print_sketching(texts: Mapping[str, Sequence[str]]) -> None:
+    """Text to sketch, in processor time of one thread, the best of several rounds."""
+    print("-- text to sketch: MB/s, documents/s of one thread".ljust(58), *(name.rjust(16) for name in texts))
+    octets = {name: [text.encode("utf-8", "surrogatepass") for text in some] for name, some in texts.items()}
+    for specification in COSTLY:
+        cells = []
+        for name, some in octets.items():
+            try:
+                made = scheme(specification, corpus_of(texts[name]))
+            except UsageError as error:
+                cells.append("-")
+                print(f"{specification}: {error}")
+                continue
+            seconds = min(_thread_seconds(made.sketch, some) for _ in range(ROUNDS))
+            cells.append(f"{sum(map(len, some)) / 1e6 / seconds:.1f}, {len(some) / seconds:,.0f}")
+        print(specification.ljust(58), *(cell.rjust(16) for cell in cells))
+    print()
+
+
+def _thread_seconds(work: Callable[[bytes], Any], texts: Sequence[bytes]) -> float:
+    begin = time.thread_time()
+    for text in texts:
+        work(text)
+    return time.thread_time() - begin
 
 
 def _print_speed(texts: Sequence[str]) -> None:
