@@ -63,7 +63,7 @@ def test_a_read_only_folder(neardup: Neardup, small_disk: Mount) -> None:
     found = neardup("similar", "docs/a.html", "--store", disk / "old.neardup", "--json").json
     assert found["total"] >= 3
     neardup("stats", "--store", disk / "old.neardup")
-    neardup("delete", "x", "--store", disk / "old.neardup", code=3)
+    neardup("delete", neardup.folder / "docs/a.html", "--store", disk / "old.neardup", code=3)
 
 
 def test_output_that_can_not_be_written(neardup: Neardup) -> None:

@@ -20,13 +20,6 @@ pytest.register_assert_rewrite("contract", "contract_clusters", "contract_scheme
 _NUMBERS = itertools.count(1)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """One process runs all tests that need a server, however many processes there are: each engine starts once."""
-    for item in items:
-        if Path(__file__).parent in item.path.parents:
-            item.add_marker(pytest.mark.xdist_group("engines"))
-
-
 @pytest.fixture(scope="session")
 def servers() -> Iterator[Servers]:
     """Every engine, by name."""
