@@ -56,7 +56,7 @@ class Writer:
         self._remembered: dict[Ref, dict[str, Any]] = {}
         self._stripper = Stripper(store.client)
         # The indices that were seen to keep all of a document in its source.
-        self._whole: set[str] = set()
+        self._losses: dict[str, str] = {}
         self.failures = failures_index(store.client)
         self.clusters = clusters_index(store.client)
         # What was written just before may lie in an index behind the alias that no refresh has shown yet.
@@ -236,6 +236,8 @@ class Writer:
                 done[row.ref] = PutResult(row.ref, PutStatus.FAILED, reason)
             elif row.ref in own and hit["_source"].get(ROOT) == row.fields:
                 done[row.ref] = PutResult(row.ref, PutStatus.CREATED)
+            elif reason := self._loss(hit["_index"]):
+                done[row.ref] = PutResult(row.ref, PutStatus.FAILED, f"{reason}; a change would lose what is left out")
             else:
                 fields = self._store.bodies.replacing(row.fields)
                 actions.append(_update(place, {ROOT: fields}, retry_on_conflict=_ROUNDS))
@@ -302,6 +304,11 @@ class Writer:
                 except RefusedError as error:
                     raise UsageError(f"{ref.id!r}: {error}") from error
                 asked.append(ref)
+            self._require_whole(
+                {action.index for action in actions},
+                "to write clusters and marks there would lose what _source leaves out; keep the fingerprints beside "
+                "the index (neardup annotate --to)",
+            )
             for ref, outcome in zip(asked, send(self._client, actions) if actions else [], strict=True):
                 if outcome.ok:
                     count += named[ref]
@@ -337,7 +344,11 @@ class Writer:
         left = refs
         for _ in range(_ROUNDS):
             found = {ref: hit for ref, hit in zip(left, self._store.fetch(left, whole=True), strict=True) if hit}
-            self._require_whole({hit["_index"] for hit in found.values()})
+            self._require_whole(
+                {hit["_index"] for hit in found.values()},
+                "so neardup can't tell an owner's document from its own, and to take its values out would lose what "
+                "_source leaves out; delete in the cluster's own way",
+            )
             left = []
             for ref, outcome in zip(found, self._stripper.strip(list(found.values())), strict=True):
                 if outcome.ok:
@@ -351,17 +362,18 @@ class Writer:
                 return count
         raise StoreError(f"{self._store.shown}: {len(left)} documents change all the time and can't be deleted")
 
-    def _require_whole(self, indices: Iterable[str]) -> None:
-        """Raise StoreError where to delete or update would lose what `_source` leaves out of an owner's document."""
-        for index in sorted(set(indices) - self._whole):
+    def _loss(self, index: str) -> str:
+        """Why a change of a document of this index would lose something of its owner's; empty where it would not."""
+        if index not in self._losses:
             found = self._store.mappings.get(index) or self._store.read_mappings().get(index, {})
-            reason = "" if is_own_index(found) else lost(self._client, index, found)
-            if reason:
-                raise StoreError(
-                    f"{self._store.shown}: {index}: {reason}; so neardup can't tell an owner's document from its own, "
-                    "and to take its values out would lose what _source leaves out; delete in the cluster's own way"
-                )
-            self._whole.add(index)
+            self._losses[index] = "" if is_own_index(found) else lost(self._client, index, found)
+        return self._losses[index]
+
+    def _require_whole(self, indices: Iterable[str], act: str) -> None:
+        """Raise StoreError where that would lose what `_source` leaves out of an owner's document."""
+        for index in sorted(set(indices)):
+            if reason := self._loss(index):
+                raise StoreError(f"{self._store.shown}: {index}: {reason}; {act}")
 
     # Failures and clusters
 

@@ -27,6 +27,9 @@ HEAP = "-Xms512m -Xmx512m"
 START_SECONDS = 120
 
 
+_PROCESSES = 8
+
+
 def free_port(among: Iterable[int] = (0,)) -> int:
     """A port of this machine that nobody listens on, the first such of those named."""
     for port in among:
@@ -217,8 +220,7 @@ class OpenSearch(Server):
         super().__init__()
 
     def _command(self) -> tuple[Sequence[str], Mapping[str, str]]:
-        # The runner takes no other ports.
-        self.port = self.port or free_port(range(9202, 9299))
+        self.port = self.port or free_port(_own_ports())
         settings = {
             "discovery.type": "single-node",
             "transport.port": free_port(),
@@ -236,6 +238,16 @@ class OpenSearch(Server):
         place = ["-basePath", str(self.folder / "node"), "-baseHttpPort", str(self.port - 1)]
         flags = [*place, "-numOfNode", "1", "-clusterName", self.folder.name]
         return [str(self._java.home / "bin" / "java"), *HEAP.split(), *runner, *flags], {}
+
+    def answers(self) -> bool:
+        """Whether it answers, and not another node that took the port a moment before."""
+        return super().answers() and self.request("GET", "/_cluster/health").get("cluster_name") == self.folder.name
+
+
+def _own_ports() -> range:
+    """Those that the runner takes, parted among the processes of one run of the tests, which all look at once."""
+    number = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+    return range(9202 + number % _PROCESSES, 9299, _PROCESSES)
 
 
 class SecuredElasticsearch(Elasticsearch):

@@ -22,6 +22,7 @@ from indexer.keys import simhash_keys
 from indexer.model import Ref
 from indexer.provision import Provision
 from indexer.stores import open_store
+from indexer.stores.base import PutStatus
 from indexer.stores.connection import connect
 from indexer.stores.mapping import info_of, properties
 from indexer.stores.search_bodies import MAPPING_VERSION, Bodies
@@ -168,6 +169,12 @@ class TestSetup:
             # Nor does deleting: whose document it is can't be seen.
             with pytest.raises(StoreError, match=r"excludes secret.*an owner's document"):
                 store.delete([Ref("own")])
+            # Nor does storing or grouping: both would rebuild a document from what _source has of it.
+            [refused] = store.put([record("a", 3)])
+            assert refused.status is PutStatus.FAILED
+            assert "secret" in refused.reason
+            with pytest.raises(StoreError, match=r"excludes secret.*--to"):
+                store.annotate([(Ref("own"), {"x": 1})])
         assert server.request("DELETE", f"/{index_name}/_doc/own?refresh=true")["result"] == "deleted"
         setup(url, "--remove")
         assert server.request("GET", f"/{index_name}/_count?q=secret:x")["count"] == 1
