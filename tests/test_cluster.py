@@ -12,8 +12,8 @@ from clustered import INFO, partition, record, wide
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from indexer import bench_cluster
-from indexer.bench_cluster import b_cubed
+from indexer.bench import cluster as bench_cluster
+from indexer.bench.cluster import b_cubed
 from indexer.canonical import Rule, parse_rule
 from indexer.cluster import cluster_store, stored_clusters
 from indexer.components import Components, group, is_wide

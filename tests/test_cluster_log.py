@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from indexer.bench_store import records
+from indexer.bench.store import records
 from indexer.cluster import cluster_store
 from indexer.model import Ref
 from indexer.pipeline import store_info

@@ -1,6 +1,6 @@
 """Starts each engine that is at hand and measures it: `python tests/engines/bench.py [OPTION]...`.
 
-`--engine NAME` measures that one only (it can be repeated); other options are those of `indexer.bench_engines`.
+`--engine NAME` measures that one only (it can be repeated); other options are those of `indexer.bench.engines`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import argparse
 from downloads import MissingError
 from servers import Elasticsearch, OpenSearch, Server
 
-from indexer.bench_engines import main as measure
+from indexer.bench.engines import main as measure
 
 ENGINES: dict[str, type[Server]] = {"elasticsearch": Elasticsearch, "opensearch": OpenSearch}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from indexer.bench_extract import make_pdf
+from indexer.bench.extract import make_pdf
 from indexer.errors import ExtractionError
 from indexer.extract.base import Engine, Options
 from indexer.extract.document import Limits, read_document

@@ -1,6 +1,6 @@
 """Measures two choices of simhash-doc on real documents: what becomes of numbers, and of scripts without spaces.
 
-Run as `python -m indexer.bench_questions [FOLDER]`.
+Run as `python -m indexer.bench.questions [FOLDER]`.
 """
 
 from __future__ import annotations
@@ -196,4 +196,4 @@ def _pair(a: str, b: str) -> Pair:
 
 
 if __name__ == "__main__":
-    run(Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parents[2] / "shared" / "data")
+    run(Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parents[3] / "shared" / "data")

@@ -1,6 +1,6 @@
 """Measures every scheme on real documents against exact Jaccard coefficients, beside datasketch and rensa.
 
-Run as `python -m indexer.bench_schemes [FOLDER]`. Recall stands by band of the true coefficient of 5-word shingles; a
+Run as `python -m indexer.bench.schemes [FOLDER]`. Recall stands by band of the true coefficient of 5-word shingles; a
 returned pair is right from a coefficient of 0.5 on. The speed of the other libraries is that of their signatures
 alone, from shingles that are ready; ours is from the text on.
 """
@@ -252,7 +252,7 @@ def _rounds(works: Sequence[Callable[[], Any]]) -> Iterator[list[float]]:
 
 
 if __name__ == "__main__":
-    folder = Path(sys.argv[1]) if sys.argv[1:] else Path(__file__).resolve().parents[2] / "shared" / "data"
+    folder = Path(sys.argv[1]) if sys.argv[1:] else Path(__file__).resolve().parents[3] / "shared" / "data"
     if not folder.is_dir():
         sys.exit(f"needs the real documents in {folder}, which is absent; name their folder")
     try:

@@ -10,9 +10,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from indexer.errors import UsageError
+from indexer.errors import NeardupError, UsageError
 
-SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+SHARED_DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 PARTS = {
     "core": "text to fingerprint, beside gaoya",
     "pairs": "all pairs and lookups, beside faiss",
@@ -31,14 +31,14 @@ TAKE_OPTIONS = ("engines", "pipelines", "store")
 def main(names: Sequence[str]) -> None:
     """Run the named parts, all of them where none is named; options after a single name are the part's."""
     if names and names[0] in TAKE_OPTIONS and names[1:2] and names[1].startswith("-"):
-        importlib.import_module(f"indexer.bench_{names[0]}").main(names[1:])
+        importlib.import_module(f"indexer.bench.{names[0]}").main(names[1:])
         return
     for name in names:
         if name not in PARTS:
             raise UsageError(f"{name!r} is no part of the benchmark; there are: {', '.join(PARTS)}")
     for name in names or PARTS:
         print(f"== {name}: {PARTS[name]}", flush=True)
-        run = importlib.import_module(f"indexer.bench_{name}").run
+        run = importlib.import_module(f"indexer.bench.{name}").run
         if name in NEED_DATA and not SHARED_DATA.is_dir():
             print(f"needs the real documents in {SHARED_DATA}, which is absent: not measured")
             continue
@@ -49,5 +49,5 @@ def main(names: Sequence[str]) -> None:
 if __name__ == "__main__":
     try:
         main(sys.argv[1:])
-    except UsageError as error:
+    except NeardupError as error:
         sys.exit(str(error))

@@ -1,6 +1,6 @@
 """Measures extraction: whether two forms of a document meet, how fast each engine is, very long and short texts.
 
-Run as `python -m indexer.bench_extract [FOLDER]`. Speeds are of one process, from octets to fingerprint, in processor
+Run as `python -m indexer.bench.extract [FOLDER]`. Speeds are of one process, from octets to fingerprint, in processor
 time.
 """
 
@@ -257,7 +257,7 @@ def _distance(first: Sequence[str], second: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    folder = Path(sys.argv[1]) if sys.argv[1:] else Path(__file__).resolve().parents[2] / "shared" / "data"
+    folder = Path(sys.argv[1]) if sys.argv[1:] else Path(__file__).resolve().parents[3] / "shared" / "data"
     if not folder.is_dir():
         sys.exit(f"needs the real documents in {folder}, which is absent; name their folder")
     run(folder)

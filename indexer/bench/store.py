@@ -1,6 +1,6 @@
 """Measures the embedded store: rates of storing and looking up, octets a document, beside one plain table of keys.
 
-`python -m indexer.bench_store [--documents N] [--queries N] [--directory DIR]`. Values are random, the worst case for
+`python -m indexer.bench.store [--documents N] [--queries N] [--directory DIR]`. Values are random, the worst case for
 storing: every key lies elsewhere. A question is a stored value with as many bits flipped as the distance.
 
 `--large` fills a store instead, with one copy of up to 3 flipped bits in twenty, and runs `neardup pairs` and

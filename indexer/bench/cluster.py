@@ -1,6 +1,6 @@
 """Measures clusters on real documents with truth: pairs and B-cubed for each distance.
 
-Run as `python -m indexer.bench_cluster [FOLDER]`. The documents are 529 pages of the documentation of two libraries in
+Run as `python -m indexer.bench.cluster [FOLDER]`. The documents are 529 pages of the documentation of two libraries in
 several versions; the truth is the Jaccard index of the 5-word shingles of every two pages.
 """
 
@@ -118,7 +118,7 @@ def _pair(a: str, b: str) -> Pair:
 
 
 if __name__ == "__main__":
-    folder = Path(sys.argv[1]) if sys.argv[1:] else Path(__file__).resolve().parents[2] / "shared" / "data"
+    folder = Path(sys.argv[1]) if sys.argv[1:] else Path(__file__).resolve().parents[3] / "shared" / "data"
     if not folder.is_dir():
         sys.exit(f"needs the real documents in {folder}, which is absent; name their folder")
     run(folder)

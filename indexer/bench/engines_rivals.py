@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from functools import partial
 from typing import Any
 
-from indexer.bench_engines_data import VECTORS, WITH, Collection, name_of
+from indexer.bench.engines_data import VECTORS, WITH, Collection, name_of
 from indexer.model import to_signed
 from indexer.stores.bulk import Action, batches, in_flight, send
 from indexer.stores.connection import AnswerError, Client
