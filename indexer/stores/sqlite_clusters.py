@@ -5,15 +5,12 @@
 from __future__ import annotations
 
 import json
-import sqlite3
-from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 from itertools import islice
 from typing import Any
 
 from indexer.model import ClusterRecord, Ref
-from indexer.stores.base import Store
+from indexer.stores.sqlite_parts import OnFile
 from indexer.stores.sqlite_rows import pack_text, unpack_text
 
 _BATCH = 2000
@@ -21,17 +18,8 @@ _READ = 1000
 _COLUMNS = """id, canonical, title, size, octets, radius, first_seen, last_seen, redundant_octets, formats, origins"""
 
 
-class ClusterTable(Store):
+class ClusterTable(OnFile):
     """Clusters in one table, and their members by the annotations of documents."""
-
-    @abstractmethod
-    def _reading(self) -> AbstractContextManager[sqlite3.Connection]: ...
-
-    @abstractmethod
-    def _writing(self) -> AbstractContextManager[sqlite3.Connection]: ...
-
-    @abstractmethod
-    def _snapshot(self) -> AbstractContextManager[sqlite3.Connection]: ...
 
     def scan_annotations(self) -> Iterator[tuple[Ref, Mapping[str, Any]]]:
         with self._snapshot() as connection:

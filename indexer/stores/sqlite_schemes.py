@@ -9,7 +9,6 @@ import json
 import sqlite3
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -19,8 +18,9 @@ import numpy.typing as npt
 
 from indexer.keys import KeyLayout, SchemeInfo
 from indexer.model import Ref, Sketch
-from indexer.stores.base import Store, StoreInfo
+from indexer.stores.base import StoreInfo
 from indexer.stores.sketches import SketchBatch, check_resource, is_new, scheme_named
+from indexer.stores.sqlite_parts import OnFile
 from indexer.stores.sqlite_rows import unpack_text
 
 _READ = 4096
@@ -31,19 +31,10 @@ _SMALL_STORE = 1 << 15
 Sketches = Mapping[str, Sketch]
 
 
-class SchemeTables(Store):
+class SchemeTables(OnFile):
     """Sketches in a table by scheme and document, their keys in two tables as those of the first scheme."""
 
     path: Path
-
-    @abstractmethod
-    def _reading(self) -> AbstractContextManager[sqlite3.Connection]: ...
-
-    @abstractmethod
-    def _writing(self) -> AbstractContextManager[sqlite3.Connection]: ...
-
-    @abstractmethod
-    def _snapshot(self) -> AbstractContextManager[sqlite3.Connection]: ...
 
     @abstractmethod
     def _described(self, info: StoreInfo) -> None:
