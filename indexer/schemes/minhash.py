@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from indexer import core
-from indexer.schemes import parameters
-from indexer.schemes.base import Parameter
-from indexer.schemes.minwise import MAX_SHINGLE, MinwiseScheme, Signature, banding, distinct
+from indexer.schemes.minwise import BandedScheme, Signature, distinct
 
 
-class Minhash(MinwiseScheme):
+class Minhash(BandedScheme):
     """Minhash signatures of w-word shingles in bands.
 
     `shingle` is w (1 to 64); a text of fewer words has one shingle, of all of them. `values` (1 to 4,096) is the
@@ -35,22 +31,8 @@ class Minhash(MinwiseScheme):
     # 0.5 hardly ever above.
     default_similarity = 0.6
 
-    def __init__(
-        self,
-        shingle: int = 5,
-        values: int = 128,
-        bands: int | None = None,
-        rows: int | None = None,
-        bits: int = 8,
-        threshold: float | None = None,
-    ) -> None:
-        self.shingle = parameters.whole(self.family, "shingle", shingle, 1, MAX_SHINGLE)
-        self._choose(values, bits, *banding(self.family, values, bands, rows, threshold, usual=0.7))
-
-    @property
-    def parameters(self) -> Mapping[str, Parameter]:
-        """Shingle, values, bands, rows and bits; a threshold is no parameter any more, but bands and rows."""
-        return {name: getattr(self, name) for name in ("shingle", "values", "bands", "rows", "bits")}
+    usual_shingle = 5
+    usual_threshold = 0.7
 
     def signature(self, text: str | bytes) -> tuple[Signature, int] | None:
         """The minhash signature of the text's distinct shingles, and their number."""

@@ -7,8 +7,9 @@ the similarity of the documents.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import comb, isclose
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +19,7 @@ from indexer.errors import UsageError
 from indexer.keys import KeyLayout
 from indexer.model import Sketch
 from indexer.schemes import parameters
-from indexer.schemes.base import Plan, Scheme
+from indexer.schemes.base import Parameter, Plan, Scheme
 
 Signature = npt.NDArray[np.uint32]
 
@@ -150,6 +151,31 @@ class MinwiseScheme(Scheme):
             raise UsageError(f"{self.family}: bands={bands} of rows={rows} need {bands * rows} values, not {values}")
         self.layout = KeyLayout(bands, KEY_BITS)
         self._tables = np.arange(bands, dtype=np.uint64) << np.uint64(KEY_BITS)
+
+
+class BandedScheme(MinwiseScheme):
+    """Shingles, and bands that are given, or follow from a threshold; the parameters of both kinds of minhash."""
+
+    usual_shingle: ClassVar[int]
+    usual_threshold: ClassVar[float]
+
+    def __init__(
+        self,
+        shingle: int | None = None,
+        values: int = 128,
+        bands: int | None = None,
+        rows: int | None = None,
+        bits: int = 8,
+        threshold: float | None = None,
+    ) -> None:
+        asked = self.usual_shingle if shingle is None else shingle
+        self.shingle = parameters.whole(self.family, "shingle", asked, 1, MAX_SHINGLE)
+        self._choose(values, bits, *banding(self.family, values, bands, rows, threshold, self.usual_threshold))
+
+    @property
+    def parameters(self) -> Mapping[str, Parameter]:
+        """Shingle, values, bands, rows and bits; a threshold is no parameter any more, but bands and rows."""
+        return {name: getattr(self, name) for name in ("shingle", "values", "bands", "rows", "bits")}
 
 
 def banding(

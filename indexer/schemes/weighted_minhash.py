@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from indexer import core
-from indexer.schemes import parameters
-from indexer.schemes.base import Parameter
-from indexer.schemes.minwise import MAX_SHINGLE, MinwiseScheme, Signature, banding
+from indexer.schemes.minwise import BandedScheme, Signature
 
 
-class WeightedMinhash(MinwiseScheme):
+class WeightedMinhash(BandedScheme):
     """Consistent weighted samples of a text's terms, in bands.
 
     A term is a token, or with `shingle` above 1 (to 64) a run of tokens; its weight is how often it occurs. The other
@@ -30,22 +26,8 @@ class WeightedMinhash(MinwiseScheme):
 
     default_similarity = 0.85
 
-    def __init__(
-        self,
-        shingle: int = 1,
-        values: int = 128,
-        bands: int | None = None,
-        rows: int | None = None,
-        bits: int = 8,
-        threshold: float | None = None,
-    ) -> None:
-        self.shingle = parameters.whole(self.family, "shingle", shingle, 1, MAX_SHINGLE)
-        self._choose(values, bits, *banding(self.family, values, bands, rows, threshold, usual=0.8))
-
-    @property
-    def parameters(self) -> Mapping[str, Parameter]:
-        """Shingle, values, bands, rows and bits; a threshold is no parameter any more, but bands and rows."""
-        return {name: getattr(self, name) for name in ("shingle", "values", "bands", "rows", "bits")}
+    usual_shingle = 1
+    usual_threshold = 0.8
 
     def signature(self, text: str | bytes) -> tuple[Signature, int] | None:
         """The samples of the text's terms, and the number of different terms."""
