@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from math import comb
 
@@ -58,6 +59,19 @@ class Components:
         return self._roots(np.arange(self._parent.size, dtype=np.int64)).copy()
 
 
+def connected(pairs: Iterable[tuple[Labels, Labels]], weights: Labels) -> tuple[Labels, Labels]:
+    """The component of each node by the smallest of its positions, and each node's density.
+
+    `weights[i]` documents stand behind node i; the density counts those of the node and of all that it is paired with.
+    """
+    components, density = Components(weights.size), weights.copy()
+    for left, right in pairs:
+        components.join(left, right)
+        np.add.at(density, left, weights[right])
+        np.add.at(density, right, weights[left])
+    return components.labels(), density
+
+
 def group(
     values: Hashes,
     counts: npt.NDArray[np.int64] | None = None,
@@ -76,14 +90,8 @@ def group(
     Raises UsageError for values out of range.
     """
     reach = check_bound(distance, bound)
-    components = Components(values.size)
     weights = np.ones(values.size, dtype=np.int64) if counts is None else counts.astype(np.int64)
-    density = weights.copy()
-    for pairs in iter_pairs(values, distance, threads):
-        components.join(pairs.left, pairs.right)
-        np.add.at(density, pairs.left, weights[pairs.right])
-        np.add.at(density, pairs.right, weights[pairs.left])
-    labels = components.labels()
+    labels, density = connected(((each.left, each.right) for each in iter_pairs(values, distance, threads)), weights)
     wide = _wide(values, labels, reach)
     if wide.size:
         members = np.flatnonzero(np.isin(labels, wide))
@@ -91,11 +99,11 @@ def group(
     return Groups(labels, int(wide.size))
 
 
-def check_bound(distance: int, bound: int | None) -> int:
+def check_bound(distance: int, bound: int | None, farthest: int = core.MAX_DISTANCE) -> int:
     """The bound on a group's diameter, `bound` or twice the distance; UsageError where one is out of range."""
-    if not 0 <= distance <= core.MAX_DISTANCE:
-        raise UsageError(f"distance {distance} is not between 0 and {core.MAX_DISTANCE}")
-    reach = 2 * distance if bound is None else bound
+    if not 0 <= distance <= farthest:
+        raise UsageError(f"distance {distance} is not between 0 and {farthest}")
+    reach = min(64, 2 * distance) if bound is None else bound
     if not distance <= reach <= 64:
         raise UsageError(f"bound {reach} on the diameter of a cluster is not between the distance {distance} and 64")
     return reach

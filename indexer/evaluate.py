@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +23,7 @@ from indexer.model import Sketch
 from indexer.scheme_pairs import candidate_sketches
 from indexer.schemes.base import Scheme
 from indexer.schemes.registry import scheme, scheme_class, split
-from indexer.sketch_table import table_of_sketches
+from indexer.sketch_table import runs, table_of_sketches
 
 BANDS = ((0.9, 1.0), (0.8, 0.9), (0.7, 0.8), (0.6, 0.7), (0.5, 0.6))
 ALIKE = 0.8
@@ -324,10 +323,7 @@ def score(
 ) -> npt.NDArray[np.float64]:
     """The similarity of each pair by a scheme; 0 where a document has no sketch. `left` rises."""
     scores = np.zeros(left.size)
-    bounds = [0, *(np.flatnonzero(np.diff(left)) + 1).tolist(), left.size]
-    for start, end in pairwise(bounds):
-        if start == end:
-            continue
+    for start, end in runs(left):
         own = sketches[left[start]]
         others = [(place, sketches[right[place]]) for place in range(start, end)]
         present = [(place, sketch) for place, sketch in others if sketch]

@@ -8,8 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from indexer.cluster import Grouped, read_documents
-from indexer.components import Components, check_bound
-from indexer.errors import UsageError
+from indexer.components import check_bound, connected
 from indexer.pairs import iter_pairs
 from indexer.placing import READ_AT_ONCE
 from indexer.refs import RefTable
@@ -31,9 +30,7 @@ def group_by_scheme(
     `checked` verifies each pair of documents too. See `indexer.components.group` for how wide components are split.
     """
     distance = int(distance_of(similarity))
-    reach = min(64, 2 * distance) if bound is None else bound
-    if not distance <= reach <= 64:
-        raise UsageError(f"bound {reach} on the diameter of a cluster is not between the distance {distance} and 64")
+    reach = check_bound(distance, bound, 64)
     table = read_sketches(store, scheme)
     if checked:
         found = ((block.left, block.right) for block in document_pairs(table, similarity))
@@ -73,13 +70,7 @@ def group_nodes(
     those with most documents near, become centres, as in `indexer.components.group`.
     """
     behind = np.ones(count, dtype=np.int64) if weights is None else weights.astype(np.int64)
-    components, density = Components(count), behind.copy()
-    for one, other in pairs:
-        left, right = one.astype(np.int64), other.astype(np.int64)
-        components.join(left, right)
-        np.add.at(density, left, behind[right])
-        np.add.at(density, right, behind[left])
-    labels = components.labels()
+    labels, density = connected(pairs, behind)
     split = 0
     for members in groups_of(labels):
         if members.size > 2 and _is_wide(members, apart, bound):

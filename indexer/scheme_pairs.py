@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain, pairwise
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
 
 from indexer.placing import READ_AT_ONCE
 from indexer.schemes.base import Scheme
-from indexer.sketch_table import Positions, SketchTable, distance_of, read_sketches
+from indexer.sketch_table import Positions, SketchTable, distance_of, read_sketches, runs
 from indexer.store_pairs import StorePair
 from indexer.stores.base import Store
 
@@ -54,8 +54,7 @@ def verified_pairs(table: SketchTable, left: Positions, right: Positions, simila
     """Of a block of candidates those that are so similar."""
     order = np.argsort(left, kind="stable")
     left, right = left[order], right[order]
-    bounds = [0, *(np.flatnonzero(np.diff(left)) + 1).tolist(), left.size]
-    found = [table.similarities(int(left[start]), right[start:end]) for start, end in pairwise(bounds) if end > start]
+    found = [table.similarities(int(left[start]), right[start:end]) for start, end in runs(left)]
     if found:
         values = np.concatenate(found)
         kept = values >= similarity - 1e-9

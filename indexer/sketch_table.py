@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -46,6 +46,12 @@ class SketchTable:
         """The distances of a document to others, in 64ths, rounded up."""
         wanted, inverse = np.unique(self.distinct[positions], return_inverse=True)
         return distance_of(self.similarities(int(self.distinct[position]), wanted))[inverse]
+
+
+def runs(ordered: Positions) -> Iterator[tuple[int, int]]:
+    """Start and end of each run of equal numbers; nothing for no numbers."""
+    if ordered.size:
+        yield from pairwise((0, *(np.flatnonzero(np.diff(ordered)) + 1).tolist(), ordered.size))
 
 
 def distance_of(similarities: npt.ArrayLike) -> Positions:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -16,6 +15,7 @@ from indexer.errors import ExtractionError, UsageError
 from indexer.model import Fingerprint, Record, Ref, Sketch
 from indexer.planning import PREFERRED
 from indexer.schemes.base import Scheme
+from indexer.sketch_table import runs
 from indexer.store_schemes import scheme_of
 from indexer.stored_text import stored_text
 from indexer.stores.base import Store
@@ -58,11 +58,9 @@ class Verifier(ABC):
         numbers: dict[Ref, int] = {}
         owners = np.array([numbers.setdefault(ref, len(numbers)) for ref in left], dtype=np.int64)
         order = np.argsort(owners, kind="stable")
-        bounds = [0, *(np.flatnonzero(np.diff(owners[order])) + 1).tolist(), order.size]
-        for start, end in pairwise(bounds):
+        for start, end in runs(owners[order]):
             places = order[start:end]
-            if places.size:
-                passed[places] = self._passing(known[left[places[0]]], [known[right[place]] for place in places])
+            passed[places] = self._passing(known[left[places[0]]], [known[right[place]] for place in places])
         return passed
 
     def against(self, question: Any) -> Callable[[Sequence[Ref]], Mask]:
