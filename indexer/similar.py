@@ -13,6 +13,7 @@ from indexer import core
 from indexer.errors import IncompatibleStoreError, UsageError
 from indexer.keys import SIMHASH64_LAYOUT, check_distance, probes
 from indexer.model import DEFAULT_DISTANCE, Fingerprint, Match, Record, Ref
+from indexer.refs import ref_order
 from indexer.stores.base import Candidate, Store
 
 _VERIFY_VALUES = 4096
@@ -101,8 +102,7 @@ def _near(records: Iterable[Record], fingerprint: Fingerprint, distance: int, ex
 
 
 def _nearest(match: Match) -> tuple[int, str, str, str]:
-    ref = match.record.ref
-    return match.distance, ref.id, ref.index, ref.routing or ""
+    return match.distance, *ref_order(match.record.ref)
 
 
 def verified(value: int, candidates: Iterable[Candidate]) -> Iterator[tuple[int, Candidate]]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from indexer.errors import StoreError, UsageError
 from indexer.model import Record, Ref, readings_of, to_unsigned
+from indexer.refs import ref_order
 from indexer.stores.base import Candidate
 from indexer.stores.connection import AnswerError
 from indexer.stores.search_bodies import DIGEST, MAX_TERMS, VALUES_PAGE, both, is_record
@@ -136,7 +137,7 @@ class Finder:
         ]
         few = self._few(queries[0]) if len(queries) == 1 else None
         if few is not None:
-            yield from sorted(few, key=lambda record: _order(record.ref))[:limit]
+            yield from sorted(few, key=lambda record: ref_order(record.ref))[:limit]
             return
         refs = (
             store.ref(hit)
@@ -144,7 +145,7 @@ class Finder:
             for hits in store.pages({"query": query, "_source": False}, PAGE)
             for hit in hits
         )
-        chosen = sorted(refs, key=_order) if limit is None else heapq.nsmallest(limit, refs, key=_order)
+        chosen = sorted(refs, key=ref_order) if limit is None else heapq.nsmallest(limit, refs, key=ref_order)
         for some in chunks(chosen, _FEW):
             yield from self._chosen(some)
 
@@ -211,7 +212,7 @@ class Finder:
             if found and self._store.single:
                 break
         named = (Ref(ref.id, "" if self._store.single else ref.index, ref.routing) for ref in found)
-        return sorted(named, key=_order)
+        return sorted(named, key=ref_order)
 
 
 def parser_reason(text: str, query: str) -> str:
@@ -243,7 +244,3 @@ def is_unicode(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return bool(text)
-
-
-def _order(ref: Ref) -> tuple[str, str, str]:
-    return ref.id, ref.index, ref.routing or ""
