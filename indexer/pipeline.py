@@ -141,12 +141,16 @@ def source_digest(octets: bytes, info: StoreInfo, options: Options, *, name: str
     That is the document's octets, the scheme, the extraction rules, and what else decides how the octets are read: the
     content mode, the engine and format asked for, the suffix of the name, and a title given from outside.
     """
-    suffix = os.path.splitext(name.lower().removesuffix(".gz"))[1]
-    rules = (info.scheme, info.unicode, info.extractor, info.content, options.engine, options.format or suffix, title)
-    digest = hashlib.sha256("\0".join(rules).encode("utf-8", "replace"))
-    digest.update(b"\0\0")
+    digest = hashlib.sha256(digest_rules(info, options, name=name, title=title).encode("utf-8", "replace"))
     digest.update(octets)
     return digest.hexdigest()
+
+
+def digest_rules(info: StoreInfo, options: Options, *, name: str = "", title: str = "") -> str:
+    """What stands before a document's octets in its source digest."""
+    suffix = os.path.splitext(name.lower().removesuffix(".gz"))[1]
+    rules = (info.scheme, info.unicode, info.extractor, info.content, options.engine, options.format or suffix, title)
+    return "\0".join(rules) + "\0\0"
 
 
 def fingerprint_document(document: Document) -> tuple[Fingerprint | None, tuple[int, ...]]:

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from indexer.errors import IncompatibleStoreError, StoreError, UsageError
 from indexer.extract.base import Options
-from indexer.pipeline import DEFAULT_MIN_TOKENS
+from indexer.pipeline import DEFAULT_MIN_TOKENS, digest_rules
 from indexer.provision import Step
 from indexer.source_fields import source_paths
 from indexer.stores import StoreInfo, mapping
@@ -145,6 +145,5 @@ def pipeline(kind: str, info: StoreInfo, fields: Sequence[str]) -> dict[str, Any
 
 
 def rules(info: StoreInfo) -> str:
-    """What stands before the fields' texts in a source digest (see `indexer.pipeline.source_digest`)."""
-    parts = (info.scheme, info.unicode, info.extractor, info.content, Options().engine, "text", "")
-    return "\0".join(parts) + "\0\0"
+    """What stands before the fields' texts in a source digest: those that annotate reads as plain text."""
+    return digest_rules(info, Options(format="text"))
