@@ -10,12 +10,20 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from indexer.cli.options import jobs_option, json_option, memory_option, refresh_option, timeout_option
+from indexer.cli.options import (
+    jobs_option,
+    json_option,
+    memory_option,
+    min_tokens_option,
+    quiet_option,
+    refresh_option,
+    timeout_option,
+)
 from indexer.cli.output import answer_json, say, shown_store
 from indexer.cli.scheme_options import schemes_option
 from indexer.errors import UsageError
 from indexer.extract.base import Limits
-from indexer.pipeline import DEFAULT_MIN_TOKENS, default_jobs
+from indexer.pipeline import default_jobs
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -83,19 +91,12 @@ is refused; --to keeps its fingerprints in an index of their own.
     help="Parts of the index that are read at once.",
 )
 @jobs_option
-@click.option(
-    "--min-tokens",
-    type=click.IntRange(0),
-    metavar="N",
-    default=DEFAULT_MIN_TOKENS,
-    show_default=True,
-    help="Documents with fewer words are marked short, and left out of answers unless asked for.",
-)
+@min_tokens_option
 @schemes_option
 @timeout_option
 @memory_option
 @refresh_option
-@click.option("-q", "--quiet", is_flag=True, help="No progress.")
+@quiet_option
 @json_option
 def annotate(store: str, field: tuple[str, ...], to: str | None, json: bool, quiet: bool, **given: Any) -> int:
     """Fingerprint the documents of an index from their own fields.

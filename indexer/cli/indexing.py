@@ -22,7 +22,9 @@ from indexer.cli.options import (
     extraction_options,
     jobs_option,
     json_option,
+    min_tokens_option,
     opened,
+    quiet_option,
     refresh_option,
     store_file,
     store_folder,
@@ -33,7 +35,7 @@ from indexer.cli.scheme_options import schemes_option
 from indexer.config import DEFAULT_STORE
 from indexer.errors import ExtractionError, UsageError
 from indexer.extract.base import Content, Limits, Options
-from indexer.pipeline import DEFAULT_MIN_TOKENS, Settings, Summary, default_jobs, store_info
+from indexer.pipeline import Settings, Summary, default_jobs, store_info
 from indexer.pipeline import index as run_index
 from indexer.sources import IdFrom, Selection, Sources, list_of_paths
 
@@ -96,14 +98,7 @@ again. A document that fails is recorded with its reason, never stops the run, a
     "bring their own.",
 )
 @jobs_option
-@click.option(
-    "--min-tokens",
-    type=click.IntRange(0),
-    metavar="N",
-    default=DEFAULT_MIN_TOKENS,
-    show_default=True,
-    help="Documents with fewer words are stored, but left out of answers unless asked for.",
-)
+@min_tokens_option
 @schemes_option
 @extraction_options
 @arrival_options
@@ -124,7 +119,7 @@ again. A document that fails is recorded with its reason, never stops the run, a
 @click.option("--retry-failed", is_flag=True, help="Try documents again that failed before and have not changed.")
 @click.option("--strict", is_flag=True, help="End with exit code 6 if any document failed.")
 @click.option("--dry-run", is_flag=True, help="List the ids and files that would be read, and do nothing.")
-@click.option("-q", "--quiet", is_flag=True, help="No progress.")
+@quiet_option
 @json_option
 def index(paths: tuple[str, ...], store: str, json: bool, quiet: bool, **given: Any) -> int:
     """Bring documents into the store: extract their text, fingerprint it, keep the fingerprint."""

@@ -14,6 +14,7 @@ from indexer.cli.output import say
 from indexer.config import DEFAULT_STORE
 from indexer.errors import UsageError
 from indexer.extract.base import Content, Limits
+from indexer.pipeline import DEFAULT_MIN_TOKENS
 
 if TYPE_CHECKING:
     from indexer.stores import Store, StoreInfo
@@ -100,6 +101,17 @@ filter_option = click.option(
     metavar="QUERY",
     help="Only documents that match a query of the cluster's own (query string syntax), as 'lang:en AND year:2024'.",
 )
+
+min_tokens_option = click.option(
+    "--min-tokens",
+    type=click.IntRange(0),
+    metavar="N",
+    default=DEFAULT_MIN_TOKENS,
+    show_default=True,
+    help="Documents with fewer words are marked short, and left out of answers unless asked for.",
+)
+
+quiet_option = click.option("-q", "--quiet", is_flag=True, help="No progress.")
 
 json_option = click.option("--json", is_flag=True, help="Answer in JSON.")
 

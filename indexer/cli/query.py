@@ -115,11 +115,13 @@ with exit code 6 if a document gave no text.
 @json_option
 def hash_(files: tuple[str, ...], text: str | None, scheme: str | None, json: bool, **given: Any) -> int:
     """Print the fingerprint of each FILE; - is standard input. Needs no store."""
-    from indexer.schemes import registry
-
     if not files and text is None:
         raise UsageError("name at least one file, - for standard input, or give --text")
-    by = registry.scheme(scheme) if scheme else None
+    by = None
+    if scheme:
+        from indexer.schemes import registry
+
+        by = registry.scheme(scheme)
     reading = asked.reading(given, None)
     code = 0
     if text is not None:
