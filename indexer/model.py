@@ -203,6 +203,15 @@ class Record:
         """The number of tokens that the fingerprint was made from, 0 where there is none."""
         return self.fingerprint.tokens if self.fingerprint else 0
 
+    def sketch_of(self, scheme: str) -> Sketch | None:
+        """The sketch of the scheme with this name, simhash-doc like any other; None where the document has none."""
+        if scheme != SIMHASH_DOC:
+            return self.sketches.get(scheme)
+        if self.fingerprint is None:
+            return None
+        payload = self.fingerprint.value.to_bytes(8, "big")
+        return Sketch(self.fingerprint.scheme, payload, self.keys, self.fingerprint.tokens)
+
 
 @dataclass(frozen=True, slots=True)
 class Failure:
@@ -263,6 +272,23 @@ class ClusterRecord:
     redundant_octets: int = 0
     formats: tuple[str, ...] = ()
     origins: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ClusteringNote:
+    """What a store remembers of how its clusters were made.
+
+    `rule` is the written match rule with all parameters of its schemes, `bound` how far apart two documents of a
+    cluster may be (a share of 0 to 1, or bits; empty for the rule's own), `canonical` the written rule for the
+    canonical document; `finished` is false from the first change to the last, and stays false where a run was killed.
+    `at` is ISO 8601 in UTC.
+    """
+
+    rule: str
+    bound: str = ""
+    canonical: str = "earliest"
+    finished: bool = True
+    at: str = ""
 
 
 # So many formats or origins of a cluster are kept: the first in order, so that adding one by one gives the same.

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
 from indexer.errors import IncompatibleStoreError, UsageError
 from indexer.keys import SchemeInfo
-from indexer.model import Ref, Sketch
+from indexer.model import Record, Ref, Sketch
+from indexer.ragged import Ragged
 
 MAX_RESOURCE_OCTETS = 64 << 20
 
@@ -26,6 +27,30 @@ class SketchBatch:
     refs: Sequence[Ref]
     payloads: Sequence[bytes]
     keys: Sequence[npt.NDArray[np.int64]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """What one finder asks a store for: documents that share one of these packed keys in `agreeing` tables or more."""
+
+    scheme: str
+    keys: Sequence[int]
+    agreeing: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Some documents of a lookup or a scan, with what was asked for of them.
+
+    `payloads[scheme]` has one row (uint8) for each of `refs`, empty where the document has no sketch with features of
+    the scheme; so has `keys[scheme]` (int64, packed), where keys were asked for. `records` are the same documents,
+    whole but for their sketches, where the store gave them in the same answer.
+    """
+
+    refs: Sequence[Ref]
+    payloads: Mapping[str, Ragged]
+    keys: Mapping[str, Ragged] = field(default_factory=dict)
+    records: Sequence[Record] | None = None
 
 
 class SketchStore(ABC):
