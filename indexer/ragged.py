@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, Self
 
@@ -21,6 +21,7 @@ class Ragged:
 
     values: npt.NDArray[Any]
     offsets: Offsets
+    _known: list[int] = field(default_factory=list, init=False, repr=False, compare=False)
 
     @classmethod
     def of_bytes(cls, rows: Sequence[bytes]) -> Self:
@@ -74,12 +75,21 @@ class Ragged:
         within = np.arange(int(offsets[-1])) - np.repeat(offsets[:-1], sizes)
         return Ragged(self.values[within + np.repeat(self.offsets[wanted], sizes)], offsets)
 
+    @property
+    def width(self) -> int:
+        """The length that all rows have; -1 where they differ, or there are none. Found out once."""
+        if not self._known:
+            sizes = self.sizes
+            same = sizes.size and int(sizes.min()) == int(sizes.max())
+            self._known.append(int(sizes[0]) if same else -1)
+        return self._known[0]
+
     def matrix(self, width: int) -> npt.NDArray[Any]:
         """The rows as a matrix of shape (n, width), a view; UsageError where one has another length."""
-        if self.values.size != width * len(self) or np.any(self.sizes != width):
+        if len(self) and self.width != width:
             wrong = int(self.sizes[np.flatnonzero(self.sizes != width)[0]])
             raise UsageError(f"a row of {wrong} values where each has {width}")
-        return self.values.reshape(len(self), width)
+        return self.values[self.offsets[0] : self.offsets[-1]].reshape(len(self), width)
 
 
 def _offsets(sizes: Iterable[int], count: int) -> Offsets:

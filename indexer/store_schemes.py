@@ -39,6 +39,26 @@ def scheme_of(store: Store, name: str) -> Scheme:
     return made
 
 
+def scheme_written(scheme: Scheme) -> str:
+    """A scheme as short as it can be written: its family where it has the usual parameters, else its id."""
+    try:
+        usual = registry.scheme(scheme.family).id
+    except UsageError:
+        # It takes the statistics of a corpus, so that no two are the same by their name.
+        return scheme.id
+    return scheme.family if usual == scheme.id else scheme.id
+
+
+def require_same(store: Store, own: Scheme, specification: str) -> None:
+    """IncompatibleStoreError unless a specification with parameters is of the scheme that the store has."""
+    made = registry.scheme(specification, corpus_of(store))
+    if made.id != own.id:
+        raise IncompatibleStoreError(
+            f"the store has sketches of {own.id}, which can't be compared with those of {made.id}: name {own.family} "
+            f"alone, remove the old one (neardup schemes --remove {own.family}), or use a new store"
+        )
+
+
 def wanted_schemes(store: Store, specifications: Sequence[str]) -> list[Scheme]:
     """Every scheme that the store has beside its first, and those named, each once.
 
@@ -50,11 +70,8 @@ def wanted_schemes(store: Store, specifications: Sequence[str]) -> list[Scheme]:
         family, parameters = registry.split(specification)
         if family in found and not parameters:
             continue
-        made = registry.scheme(specification, corpus_of(store))
-        if family in found and found[family].id != made.id:
-            raise IncompatibleStoreError(
-                f"the store has sketches of {found[family].id}, which can't be compared with those of {made.id}: name "
-                f"--scheme {family} alone, remove the old one (neardup schemes --remove {family}), or use a new store"
-            )
-        found[family] = made
+        if family in found:
+            require_same(store, found[family], specification)
+            continue
+        found[family] = registry.scheme(specification, corpus_of(store))
     return list(found.values())

@@ -42,7 +42,7 @@ from indexer.sources import IdFrom, Selection, Sources, list_of_paths
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from indexer.incremental import Arrived
+    from indexer.clustering.arrivals import Arrived
     from indexer.schemes.base import Scheme
     from indexer.stores import Store
     from indexer.stores.dead_letters import DeadLetters

@@ -78,6 +78,8 @@ class Scheme(ABC):
 
     unit: ClassVar[Literal["bits", "share"]] = "share"
     """In what a threshold is written: how many bits may differ, or what share must be equal."""
+    exact_join: ClassVar[bool] = False
+    """Whether join() gives only pairs that are as similar as asked."""
     joins_keys: ClassVar[bool] = True
     """Whether all pairs are found by the keys, so that these have to be read."""
 
@@ -143,6 +145,15 @@ class Scheme(ABC):
 
         del threads
         return joined(self, sketches, similarity)
+
+    def join_between(
+        self, asked: Sketches, sketches: Sketches, similarity: float, *, threads: int | None = None
+    ) -> Iterator[tuple[Positions, Positions]]:
+        """Blocks of (position in `asked`, position in `sketches`) that a plan lets meet, each once."""
+        from indexer.schemes.join import between
+
+        del threads
+        return between(self, asked, sketches, similarity)
 
     def least(self, text: str) -> float:
         """The similarity (0 to 1) of a written threshold; UsageError for one that is none, or can't be served."""

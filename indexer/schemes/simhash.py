@@ -11,11 +11,14 @@ import numpy.typing as npt
 
 from indexer import core
 from indexer.errors import UsageError
+from indexer.hamming import HammingIndex
 from indexer.keys import MAX_DISTANCE, SIMHASH64_LAYOUT, probes
 from indexer.model import DEFAULT_DISTANCE, SIMHASH_DOC, Fingerprint, Sketch
 from indexer.pairs import iter_pairs
 from indexer.ragged import Ragged
 from indexer.schemes.base import Parameter, Plan, Positions, Scheme, Similarities, Sketches
+
+_ASKED_AT_ONCE = 4096
 
 SCHEME = SIMHASH_DOC
 UNICODE_VERSION = core.UNICODE_VERSION
@@ -62,6 +65,7 @@ class SimhashDoc(Scheme):
     measure = "share of equal bits of the simhash"
     unit = "bits"
     joins_keys = False
+    exact_join = True
     default_similarity = 1 - DEFAULT_DISTANCE / 64
     layout = SIMHASH64_LAYOUT
 
@@ -104,6 +108,17 @@ class SimhashDoc(Scheme):
         """Every pair within the bits that the similarity allows (0 to 16), by the search in C: none is missed."""
         for block in iter_pairs(values_of(sketches.payloads), bits_allowed(64, similarity), threads):
             yield block.left, block.right
+
+    def join_between(
+        self, asked: Sketches, sketches: Sketches, similarity: float, *, threads: int | None = None
+    ) -> Iterator[tuple[Positions, Positions]]:
+        """Every pair within the bits that the similarity allows, by an index of one side; see `HammingIndex`."""
+        del threads
+        index = HammingIndex(values_of(sketches.payloads), bits_allowed(64, similarity))
+        values = values_of(asked.payloads)
+        for start in range(0, values.size, _ASKED_AT_ONCE):
+            found = index.search(values[start : start + _ASKED_AT_ONCE])
+            yield found.query + start, found.position
 
     def least(self, text: str) -> float:
         """The similarity of "3bits", or of a share, which allows floor(64 (1 - s)) bits."""

@@ -45,7 +45,6 @@ class SpotSigs(Scheme):
     """
 
     family = "spotsigs"
-    joins_keys = False
     summary = "Compares the words behind stop-words exactly; finds the same prose between other navigation and notices."
     measure = "Jaccard coefficient of the multisets of spots"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -16,7 +17,7 @@ Kind = Literal["earliest", "longest", "field", "source"]
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class CanonicalRule:
     """How the canonical document of a cluster is chosen; ties go to the earliest, then to the first by id.
 
     "earliest" by `indexed_at`; "longest" by tokens; "field" by the metadata `field`, smallest first or, with
@@ -28,6 +29,12 @@ class Rule:
     field: str = ""
     descending: bool = False
     sources: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """As read_canonical() reads it: what parse_canonical() takes, then the patterns of "source", as in a shell."""
+        if self.kind == "field":
+            return f"field:{self.field}" + ":desc" * self.descending
+        return shlex.join((self.kind, *self.sources))
 
     def key(self, record: Record) -> tuple[Any, ...]:
         """What to compare documents by: the canonical one has the smallest."""
@@ -44,7 +51,7 @@ class Rule:
         return ()
 
 
-def parse_rule(text: str, sources: Sequence[str] = ()) -> Rule:
+def parse_canonical(text: str, sources: Sequence[str] = ()) -> CanonicalRule:
     """The rule that a user names: earliest, longest, field:NAME, field:NAME:desc, or source with patterns.
 
     Raises UsageError.
@@ -54,13 +61,19 @@ def parse_rule(text: str, sources: Sequence[str] = ()) -> Rule:
         raise UsageError("the rule source and the patterns that it goes by are given together")
     simple: dict[str, Kind] = {"earliest": "earliest", "longest": "longest", "source": "source"}
     if text in simple:
-        return Rule(simple[text], sources=tuple(sources))
+        return CanonicalRule(simple[text], sources=tuple(sources))
     name = rest.removesuffix(":desc")
     if kind != "field" or not name:
         raise UsageError(
             f"{text!r} is no rule for the canonical document: earliest, longest, source, field:NAME[:desc]"
         )
-    return Rule("field", name, rest.endswith(":desc"))
+    return CanonicalRule("field", name, rest.endswith(":desc"))
+
+
+def read_canonical(text: str) -> CanonicalRule:
+    """The reverse of str(); UsageError for what is none."""
+    kind, *sources = shlex.split(text) or [""]
+    return parse_canonical(kind, sources)
 
 
 def _field(metadata: Any, name: str) -> Any:

@@ -1,48 +1,26 @@
-"""Writing down who is in which cluster, only where it changed."""
+"""Assigning documents to clusters in a store, written only where it changed."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from indexer.canonical import Rule
+from indexer.clustering.canonical import CanonicalRule
 from indexer.model import ClusterRecord, Record, Ref, first_of, own_cluster_id, size_class
 from indexer.origins import origin_of
 from indexer.refs import RefTable
 from indexer.stores.base import Store
 
-Hashes = npt.NDArray[np.uint64]
 Positions = npt.NDArray[np.int64]
+# The similarities (float64) of a document, by its position, to others.
+Similar = Callable[[int, Positions], npt.NDArray[np.float64]]
 
 READ_AT_ONCE = 2000
-
-
-@dataclass(frozen=True, slots=True)
-class Collection:
-    """Documents by position: identity and hash (dtype uint64)."""
-
-    refs: RefTable
-    values: Hashes
-
-    def apart(self, position: int, positions: Positions) -> Positions:
-        """The distances of a document to others, in bits."""
-        return np.asarray(np.bitwise_count(self.values[positions] ^ self.values[position]), dtype=np.int64)
-
-
-class Documents(Protocol):
-    """Documents by position, and how far they are apart."""
-
-    @property
-    def refs(self) -> RefTable:
-        """Their identities."""
-
-    def apart(self, position: int, positions: Positions) -> Positions:
-        """The distances of a document to others, 0 to 64; shape (len(positions),)."""
 
 
 @dataclass(slots=True)
@@ -77,10 +55,10 @@ class _Group:
     founders: set[str] = field(default_factory=set)
     formats: tuple[str, ...] = ()
     origins: tuple[str, ...] = ()
-    radius: int = 0
+    least_similarity: float = 1.0
     id: str = ""
 
-    def add(self, member: _Member, rule: Rule) -> None:
+    def add(self, member: _Member, rule: CanonicalRule) -> None:
         record = member.record
         key = rule.key(record)
         if self.canonical is None or key < self.best:
@@ -114,7 +92,8 @@ class _Group:
             title=canonical.title,
             size=self.size,
             octets=self.octets,
-            radius=self.radius,
+            radius=0,
+            least_similarity=self.least_similarity,
             first_seen=self.first_seen,
             last_seen=self.last_seen,
             redundant_octets=self.octets - canonical.size,
@@ -133,20 +112,20 @@ def _present(record: Record | None) -> Record:
     return record
 
 
-class Placer:
-    """Puts documents into clusters in a store; with `dry_run` it only counts."""
+class Assigner:
+    """Assigns documents to clusters in a store; with `dry_run` it only counts."""
 
-    def __init__(self, store: Store, rule: Rule, *, dry_run: bool = False) -> None:
+    def __init__(self, store: Store, rule: CanonicalRule, *, dry_run: bool = False) -> None:
         self.store, self.rule, self.dry_run = store, rule, dry_run
         self.changes = Changes()
 
-    def place(self, documents: Documents, groups: Sequence[Positions]) -> list[str]:
+    def assign(self, refs: RefTable, groups: Sequence[Positions], similar: Similar) -> list[str]:
         """Make each group of positions a cluster; the ids of those that have two members or more.
 
         Reads the groups twice where they have more than READ_AT_ONCE documents together, and keeps none of them in
         memory then. Documents that are gone meanwhile are left out.
         """
-        batches: Iterator[list[_Member]] = self._members(documents, groups)
+        batches: Iterator[list[_Member]] = self._members(refs, groups)
         kept = None
         if sum(group.size for group in groups) <= READ_AT_ONCE:
             kept = list(batches)
@@ -155,20 +134,21 @@ class Placer:
         for batch in batches:
             for member in batch:
                 found[member.group].add(member, self.rule)
-        apart = [np.zeros(positions.size, dtype=np.int64) for positions in groups]
+        near: list[npt.NDArray[np.float64]] = [np.ones(positions.size) for positions in groups]
         for number, (group, positions) in enumerate(zip(found, groups, strict=True)):
             if group.canonical is not None:
                 group.choose_id()
-                apart[number] = documents.apart(group.position, positions)
-                group.radius = int(apart[number].max())
-        for batch in iter(kept) if kept is not None else self._members(documents, groups):
-            wanted = [self._wanted(m, found[m.group], int(apart[m.group][m.place])) for m in batch]
+                # A similarity is told as far as its fourth place: what is read back is then what was written.
+                near[number] = np.round(np.maximum(similar(group.position, positions), 0.0), 4)
+                group.least_similarity = float(near[number].min())
+        for batch in iter(kept) if kept is not None else self._members(refs, groups):
+            wanted = [self._wanted(m, found[m.group], float(near[m.group][m.place])) for m in batch]
             self.note([(m.record.ref, new, m.noted) for m, new in zip(batch, wanted, strict=True)])
         real = [group for group in found if group.size > 1]
         self.put_clusters([group.cluster_record() for group in real])
         return [group.id for group in real]
 
-    def _members(self, documents: Documents, groups: Sequence[Positions]) -> Iterator[list[_Member]]:
+    def _members(self, table: RefTable, groups: Sequence[Positions]) -> Iterator[list[_Member]]:
         if not groups:
             return
         positions = np.concatenate(groups)
@@ -176,7 +156,7 @@ class Placer:
         places = np.concatenate([np.arange(group.size) for group in groups])
         for start in range(0, positions.size, READ_AT_ONCE):
             some = positions[start : start + READ_AT_ONCE]
-            refs = documents.refs.take(some)
+            refs = table.take(some)
             yield [
                 _Member(number, place, position, record, noted)
                 for number, place, position, record, noted in zip(
@@ -190,11 +170,11 @@ class Placer:
                 if record is not None and noted is not None
             ]
 
-    def _wanted(self, member: _Member, group: _Group, apart: int) -> dict[str, Any]:
+    def _wanted(self, member: _Member, group: _Group, similarity: float) -> dict[str, Any]:
         if group.canonical is None:
-            return lone(member.record.ref)
+            return alone(member.record.ref)
         is_canonical = member.record.ref == group.canonical.ref
-        return membership(group.id, is_canonical, 0 if is_canonical else apart, group.size)
+        return membership(group.id, is_canonical, 1.0 if is_canonical else similarity, group.size)
 
     def note(self, wanted: Sequence[tuple[Ref, Mapping[str, Any], Mapping[str, Any]]]) -> None:
         """Write the membership of documents, each given with the wanted one and all annotations as they are."""
@@ -218,15 +198,21 @@ class Placer:
             self.store.delete_clusters(ids)
 
 
-def membership(cluster: str, is_canonical: bool, distance: int, size: int) -> dict[str, Any]:
-    """The annotation `cluster` of a document in a cluster of `size` members."""
+def membership(cluster: str, is_canonical: bool, similarity: float, size: int) -> dict[str, Any]:
+    """The annotation `cluster` of a document in a cluster of `size` members, so similar to the canonical one."""
     kept = {"size_class": size_class(size)} if size > 1 else {}
-    return {"id": cluster, "is_canonical": is_canonical, "distance": distance, **kept}
+    return {"id": cluster, "is_canonical": is_canonical, "similarity": similarity, **kept}
 
 
-def lone(ref: Ref) -> dict[str, Any]:
+def alone(ref: Ref) -> dict[str, Any]:
     """The annotation `cluster` of a document that has no near-duplicates."""
-    return membership(own_cluster_id(ref), True, 0, 1)
+    return membership(own_cluster_id(ref), True, 1.0, 1)
+
+
+def is_alone(ref: Ref, noted: Mapping[str, Any]) -> bool:
+    """Whether a document's annotations say that it has no near-duplicates; saying nothing says so too."""
+    name = cluster_of(noted)
+    return name is None or (name == own_cluster_id(ref) and not noted["cluster"].get("size_class"))
 
 
 def cluster_of(noted: Mapping[str, Any]) -> str | None:
