@@ -100,15 +100,17 @@ def _questions(documents: Path) -> list[list[str]]:
 
 
 def _with_neighbours(most: int) -> Iterator[list[str]]:
-    from indexer import open_store, similar
+    from indexer import Question, lookup, open_store
+    from indexer.matching.rule import default_rule
 
     with open_store(STORE, read_only=True) as store:
+        rule = default_rule(store)
         records = (
             record
             for record in store.scan()
             if record.fingerprint
             and not record.short
-            and similar(store, record.fingerprint, exclude=record.ref, limit=0).total
+            and lookup(store, rule, Question(record.ref.id, record=record), exclude=record.ref, limit=0).total
         )
         yield from ([f"--id={record.ref.id}"] for record in islice(records, most))
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from indexer.clustering.assign import cluster_of
-from indexer.model import CLUSTER_ID_LENGTH, Ref
+from indexer.model import CLUSTER_ID_LENGTH, Ref, own_cluster_id
 from indexer.refs import RefTable, ref_order
 from indexer.stores.base import Store
 
@@ -34,20 +34,25 @@ class Cluster:
 def stored_clusters(store: Store, *, least: int = 1) -> Iterator[Cluster]:
     """The clusters that a store holds, by id, as the annotations of its documents have them.
 
-    Those with fewer than `least` members are left out; 2 leaves out the documents without near-duplicates. Documents
-    that came since the last clustering are in none. Where the canonical document was deleted since, the nearest to it
-    stands in its place. Memory: some 160 bytes a document beside its id.
+    Those with fewer than `least` members are left out; 2 leaves out the documents without near-duplicates. A document
+    of which nothing is said, as one that came since the last clustering, is alone. Where the canonical document was
+    deleted since, the nearest to it stands in its place. Memory: some 160 bytes a document beside its id.
     """
     refs = RefTable()
     names = bytearray()
     ranks: list[float] = []
     for ref, noted in store.scan_annotations():
         name = cluster_of(noted)
-        if name is None or len(octets := name.encode("ascii", "replace")) != CLUSTER_ID_LENGTH:
+        if name is None:
+            if least > 1:
+                continue
+            name = own_cluster_id(ref)
+        octets = name.encode("ascii", "replace")
+        if len(octets) != CLUSTER_ID_LENGTH:
             continue
         refs.extend((ref,))
         names += octets
-        cluster = noted["cluster"]
+        cluster = noted.get("cluster", {"is_canonical": True})
         # The canonical document before those that equal it.
         ranks.append(2.0 if cluster.get("is_canonical") else similarity_of(cluster))
     ids = np.frombuffer(bytes(names), dtype=_ID)

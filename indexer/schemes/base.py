@@ -99,6 +99,12 @@ class Scheme(ABC):
         written = ",".join(f"{name}={_written(value)}" for name, value in sorted(self.parameters.items()))
         return f"{self.family}:{written}" if written else self.family
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Scheme) and other.id == self.id
+
+    def __hash__(self) -> int:
+        return hash(self.id)
+
     @property
     def info(self) -> SchemeInfo:
         """What a store keeps of the scheme."""

@@ -8,12 +8,12 @@ from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 
-from clustered import INFO, partition, record, wide
+from clustered import INFO, arrivals_of, cluster_store, partition, record, wide
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from indexer.cluster import cluster_store, stored_clusters
-from indexer.incremental import Arrivals
+from indexer.clustering.arrivals import Arrivals
+from indexer.clustering.stored import stored_clusters
 from indexer.model import Record, Ref
 from indexer.stores import Store, open_store
 
@@ -31,7 +31,7 @@ def empty_store() -> Iterator[Store]:
 
 
 def arrive(store: Store, batches: Sequence[Sequence[Record]], distance: int = 3) -> Arrivals:
-    arrivals = Arrivals(store, distance=distance)
+    arrivals = arrivals_of(store, distance)
     for batch in batches:
         arrivals.examine(batch)
         stored = [each.ref for each in store.put(batch)]
@@ -54,7 +54,7 @@ def agrees_with_its_clusters(store: Store) -> None:
     for name, cluster in real.items():
         assert kept[name].canonical == cluster.canonical
         assert kept[name].size == len(cluster.members)
-        assert kept[name].radius == max(cluster.distances)
+        assert kept[name].least_similarity == min(cluster.similarities)
         assert kept[name].octets == sum(records[ref].size for ref in cluster.members)
         assert kept[name].first_seen == min(records[ref].indexed_at for ref in cluster.members)
         assert kept[name].last_seen == max(records[ref].indexed_at for ref in cluster.members)
@@ -74,13 +74,13 @@ def test_any_order_of_arrival_gives_the_clusters_of_all_at_once(drawn, order, pl
     records += [record("short", 0, short=True), record("empty", None)]
     with empty_store() as once, empty_store() as coming:
         assert all(result for result in once.put(records))
-        cluster_store(once, distance=3, threads=1)
+        cluster_store(once, 3, threads=1)
         order.shuffle(records)
         arrive(coming, cut(records, places), distance=3)
         assert partition(coming) == partition(once)
         agrees_with_its_clusters(coming)
         # Nothing is left to be done but names.
-        assert cluster_store(coming, distance=3, dry_run=True, threads=1).changes.documents == 0
+        assert cluster_store(coming, 3, dry_run=True, threads=1).changes.documents == 0
 
 
 @settings(max_examples=25, deadline=None)
@@ -103,15 +103,15 @@ def test_chains_may_be_cut_elsewhere_but_never_left_too_wide(values, replaced, p
         for members in ours.values():
             assert not wide([now[name] for name in members], 4)
         # No cluster holds what no chain of near ones connects.
-        cluster_store(store, distance=2, bound=64, threads=1)
+        cluster_store(store, 2, bound=64, threads=1)
         connected = [{ref.id for ref in each.members} for each in stored_clusters(store)]
         for members in ours.values():
             assert any(members <= each for each in connected)
         # And the next clustering of all gives what it would have given without any before it.
-        cluster_store(store, distance=2, threads=1)
+        cluster_store(store, 2, threads=1)
         with empty_store() as once:
             assert all(result for result in once.put(store.scan()))
-            cluster_store(once, distance=2, threads=1)
+            cluster_store(once, 2, threads=1)
             assert partition(once) == partition(store)
 
 
@@ -163,7 +163,7 @@ def test_documents_stored_without_clusters_are_taken_in() -> None:
 
 def test_two_indexers_at_once_are_put_right_by_the_next_clustering() -> None:
     with empty_store() as store:
-        one, other = Arrivals(store), Arrivals(store)
+        one, other = arrivals_of(store), arrivals_of(store)
         ours = [record("a", 0), record("b", 0), record("c", 0xFF00)]
         theirs = [record("x", 1), record("y", 0xFF00), record("z", 0xFF << 40)]
         # Each looks before the other has stored anything.
@@ -183,11 +183,11 @@ def test_two_indexers_at_once_are_put_right_by_the_next_clustering() -> None:
 def test_a_run_killed_between_storing_and_placing_is_put_right() -> None:
     with empty_store() as store:
         arrive(store, [[record("a", 0), record("b", 0)]])
-        killed = Arrivals(store)
+        killed = arrivals_of(store)
         batch = [record("b", 0xFF00), record("c", 1)]
         killed.examine(batch)
         assert all(result for result in store.put(batch))
-        assert partition(store) == {"a": "a"}
+        assert partition(store) == {"a": "a", "b": "b", "c": "c"}
         cluster_store(store)
         assert partition(store) == {"ac": "a", "b": "b"}
         agrees_with_its_clusters(store)
@@ -195,10 +195,14 @@ def test_a_run_killed_between_storing_and_placing_is_put_right() -> None:
 
 def test_near_copies_of_stored_documents_are_left_out() -> None:
     with empty_store() as store:
-        arrivals = Arrivals(store, skip=True)
+        arrivals = arrivals_of(store, skip=True)
         batch = [record("a", 0), record("b", 1), record("far", 0xFFFF), record("short", 0, short=True)]
         assert [near and near.ref.id for near in arrivals.examine(batch)] == [None, "a", None, None]
         assert all(result for result in store.put([batch[0], batch[2], batch[3]]))
         # One that is stored is brought up to date, whatever it is near to.
         again = [record("far", 0b11), record("new", 0b1), record("empty", None)]
-        assert [near and (near.ref, near.distance) for near in arrivals.examine(again)] == [None, (Ref("a"), 1), None]
+        assert [near and (near.ref, near.similarity) for near in arrivals.examine(again)] == [
+            None,
+            (Ref("a"), 63 / 64),
+            None,
+        ]

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from clustered import cluster_store
 
 from indexer.bench.store import records
-from indexer.cluster import cluster_store
 from indexer.model import Ref
 from indexer.pipeline import store_info
 from indexer.stores.sqlite import SqliteStore
@@ -31,13 +31,12 @@ class Watched(SqliteStore):
 
 
 def test_no_scan_is_open_while_documents_are_written(tmp_path: Path) -> None:
-    values = np.random.default_rng(1).integers(0, 1 << 64, 5000, dtype=np.uint64)
-    values[1] = values[0]
+    values = np.random.default_rng(1).integers(0, 1 << 64, 2500, dtype=np.uint64).repeat(2)
     with Watched(tmp_path / "store.neardup", create=store_info("landmarks"), read_only=False, wait=1) as store:
         store.kept = []
         assert sum(1 for _ in store.put(records(values, 0))) == 5000
         found = cluster_store(store)
-        assert (found.changes.documents, found.changes.clusters) == (5000, 1)
+        assert (found.changes.documents, found.changes.clusters) == (5000, 2500)
         assert len(store.kept) > 2
         assert not any(store.kept)
         assert cluster_store(store).changes.documents == 0
