@@ -111,8 +111,11 @@ class Summary:
         return self.indexed + self.replaced + self.unchanged + self.failures + self.failed_before + self.duplicates
 
 
-def store_info(content: Content) -> StoreInfo:
-    """What this version's fingerprints are made with, for a content mode: what a new store is made for."""
+def store_info(content: Content, schemes: Sequence[Scheme] = ()) -> StoreInfo:
+    """What this version's fingerprints are made with, for a content mode: what a new store is made for.
+
+    `schemes` are those beside simhash-doc that a new store keeps sketches of.
+    """
     from indexer.keys import SIMHASH64_LAYOUT
     from indexer.schemes import simhash
     from indexer.stores import StoreInfo
@@ -124,6 +127,7 @@ def store_info(content: Content) -> StoreInfo:
         extractor=EXTRACTOR_VERSION,
         unicode=simhash.UNICODE_VERSION,
         version=__version__,
+        schemes=tuple(scheme.info for scheme in schemes),
     )
 
 

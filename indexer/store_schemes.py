@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from indexer.corpus import Corpus, read_corpus
 from indexer.errors import IncompatibleStoreError, UsageError
+from indexer.model import SIMHASH_DOC
 from indexer.schemes import registry
 from indexer.schemes.base import Scheme
 from indexer.stores.base import Store
@@ -68,7 +69,7 @@ def wanted_schemes(store: Store, specifications: Sequence[str]) -> list[Scheme]:
     found = {each.name: scheme_of(store, each.name) for each in store.info.schemes}
     for specification in specifications:
         family, parameters = registry.split(specification)
-        if family in found and not parameters:
+        if family == SIMHASH_DOC or (family in found and not parameters):
             continue
         if family in found:
             require_same(store, found[family], specification)

@@ -139,7 +139,8 @@ class Assigner:
             if group.canonical is not None:
                 group.choose_id()
                 # A similarity is told as far as its fourth place: what is read back is then what was written.
-                near[number] = np.round(np.maximum(similar(group.position, positions), 0.0), 4)
+                values = np.maximum(similar(group.position, positions), 0.0)
+                near[number] = np.asarray(np.round(values, 4), dtype=np.float64)
                 group.least_similarity = float(near[number].min())
         for batch in iter(kept) if kept is not None else self._members(refs, groups):
             wanted = [self._wanted(m, found[m.group], float(near[m.group][m.place])) for m in batch]

@@ -56,6 +56,7 @@ class SearchStore(Store):
             self.mappings = self.read_mappings()
             if not self.mappings and create is not None and not read_only:
                 self._make(create)
+                self.created = True
                 self.mappings = self.read_mappings()
             self.describe(self.read_info())
             if create is not None:
