@@ -5,10 +5,9 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-from clustered import INFO, record
+from clustered import INFO, arrivals_of, cluster_store, record
 
-from indexer.cluster import cluster_store
-from indexer.incremental import Arrivals
+from indexer.clustering.arrivals import Arrivals
 from indexer.model import MOST_ORIGINS, Record, size_class
 from indexer.origins import origin_of
 from indexer.stores import open_store
@@ -33,7 +32,7 @@ def copy(number: int, place: str = "x") -> Record:
 
 def test_one_more_member_writes_the_others_only_where_the_class_is_another(tmp_path: Path) -> None:
     with open_store(str(tmp_path / "s"), create=INFO) as store:
-        arrivals = Arrivals(store)
+        arrivals = arrivals_of(store)
         written = [add(store, arrivals, copy(number)) for number in range(130)]
         steps = {number + 1: count for number, count in enumerate(written) if count > 1}
         assert steps == {2: 2, 3: 3, 6: 6, 11: 11, 101: 101}
@@ -57,7 +56,7 @@ def test_one_by_one_gives_what_all_at_once_does(tmp_path: Path) -> None:
         for number in range(60)
     ]
     with open_store(str(tmp_path / "s"), create=INFO) as store:
-        arrivals = Arrivals(store)
+        arrivals = arrivals_of(store)
         for each in records:
             add(store, arrivals, each)
         assert sum(each.size for each in store.clusters()) == len(records)
@@ -76,7 +75,7 @@ def test_origins_are_bounded_and_the_same_in_any_order(tmp_path: Path) -> None:
     places = [f"p{number:03}" for number in range(MOST_ORIGINS + 20)]
     random.Random(5).shuffle(places)
     with open_store(str(tmp_path / "s"), create=INFO) as store:
-        arrivals = Arrivals(store)
+        arrivals = arrivals_of(store)
         for number, place in enumerate(places):
             add(store, arrivals, copy(number, place))
         [whole] = store.clusters()
