@@ -59,6 +59,15 @@ def heading(found: Evaluation) -> Iterator[str]:
     yield from found.notes
 
 
+def in_words(found: Evaluation, first: int = 2) -> Iterator[str]:
+    """What the first rules do, a line each, as somebody reads it who knows no scheme."""
+    for result in found.results[:first]:
+        judged = result.judged
+        wrong = f"{judged.wrong:,} of them wrong" if judged.wrong else "none of them wrong"
+        share = "" if judged.overall is None else f", and finds {judged.overall:.1%} of what should be found"
+        yield f"{result.rule} calls {judged.returned:,} pairs near, {wrong}{share}"
+
+
 def as_json(found: Evaluation) -> dict[str, Any]:
     """The evaluation as JSON types."""
     return {

@@ -47,8 +47,8 @@ counts as wanted from a Jaccard coefficient of 5-word shingles of --alike on, an
     "match",
     multiple=True,
     metavar="RULE",
-    help="A match rule to measure; give it several times.  [default: simhash-doc within 3 and within 7 bits, the "
-    "latter also verified by minhash, and minhash]",
+    help="A match rule to measure; give it several times.  [default: the store's own, simhash-doc within 3 and within "
+    "7 bits, the latter also verified by minhash, and minhash]",
 )
 @click.option(
     "--documents", multiple=True, metavar="PATH|DIR|GLOB", help="Documents to measure on, in place of the store's."
@@ -104,7 +104,7 @@ def evaluate(truth: str | None, match: tuple[str, ...], json: bool, picture: str
     named = read_truth(Path(truth), Path(given["root"]) if given["root"] else None) if truth else None
     texts = _texts(named, given)
     corpus = measure.corpus_of(texts.texts)
-    rules = [measure.read_rule(each, corpus) for each in match or measure.DEFAULT_RULES]
+    rules = [measure.read_rule(each, corpus) for each in match or (_usual(named, given), *measure.DEFAULT_RULES)]
     notes = [f"left out: {count:,} documents ({reason})" for reason, count in sorted(texts.left_out.items())]
     known = None
     if named:
@@ -118,6 +118,16 @@ def evaluate(truth: str | None, match: tuple[str, ...], json: bool, picture: str
     if picture:
         _write(picture, evaluate_show.picture(found))
     _show(found, as_json=json)
+
+
+def _usual(named: Named | None, given: dict[str, Any]) -> str:
+    """The rule of the store that is measured, else that of a new one."""
+    from indexer.matching.rule import default_rule
+
+    if given["documents"] or (named and named.paths):
+        return default_rule().written(whole=True)
+    with opened(given["store"], read_only=True) as store:
+        return default_rule(store).written(whole=True)
 
 
 def _told(*, json: bool) -> Any:
@@ -153,6 +163,8 @@ def _show(found: Evaluation, *, as_json: bool) -> None:
         answer_json(evaluate_show.as_json(found))
         return
     for line in evaluate_show.heading(found):
+        answer(line)
+    for line in evaluate_show.in_words(found):
         answer(line)
     answer("")
     columns = evaluate_show.COLUMNS
