@@ -182,12 +182,13 @@ class Arrivals:
         self._left = {name for fields in noted if fields and (name := cluster_of(fields))}
         kept = Recent()
         answers: list[Near | None] = []
-        for record, before in zip(records, noted, strict=True):
-            asking = self._asking(record)
+        askings = [self._asking(record) for record in records]
+        stored = self._stored_near([asking for asking in askings if asking], coming)
+        for record, before, asking in zip(records, noted, askings, strict=True):
             if asking is None:
                 answers.append(None)
                 continue
-            found = self._stored_near(asking, coming)
+            found = stored[_held(asking)]
             earlier = [Near(ref, value) for value, ref in kept.near(asking, _MOST_NEAR) if ref != record.ref]
             near = sorted([*found, *earlier], key=_nearest)
             out = near[0] if near and self.skip and before is None and record.ref not in kept else None
@@ -210,21 +211,26 @@ class Arrivals:
         asking = Asking(self.store, self.rule, Question(record.ref.id, record=record))
         return asking if asking.probes else None
 
-    def _stored_near(self, asking: Asking, coming: set[Ref]) -> list[Near]:
-        """Stored documents that are near and are not about to be replaced."""
-        found: dict[Ref, Near] = {}
-        for batch in self.store.probe(asking.probes, list(self.rule.schemes)):
-            values = asking.near(batch)
-            for place in np.flatnonzero(values >= 0).tolist():
-                ref = batch.refs[place]
+    def _stored_near(self, askings: Sequence[Asking], coming: set[Ref]) -> dict[tuple[bytes, ...], list[Near]]:
+        """What is stored and near, and not about to be replaced, by what is asked; equal questions are asked once."""
+        distinct = {_held(asking): asking for asking in askings}
+        answers: dict[tuple[bytes, ...], list[Near]] = {}
+        found = self.store.probe_many([each.probes for each in distinct.values()], list(self.rule.schemes))
+        for (name, asking), batches in zip(distinct.items(), found, strict=True):
+            near: dict[Ref, Near] = {}
+            for batch in batches:
+                values = asking.near(batch)
+                for place in np.flatnonzero(values >= 0).tolist():
+                    ref = batch.refs[place]
+                    if ref not in coming:
+                        near[ref] = Near(ref, float(values[place]))
+                if len(near) >= _MOST_NEAR:
+                    break
+            for value, ref in self._latest.near(asking, _MOST_NEAR):
                 if ref not in coming:
-                    found[ref] = Near(ref, float(values[place]))
-            if len(found) >= _MOST_NEAR:
-                break
-        for value, ref in self._latest.near(asking, _MOST_NEAR):
-            if ref not in coming:
-                found.setdefault(ref, Near(ref, value))
-        return list(found.values())
+                    near.setdefault(ref, Near(ref, value))
+            answers[name] = list(near.values())
+        return answers
 
     def stored(self, records: Sequence[Record]) -> None:
         """Put documents that were examined, and are stored now, into their clusters."""
@@ -390,6 +396,13 @@ class _Joined:
         self.add(a)
         self.add(b)
         self._parent[self.root(b)] = self.root(a)
+
+
+def _held(asking: Asking) -> tuple[bytes, ...]:
+    """What a question is asked by: equal for documents with equal sketches."""
+    return tuple(asking.sketches[name].payload for name in sorted(asking.sketches)) + tuple(
+        np.array(probe.keys, dtype=np.int64).tobytes() for probe in asking.probes
+    )
 
 
 def _nearest(near: Near) -> tuple[float, tuple[str, str, str]]:
