@@ -14,7 +14,7 @@ from indexer.model import Sketch
 from indexer.refs import RefTable
 from indexer.schemes.base import Scheme
 from indexer.stores.base import Store
-from indexer.stores.sketches import SketchBatch
+from indexer.stores.sketches import Found, SketchBatch
 
 Positions = npt.NDArray[np.int64]
 
@@ -105,4 +105,12 @@ def read_sketches(store: Store, scheme: Scheme, *, include_short: bool = False) 
 
     Memory: some 30 octets a document beside its id; for each distinct sketch its payload, 8 octets a key, and some 170.
     """
-    return table_of(scheme, RefTable(), store.scan_sketches(scheme.family, include_short=include_short))
+    name = scheme.family
+    found = store.scan_sketches([name], keys=[name], include_short=include_short)
+    return table_of(scheme, RefTable(), (_batch(each, name) for each in found))
+
+
+def _batch(found: Found, name: str) -> SketchBatch:
+    payloads, keys = found.payloads[name], found.keys[name]
+    places = range(len(found.refs))
+    return SketchBatch(found.refs, list(map(payloads.bytes_of, places)), list(map(keys.row, places)))
