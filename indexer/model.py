@@ -256,9 +256,10 @@ class ClusterRecord:
     """What a store keeps of a cluster of two or more documents as a whole.
 
     `title` is the canonical document's; `size` counts the members, `octets` sums their sizes; `radius` is the largest
-    distance of a member to the canonical document, in bits; `first_seen` and `last_seen` are the earliest and latest
-    `indexed_at` of the members. `redundant_octets` are those of the members beside the canonical one; `formats` and
-    `origins` (see `indexer.origins`) are the members', sorted, the first MOST_ORIGINS of them.
+    distance of a member to the canonical document, in bits, `least_similarity` (0 to 1) the smallest similarity of one;
+    `first_seen` and `last_seen` are the earliest and latest `indexed_at` of the members. `redundant_octets` are those
+    of the members beside the canonical one; `formats` and `origins` (see `indexer.origins`) are the members', sorted,
+    the first MOST_ORIGINS of them.
     """
 
     id: str
@@ -272,6 +273,7 @@ class ClusterRecord:
     redundant_octets: int = 0
     formats: tuple[str, ...] = ()
     origins: tuple[str, ...] = ()
+    least_similarity: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ from indexer.stores.base import Candidate, Capabilities, PutResult, PutStatus, S
 from indexer.stores.lock import WriterLock
 from indexer.stores.sqlite_clusters import ClusterTable, cluster_name
 from indexer.stores.sqlite_file import StoreFile, transaction
+from indexer.stores.sqlite_probing import SketchLookups
 from indexer.stores.sqlite_rows import (
     RECORD_COLUMNS,
     Packer,
@@ -39,7 +40,8 @@ from indexer.stores.sqlite_rows import (
     unpack_failure,
     unpack_text,
 )
-from indexer.stores.sqlite_schemes import SchemeTables, SketchRows
+from indexer.stores.sqlite_schemes import SchemeTables
+from indexer.stores.sqlite_sketches import SketchChanges, read_schemes, sketches_of
 
 T = TypeVar("T")
 
@@ -57,7 +59,7 @@ _SMALL_STORE = 1 << 15
 _MAX_MARKS = 4000
 
 
-class SqliteStore(ClusterTable, SchemeTables):
+class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
     """A store in one file of this machine, for one writer and any number of readers at once.
 
     Beside the file stand SQLite's log (`-wal`, `-shm`, while it is open) and the writer's lock file (`-lock`).
@@ -87,14 +89,13 @@ class SqliteStore(ClusterTable, SchemeTables):
     def _described(self, info: StoreInfo) -> None:
         self.info = info
         self._packer = Packer(info)
-        self._sketch_rows = SketchRows(info.schemes)
 
     def _made(self, info: StoreInfo) -> sqlite3.Connection:
         self._file.require_place()
         self._lock.take()
         connection = self._connection = self._file.make()
         with self._file.explained():
-            empty = sqlite_file.is_empty(connection)
+            empty = self.created = sqlite_file.is_empty(connection)
             if empty or sqlite_file.check(connection, self.path):
                 sqlite_file.migrate(connection, info if empty else None)
         return connection
@@ -155,11 +156,10 @@ class SqliteStore(ClusterTable, SchemeTables):
         last = {entry.id: entry for entry in batch if isinstance(entry, Row)}
         with self._writing() as connection:
             stored = _numbers(connection, list(last))
-            changes = _Changes(self._packer, self._sketch_rows)
+            changes = _Changes(self._packer, SketchChanges(read_schemes(connection)))
             changes.remove_documents(connection, list(stored.values()))
             changes.add_documents(connection, list(last.values()))
             changes.finish(connection)
-            self._add_sketches(connection, last)
             connection.executemany("DELETE FROM failures WHERE id = ?", [(name,) for name in last])
         results = []
         seen = set(stored)
@@ -170,11 +170,6 @@ class SqliteStore(ClusterTable, SchemeTables):
             results.append(PutResult(entry.ref, PutStatus.REPLACED if entry.id in seen else PutStatus.CREATED))
             seen.add(entry.id)
         return results
-
-    def _add_sketches(self, connection: sqlite3.Connection, rows: Mapping[bytes, Row]) -> None:
-        sketched = [name for name, row in rows.items() if row.sketches]
-        numbers = _numbers(connection, sketched)
-        self._sketch_rows.add(connection, {numbers[name][0]: rows[name].sketches for name in sketched})
 
     def get(self, refs: Sequence[Ref], *, sketches: bool = True) -> list[Record | None]:
         names = [pack_ref(ref) for ref in refs]
@@ -193,7 +188,7 @@ class SqliteStore(ClusterTable, SchemeTables):
         found: Mapping[int, Mapping[str, Sketch]] = {}
         if sketches and self.info.schemes:
             numbers = {name: document for name, (document, _, _) in _numbers(connection, [r[0] for r in rows]).items()}
-            found = self._sketch_rows.of(connection, list(numbers.values()))
+            found = sketches_of(connection, self.info.schemes, list(numbers.values()))
         for row in rows:
             own = found.get(numbers[row[0]]) if found else None
             yield row[0], self._packer.record(row, own or {})
@@ -316,7 +311,7 @@ class SqliteStore(ClusterTable, SchemeTables):
         for some in _chunks([name for name in map(pack_ref, refs) if name is not None], BATCH_RECORDS):
             with self._writing() as connection:
                 stored = list(_numbers(connection, some).values())
-                changes = _Changes(self._packer, self._sketch_rows)
+                changes = _Changes(self._packer, SketchChanges(read_schemes(connection)))
                 changes.remove_documents(connection, stored)
                 changes.finish(connection)
                 connection.executemany("DELETE FROM failures WHERE id = ?", [(name,) for name in some])
@@ -368,7 +363,7 @@ class SqliteStore(ClusterTable, SchemeTables):
 class _Changes:
     """What one transaction does to documents, and so to the counts and keys of their values."""
 
-    def __init__(self, packer: Packer, sketches: SketchRows) -> None:
+    def __init__(self, packer: Packer, sketches: SketchChanges) -> None:
         self._packer, self._sketches = packer, sketches
         self._documents: Counter[int] = Counter()
         self._short: Counter[int] = Counter()
@@ -379,7 +374,7 @@ class _Changes:
             if number is not None:
                 self._documents[number] -= 1
                 self._short[number] -= short
-        self._sketches.remove(connection, [document for document, _, _ in stored])
+        self._sketches.unlink(connection, stored)
         gone = [(document,) for document, _, _ in stored]
         connection.executemany("DELETE FROM documents WHERE number = ?", gone)
         connection.executemany("DELETE FROM annotations WHERE document = ?", gone)
@@ -409,9 +404,15 @@ class _Changes:
             [(row.id, None if row.value is None else numbers[row.value], *row.columns) for row in rows],
         )
         self._merge(connection, top, top + len(new))
+        sketched = {row.id: row.sketches for row in rows if row.sketches}
+        stored = _numbers(connection, list(sketched))
+        self._sketches.link(connection, [(stored[name], sketches) for name, sketches in sketched.items()])
 
     def finish(self, connection: sqlite3.Connection) -> None:
         """Write the counts, and remove the values that no document has any more, with their keys."""
+        self._sketches.finish(connection)
+        comparable = self._documents.total() - self._short.total()
+        connection.execute("UPDATE counts SET number = number + ? WHERE name = 'comparable'", (comparable,))
         counts = [(self._documents[n], self._short[n], n) for n in self._documents]
         connection.executemany(
             "UPDATE hashes SET documents = documents + ?, short = short + ? WHERE number = ?", counts

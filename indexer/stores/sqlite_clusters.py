@@ -4,18 +4,21 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from indexer.model import ClusterRecord, Ref
+from indexer.model import ClusteringNote, ClusterRecord, Ref
 from indexer.stores.sqlite_parts import OnFile
 from indexer.stores.sqlite_rows import pack_text, unpack_text
 
 _BATCH = 2000
 _READ = 1000
-_COLUMNS = """id, canonical, title, size, octets, radius, first_seen, last_seen, redundant_octets, formats, origins"""
+_COLUMNS = """id, canonical, title, size, octets, radius, first_seen, last_seen, redundant_octets, formats, origins,
+    least_similarity"""
+_NOTE = "clustering"
 
 
 class ClusterTable(OnFile):
@@ -41,7 +44,7 @@ class ClusterTable(OnFile):
         while some := list(islice(iterator, _BATCH)):
             with self._writing() as connection:
                 connection.executemany(
-                    "INSERT OR REPLACE INTO clusters VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", map(_row, some)
+                    "INSERT OR REPLACE INTO clusters VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", map(_row, some)
                 )
 
     def get_clusters(self, ids: Sequence[str]) -> list[ClusterRecord | None]:
@@ -66,6 +69,17 @@ class ClusterTable(OnFile):
                 count += connection.executemany("DELETE FROM clusters WHERE id = ?", gone).rowcount
         return count
 
+    def clustering_notes(self) -> Mapping[str, ClusteringNote]:
+        with self._reading() as connection:
+            row = connection.execute("SELECT value FROM meta WHERE name = ?", (_NOTE,)).fetchone()
+        return {"": ClusteringNote(**json.loads(row[0]))} if row else {}
+
+    def put_clustering_note(self, note: ClusteringNote | None) -> None:
+        with self._writing() as connection:
+            connection.execute("DELETE FROM meta WHERE name = ?", (_NOTE,))
+            if note is not None:
+                connection.execute("INSERT INTO meta VALUES (?, ?)", (_NOTE, json.dumps(dataclasses.asdict(note))))
+
 
 def cluster_name(annotations: Mapping[str, Any]) -> bytes | None:
     """The cluster id in a document's annotations as it is looked up by, None where there is none."""
@@ -78,13 +92,13 @@ def _row(cluster: ClusterRecord) -> tuple[Any, ...]:
     seen = (pack_text(cluster.first_seen), pack_text(cluster.last_seen))
     names = (pack_text(cluster.id), pack_text(cluster.canonical.id), pack_text(cluster.title))
     places = (json.dumps(cluster.formats), json.dumps(cluster.origins))
-    return (*names, cluster.size, cluster.octets, cluster.radius, *seen, cluster.redundant_octets, *places)
+    numbers = (cluster.size, cluster.octets, cluster.radius)
+    return (*names, *numbers, *seen, cluster.redundant_octets, *places, cluster.least_similarity)
 
 
 def _cluster(row: Sequence[Any]) -> ClusterRecord:
-    name, canonical, title, size, octets, radius, first, last, redundant, formats, origins = row
+    name, canonical, title, size, octets, radius, first, last, redundant, formats, origins, least = row
     names = (unpack_text(name), Ref(unpack_text(canonical)), unpack_text(title))
     seen = (unpack_text(first), unpack_text(last))
-    return ClusterRecord(
-        *names, size, octets, radius, *seen, redundant, tuple(json.loads(formats)), tuple(json.loads(origins))
-    )
+    places = (tuple(json.loads(formats)), tuple(json.loads(origins)))
+    return ClusterRecord(*names, size, octets, radius, *seen, redundant, *places, least)
