@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "stores"))
+for room in ("stores", "clustering"):
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / room))
 
 from fleet import ENGINES, Servers, running
 from servers import Server
