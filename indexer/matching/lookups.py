@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import heapq
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 
@@ -50,9 +52,9 @@ def label_of(similarity: float) -> str:
 class Answer:
     """What a lookup found: `matches`, the most similar first, then by ref; `total` in all, also where fewer are listed.
 
-    `keys` were asked for, `candidates` documents had enough of them, and `lacking` documents of the store can't be
-    compared, because they have no sketch of the rule's verifier. `unread` names documents that could not be read for
-    verification, with the reason.
+    `keys` were asked for, `candidates` documents had enough of them, and at least `lacking` documents of the store
+    can't be compared, because they have no sketch of what the rule compares. `unread` names documents that could not be
+    read for verification, with the reason.
     """
 
     rule: MatchRule
@@ -64,9 +66,10 @@ class Answer:
     unread: dict[Ref, str] = field(default_factory=dict)
 
 
-def plans(rule: MatchRule) -> list[tuple[Finder, Plan]]:
+@lru_cache(maxsize=64)
+def plans(rule: MatchRule) -> tuple[tuple[Finder, Plan], ...]:
     """What each finder of a rule asks for and finds; UsageError where one can't serve its threshold."""
-    return [(finder, finder.scheme.plan(finder.similarity)) for finder in rule.finders]
+    return tuple((finder, finder.scheme.plan(finder.similarity)) for finder in rule.finders)
 
 
 def lookup(
@@ -97,6 +100,8 @@ def lookup(
     found = store.probe(asking.probes, list(rule.schemes), check=check, include_short=include_short)
     entries = asking.entries(found)
     best = sorted(entries, key=_nearest) if limit is None else heapq.nsmallest(limit, entries, key=_nearest)
+    # For none at all, nothing was read yet.
+    deque(entries, maxlen=0)
     missing = [ref for _, ref, record in best if record is None]
     read = dict(zip(missing, store.get(missing, sketches=False), strict=True)) if missing else {}
     matches = [
@@ -127,10 +132,12 @@ class Asking:
         exclude: Ref | None = None,
         at_least: float | None = None,
     ) -> None:
+        rule.require_served(store)
         self.rule, self.question, self.exclude, self.at_least = rule, question, exclude, at_least
         self.total = self.candidates = self.lacking = 0
         self.reader: Reader | None = reader_of(store, rule)
         self.simhash = question.simhash
+        served = plans(rule)
         self.probes: list[Probe] = []
         self.sketches: dict[str, Sketch] = {}
         for name, scheme in rule.schemes.items():
@@ -139,7 +146,7 @@ class Asking:
                 self.sketches[name] = sketch
         if isinstance(rule.verifier, Finder) and rule.verifier.name not in self.sketches:
             return
-        for finder, plan in plans(rule):
+        for finder, plan in served:
             if finder.name in self.sketches:
                 keys = finder.scheme.probes(self.sketches[finder.name], finder.similarity)
                 self.probes.append(Probe(finder.name, keys, plan.agreeing))
@@ -148,7 +155,7 @@ class Asking:
         """What is near, with its similarity, in no given order; counts what passes."""
         for batch in batches:
             self.candidates += len(batch.refs)
-            self.lacking = max(self.lacking, (batch.lacking or {}).get(self.rule.measure.name, 0))
+            self.lacking = max(self.lacking, self.rule.lacking(batch.lacking or {}))
             values = self.near(batch)
             for place in np.flatnonzero(values >= 0).tolist():
                 ref = batch.refs[place]

@@ -28,8 +28,8 @@ class Nodes:
     """Documents and their nodes: document i, `refs[i]`, is one of the `weights[n]` documents of node n = `node_of[i]`.
 
     `sketches[family]` has a row for each node, with an empty payload where the node has none; `digests` (uint64, shape
-    (nodes, 2)) order nodes by what they hold, whatever the order in which documents came. `lacking` documents have no
-    sketch that the rule's verifier compares, and are not among them.
+    (nodes, 2)) order nodes by what they hold, whatever the order in which documents came. At least `lacking` documents
+    have no sketch of what the rule compares, and are not among them.
     """
 
     rule: MatchRule
@@ -77,21 +77,22 @@ def keyed(rule: MatchRule) -> list[str]:
 def read_nodes(store: Store, rule: MatchRule, *, include_short: bool = False, whole: bool = False) -> Nodes:
     """The nodes of all documents of a store that the rule can compare; `whole` makes each document a node of its own.
 
-    Memory: some 30 bytes a document beside its id, and its sketches; once more while equal ones are found.
+    Memory: some 30 bytes a document beside its id, and its sketches; once more while equal ones are found. Raises
+    IncompatibleStoreError where the store's sketches have other parameters.
     """
-    batches = store.scan_sketches(list(rule.schemes), keys=keyed(rule), include_short=include_short)
-    return nodes_of(rule, batches, whole=whole)
+    rule.require_served(store)
+    names = list(rule.schemes)
+    batches = store.scan_sketches(names, keys=keyed(rule), include_short=include_short)
+    return nodes_of(rule, batches, whole=whole, lacking=rule.lacking(store.lacking(names)))
 
 
-def nodes_of(rule: MatchRule, batches: Iterable[Found], *, whole: bool = False) -> Nodes:
+def nodes_of(rule: MatchRule, batches: Iterable[Found], *, whole: bool = False, lacking: int = 0) -> Nodes:
     """The nodes of the documents of a scan."""
     refs = RefTable()
     columns = {name: _Columns() for name in rule.schemes}
     wanted = keyed(rule)
-    lacking = 0
     for batch in batches:
         kept = comparable(rule, batch)
-        lacking += int(kept.size - np.count_nonzero(kept))
         places = np.flatnonzero(kept)
         refs.extend(batch.refs if places.size == kept.size else [batch.refs[place] for place in places.tolist()])
         for name, column in columns.items():

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from indexer.errors import UsageError
+from indexer.errors import IncompatibleStoreError, UsageError
 from indexer.model import SIMHASH_DOC
 from indexer.schemes import registry
 from indexer.schemes.base import Scheme
@@ -116,6 +116,24 @@ class MatchRule:
         if isinstance(self.verifier, Finder):
             found[self.verifier.name] = self.verifier.scheme
         return found
+
+    def require_served(self, store: Store) -> None:
+        """IncompatibleStoreError where a store has sketches of one of the schemes with other parameters."""
+        ours = self.schemes
+        for known in store.info.schemes:
+            if known.name in ours and ours[known.name].id != known.id:
+                raise IncompatibleStoreError(
+                    f"{self}: asks for {ours[known.name].id}, and the store's sketches are of {known.id}: take the "
+                    f"store's own, by a rule that names {known.name} alone"
+                )
+
+    def lacking(self, counts: Mapping[str, int]) -> int:
+        """How many documents can't be compared at least, where `counts` lack a sketch of each scheme.
+
+        They lack the verifier's, or every finder's; where both are not simhash-doc, there may be more.
+        """
+        by_verifier = counts.get(self.verifier.name, 0) if self.verifier else 0
+        return max(by_verifier, min(counts.get(finder.name, 0) for finder in self.finders))
 
     def written(self, *, whole: bool = False) -> str:
         """The written form; `whole` names every parameter of its schemes."""

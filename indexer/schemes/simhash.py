@@ -137,8 +137,8 @@ class SimhashDoc(Scheme):
     def _distance(self, similarity: float) -> int:
         if not 1 - MAX_DISTANCE / 64 - 1e-9 <= similarity <= 1:
             raise UsageError(
-                f"similarity {similarity:g}: simhash-doc looks up from {1 - MAX_DISTANCE / 64:.3f} ({MAX_DISTANCE} "
-                "bits) to 1"
+                f"{self.family}@{self.written(similarity)}: simhash-doc looks up within 0bits to {MAX_DISTANCE}bits, a "
+                f"similarity from {1 - MAX_DISTANCE / 64:.3f} on"
             )
         return bits_allowed(64, similarity)
 

@@ -139,8 +139,8 @@ class SimhashVariant(Scheme):
         lowest = 1 - farthest / self.bits
         if not lowest - 1e-9 <= similarity <= 1:
             raise UsageError(
-                f"similarity {similarity}: simhash of {self.bits} bits looks up from {math.ceil(lowest * 1000) / 1000} "
-                f"(distance {farthest}) to 1"
+                f"{self.family}@{self.written(similarity)}: simhash of {self.bits} bits looks up within 0bits to "
+                f"{farthest}bits, a similarity from {math.ceil(lowest * 1000) / 1000} on"
             )
         return bits_allowed(self.bits, similarity)
 
