@@ -16,7 +16,6 @@ from indexer.clustering.assign import READ_AT_ONCE, Changes, alone
 from indexer.clustering.remembered import Remembered, require_remembered
 from indexer.clustering.stored import Cluster, stored_clusters
 from indexer.errors import UsageError
-from indexer.matching.question import Question
 from indexer.matching.reading import Reader, TextReader, preferred, reader_of
 from indexer.matching.rule import DEFAULT_SHARE, DEFAULT_VERIFIED, Finder, MatchRule, Reading
 from indexer.model import Record, Ref
@@ -107,8 +106,8 @@ class Pruning:
 
     def _similarities(self, measure: Measure, canonical: Record, records: Sequence[Record]) -> Similarities:
         if isinstance(measure, Reading):
-            question = Question(canonical.ref.id, record=canonical)
-            return self._reader(measure).to_question(question, [record.ref for record in records])
+            refs = [record.ref for record in records]
+            return self._reader(measure).between([canonical.ref] * len(refs), refs)
         found = np.full(len(records), -1.0)
         own = canonical.sketch_of(measure.name)
         sketches = [record.sketch_of(measure.name) for record in records]

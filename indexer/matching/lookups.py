@@ -136,6 +136,7 @@ class Asking:
         self.rule, self.question, self.exclude, self.at_least = rule, question, exclude, at_least
         self.total = self.candidates = self.lacking = 0
         self.reader: Reader | None = reader_of(store, rule)
+        self._read = self.reader.asked(question) if self.reader else None
         self.simhash = question.simhash
         served = plans(rule)
         self.probes: list[Probe] = []
@@ -174,7 +175,7 @@ class Asking:
         found = np.full(len(batch.refs), -1.0)
         places = np.flatnonzero(passed)
         if self.reader is not None:
-            values = self.reader.to_question(self.question, [batch.refs[place] for place in places.tolist()])
+            values = self.reader.to_asked(self._read, [batch.refs[place] for place in places.tolist()])
         else:
             values = by_scheme[self.rule.measure.name][places]
         lowest = self.rule.measure.similarity if self.at_least is None else self.at_least

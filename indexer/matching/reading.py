@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from indexer import exact
-from indexer.errors import ExtractionError
+from indexer.errors import ExtractionError, UsageError
 from indexer.matching.question import Question
 from indexer.matching.rule import PREFERRED, MatchRule, Reading
-from indexer.model import Record, Ref, Sketch
+from indexer.model import SIMHASH_DOC, Record, Ref
 from indexer.schemes.base import Scheme, Similarities, runs
 from indexer.store_schemes import scheme_of
 from indexer.stored_text import stored_text
@@ -39,8 +39,12 @@ class Reader(ABC):
         """What a stored document is compared by; None where there is nothing. Raises ExtractionError with why."""
 
     @abstractmethod
-    def _asked(self, question: Question) -> Any:
-        """What a question is compared by; None where there is nothing."""
+    def asked(self, question: Question) -> Any:
+        """What a question is compared by; None where it has no words.
+
+        Raises UsageError where it has nothing to be compared by, and ExtractionError that names it where it can't be
+        read.
+        """
 
     @abstractmethod
     def _compared(self, one: Any, others: Sequence[Any]) -> Similarities:
@@ -58,10 +62,10 @@ class Reader(ABC):
             found[places] = self._to(known[left[places[0]]], [known[right[place]] for place in places.tolist()])
         return found
 
-    def to_question(self, question: Question, refs: Sequence[Ref]) -> Similarities:
-        """The similarities of stored documents to a question; shape (len(refs),)."""
+    def to_asked(self, asked: Any, refs: Sequence[Ref]) -> Similarities:
+        """The similarities of stored documents to what asked() gave; shape (len(refs),)."""
         known = self._evidence(refs)
-        return self._to(self._asked(question), [known[ref] for ref in refs])
+        return self._to(asked, [known[ref] for ref in refs])
 
     def _to(self, one: Any, others: Sequence[Any]) -> Similarities:
         found = np.full(len(others), UNKNOWN)
@@ -100,15 +104,27 @@ class TextReader(Reader):
 
     def __init__(self, store: Store, reading: Reading) -> None:
         super().__init__(store)
+        self._kind = reading.kind
         self._coefficient = exact.jaccard if reading.kind == "text" else exact.containment
 
     def _evidence_of(self, record: Record) -> exact.ShingleSets | None:
         return _shingles(stored_text(self.store, record))
 
-    def _asked(self, question: Question) -> exact.ShingleSets | None:
-        if question.text is None and question.record is not None:
+    def asked(self, question: Question) -> exact.ShingleSets | None:
+        """The set of the question's shingles."""
+        if question.text is not None:
+            return _shingles(question.text)
+        if question.simhash is None:
+            return None
+        if question.record is None:
+            raise UsageError(
+                f"{question.name} has no text, and {self._kind} compares texts; give a text or file, or ask with "
+                f"--match {SIMHASH_DOC}@3bits"
+            )
+        try:
             return self._evidence_of(question.record)
-        return None if question.text is None else _shingles(question.text)
+        except ExtractionError as error:
+            raise ExtractionError(error.reason, f"{question.name}: {error.detail or error.reason}") from None
 
     def _compared(self, one: exact.ShingleSets, others: Sequence[exact.ShingleSets]) -> Similarities:
         sizes = np.cumsum([0, one.values.size, *(other.values.size for other in others)])
@@ -130,8 +146,3 @@ def preferred(store: Store) -> Scheme | None:
     """The store's scheme whose sketch says what share is common; None where it has none."""
     names = [scheme.name for scheme in store.info.schemes]
     return scheme_of(store, PREFERRED) if PREFERRED in names else None
-
-
-def has_features(sketch: Sketch | None) -> bool:
-    """Whether there is a sketch with something to compare."""
-    return sketch is not None and bool(sketch.payload)
