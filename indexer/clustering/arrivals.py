@@ -13,7 +13,7 @@ import numpy.typing as npt
 from indexer.clustering.assign import READ_AT_ONCE, Assigner, Changes, alone, cluster_of, is_alone, membership
 from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.clusters import document_groups, similar_documents
-from indexer.clustering.grouping import group
+from indexer.clustering.grouping import group, radius_of
 from indexer.clustering.recent import Recent
 from indexer.clustering.remembered import note_of, remembered
 from indexer.errors import StoreError, UsageError
@@ -341,7 +341,7 @@ class Arrivals:
         records = [record for record in self._read(refs) if not record.short and record.fingerprint is not None]
         nodes = nodes_of(self.rule, [found_of(records, self.rule)] if records else [])
         comparison = Comparison(self.rule, nodes.payloads)
-        found = group(nodes, comparison, radius=None if self.by.bound is None else self.by.bound / 2, threads=1)
+        found = group(nodes, comparison, radius=radius_of(self.by.bound), threads=1)
         groups = document_groups(nodes, found)
 
         def similar(position: int, others: Positions) -> npt.NDArray[np.float64]:

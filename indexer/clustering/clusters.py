@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from indexer.clustering.assign import READ_AT_ONCE, Assigner, Changes, alone, cluster_of, is_alone
 from indexer.clustering.canonical import CanonicalRule
-from indexer.clustering.grouping import Groups, group
+from indexer.clustering.grouping import Groups, group, radius_of
 from indexer.clustering.remembered import finished, in_progress, note_of
 from indexer.errors import UsageError
 from indexer.matching.measures import Comparison
@@ -61,11 +61,11 @@ def cluster(
     """Put every document of a store into its cluster by a rule, and write what changed, and the rule.
 
     Clusters are the groups of `indexer.clustering.grouping.group`. `bound` is how far apart two documents of a cluster
-    may be, as 1 - similarity (0 to 1): each lies within half of it from the cluster's centre; twice the rule's own
-    distance where None. A document that is short, or lacks what the rule compares, is alone. A cluster keeps its id as
-    long as the document that it was named after stays in it. Doing it again writes nothing. `reader` is what verifies
-    by reading, if the caller wants to know what could not be read. Memory: what `read_nodes` takes, and 100 bytes a
-    node. Raises UsageError and StoreError.
+    may be, as 1 - similarity (0 to 1): each lies within half of it from the cluster's centre, and 1 cuts nothing; twice
+    the rule's own distance where None. A document that is short, or lacks what the rule compares, is alone. A cluster
+    keeps its id as long as the document that it was named after stays in it. Doing it again writes nothing. `reader` is
+    what verifies by reading, if the caller wants to know what could not be read. Memory: what `read_nodes` takes, and
+    100 bytes a node. Raises UsageError and StoreError.
     """
     if bound is not None and not 0 <= bound <= 1:
         raise UsageError(f"bound {bound:g}: how far apart two documents of a cluster may be is a share from 0 to 1")
@@ -80,7 +80,7 @@ def cluster(
     reading = reader or reader_of(store, rule)
     nodes = read_nodes(store, rule, whole=reading is not None)
     comparison = Comparison(rule, nodes.payloads, measured_by(nodes, reading) if reading else None)
-    found = group(nodes, comparison, radius=None if bound is None else bound / 2, threads=threads)
+    found = group(nodes, comparison, radius=radius_of(bound), threads=threads)
     groups = document_groups(nodes, found)
 
     def similar(position: int, others: Positions) -> npt.NDArray[np.float64]:

@@ -35,6 +35,14 @@ class Groups:
     compared: int
 
 
+def radius_of(bound: float | None) -> float | None:
+    """How far (0 to 1) from its centre a document may be, where two of a cluster may be `bound` apart; None for None.
+
+    Nothing is further apart than 1, so that a bound of 1 cuts nothing.
+    """
+    return None if bound is None else 1.0 if bound >= 1 else bound / 2
+
+
 def group(nodes: Nodes, comparison: Comparison, *, radius: float | None = None, threads: int | None = None) -> Groups:
     """Group nodes: those that the rule calls near, directly or through others, make a component.
 
@@ -164,8 +172,8 @@ def _not_one(
 def _agreeing(sketches: Sketches, left: Positions, right: Positions, scheme: Scheme) -> Positions:
     """In how many tables the keys of each pair agree."""
     keys, tables = sketches.keys, scheme.layout.tables
-    if keys.width == tables:
-        rows = keys.matrix(tables)
+    rows = keys.matrix(tables) if keys.width == tables else None
+    if rows is not None and np.array_equal(rows >> scheme.layout.bits, np.broadcast_to(np.arange(tables), rows.shape)):
         return np.asarray((rows[left] == rows[right]).sum(axis=1), dtype=np.int64)
     found = np.empty(left.size, dtype=np.int64)
     for number, (one, other) in enumerate(zip(left.tolist(), right.tolist(), strict=True)):
