@@ -41,13 +41,18 @@ def scheme_of(store: Store, name: str) -> Scheme:
 
 
 def scheme_written(scheme: Scheme) -> str:
-    """A scheme as short as it can be written: its family where it has the usual parameters, else its id."""
+    """A scheme as short as it can be written: its family, and those parameters that are not the usual ones."""
     try:
-        usual = registry.scheme(scheme.family).id
+        usual = registry.scheme(scheme.family)
+        own, known = (each.id.partition(":")[2].split(",") for each in (scheme, usual))
+        others = ",".join(part for part in own if part not in known)
+        short = f"{scheme.family}:{others}" if others else scheme.family
+        if registry.scheme(short).id == scheme.id:
+            return short
     except UsageError:
         # It takes the statistics of a corpus, so that no two are the same by their name.
-        return scheme.id
-    return scheme.family if usual == scheme.id else scheme.id
+        pass
+    return scheme.id
 
 
 def require_same(store: Store, own: Scheme, specification: str) -> None:

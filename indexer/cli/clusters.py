@@ -209,20 +209,11 @@ def pairs(store: str, output: str | None, against: str | None, **given: Any) -> 
         short = given["include_short"]
         other = _other(source, rule, against, include_short=short) if against else None
         found = pairs_of(source, rule, against=other, collapse=given["collapse"], include_short=short, reader=reader)
-        form = Form(places=source.capabilities.routing, width=rule_width(rule))
+        form = Form(places=source.capabilities.routing, width=rule.width)
         count = written(found, given["format"], output, form)
     tell_unread(reader.unread if reader else {})
     pairs_named = "1 pair" if count == 1 else f"{count:,} pairs"
     say(f"{pairs_named} by {rule}" + (f", written to {output}" if output else ""))
-
-
-def rule_width(rule: MatchRule) -> int:
-    """The bits of the simhash that a rule measures by, 0 where it measures a share."""
-    from indexer.matching.rule import Finder
-
-    if rule.unit == "share" or not isinstance(rule.measure, Finder):
-        return 0
-    return int(rule.measure.scheme.parameters.get("bits", 64))
 
 
 def _is_store(name: str) -> bool:
@@ -405,7 +396,7 @@ def _list_surplus(pruning: Pruning, *, as_json: bool) -> None:
         elif each.kept:
             say(f"kept: {each.record.ref.id}: {each.kept}")
         else:
-            answer(f"{each.record.ref.id}  {pruning.rule.shown(each.similarity)} with {each.canonical.id}")
+            answer(f"{each.record.ref.id}  {pruning.rule.said(each.similarity, each.canonical.id)}")
     found = f"{count:,} documents ({size(octets)}) have another that stands for them"
     say(
         f"a dry run: {found}"

@@ -200,7 +200,7 @@ class Arrivals:
 
     def said(self, near: Near) -> str:
         """What a document that is left out repeats, in words."""
-        return f"{self.rule.shown(near.similarity)} with {near.ref.id}"
+        return self.rule.said(near.similarity, near.ref.id)
 
     def _asking(self, record: Record) -> Asking | None:
         """The question for what is near a document; None where the rule can't compare it."""

@@ -36,6 +36,9 @@ class Finder:
     scheme: Scheme
     similarity: float
 
+    def __post_init__(self) -> None:
+        _require_share(self.scheme.family, self.similarity)
+
     @property
     def name(self) -> str:
         """The scheme's family."""
@@ -65,6 +68,9 @@ class Reading:
     similarity: float
     unit: Unit = "share"
 
+    def __post_init__(self) -> None:
+        _require_share(self.kind, self.similarity)
+
     @property
     def name(self) -> str:
         """The kind."""
@@ -77,6 +83,11 @@ class Reading:
 
     def __str__(self) -> str:
         return self.written()
+
+
+def _require_share(name: str, similarity: float) -> None:
+    if not 0 <= similarity <= 1:
+        raise UsageError(f"{name}@{similarity:g}: a similarity is a share from 0 to 1")
 
 
 @dataclass(frozen=True)
@@ -98,6 +109,11 @@ class MatchRule:
             raise UsageError(f"{self}: a scheme finds once in a rule")
         if len(names) > 1 and self.verifier is None:
             raise UsageError(f"{self}: a rule with several finders needs a verifier, as in {self}+{PREFERRED}@0.6")
+        if any(self.schemes[finder.name].id != finder.scheme.id for finder in self.finders):
+            raise UsageError(
+                f"{self}: finds by one {self.measure.name} and verifies by another; a document has one sketch of each "
+                "scheme"
+            )
 
     @property
     def measure(self) -> Finder | Reading:
@@ -148,13 +164,27 @@ class MatchRule:
         """Whether a simhash alone decides, which calls many documents near that share little but their language."""
         return self.unit == "bits"
 
+    @property
+    def width(self) -> int:
+        """The bits of the simhash that its similarities are shares of; 0 where they are no such."""
+        if self.unit == "share" or not isinstance(self.measure, Finder):
+            return 0
+        return int(self.measure.scheme.parameters.get("bits", 64))
+
+    def bits(self, similarity: float) -> int:
+        """How many bits differ at a similarity, of a rule that measures by bits; one that was rounded will do."""
+        return round(self.width * (1 - similarity))
+
     def shown(self, similarity: float) -> str:
         """A similarity by this rule as people read it: "3 bits differ", "shares 87%"."""
         if self.unit == "share":
             return f"shares {share_shown(similarity)}"
-        scheme = self.measure.scheme if isinstance(self.measure, Finder) else None
-        written = scheme.written(similarity) if scheme else ""
-        return written.replace("bit", " bit", 1)
+        bits = self.bits(similarity)
+        return "1 bit differs" if bits == 1 else f"{bits} bits differ"
+
+    def said(self, similarity: float, name: str) -> str:
+        """A similarity to a document that is called so: "3 bits differ from NAME", "shares 87% with NAME"."""
+        return f"{self.shown(similarity)} {'with' if self.unit == 'share' else 'from'} {name}"
 
 
 def share_shown(similarity: float) -> str:
@@ -210,15 +240,15 @@ def _finder(text: str, made: Callable[[str], Scheme]) -> Finder:
     if name in READINGS:
         raise UsageError(f"{text!r}: {name} verifies, it finds nothing; write it after a +")
     scheme = made(name)
-    return Finder(scheme, scheme.least(threshold) if threshold else scheme.default_similarity)
+    return Finder(scheme, scheme.least(threshold if at else f"{scheme.default_similarity:.12g}"))
 
 
 def _verifier(text: str, made: Callable[[str], Scheme]) -> Finder | Reading:
-    name, _, threshold = text.strip().partition("@")
-    if name not in ("text", "containment"):
+    name, at, threshold = text.strip().partition("@")
+    if name not in READINGS:
         return _finder(text, made)
     try:
-        least = float(threshold) if threshold else DEFAULT_VERIFIED
+        least = float(threshold) if at else DEFAULT_VERIFIED
     except ValueError:
         least = -1.0
     if not 0 <= least <= 1:

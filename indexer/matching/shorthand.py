@@ -8,6 +8,7 @@ from typing import Literal
 from indexer.errors import UsageError
 from indexer.matching.lookups import plans
 from indexer.matching.rule import (
+    DEFAULT_SHARE,
     DEFAULT_VERIFIED,
     PREFERRED,
     Finder,
@@ -64,6 +65,8 @@ def rule_of(wanted: Wanted, store: Store | None = None) -> MatchRule:
             raise UsageError("give -k (bits of the simhash) or --similarity, not both; or --verify hamming too")
         if wanted.scheme not in (None, SIMHASH_DOC):
             raise UsageError("-k counts bits of the simhash; give --similarity in its place, or --verify hamming too")
+    if wanted.verify == "sketch" and wanted.min_containment is not None:
+        raise UsageError("sketches don't tell a containment: give --min-jaccard, or --verify text")
     found = _found(wanted, store)
     verifier = _verifier(wanted, store)
     return MatchRule(found.finders, verifier or found.verifier)
@@ -73,6 +76,8 @@ def _found(wanted: Wanted, store: Store | None) -> MatchRule:
     """The finders that are asked for."""
     bits = None if wanted.verify == "hamming" else wanted.distance
     if wanted.scheme is not None:
+        if "@" in wanted.scheme:
+            raise UsageError(f"--scheme {wanted.scheme}: name the scheme alone, or give --match {wanted.scheme}")
         if bits is not None:
             return parse_rule(f"{wanted.scheme}@{bits}bits", store)
         least = "" if wanted.similarity is None else f"@{wanted.similarity:.12g}"
@@ -118,27 +123,36 @@ def _verifier(wanted: Wanted, store: Store | None) -> Finder | Reading | None:
     if way == "text":
         return Reading("text", DEFAULT_VERIFIED if jaccard is None else jaccard)
     if way == "sketch" or jaccard is not None:
-        return Finder(named_scheme(PREFERRED, store), DEFAULT_VERIFIED if jaccard is None else jaccard)
+        return Finder(named_scheme(PREFERRED, store), DEFAULT_SHARE if jaccard is None else jaccard)
     return None
 
 
 def explained(rule: MatchRule) -> list[str]:
     """What a rule looks up, and what that guarantees or is expected to miss, a line each."""
     lines = [f"rule: {rule.written(whole=True)}"]
-    for finder, plan in plans(rule):
-        share = (
-            "finds every one" if plan.guaranteed else f"expected to find {plan.recall:.1%} of those exactly as similar"
-        )
-        lines += [
-            f"found by {finder}: documents {finder.scheme.described(finder.similarity)}",
-            f"    at most {plan.probes:,} keys, at least {plan.agreeing} of the tables have to agree; {share}",
-            f"    {plan.explanation}",
-        ]
+    for finder in rule.finders:
+        lines.append(f"found by {finder}: documents {finder.scheme.described(finder.similarity)}")
+        lines += [f"    {line}" for line in _found_by(finder)]
     if rule.verifier:
         lines.append(f"verified by {rule.verifier}: {_verified(rule.verifier)}")
     if rule.by_hash_alone:
         lines.append("not verified: a simhash alone also calls documents near that share nothing but their language")
     return lines
+
+
+def _found_by(finder: Finder) -> list[str]:
+    """What a finder asks for and finds."""
+    try:
+        [(_, plan)] = plans(MatchRule((finder,)))
+    except UsageError as error:
+        if not finder.scheme.exact_join:
+            raise
+        return [f"for all pairs alone, of which every one is found; {error}"]
+    finds = "finds every one" if plan.guaranteed else f"expected to find {plan.recall:.1%} of those exactly as similar"
+    return [
+        f"at most {plan.probes:,} keys, at least {plan.agreeing} of the tables have to agree; {finds}",
+        plan.explanation,
+    ]
 
 
 def _verified(verifier: Finder | Reading) -> str:
