@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from indexer import own_files
 from indexer.cluster import read_documents
 from indexer.errors import NeardupError, UsageError
 from indexer.hamming import HammingIndex
@@ -88,7 +89,7 @@ def read_list(path: Path) -> Collection:
     refs = RefTable()
     values: list[int] = []
     try:
-        with path.open(encoding="utf-8", errors="surrogateescape") as lines:
+        with open(path, encoding="utf-8", errors="surrogateescape", opener=own_files.reader) as lines:
             for number, (identity, value) in _listed(iter(lambda: lines.readline(_LONGEST_LINE), "")):
                 if value is not None:
                     refs.extend((Ref(identity or f"line {number}"),))
@@ -117,13 +118,7 @@ def _listed(lines: Iterable[str]) -> Iterator[tuple[int, tuple[str, int | None]]
 
 def is_store(name: str) -> bool:
     """Whether a name is that of a store, by its being a URL or by the first octets of the file."""
-    if "://" in name:
-        return True
-    try:
-        with Path(name).open("rb") as file:
-            return file.read(16) == b"SQLite format 3\0"
-    except OSError:
-        return False
+    return "://" in name or own_files.is_database(name)
 
 
 def batched(pairs: Iterable[StorePair], size: int) -> Iterator[list[StorePair]]:

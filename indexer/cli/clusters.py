@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from indexer import own_files
 from indexer.cli.options import filter_option, json_option, opened, refresh_option, store_option
 from indexer.cli.output import answer, answer_json, fields, record_json, say, shown_store, size
 from indexer.cli.scheme_options import (
@@ -141,7 +142,8 @@ def _lines_to(name: str | None) -> Iterator[Callable[[str], None] | None]:
         yield answer
     else:
         try:
-            with open(name, "w", encoding="utf-8", errors="backslashreplace") as file:
+            lines = open(name, "w", encoding="utf-8", errors="backslashreplace", opener=own_files.writer)  # noqa: SIM115
+            with lines as file, own_files.in_use(name):
                 yield lambda line: print(line, file=file)
         except OSError as error:
             raise UsageError(f"--new-to {name}: {error.strerror}") from error

@@ -10,8 +10,9 @@ from itertools import islice
 from typing import Any
 
 from indexer.model import ClusterRecord, Ref
+from indexer.stores import sqlite_cells as cells
 from indexer.stores.sqlite_parts import OnFile
-from indexer.stores.sqlite_rows import pack_text, unpack_text
+from indexer.stores.sqlite_rows import pack_text
 
 _BATCH = 2000
 _READ = 1000
@@ -26,7 +27,7 @@ class ClusterTable(OnFile):
             sql = """SELECT d.id, a.fields FROM documents d LEFT JOIN annotations a ON a.document = d.number
                 ORDER BY d.number"""
             for name, fields in connection.execute(sql):
-                yield Ref(unpack_text(name)), json.loads(fields) if fields else {}
+                yield Ref(cells.text(name)), {} if fields is None else cells.json_object(fields)
 
     def cluster_members(self, ids: Sequence[str]) -> Iterator[tuple[str, Ref]]:
         with self._reading() as connection:
@@ -34,7 +35,7 @@ class ClusterTable(OnFile):
                 WHERE a.cluster = ? ORDER BY d.id"""
             for cluster in dict.fromkeys(ids):
                 for (name,) in connection.execute(sql, (pack_text(cluster),)):
-                    yield cluster, Ref(unpack_text(name))
+                    yield cluster, Ref(cells.text(name))
 
     def put_clusters(self, clusters: Iterable[ClusterRecord]) -> None:
         iterator = iter(clusters)
@@ -83,8 +84,8 @@ def _row(cluster: ClusterRecord) -> tuple[Any, ...]:
 
 def _cluster(row: Sequence[Any]) -> ClusterRecord:
     name, canonical, title, size, octets, radius, first, last, redundant, formats, origins = row
-    names = (unpack_text(name), Ref(unpack_text(canonical)), unpack_text(title))
-    seen = (unpack_text(first), unpack_text(last))
-    return ClusterRecord(
-        *names, size, octets, radius, *seen, redundant, tuple(json.loads(formats)), tuple(json.loads(origins))
-    )
+    names = (cells.text(name), Ref(cells.text(canonical)), cells.text(title))
+    figures = (cells.count(size), cells.count(octets), cells.count(radius))
+    seen = (cells.text(first), cells.text(last))
+    places = (cells.json_strings(formats), cells.json_strings(origins))
+    return ClusterRecord(*names, *figures, *seen, cells.count(redundant), *places)

@@ -18,15 +18,17 @@ import numpy.typing as npt
 
 from indexer.keys import KeyLayout, SchemeInfo
 from indexer.model import Ref, Sketch
+from indexer.stores import sqlite_cells as cells
 from indexer.stores.base import StoreInfo
 from indexer.stores.sketches import SketchBatch, check_resource, is_new, scheme_named
 from indexer.stores.sqlite_parts import OnFile
-from indexer.stores.sqlite_rows import unpack_text
 
 _READ = 4096
 _MIN_MERGE_BITS = 12
 # Up to so many documents the large table of keys is small enough to be written to at once.
 _SMALL_STORE = 1 << 15
+# More tables or bits than any scheme has; a packed key fits into a signed 64-bit integer.
+_MOST_TABLES, _MOST_BITS = 1 << 16, 62
 
 Sketches = Mapping[str, Sketch]
 
@@ -87,15 +89,15 @@ class SchemeTables(OnFile):
             cursor = connection.execute(_SCANNED, (_number(connection, name), include_short))
             while rows := cursor.fetchmany(_READ):
                 yield SketchBatch(
-                    [Ref(unpack_text(row[0])) for row in rows],
-                    [row[1] for row in rows],
-                    [np.frombuffer(row[2], dtype=kind).astype(np.int64) for row in rows],
+                    [Ref(cells.text(row[0])) for row in rows],
+                    [cells.blob(row[1]) for row in rows],
+                    [cells.numbers(row[2], kind, scheme.layout.end).astype(np.int64) for row in rows],
                 )
 
     def sketch_counts(self) -> Mapping[str, int]:
         with self._snapshot() as connection:
             sql = "SELECT name, (SELECT count(*) FROM sketches WHERE scheme = number) FROM schemes ORDER BY number"
-            return dict(connection.execute(sql))
+            return {cells.name(name): count for name, count in connection.execute(sql)}
 
     def put_resource(self, name: str, octets: bytes) -> None:
         check_resource(name, octets)
@@ -105,17 +107,26 @@ class SchemeTables(OnFile):
     def get_resource(self, name: str) -> bytes | None:
         with self._reading() as connection:
             row = connection.execute("SELECT octets FROM resources WHERE name = ?", (name,)).fetchone()
-        return row[0] if row else None
+            return cells.blob(row[0]) if row else None
 
     def resources(self) -> list[str]:
         with self._reading() as connection:
-            return [name for (name,) in connection.execute("SELECT name FROM resources ORDER BY name")]
+            return [cells.name(name) for (name,) in connection.execute("SELECT name FROM resources ORDER BY name")]
 
 
 def read_schemes(connection: sqlite3.Connection) -> tuple[SchemeInfo, ...]:
     """The schemes beside the first, in the order in which they came."""
     rows = connection.execute("SELECT name, id, tables, bits FROM schemes ORDER BY number")
-    return tuple(SchemeInfo(name, full, KeyLayout(tables, bits)) for name, full, tables, bits in rows)
+    return tuple(
+        SchemeInfo(cells.name(name), cells.name(full), read_layout(tables, bits)) for name, full, tables, bits in rows
+    )
+
+
+def read_layout(tables: Any, bits: Any) -> KeyLayout:
+    """The key layout of two cells."""
+    if not (cells.count(tables, _MOST_TABLES) and cells.count(bits, _MOST_BITS) > 0 and tables << bits <= 1 << 63):
+        raise cells.DamagedError(f"{tables} tables of {bits} bits")
+    return KeyLayout(tables, bits)
 
 
 class SketchRows:
@@ -135,7 +146,7 @@ class SketchRows:
         self, connection: sqlite3.Connection, number: int, scheme: SchemeInfo, rows: Sequence[tuple[int, Sketch]]
     ) -> None:
         top = connection.execute("SELECT coalesce(max(document), 0) FROM sketches WHERE scheme = ?", (number,))
-        (before,) = top.fetchone()
+        before = cells.count(top.fetchone()[0])
         kind = _kind(scheme)
         connection.executemany(
             "INSERT INTO sketches VALUES (?, ?, ?, ?, ?)",
@@ -181,7 +192,7 @@ class SketchRows:
             gone = [
                 (number, key, document)
                 for document, keys in connection.execute(sql, (number, json.dumps(documents)))
-                for key in np.frombuffer(keys, dtype=kind).tolist()
+                for key in cells.numbers(keys, kind, scheme.layout.end).tolist()
             ]
             gone.sort()
             for table in ("scheme_postings", "scheme_recent"):
@@ -203,13 +214,15 @@ class SketchRows:
             for document, features, payload, keys in connection.execute(
                 sql, (_number(connection, name), json.dumps(documents))
             ):
-                unpacked = tuple(np.frombuffer(keys, dtype=kind).tolist())
-                found.setdefault(document, {})[name] = Sketch(scheme.id, payload, unpacked, features)
+                unpacked = tuple(cells.numbers(keys, kind, scheme.layout.end).tolist())
+                found.setdefault(document, {})[name] = Sketch(
+                    scheme.id, cells.blob(payload), unpacked, cells.count(features)
+                )
         return found
 
 
 def _batch(rows: Sequence[tuple[bytes, bytes]]) -> SketchBatch:
-    return SketchBatch([Ref(unpack_text(name)) for name, _ in rows], [payload for _, payload in rows])
+    return SketchBatch([Ref(cells.text(name)) for name, _ in rows], [cells.blob(payload) for _, payload in rows])
 
 
 def _number(connection: sqlite3.Connection, name: str) -> int:
