@@ -24,6 +24,10 @@ class StoreError(NeardupError):
     exit_code = 3
 
 
+class NoStoreError(StoreError):
+    """There is no store yet: no file, or one that nothing was written to."""
+
+
 class StoreBusyError(StoreError):
     """Another process holds the store for writing and did not let go in time."""
 

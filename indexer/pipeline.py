@@ -29,7 +29,7 @@ DEFAULT_MIN_TOKENS = 20
 
 # Reasons of failure beside those of `indexer.extract.REASONS`.
 REASONS: Mapping[str, str] = {
-    "special-file": "A pipe, socket, device or folder where a file should be; it was not opened.",
+    "special-file": "A pipe, socket, device or folder, or a file of the store itself; it was not opened.",
     "duplicate-id": "Another file, which still exists, is stored under this id.",
     "refused": "The store did not take the record.",
     "duplicate": "A near-duplicate of a stored document, left out as asked for; it is no error.",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from indexer import own_files
 from indexer.cli.match_options import (
     distance_option,
     match_option,
@@ -128,7 +129,8 @@ def _lines_to(name: str | None) -> Iterator[Callable[[str], None] | None]:
         yield answer
     else:
         try:
-            with open(name, "w", encoding="utf-8", errors="backslashreplace") as file:
+            lines = open(name, "w", encoding="utf-8", errors="backslashreplace", opener=own_files.writer)  # noqa: SIM115
+            with lines as file, own_files.in_use(name):
                 yield lambda line: print(line, file=file)
         except OSError as error:
             raise UsageError(f"--new-to {name}: {error.strerror}") from error

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from indexer import own_files
 from indexer.cli.asked import reading
 from indexer.cli.options import extraction_options, jobs_option, json_option, opened, store_option
 from indexer.cli.output import answer, answer_json, say, table
@@ -173,7 +174,8 @@ def _show(found: Evaluation, *, as_json: bool) -> None:
 
 def _write(name: str, text: str) -> None:
     try:
-        Path(name).write_text(text, "utf-8")
+        with open(name, "w", encoding="utf-8", opener=own_files.writer) as file:
+            file.write(text)
     except OSError as error:
         raise NeardupError(f"{name}: the picture can't be written: {error.strerror}") from error
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
+from indexer import own_files
 from indexer.cli.clusters import arrival_options, arrivals
 from indexer.cli.options import (
     content_of,
@@ -33,7 +34,7 @@ from indexer.cli.options import (
 from indexer.cli.output import answer, answer_json, printable, say, shown_store, size
 from indexer.cli.scheme_options import schemes_of, schemes_of_new, schemes_options
 from indexer.config import DEFAULT_STORE
-from indexer.errors import ExtractionError, UsageError
+from indexer.errors import ExtractionError, NoStoreError, UsageError
 from indexer.extract.base import Content, Limits, Options
 from indexer.pipeline import Settings, Summary, default_jobs, store_info
 from indexer.pipeline import index as run_index
@@ -131,7 +132,8 @@ def index(paths: tuple[str, ...], store: str, json: bool, quiet: bool, **given: 
     from indexer.cli.refused import Refused, letters_path
 
     letters_file = letters_path(given["dead_letters"], paths)
-    selection = _selection(store, given, letters_file)
+    _keep_out(store, letters_file)
+    selection = _selection(store, given)
 
     def sources() -> Sources:
         listed = list_of_paths(given["paths_from"]) if given["paths_from"] else ()
@@ -185,11 +187,17 @@ def _bulk_load(store: Store) -> AbstractContextManager[None]:
     return bulk_load(store)
 
 
-def _selection(store: str, given: dict[str, Any], letters: Path) -> Selection:
+def _keep_out(store: str, letters: Path) -> None:
+    """Let the store and the refused documents be no documents, in a dry run too, until the command ends."""
+    command = click.get_current_context()
+    command.with_resource(own_files.in_use(letters))
+    if path := store_file(store):
+        command.with_resource(own_files.in_use(path, store=True))
+
+
+def _selection(store: str, given: dict[str, Any]) -> Selection:
     from indexer.cli.refused import PATTERN
 
-    own = store_file(store)
-    never = [own + suffix for suffix in ("", "-wal", "-shm", "-lock")] if own else []
     return Selection(
         include=given["include"],
         exclude=(*given["exclude"], PATTERN),
@@ -197,19 +205,19 @@ def _selection(store: str, given: dict[str, Any], letters: Path) -> Selection:
         follow_links=given["follow_links"],
         id_from=cast(IdFrom, given["id_from"]),
         base=store_folder(store),
-        never=frozenset((*never, os.path.abspath(letters))),
         line_limit=given["max_size"],
     )
 
 
 def _content_for(store: str) -> Content:
     """The content mode of a store that is there already, else the default."""
-    if store_file(store) and not os.path.exists(store_file(store)):
-        return "landmarks"
     from indexer.stores import open_store
 
-    with open_store(store, read_only=True) as found:
-        return content_of(found)
+    try:
+        with open_store(store, read_only=True) as found:
+            return content_of(found)
+    except NoStoreError:
+        return "landmarks"
 
 
 def _list(found: Sources) -> int:

@@ -13,6 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
+from indexer import own_files
 from indexer.cli.output import printable
 from indexer.errors import UsageError
 from indexer.matching.pairing import Pair
@@ -67,6 +68,7 @@ def _target(output: str | None, kind: str) -> Iterator[Any]:
     part = Path(f"{output}.{os.getpid()}.part")
     text: dict[str, Any] = {} if binary else {"encoding": "utf-8", "errors": "backslashreplace", "newline": ""}
     try:
+        own_files.require_free(output)
         with part.open("wb" if binary else "w", **text) as file:
             yield file
         part.replace(output)

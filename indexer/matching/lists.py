@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from indexer import own_files
 from indexer.errors import NeardupError, UsageError
 from indexer.matching.nodes import Nodes, nodes_of
 from indexer.matching.rule import MatchRule
@@ -27,7 +28,7 @@ def read_list(path: Path, rule: MatchRule) -> Nodes:
     refs: list[Ref] = []
     payloads: list[bytes] = []
     try:
-        with path.open(encoding="utf-8", errors="surrogateescape") as lines:
+        with open(path, encoding="utf-8", errors="surrogateescape", opener=own_files.reader) as lines:
             for number, (identity, value) in _listed(iter(lambda: lines.readline(_LONGEST_LINE), "")):
                 if value is not None:
                     refs.append(Ref(identity or f"line {number}"))
@@ -56,10 +57,4 @@ def _listed(lines: Iterable[str]) -> Iterator[tuple[int, tuple[str, int | None]]
 
 def is_store(name: str) -> bool:
     """Whether a name is that of a store, by its being a URL or by the first bytes of the file."""
-    if "://" in name:
-        return True
-    try:
-        with Path(name).open("rb") as file:
-            return file.read(16) == b"SQLite format 3\0"
-    except OSError:
-        return False
+    return "://" in name or own_files.is_database(name)

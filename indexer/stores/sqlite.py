@@ -11,21 +11,23 @@ import sqlite3
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from functools import lru_cache
-from itertools import islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
+from indexer import own_files
 from indexer.errors import StoreError, UsageError
 from indexer.model import Failure, Record, Ref, Sketch, to_signed, to_unsigned
+from indexer.stores import sqlite_cells as cells
 from indexer.stores import sqlite_file
 from indexer.stores.base import Candidate, Capabilities, PutResult, PutStatus, Stats, StoreInfo, ValueBatch
 from indexer.stores.lock import WriterLock
 from indexer.stores.sqlite_clusters import ClusterTable, cluster_name
 from indexer.stores.sqlite_file import StoreFile, transaction
+from indexer.stores.sqlite_parts import READ_ROWS, chunks, document_numbers, hash_numbers, marks, stored_annotations
 from indexer.stores.sqlite_probing import SketchLookups
 from indexer.stores.sqlite_rows import (
     RECORD_COLUMNS,
@@ -38,19 +40,15 @@ from indexer.stores.sqlite_rows import (
     pack_ref,
     pack_text,
     unpack_failure,
-    unpack_text,
 )
 from indexer.stores.sqlite_schemes import SchemeTables
 from indexer.stores.sqlite_sketches import SketchChanges, read_schemes, sketches_of
-
-T = TypeVar("T")
 
 # A batch is one transaction: large enough that its keys, sorted, share pages; ended early by size and by time, so that
 # slow documents are safe soon.
 BATCH_RECORDS = 2000
 BATCH_OCTETS = 32 << 20
 BATCH_SECONDS = 2.0
-_READ_ROWS = 1000
 _SCAN_ROWS = 16_384
 _MIN_MERGE_BITS = 12
 # Up to so many values the large table of keys is small enough to be written to at once.
@@ -72,13 +70,15 @@ class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
     ) -> None:
         self.path = path
         self._file = StoreFile(path, read_only=read_only, wait=wait)
+        self._in_use = ExitStack()
         self._lock = WriterLock(path, wait)
         self._process = os.getpid()
         self._connection: sqlite3.Connection | None = None
         try:
+            self._in_use.enter_context(own_files.in_use(self._file.real, store=True))
             self._connection = self._made(create) if create is not None and not read_only else self._opened()
             with self._file.explained():
-                self.info = sqlite_file.read_info(self._connection, path)
+                self.info = sqlite_file.read_info(self._connection)
             if create is not None:
                 self.info.require_comparable(create, str(path))
         except BaseException:
@@ -92,7 +92,7 @@ class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
 
     def _made(self, info: StoreInfo) -> sqlite3.Connection:
         self._file.require_place()
-        self._lock.take()
+        self._take_place()
         connection = self._connection = self._file.make()
         with self._file.explained():
             empty = self.created = sqlite_file.is_empty(connection)
@@ -109,9 +109,14 @@ class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
                     f"{self.path}: was made by an older neardup; open it once for writing to bring it up to date"
                 )
             if missing:
-                self._lock.take()
+                self._take_place()
                 sqlite_file.migrate(connection, None)
         return connection
+
+    def _take_place(self) -> None:
+        """Become the one writer."""
+        self._file.require_one_name()
+        self._lock.take()
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
@@ -128,9 +133,11 @@ class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
             if self._file.read_only:
                 raise StoreError(f"{self.path}: the store was opened to be read only")
             if not self._lock.held:
-                self._lock.take()
+                self._take_place()
+            self._file.require_in_place()
             with transaction(connection):
                 yield connection
+            self._file.require_in_place()
 
     def put(self, records: Iterable[Record]) -> Iterator[PutResult]:
         batch: list[Row | PutResult] = []
@@ -155,7 +162,7 @@ class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
         # Of equal refs in one batch the last is stored; the others were there for a moment that nobody saw.
         last = {entry.id: entry for entry in batch if isinstance(entry, Row)}
         with self._writing() as connection:
-            stored = _numbers(connection, list(last))
+            stored = document_numbers(connection, list(last))
             changes = _Changes(self._packer, SketchChanges(read_schemes(connection)))
             changes.remove_documents(connection, list(stored.values()))
             changes.add_documents(connection, list(last.values()))
@@ -175,8 +182,8 @@ class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
         names = [pack_ref(ref) for ref in refs]
         found: dict[bytes, Record] = {}
         with self._reading() as connection:
-            for some in _chunks([name for name in names if name is not None], _READ_ROWS):
-                where = f"d.id IN ({_marks(len(some))})"
+            for some in chunks([name for name in names if name is not None], READ_ROWS):
+                where = f"d.id IN ({marks(len(some))})"
                 rows = connection.execute(_select(where), some)
                 found.update(self._read(connection, rows.fetchall(), sketches=sketches))
         return [None if name is None else found.get(name) for name in names]
@@ -187,11 +194,9 @@ class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
         """Stored ids and records of rows, with their sketches where these are wanted and the store has any."""
         found: Mapping[int, Mapping[str, Sketch]] = {}
         if sketches and self.info.schemes:
-            numbers = {name: document for name, (document, _, _) in _numbers(connection, [r[0] for r in rows]).items()}
-            found = sketches_of(connection, self.info.schemes, list(numbers.values()))
+            found = sketches_of(connection, self.info.schemes, [number for number, *_ in rows])
         for row in rows:
-            own = found.get(numbers[row[0]]) if found else None
-            yield row[0], self._packer.record(row, own or {})
+            yield row[1], self._packer.record(row, found.get(row[0]))
 
     def candidates(self, keys: Sequence[int], *, include_short: bool = False) -> Iterator[Candidate]:
         asked = self._packer.stored_keys(keys)
@@ -201,9 +206,9 @@ class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
             else:
                 cursor = connection.execute(_candidates_of("SELECT value FROM json_each(?1)"), (json.dumps(asked),))
             for value, documents, short in cursor:
-                counted = documents if include_short else documents - short
+                counted = cells.count(documents) - (0 if include_short else cells.count(short, documents))
                 if counted:
-                    yield Candidate(to_unsigned(value), counted)
+                    yield Candidate(to_unsigned(cells.integer(value)), counted)
 
     def with_value(
         self, values: Sequence[int], *, include_short: bool = False, limit: int | None = None
@@ -221,7 +226,7 @@ class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
                     "SELECT id, number FROM documents WHERE hash = ? AND short <= ? ORDER BY id LIMIT ?",
                     (number, include_short, most),
                 )
-                for number in _hash_numbers(connection, [to_signed(value) for value in values]).values()
+                for number in hash_numbers(connection, [to_signed(value) for value in values]).values()
             )
             found = (row for cursor in listed for row in cursor)
             for _, number in sorted(found) if limit is None else heapq.nsmallest(limit, found):
@@ -232,14 +237,15 @@ class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
     @contextmanager
     def _snapshot(self) -> Iterator[sqlite3.Connection]:
         # A connection of its own: what is written through the store meanwhile stays out of the scan.
-        with self._reading(), closing(self._file.connect()) as connection:
+        in_use = own_files.in_use(self._file.real, store=True)
+        with self._reading(), in_use, closing(self._file.connect()) as connection:
             connection.execute("BEGIN")
             yield connection
 
     def scan(self, *, sketches: bool = True) -> Iterator[Record]:
         with self._snapshot() as connection:
             cursor = connection.execute(_select("1") + " ORDER BY d.number")
-            while rows := cursor.fetchmany(_READ_ROWS):
+            while rows := cursor.fetchmany(READ_ROWS):
                 for _, record in self._read(connection, rows, sketches=sketches):
                     yield record
 
@@ -252,12 +258,12 @@ class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
                 (include_short,),
             )
             while rows := cursor.fetchmany(_SCAN_ROWS):
-                values = np.array([value for _, value in rows], dtype=np.int64).view(np.uint64)
-                yield ValueBatch([Ref(unpack_text(name)) for name, _ in rows], values)
+                values = np.array([cells.integer(value) for _, value in rows], dtype=np.int64).view(np.uint64)
+                yield ValueBatch([Ref(cells.text(name)) for name, _ in rows], values)
 
     def annotate(self, annotations: Iterable[tuple[Ref, Mapping[str, Any]]]) -> int:
         count = 0
-        for some in _chunks(annotations, BATCH_RECORDS):
+        for some in chunks(annotations, BATCH_RECORDS):
             count += self._annotate_batch(some)
         return count
 
@@ -267,9 +273,9 @@ class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
         with self._writing() as connection:
             numbers = {
                 name: document
-                for name, (document, _, _) in _numbers(connection, [n for n in names if n is not None]).items()
+                for name, (document, _, _) in document_numbers(connection, [n for n in names if n is not None]).items()
             }
-            fields = _annotations(connection, list(numbers.values()))
+            fields = stored_annotations(connection, list(numbers.values()))
             for name, (ref, added) in zip(names, batch, strict=True):
                 if name is None or name not in numbers:
                     continue
@@ -289,17 +295,17 @@ class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
     def annotations(self, refs: Sequence[Ref]) -> list[Mapping[str, Any] | None]:
         names = [pack_ref(ref) for ref in refs]
         with self._reading() as connection:
-            stored = _numbers(connection, [name for name in names if name is not None])
+            stored = document_numbers(connection, [name for name in names if name is not None])
             numbers = {name: document for name, (document, _, _) in stored.items()}
-            fields = _annotations(connection, list(numbers.values()))
+            fields = stored_annotations(connection, list(numbers.values()))
         return [None if name is None or name not in numbers else fields.get(numbers[name], {}) for name in names]
 
     def find_digests(self, digests: Sequence[str]) -> Mapping[str, Record]:
         wanted = set(digests) - {""}
         found: dict[str, Record] = {}
         with self._reading() as connection:
-            for some in _chunks({digest_crc(pack_text(digest)) for digest in wanted}, _READ_ROWS):
-                where = f"d.digest_crc IN ({_marks(len(some))})"
+            for some in chunks({digest_crc(pack_text(digest)) for digest in wanted}, READ_ROWS):
+                where = f"d.digest_crc IN ({marks(len(some))})"
                 rows = connection.execute(_select(where) + " ORDER BY d.number", some).fetchall()
                 for _, record in self._read(connection, rows, sketches=True):
                     if record.source_digest in wanted:
@@ -308,9 +314,9 @@ class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
 
     def delete(self, refs: Sequence[Ref]) -> int:
         count = 0
-        for some in _chunks([name for name in map(pack_ref, refs) if name is not None], BATCH_RECORDS):
+        for some in chunks([name for name in map(pack_ref, refs) if name is not None], BATCH_RECORDS):
             with self._writing() as connection:
-                stored = list(_numbers(connection, some).values())
+                stored = list(document_numbers(connection, some).values())
                 changes = _Changes(self._packer, SketchChanges(read_schemes(connection)))
                 changes.remove_documents(connection, stored)
                 changes.finish(connection)
@@ -319,7 +325,7 @@ class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
         return count
 
     def put_failures(self, failures: Iterable[Failure]) -> None:
-        for some in _chunks(failures, BATCH_RECORDS):
+        for some in chunks(failures, BATCH_RECORDS):
             with self._writing() as connection:
                 connection.executemany(
                     "INSERT OR REPLACE INTO failures VALUES (?, ?, ?, ?, ?, ?)", map(pack_failure, some)
@@ -336,28 +342,33 @@ class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
             formats = connection.execute(
                 "SELECT format, count(*), sum(short) FROM documents GROUP BY format"
             ).fetchall()
-            distinct, fingerprinted = connection.execute("SELECT count(*), total(documents) FROM hashes").fetchone()
+            distinct, fingerprinted = connection.execute(
+                "SELECT count(*), coalesce(sum(documents), 0) FROM hashes"
+            ).fetchone()
             reasons = connection.execute("SELECT reason, count(*) FROM failures GROUP BY reason").fetchall()
             (schema,) = connection.execute("PRAGMA user_version").fetchone()
-        documents = sum(count for _, count, _ in formats)
-        return Stats(
-            documents=documents,
-            fingerprinted=int(fingerprinted),
-            distinct=distinct,
-            short=sum(short for _, _, short in formats),
-            empty=documents - int(fingerprinted),
-            failures={unpack_text(reason): count for reason, count in reasons},
-            formats={unpack_text(kind): count for kind, count, _ in formats},
-            bytes_on_disk=self._file.octets(),
-            extra={"schema": schema},
-        )
+            documents = sum(count for _, count, _ in formats)
+            return Stats(
+                documents=documents,
+                fingerprinted=cells.count(fingerprinted, documents),
+                distinct=distinct,
+                short=sum(cells.count(short, count) for _, count, short in formats),
+                empty=documents - fingerprinted,
+                failures={cells.text(reason): count for reason, count in reasons},
+                formats={cells.text(kind): count for kind, count, _ in formats},
+                bytes_on_disk=self._file.octets(),
+                extra={"schema": schema},
+            )
 
     def close(self) -> None:
         connection, self._connection = self._connection, None
-        if connection is not None:
-            with self._file.explained():
-                connection.close()
-        self._lock.release()
+        try:
+            if connection is not None:
+                with self._file.explained():
+                    connection.close()
+        finally:
+            self._in_use.close()
+            self._lock.release()
 
 
 class _Changes:
@@ -382,8 +393,9 @@ class _Changes:
     def add_documents(self, connection: sqlite3.Connection, rows: Sequence[Row]) -> None:
         """Add documents whose ids are not there, and the values that are new."""
         keys = {row.value: row.keys for row in rows if row.value is not None}
-        numbers = _hash_numbers(connection, list(keys))
+        numbers = hash_numbers(connection, list(keys))
         (top,) = connection.execute("SELECT coalesce(max(number), 0) FROM hashes").fetchone()
+        cells.count(top, 1 << 62)
         new = [value for value in keys if value not in numbers]
         numbers.update((value, top + place) for place, value in enumerate(new, 1))
         connection.executemany(
@@ -405,7 +417,7 @@ class _Changes:
         )
         self._merge(connection, top, top + len(new))
         sketched = {row.id: row.sketches for row in rows if row.sketches}
-        stored = _numbers(connection, list(sketched))
+        stored = document_numbers(connection, list(sketched))
         self._sketches.link(connection, [(stored[name], sketches) for name, sketches in sketched.items()])
 
     def finish(self, connection: sqlite3.Connection) -> None:
@@ -418,9 +430,9 @@ class _Changes:
             "UPDATE hashes SET documents = documents + ?, short = short + ? WHERE number = ?", counts
         )
         lost = [number for number, change in self._documents.items() if change < 0]
-        for some in _chunks(lost, _READ_ROWS):
+        for some in chunks(lost, READ_ROWS):
             unused = connection.execute(
-                f"SELECT number, keys FROM hashes WHERE documents = 0 AND number IN ({_marks(len(some))})",  # noqa: S608
+                f"SELECT number, keys FROM hashes WHERE documents = 0 AND number IN ({marks(len(some))})",  # noqa: S608
                 some,
             ).fetchall()
             gone = [
@@ -462,33 +474,3 @@ def _candidates_of(keys: str) -> str:
 @lru_cache(maxsize=64)
 def _numbered(count: int) -> str:
     return ",".join(f"?{place}" for place in range(1, count + 1))
-
-
-def _marks(count: int) -> str:
-    return ",".join("?" * count)
-
-
-def _chunks(items: Iterable[T], size: int) -> Iterator[list[T]]:
-    iterator = iter(items)
-    while some := list(islice(iterator, size)):
-        yield some
-
-
-def _numbers(connection: sqlite3.Connection, names: Sequence[bytes]) -> dict[bytes, tuple[int, int | None, int]]:
-    """For each stored id its document's number, its value's number and whether it is short."""
-    found: dict[bytes, tuple[int, int | None, int]] = {}
-    for some in _chunks(names, _READ_ROWS):
-        sql = f"SELECT id, number, hash, short FROM documents WHERE id IN ({_marks(len(some))})"  # noqa: S608 only marks
-        found.update((name, (number, value, short)) for name, number, value, short in connection.execute(sql, some))
-    return found
-
-
-def _hash_numbers(connection: sqlite3.Connection, values: Sequence[int]) -> dict[int, int]:
-    """For each stored value, signed, its number."""
-    sql = "SELECT value, number FROM hashes WHERE value IN (SELECT value FROM json_each(?))"
-    return dict(connection.execute(sql, (json.dumps(values),)))
-
-
-def _annotations(connection: sqlite3.Connection, numbers: Sequence[int]) -> dict[int, dict[str, Any]]:
-    sql = "SELECT document, fields FROM annotations WHERE document IN (SELECT value FROM json_each(?))"
-    return {number: json.loads(fields) for number, fields in connection.execute(sql, (json.dumps(numbers),))}

@@ -11,8 +11,9 @@ from itertools import islice
 from typing import Any
 
 from indexer.model import ClusteringNote, ClusterRecord, Ref
+from indexer.stores import sqlite_cells as cells
 from indexer.stores.sqlite_parts import OnFile
-from indexer.stores.sqlite_rows import pack_text, unpack_text
+from indexer.stores.sqlite_rows import pack_text
 
 _BATCH = 2000
 _READ = 1000
@@ -29,7 +30,7 @@ class ClusterTable(OnFile):
             sql = """SELECT d.id, a.fields FROM documents d LEFT JOIN annotations a ON a.document = d.number
                 ORDER BY d.number"""
             for name, fields in connection.execute(sql):
-                yield Ref(unpack_text(name)), json.loads(fields) if fields else {}
+                yield Ref(cells.text(name)), {} if fields is None else cells.json_object(fields)
 
     def cluster_members(self, ids: Sequence[str]) -> Iterator[tuple[str, Ref]]:
         with self._reading() as connection:
@@ -37,7 +38,7 @@ class ClusterTable(OnFile):
                 WHERE a.cluster = ? ORDER BY d.id"""
             for cluster in dict.fromkeys(ids):
                 for (name,) in connection.execute(sql, (pack_text(cluster),)):
-                    yield cluster, Ref(unpack_text(name))
+                    yield cluster, Ref(cells.text(name))
 
     def put_clusters(self, clusters: Iterable[ClusterRecord]) -> None:
         iterator = iter(clusters)
@@ -72,7 +73,7 @@ class ClusterTable(OnFile):
     def clustering_notes(self) -> Mapping[str, ClusteringNote]:
         with self._reading() as connection:
             row = connection.execute("SELECT value FROM meta WHERE name = ?", (_NOTE,)).fetchone()
-        return {"": ClusteringNote(**json.loads(row[0]))} if row else {}
+        return {"": _note(cells.json_object(row[0]))} if row else {}
 
     def put_clustering_note(self, note: ClusteringNote | None) -> None:
         with self._writing() as connection:
@@ -98,7 +99,15 @@ def _row(cluster: ClusterRecord) -> tuple[Any, ...]:
 
 def _cluster(row: Sequence[Any]) -> ClusterRecord:
     name, canonical, title, size, octets, radius, first, last, redundant, formats, origins, least = row
-    names = (unpack_text(name), Ref(unpack_text(canonical)), unpack_text(title))
-    seen = (unpack_text(first), unpack_text(last))
-    places = (tuple(json.loads(formats)), tuple(json.loads(origins)))
-    return ClusterRecord(*names, size, octets, radius, *seen, redundant, *places, least)
+    names = (cells.text(name), Ref(cells.text(canonical)), cells.text(title))
+    figures = (cells.count(size), cells.count(octets), cells.count(radius))
+    seen = (cells.text(first), cells.text(last))
+    places = (cells.json_strings(formats), cells.json_strings(origins))
+    return ClusterRecord(*names, *figures, *seen, cells.count(redundant), *places, cells.share(least))
+
+
+def _note(held: dict[str, Any]) -> ClusteringNote:
+    try:
+        return ClusteringNote(**held)
+    except TypeError:
+        raise cells.DamagedError("no note of a clustering") from None

@@ -14,15 +14,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from indexer.errors import UsageError
 from indexer.keys import KeyLayout
 from indexer.model import SIMHASH_DOC, Record, Ref, Sketch
 from indexer.ragged import Ragged
+from indexer.stores import sqlite_cells as cells
 from indexer.stores.sketches import Check, Few, Found, Probe, require_schemes
 from indexer.stores.sqlite_parts import OnFile
-from indexer.stores.sqlite_rows import RECORD_COLUMNS, Packer, unpack_text
+from indexer.stores.sqlite_rows import RECORD_COLUMNS, Packer
 from indexer.stores.sqlite_sketches import digest_key, equal_sketches, key_kind, scheme_number, sketch_digest
 
 # Where no more are found, whole records come at once.
@@ -62,14 +62,14 @@ class SketchLookups(OnFile):
                 # Mostly few are found, and then no connection of its own has to keep the moment.
                 rows = connection.execute(_probing(shapes, names, records=True), values).fetchmany(FEW + 1)
         if len(rows) <= FEW:
-            refs = [Ref(unpack_text(row[0])) for row in rows]
+            refs = [Ref(cells.text(row[1])) for row in rows]
             records = Few(rows, lambda row: self._packer.record(row[:_RECORD_WIDTH]))
             yield Found(refs, _payloads(rows, names, _RECORD_WIDTH), records=records, lacking=lacking)
             return
         with self._snapshot() as connection:
             cursor = connection.execute(_probing(shapes, names, records=False), values)
             while rows := cursor.fetchmany(_READ):
-                yield Found([Ref(unpack_text(row[0])) for row in rows], _payloads(rows, names, 1), lacking=lacking)
+                yield Found([Ref(cells.text(row[0])) for row in rows], _payloads(rows, names, 1), lacking=lacking)
                 lacking = None
 
     def _require(self, names: Sequence[str]) -> None:
@@ -103,14 +103,14 @@ class SketchLookups(OnFile):
     ) -> Iterator[Found]:
         names, keyed = tuple(dict.fromkeys(schemes)), tuple(dict.fromkeys(keys))
         self._require((*names, *keyed))
-        kinds = [key_kind(self._layout(name)) for name in keyed]
+        layouts = [self._layout(name) for name in keyed]
         with self._snapshot() as connection:
             cursor = connection.execute(_scanning(names, keyed), (include_short,))
             while rows := cursor.fetchmany(_READ):
-                refs = [Ref(unpack_text(row[0])) for row in rows]
+                refs = [Ref(cells.text(row[0])) for row in rows]
                 found = {
-                    name: _keys([row[place] for row in rows], kind)
-                    for place, (name, kind) in enumerate(zip(keyed, kinds, strict=True), 1 + len(names))
+                    name: _keys([row[place] for row in rows], layout)
+                    for place, (name, layout) in enumerate(zip(keyed, layouts, strict=True), 1 + len(names))
                 }
                 yield Found(refs, _payloads(rows, names, 1), found)
 
@@ -234,7 +234,7 @@ def _payloads(rows: Sequence[Sequence[Any]], schemes: Sequence[str], start: int)
     return {
         name: _values([row[place] for row in rows])
         if name == SIMHASH_DOC
-        else Ragged.of_bytes([row[place] or b"" for row in rows])
+        else Ragged.of_bytes([b"" if row[place] is None else cells.blob(row[place]) for row in rows])
         for place, name in enumerate(schemes, start)
     }
 
@@ -242,17 +242,24 @@ def _payloads(rows: Sequence[Sequence[Any]], schemes: Sequence[str], start: int)
 def _values(values: Sequence[int | None]) -> Ragged:
     """Signed 64-bit values as rows of 8 bytes, big-endian; None as an empty one."""
     present = [value for value in values if value is not None]
-    octets = np.frombuffer(struct.pack(f">{len(present)}q", *present), dtype=np.uint8)
+    try:
+        octets = np.frombuffer(struct.pack(f">{len(present)}q", *present), dtype=np.uint8)
+    except struct.error:
+        raise cells.DamagedError("something else in place of a fingerprint") from None
     if len(present) == len(values):
         return Ragged(octets, np.arange(0, octets.size + 1, 8, dtype=np.int64))
     sizes = np.array([0 if value is None else 8 for value in values], dtype=np.int64)
     return Ragged(octets, np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(sizes))))
 
 
-def _keys(packed: Sequence[bytes | None], kind: npt.DTypeLike) -> Ragged:
+def _keys(packed: Sequence[Any], layout: KeyLayout) -> Ragged:
     """Keys as they are stored, None for none, as rows of int64."""
-    rows = Ragged.of_bytes([each or b"" for each in packed])
-    return Ragged(rows.values.view(kind).astype(np.int64), rows.offsets // np.dtype(kind).itemsize)
+    kind = key_kind(layout)
+    rows = Ragged.of_bytes([b"" if each is None else cells.blob(each) for each in packed])
+    itemsize = np.dtype(kind).itemsize
+    if np.any(rows.sizes % itemsize):
+        raise cells.DamagedError("bytes that are no keys")
+    return Ragged(cells.numbers(rows.values.tobytes(), kind, layout.end).astype(np.int64), rows.offsets // itemsize)
 
 
 _HOLDERS = f"""

@@ -12,10 +12,10 @@ from pathlib import Path
 
 from indexer.keys import SchemeInfo
 from indexer.model import Ref
+from indexer.stores import sqlite_cells as cells
 from indexer.stores.base import StoreInfo
 from indexer.stores.sketches import SketchBatch, check_resource, is_new, scheme_named
 from indexer.stores.sqlite_parts import OnFile
-from indexer.stores.sqlite_rows import unpack_text
 from indexer.stores.sqlite_sketches import read_schemes, scheme_number
 
 _READ = 4096
@@ -74,7 +74,7 @@ class SchemeTables(OnFile):
         with self._snapshot() as connection:
             sql = """SELECT name, (SELECT count(*) FROM document_sketches WHERE scheme = number)
                 FROM schemes ORDER BY number"""
-            return dict(connection.execute(sql))
+            return {cells.name(name): count for name, count in connection.execute(sql)}
 
     def put_resource(self, name: str, octets: bytes) -> None:
         check_resource(name, octets)
@@ -84,15 +84,15 @@ class SchemeTables(OnFile):
     def get_resource(self, name: str) -> bytes | None:
         with self._reading() as connection:
             row = connection.execute("SELECT octets FROM resources WHERE name = ?", (name,)).fetchone()
-        return row[0] if row else None
+            return cells.blob(row[0]) if row else None
 
     def resources(self) -> list[str]:
         with self._reading() as connection:
-            return [name for (name,) in connection.execute("SELECT name FROM resources ORDER BY name")]
+            return [cells.name(name) for (name,) in connection.execute("SELECT name FROM resources ORDER BY name")]
 
 
 def _batch(rows: Sequence[tuple[bytes, bytes]]) -> SketchBatch:
-    return SketchBatch([Ref(unpack_text(name)) for name, _ in rows], [payload for _, payload in rows])
+    return SketchBatch([Ref(cells.text(name)) for name, _ in rows], [cells.blob(payload) for _, payload in rows])
 
 
 _SKETCHED = """

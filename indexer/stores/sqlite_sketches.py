@@ -11,18 +11,22 @@ import json
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from indexer.keys import KeyLayout, SchemeInfo
 from indexer.model import Sketch
+from indexer.stores import sqlite_cells as cells
 
 Sketches = Mapping[str, Sketch]
 # A document's number, its fingerprint's number and whether it is short.
 StoredDocument = tuple[int, int | None, int]
 
 _MIN_MERGE_BITS = 12
+# More tables or bits than any scheme has; a packed key fits into a signed 64-bit integer.
+_MOST_TABLES, _MOST_BITS = 1 << 16, 62
 # Up to so many distinct sketches the large table of keys is small enough to be written to at once.
 _SMALL_STORE = 1 << 15
 _DIGEST_OCTETS = 16
@@ -33,13 +37,22 @@ _DIGEST_KEY_BITS = 47
 def read_schemes(connection: sqlite3.Connection) -> tuple[SchemeInfo, ...]:
     """The schemes beside the first, in the order in which they came."""
     rows = connection.execute("SELECT name, id, tables, bits FROM schemes ORDER BY number")
-    return tuple(SchemeInfo(name, full, KeyLayout(tables, bits)) for name, full, tables, bits in rows)
+    return tuple(
+        SchemeInfo(cells.name(name), cells.name(full), read_layout(tables, bits)) for name, full, tables, bits in rows
+    )
+
+
+def read_layout(tables: Any, bits: Any) -> KeyLayout:
+    """The key layout of two cells."""
+    if not (cells.count(tables, _MOST_TABLES) and cells.count(bits, _MOST_BITS) > 0 and tables << bits <= 1 << 63):
+        raise cells.DamagedError(f"{tables} tables of {bits} bits")
+    return KeyLayout(tables, bits)
 
 
 def scheme_number(connection: sqlite3.Connection, name: str) -> int:
     """The number of a scheme in the file, 0 where it is not there any more."""
     row = connection.execute("SELECT number FROM schemes WHERE name = ?", (name,)).fetchone()
-    return int(row[0]) if row else 0
+    return cells.count(row[0]) if row else 0
 
 
 def key_kind(layout: KeyLayout) -> npt.DTypeLike:
@@ -63,7 +76,7 @@ def digest_key(digest: bytes) -> int:
 def equal_sketches(connection: sqlite3.Connection, scheme: int, keys: Iterable[int]) -> dict[tuple[bytes, bytes], int]:
     """The distinct sketches with one of these digest keys: by payload and keys their numbers."""
     found = connection.execute(_EQUAL, (json.dumps(list(keys)), scheme))
-    return {(payload, packed): number for number, payload, packed in found}
+    return {(cells.blob(payload), cells.blob(packed)): cells.count(number) for number, payload, packed in found}
 
 
 @dataclass(slots=True)
@@ -92,7 +105,7 @@ class SketchChanges:
                 WHERE scheme = ? AND document IN (SELECT value FROM json_each(?))""",
                 (scheme, listed),
             ).fetchall()
-            change.lost.update(sketch for _, sketch in rows if sketch is not None)
+            change.lost.update(cells.count(sketch) for _, sketch in rows if sketch is not None)
             change.comparable -= sum(document in compared for document, _ in rows)
             connection.executemany(
                 "DELETE FROM document_sketches WHERE scheme = ? AND document = ?",
@@ -113,9 +126,10 @@ class SketchChanges:
         stored = [(sketch.payload, np.array(sketch.keys, dtype=kind).tobytes()) for _, sketch in rows]
         keys = {each: digest_key(sketch_digest(*each)) for each in stored if each[0]}
         numbers = equal_sketches(connection, number, keys.values()) if keys else {}
-        (top,) = connection.execute(
+        last = connection.execute(
             "SELECT coalesce(max(number), 0) FROM distinct_sketches WHERE scheme = ?", (number,)
         ).fetchone()
+        top = cells.count(last[0])
         new = [each for each in keys if each not in numbers]
         numbers.update((each, top + place) for place, each in enumerate(new, 1))
         connection.executemany(
@@ -173,8 +187,9 @@ def sketches_of(
         kind = key_kind(scheme.layout)
         asked = (scheme_number(connection, scheme.name), json.dumps(documents))
         for document, features, payload, packed in connection.execute(_OF_DOCUMENTS, asked):
-            keys = tuple(np.frombuffer(packed or b"", dtype=kind).tolist())
-            found.setdefault(document, {})[scheme.name] = Sketch(scheme.id, payload or b"", keys, features)
+            keys = tuple(cells.numbers(b"" if packed is None else packed, kind, scheme.layout.end).tolist())
+            octets = cells.blob(b"" if payload is None else payload)
+            found.setdefault(document, {})[scheme.name] = Sketch(scheme.id, octets, keys, cells.count(features))
     return found
 
 
@@ -184,7 +199,10 @@ def _forget(connection: sqlite3.Connection, scheme: SchemeInfo, lost: Iterable[i
     gone = sorted(
         (number, key, sketch)
         for sketch, payload, packed in unused
-        for key in (digest_key(sketch_digest(payload, packed)), *np.frombuffer(packed, dtype=kind).tolist())
+        for key in (
+            digest_key(sketch_digest(cells.blob(payload), cells.blob(packed))),
+            *cells.numbers(packed, kind, scheme.layout.end).tolist(),
+        )
     )
     for table in ("scheme_postings", "scheme_recent"):
         connection.executemany(

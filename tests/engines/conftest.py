@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-for room in ("stores", "clustering"):
-    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / room))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "stores"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "clustering"))
 
 from fleet import ENGINES, Servers, running
 from servers import Server
