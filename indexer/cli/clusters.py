@@ -253,10 +253,10 @@ def _other(source: Store, against: str, *, include_short: bool) -> Collection:
 
     if not is_store(against):
         if not os.path.exists(against):
-            raise NotFoundError(f"{against}: no such file or store")
+            raise NotFoundError(f"{shown_store(against)}: no such file or store")
         return read_list(Path(against))
     with opened(against, read_only=True) as other:
-        source.info.require_comparable(other.info, against)
+        source.info.require_comparable(other.info, shown_store(against))
         return read_documents(other, include_short=include_short)
 
 
