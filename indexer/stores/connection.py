@@ -8,6 +8,7 @@ import time
 import urllib.parse
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,6 +27,8 @@ _LEADS_AWAY = (
     "the server sends elsewhere (status {status}), where no credentials are sent after it; name the address where the "
     "cluster itself answers"
 )
+# Seconds for a request that nothing depends on.
+_BRIEFLY = 10.0
 # Seconds to wait for somebody to listen at a URL that has not answered yet.
 FIRST_CONTACT = 8.0
 
@@ -169,8 +172,8 @@ class Client(ABC):
         """Open a point in time over an index, alias or pattern; its id."""
 
     @abstractmethod
-    def close_snapshot(self, snapshot: str) -> None:
-        """Let go of a point in time."""
+    def _closing(self, snapshot: str) -> tuple[str, object]:
+        """Path and body of the request that lets go of a point in time."""
 
     @abstractmethod
     def close(self) -> None:
@@ -220,6 +223,31 @@ class Client(ABC):
             time.sleep(wait)
             attempt += 1
 
+    def perform_once(self, method: str, path: str, body: object = None) -> Any:
+        """One request, tried once and not for long, that no command waits for; see perform()."""
+        return self.perform(method, path, {}, body, JSON, min(self.patience.timeout, _BRIEFLY))
+
+    def search(self, name: str, body: Mapping[str, Any], **params: Any) -> Any:
+        """The answer to a search in an index, alias or pattern, or at the point in time that the body names.
+
+        All shards have to answer: some engines leave out those that are away without a word. StoreError as request().
+        """
+        path = f"/{name}/_search" if name else "/_search"
+        answer = self.request("POST", path, body, allow_partial_search_results="false", **params)
+        require_whole(answer, self.target.shown)
+        return answer
+
+    def count(self, name: str, query: Mapping[str, Any]) -> int:
+        """How many documents match; StoreError where some shards do not answer."""
+        answer = self.request("POST", f"/{name}/_count", {"query": query})
+        require_whole(answer, self.target.shown)
+        return int(answer["count"])
+
+    def close_snapshot(self, snapshot: str) -> None:
+        """Let go of a point in time; where that fails it runs out by itself, and nothing else fails with it."""
+        with suppress(Exception):
+            self.perform_once("DELETE", *self._closing(snapshot))
+
     def _passing(self, error: AnswerError | UnreachableError) -> float | None:
         """The wait that the server asked for, for trouble that may pass; raise where it won't."""
         if isinstance(error, UnreachableError):
@@ -229,6 +257,16 @@ class Client(ABC):
         if error.status in (400, 404, 405, 409):
             raise error
         raise StoreError(explain_answer(error, self.target, self.access)) from error
+
+
+def require_whole(answer: Mapping[str, Any], shown: str) -> None:
+    """Raise StoreError where some shards did not answer: what they hold would be missed in silence."""
+    shards = answer["_shards"]
+    away = shards["total"] - shards["successful"]
+    if away or answer.get("timed_out"):
+        failures = shards.get("failures") or [{}]
+        reason = failures[0].get("reason", {}).get("reason") or "no reason given"
+        raise StoreError(f"{shown}: {away} of {shards['total']} shards did not answer: {reason}")
 
 
 def explain_answer(error: AnswerError, target: Target, access: Access) -> str:

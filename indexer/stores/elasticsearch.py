@@ -96,9 +96,8 @@ class ElasticsearchClient(Client):
         """See Client.open_snapshot."""
         return str(self.request("POST", f"/{name}/_pit", keep_alive=keep_alive, ignore_unavailable="true")["id"])
 
-    def close_snapshot(self, snapshot: str) -> None:
-        """See Client.close_snapshot."""
-        self.request("DELETE", "/_pit", {"id": snapshot})
+    def _closing(self, snapshot: str) -> tuple[str, object]:
+        return "/_pit", {"id": snapshot}
 
     def close(self) -> None:
         """See Client.close."""

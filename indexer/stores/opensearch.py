@@ -120,11 +120,13 @@ class OpenSearchClient(Client):
     def open_snapshot(self, name: str, keep_alive: str) -> str:
         """See Client.open_snapshot."""
         path = f"/{name}/_search/point_in_time"
-        return str(self.request("POST", path, keep_alive=keep_alive, ignore_unavailable="true")["pit_id"])
+        answer = self.request(
+            "POST", path, keep_alive=keep_alive, ignore_unavailable="true", allow_partial_pit_creation="false"
+        )
+        return str(answer["pit_id"])
 
-    def close_snapshot(self, snapshot: str) -> None:
-        """See Client.close_snapshot."""
-        self.request("DELETE", "/_search/point_in_time", {"pit_id": [snapshot]})
+    def _closing(self, snapshot: str) -> tuple[str, object]:
+        return "/_search/point_in_time", {"pit_id": [snapshot]}
 
     def close(self) -> None:
         """See Client.close."""
