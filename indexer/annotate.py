@@ -24,6 +24,7 @@ from indexer.stores import StoreInfo, mapping
 from indexer.stores.base import Refresh
 from indexer.stores.bulk import BATCH_RECORDS, in_flight
 from indexer.stores.connection import AnswerError, Client
+from indexer.stores.multi_get import multi_get
 
 # How often a document that others change at the same time is done again.
 _ROUNDS = 8
@@ -178,9 +179,7 @@ class _Run:
 
     def _sample_versions(self) -> None:
         body = {"size": _SAMPLE, "sort": [{"_seq_no": "asc"}], "_source": False}
-        answer = self.client.request(
-            "POST", f"/{self._path}/_search", {**body, "version": True, "seq_no_primary_term": True}
-        )
+        answer = self.client.search(self._path, {**body, "version": True, "seq_no_primary_term": True})
         for hit in answer["hits"]["hits"]:
             self._require_own_version(hit)
 
@@ -240,7 +239,7 @@ class _Run:
                 | ({"routing": place.routing} if place.routing is not None else {})
                 for place in places[start : start + _PAGE]
             ]
-            hits = self.client.request("POST", "/_mget", {"docs": docs})["docs"]
+            hits = multi_get(self.client, docs)
             found = [hit for hit in hits if hit.get("found")]
             self.summary.gone += len(hits) - len(found)
             yield found

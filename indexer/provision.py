@@ -185,7 +185,7 @@ class Provision:
 
     def _require_whole(self, name: str, found: Mapping[str, Any]) -> None:
         reason = lost(self.client, name, found)
-        if reason and self.client.request("POST", f"/{name}/_count", {"query": is_record()})["count"]:
+        if reason and self.client.count(name, is_record()):
             raise StoreError(
                 f"{self.shown}: {name} has documents with neardup's values, and {reason}: to strip them would rebuild "
                 "the documents from _source and lose what it leaves out. Nothing was changed; the values go when the "

@@ -12,7 +12,7 @@ PACKAGE = Path(__file__).resolve().parents[1] / "indexer"
 
 # From the ground up; a room may import its own and every lower floor, of its own floor only itself.
 FLOORS = [
-    {"errors", "model", "origins", "own_files", "ragged", "text_diff", "tokens", "visible"},
+    {"errors", "hiding", "model", "origins", "own_files", "ragged", "text_diff", "tokens", "visible"},
     {"config", "core", "keys", "source_fields"},
     {"exact", "hamming", "languages", "pairs"},
     {"features", "refs"},

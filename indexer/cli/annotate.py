@@ -145,7 +145,7 @@ def annotate(store: str, field: tuple[str, ...], to: str | None, json: bool, qui
 
 def _beside(store: str, name: str) -> str:
     if "/" in name or "*" in name or "," in name:
-        raise UsageError(f"--to {name}: name one index of the same cluster")
+        raise UsageError(f"--to {shown_store(name)}: name one index of the same cluster")
     return f"{store.rstrip('/').rpartition('/')[0]}/{name}"
 
 

@@ -232,10 +232,10 @@ def _other(source: Store, rule: MatchRule, against: str, *, include_short: bool)
 
     if not _is_store(against):
         if not os.path.exists(against):
-            raise NotFoundError(f"{against}: no such file or store")
+            raise NotFoundError(f"{shown_store(against)}: no such file or store")
         return read_list(Path(against), rule)
     with opened(against, read_only=True) as other:
-        source.info.require_comparable(other.info, against)
+        source.info.require_comparable(other.info, shown_store(against))
         return read_nodes(other, rule, include_short=include_short)
 
 

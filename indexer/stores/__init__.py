@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from indexer.errors import UsageError
+from indexer.hiding import may_be_credential, shown_name
 from indexer.stores.base import (
     Candidate,
     Capabilities,
@@ -54,7 +55,9 @@ def open_store(
         return _with_schemes(_open_sqlite(name, create, read_only, wait), create)
     opener = _OPENERS.get(scheme[1].lower())
     if opener is None:
-        raise UsageError(f"{name}: no store is opened by {scheme[1]}:// in this version; give a path or sqlite:///path")
+        raise UsageError(
+            f"{shown_name(name)}: no store is opened by {scheme[1]}:// in this version; give a path or sqlite:///path"
+        )
     return _with_schemes(opener(name, create, read_only, wait), create)
 
 
@@ -74,10 +77,15 @@ def _open_sqlite(url: str, create: StoreInfo | None, read_only: bool, wait: floa
     if scheme:
         # As SQLAlchemy has it: three slashes before a relative path, four before an absolute one.
         if not path.startswith("/"):
-            raise UsageError(f"{url}: write sqlite:///relative/path or sqlite:////absolute/path")
+            raise UsageError(f"{shown_name(url)}: write sqlite:///relative/path or sqlite:////absolute/path")
         path = path[1:]
     if not path or "\0" in path:
-        raise UsageError(f"{url!r}: is no path of a store")
+        raise UsageError(f"{shown_name(url)!r}: is no path of a store")
+    if may_be_credential(path):
+        # Not even as the name of a new file.
+        raise UsageError(
+            f"{shown_name(path)}: is no path of a store; the address of a cluster is written https://host:9200/INDEX"
+        )
     return SqliteStore(Path(path), create=create, read_only=read_only, wait=wait)
 
 

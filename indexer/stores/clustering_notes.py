@@ -12,10 +12,11 @@ from indexer.model import ClusteringNote, ClusterRecord
 from indexer.stores.bulk import Action, send
 from indexer.stores.connection import AnswerError, Client
 from indexer.stores.search_bodies import encoded
-from indexer.stores.side_index import CLUSTERS, SideIndex
+from indexer.stores.side_index import SideIndex, side_name
 
 # No id of a cluster: those are base32.
 _ID = "clustering-note"
+_SUFFIX = side_name("*", "clusters").removeprefix("*")
 
 
 class ClusteringNotes:
@@ -27,8 +28,7 @@ class ClusteringNotes:
 
     def read(self) -> Mapping[str, ClusteringNote]:
         """See Store.clustering_notes; what stands there now."""
-        names = ",".join(part + CLUSTERS for part in self._name.split(","))
-        path = f"/{quote(names, safe='*,-')}"
+        path = f"/{quote(side_name(self._name, 'clusters'), safe='*,-')}"
         query = {"query": {"ids": {"values": [_ID]}}, "size": 10_000}
         try:
             # Who writes a note makes it visible.
@@ -38,7 +38,7 @@ class ClusteringNotes:
                 return {}
             raise
         return {
-            hit["_index"].removesuffix(CLUSTERS): ClusteringNote(**json.loads(hit["_source"]["note"]))
+            hit["_index"].removesuffix(_SUFFIX): ClusteringNote(**json.loads(hit["_source"]["note"]))
             for hit in sorted(answer["hits"]["hits"], key=lambda hit: str(hit["_index"]))
         }
 

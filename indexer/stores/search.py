@@ -18,6 +18,7 @@ from indexer.stores import mapping, relaxed
 from indexer.stores.base import Candidate, Capabilities, PutResult, Stats, Store, StoreInfo, ValueBatch
 from indexer.stores.bulk import in_flight
 from indexer.stores.connection import AnswerError, Client, Patience, connect
+from indexer.stores.multi_get import multi_get
 from indexer.stores.search_bodies import (
     CLUSTER_ID,
     FORMAT,
@@ -29,13 +30,13 @@ from indexer.stores.search_bodies import (
     is_record,
 )
 from indexer.stores.search_bodies import annotations_of as _annotations_of
-from indexer.stores.search_finding import PAGE, RECORDS_PAGE, VALUES_CHUNK, Finder, chunks, is_unicode, require_whole
+from indexer.stores.search_finding import PAGE, RECORDS_PAGE, VALUES_CHUNK, Finder, chunks, is_unicode
 from indexer.stores.search_probing import Prober
 from indexer.stores.search_schemes import Schemes
 from indexer.stores.search_writes import Writer
 from indexer.stores.sketches import Check, Found, Probe, SketchBatch, is_new
+from indexer.stores.snapshots import Snapshot
 
-_KEEP_ALIVE = "5m"
 _PRECISION = 40_000
 
 
@@ -136,7 +137,7 @@ class SearchStore(Store):
         bare = mapping.lacking(self.mappings, self.shown)
         if not bare:
             return []
-        count = self.client.request("POST", f"/{self.path}/_count", {"query": {"terms": {"_index": bare}}})["count"]
+        count = self.client.count(self.path, {"terms": {"_index": bare}})
         if not count:
             return []
         return [
@@ -194,7 +195,7 @@ class SearchStore(Store):
         places = self.places(refs)
         asked = [place for place in places if place]
         docs = [_place(place) for place in asked]
-        answers = self.client.request("POST", "/_mget", {"docs": docs}, **source)["docs"] if docs else []
+        answers = multi_get(self.client, docs, **source)
         hits = {
             place: hit
             for place, hit in zip(asked, answers, strict=True)
@@ -238,30 +239,23 @@ class SearchStore(Store):
 
     def search(self, query: Mapping[str, Any], **body: Any) -> Any:
         """One answer of a search."""
-        return self.client.request("POST", f"/{self.path}/_search", {"query": query, **body})
+        return self.client.search(self.path, {"query": query, **body})
 
     def pages(self, body: Mapping[str, Any], size: int, *, path: str = "") -> Iterator[list[dict[str, Any]]]:
         """All hits of a search, in pages, at a point in time."""
-        snapshot = self.client.open_snapshot(path or self.path, _KEEP_ALIVE)
         order = [*body.get("sort", ()), {"_shard_doc": "asc"}]
-        after: Sequence[Any] | None = None
-        try:
+        asked = {**body, "size": size, "sort": order, "track_total_hits": False}
+        with Snapshot(self.client, path or self.path) as snapshot:
             while True:
-                asked = {**body, "size": size, "sort": order, "track_total_hits": False}
-                asked["pit"] = {"id": snapshot, "keep_alive": _KEEP_ALIVE}
-                if after is not None:
-                    asked["search_after"] = after
-                answer = self.client.request("POST", "/_search", asked)
-                require_whole(answer, self.shown)
-                snapshot = answer.get("pit_id", snapshot)
-                hits = answer["hits"]["hits"]
-                if hits:
-                    yield hits
-                    after = hits[-1]["sort"]
+                hits = snapshot.search(asked)["hits"]["hits"]
                 if len(hits) < size:
+                    snapshot.close()
+                    if hits:
+                        yield hits
                     return
-        finally:
-            self.client.close_snapshot(snapshot)
+                snapshot.keep()
+                yield hits
+                asked["search_after"] = hits[-1]["sort"]
 
     def narrow(self, query: str) -> None:
         self.check_open()
@@ -431,7 +425,6 @@ class SearchStore(Store):
             "formats": {"terms": {"field": FORMAT, "missing": "", "size": 1000}},
         }
         answer = self.search(is_record(), size=0, track_total_hits=True, aggs=aggregations)
-        require_whole(answer, self.shown)
         counts = answer["aggregations"]
         documents = answer["hits"]["total"]["value"]
         distinct = counts["distinct"]["value"]

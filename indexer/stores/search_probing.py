@@ -12,9 +12,9 @@ from indexer.errors import UsageError
 from indexer.model import SIMHASH_DOC, Record, Ref, Sketch
 from indexer.ragged import Ragged
 from indexer.refs import ref_order
-from indexer.stores.connection import NDJSON, AnswerError
+from indexer.stores.connection import NDJSON, AnswerError, require_whole
 from indexer.stores.search_bodies import ROOT, SHORT, TOKENS, both, encoded
-from indexer.stores.search_finding import PAGE, chunks, require_whole
+from indexer.stores.search_finding import PAGE, chunks
 from indexer.stores.sketch_fields import FEATURES, PAYLOAD, packed_keys, unpacked_payload
 from indexer.stores.sketches import Check, Few, Found, Probe, require_schemes, scheme_named
 

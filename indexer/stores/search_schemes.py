@@ -14,7 +14,6 @@ from indexer.stores import mapping
 from indexer.stores.bulk import BATCH_RECORDS, Action, send
 from indexer.stores.connection import Client
 from indexer.stores.search_bodies import ROOT, both, encoded
-from indexer.stores.search_finding import require_whole
 from indexer.stores.side_index import SideIndex
 from indexer.stores.sketch_fields import FEATURES, PAYLOAD, sketch_properties, unpacked_payload
 from indexer.stores.sketches import SketchBatch, check_resource, is_new, scheme_named
@@ -38,9 +37,8 @@ class Schemes:
     def __init__(self, store: SearchStore) -> None:
         self._store = store
         self._client: Client = store.client
-        name = f"{store.name}-neardup-resources"
         self._resources: SideIndex[Mapping[str, Any]] = SideIndex(
-            store.client, name, _RESOURCE_PROPERTIES, lambda body: body, lambda source: source
+            store.client, "resources", _RESOURCE_PROPERTIES, lambda body: body, lambda source: source
         )
 
     # Adding and removing
@@ -100,7 +98,7 @@ class Schemes:
         body = {"query": query, "size": BATCH_RECORDS, "_source": False, "seq_no_primary_term": True}
         while idle < _ROUNDS:
             self._client.request("POST", f"/{index}/_refresh")
-            hits = self._client.request("POST", f"/{index}/_search", body)["hits"]["hits"]
+            hits = self._client.search(index, body)["hits"]["hits"]
             if not hits:
                 return
             outcomes = send(self._client, [_nulling(hit, name) for hit in hits])
@@ -128,7 +126,6 @@ class Schemes:
         query = both(shared, store.finder.narrowing, include_short=include_short)
         body = {"_source": False, "docvalue_fields": [_payload(name)]}
         answer = store.search(query, size=_FIRST, track_total_hits=False, **body)
-        require_whole(answer, store.shown)
         hits = answer["hits"]["hits"]
         pages = iter([hits]) if len(hits) < _FIRST else store.pages({"query": query, **body}, _PAGE)
         for hits in pages:
@@ -151,7 +148,6 @@ class Schemes:
             return {}
         asked = {name: {"filter": {"exists": {"field": f"{ROOT}.{name}.{FEATURES}"}}} for name in names}
         answer = store.search({"match_all": {}}, size=0, track_total_hits=False, aggs=asked)
-        require_whole(answer, store.shown)
         return {name: int(answer["aggregations"][name]["doc_count"]) for name in names}
 
     # Resources: the head of each names its parts, so that a new one takes the place of the old one at once.

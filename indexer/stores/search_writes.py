@@ -14,6 +14,7 @@ from indexer.stores import mapping, relaxed
 from indexer.stores.base import PutResult, PutStatus
 from indexer.stores.bulk import BATCH_RECORDS, Action, batches, in_flight, send
 from indexer.stores.clustering_notes import ClusteringNotes
+from indexer.stores.multi_get import multi_get
 from indexer.stores.search_bodies import (
     ROOT,
     RefusedError,
@@ -227,7 +228,7 @@ class Writer:
         # OpenSearch tells the routing of a document without its source only where it is asked for.
         own_source, routing = {"_source": [ROOT]}, {"_source": False, "stored_fields": ["_routing"]}
         wanted = [{**_place(places[row.ref]), **(own_source if row.ref in own else routing)} for row in known]
-        hits = self._client.request("POST", "/_mget", {"docs": wanted})["docs"]
+        hits = multi_get(self._client, wanted)
         actions, asked, gone = [], [], []
         for row, hit in zip(known, hits, strict=True):
             place = places[row.ref]
