@@ -69,7 +69,7 @@ class WriterLock:
                 "a store is written in a directory that can be written to"
             ) from error
         try:
-            if not (_lock(file) and self._is_named(file)):
+            if not _lock(file):
                 os.close(file)
                 return False
         except OSError as error:
@@ -82,12 +82,6 @@ class WriterLock:
             os.ftruncate(file, 0)
             os.pwrite(file, f"{os.getpid()}\n".encode(), 0)
         return True
-
-    def _is_named(self, file: int) -> bool:
-        """Whether the file is still the one that others will find; somebody may have removed it meanwhile."""
-        with suppress(FileNotFoundError):
-            return os.path.samestat(os.stat(self._path), os.fstat(file))
-        return False
 
     def _holder(self) -> str:
         try:

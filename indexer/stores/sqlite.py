@@ -77,6 +77,7 @@ class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
         try:
             self._in_use.enter_context(own_files.in_use(self._file.real, store=True))
             self._connection = self._made(create) if create is not None and not read_only else self._opened()
+            self._file.require_in_place()
             with self._file.explained():
                 self.info = sqlite_file.read_info(self._connection)
             if create is not None:
@@ -228,7 +229,7 @@ class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
                 )
                 for number in hash_numbers(connection, [to_signed(value) for value in values]).values()
             )
-            found = (row for cursor in listed for row in cursor)
+            found = ((cells.blob(name), number) for cursor in listed for name, number in cursor)
             for _, number in sorted(found) if limit is None else heapq.nsmallest(limit, found):
                 row = connection.execute(_select("d.number = ?"), (number,)).fetchone()
                 if row:

@@ -12,11 +12,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from indexer.errors import StoreError
+
 _LARGEST = (1 << 63) - 1
 
 
-class DamagedError(Exception):
-    """A cell holds what was never written there; the text says what was meant to be there."""
+class DamagedError(StoreError):
+    """A cell holds what was never written there; the text says what. The store's path is added where it is known."""
 
 
 def text(cell: Any) -> str:
@@ -30,14 +32,14 @@ def text(cell: Any) -> str:
 def name(cell: Any) -> str:
     """A string of a TEXT column."""
     if type(cell) is not str:
-        raise DamagedError(f"a {type(cell).__name__} in place of a text")
+        raise DamagedError(f"{type(cell).__name__} where a text belongs")
     return cell
 
 
 def blob(cell: Any) -> bytes:
     """The bytes of a BLOB."""
     if type(cell) is not bytes:
-        raise DamagedError(f"a {type(cell).__name__} in place of bytes")
+        raise DamagedError(f"{type(cell).__name__} where bytes belong")
     return cell
 
 
@@ -58,7 +60,7 @@ def share(cell: Any) -> float:
 def integer(cell: Any) -> int:
     """Any integer of 64 bits."""
     if type(cell) is not int:
-        raise DamagedError(f"a {type(cell).__name__} in place of a number")
+        raise DamagedError(f"{type(cell).__name__} where a number belongs")
     return cell
 
 

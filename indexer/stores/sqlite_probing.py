@@ -61,16 +61,23 @@ class SketchLookups(OnFile):
                 values.append(include_short)
                 # Mostly few are found, and then no connection of its own has to keep the moment.
                 rows = connection.execute(_probing(shapes, names, records=True), values).fetchmany(FEW + 1)
+            if len(rows) <= FEW:
+                refs = [Ref(cells.text(row[1])) for row in rows]
+                found = Found(
+                    refs, _payloads(rows, names, _RECORD_WIDTH), records=Few(rows, self._record), lacking=lacking
+                )
         if len(rows) <= FEW:
-            refs = [Ref(cells.text(row[1])) for row in rows]
-            records = Few(rows, lambda row: self._packer.record(row[:_RECORD_WIDTH]))
-            yield Found(refs, _payloads(rows, names, _RECORD_WIDTH), records=records, lacking=lacking)
+            yield found
             return
         with self._snapshot() as connection:
             cursor = connection.execute(_probing(shapes, names, records=False), values)
             while rows := cursor.fetchmany(_READ):
                 yield Found([Ref(cells.text(row[0])) for row in rows], _payloads(rows, names, 1), lacking=lacking)
                 lacking = None
+
+    def _record(self, row: Sequence[Any]) -> Record:
+        with self._reading():
+            return self._packer.record(row[:_RECORD_WIDTH])
 
     def _require(self, names: Sequence[str]) -> None:
         require_schemes(self.info.schemes, names, str(self.path))
@@ -144,7 +151,10 @@ def _lacking(connection: sqlite3.Connection, schemes: Sequence[str]) -> dict[str
     missing = dict.fromkeys(schemes, 0)
     # Who has words has a fingerprint.
     if missing.keys() - {SIMHASH_DOC}:
-        have: dict[str, int] = dict(connection.execute(_COMPARABLE))
+        rows = connection.execute(_COMPARABLE)
+        have = {cells.name(name): cells.count(number) for name, number in rows}
+        if "" not in have:
+            raise cells.DamagedError("the count of documents that can be compared is gone")
         missing = {name: 0 if name == SIMHASH_DOC else have[""] - have.get(name, 0) for name in missing}
     return missing
 

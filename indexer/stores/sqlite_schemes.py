@@ -61,10 +61,10 @@ class SchemeTables(OnFile):
         # Mostly few are found, and then no connection of its own has to keep the moment.
         with self._reading() as connection:
             rows = connection.execute(_SKETCHED, (scheme_number(connection, name), *asked)).fetchmany(_READ)
-        if len(rows) < _READ:
-            if rows:
-                yield _batch(rows)
-            return
+            if len(rows) < _READ:
+                if rows:
+                    yield _batch(rows)
+                return
         with self._snapshot() as connection:
             cursor = connection.execute(_SKETCHED, (scheme_number(connection, name), *asked))
             while rows := cursor.fetchmany(_READ):
