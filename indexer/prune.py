@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, field
 from itertools import islice
 
 import numpy as np
 
 from indexer.cluster import Cluster, stored_clusters
 from indexer.model import Record, Ref
-from indexer.placing import READ_AT_ONCE, Changes, lone
+from indexer.placing import READ_AT_ONCE, Changes, cluster_of, lone
 from indexer.refs import RefSet, RefTable
-from indexer.stores.base import Store
+from indexer.stores.base import Store, Versioned
 
 # The annotation of a marked document: the id of the document that stands for it.
 MARK = "duplicate_of"
@@ -26,6 +26,7 @@ class Surplus:
     cluster: str
     canonical: Ref
     distance: int
+    version: Hashable = field(default=None, repr=False, compare=False)
 
 
 def surplus(store: Store) -> Iterator[Surplus]:
@@ -35,24 +36,35 @@ def surplus(store: Store) -> Iterator[Surplus]:
     gone, or one of the two has another fingerprint now.
     """
     for cluster in stored_clusters(store, least=2):
-        yield from _checked(store, cluster)
+        for some in _checked(store, cluster):
+            yield from some
 
 
-def _checked(store: Store, cluster: Cluster) -> Iterator[Surplus]:
-    [canonical] = store.get([cluster.canonical])
-    [noted] = store.annotations([cluster.canonical])
-    if canonical is None or canonical.fingerprint is None or canonical.short or not noted:
-        return
-    if not noted.get("cluster", {}).get("is_canonical"):
-        return
+def _checked(store: Store, cluster: Cluster) -> Iterator[list[Surplus]]:
+    """Members of a cluster as they are now, each list read together with the document that stands for them."""
     for start in range(1, len(cluster.members), READ_AT_ONCE):
         some = slice(start, start + READ_AT_ONCE)
-        records = store.get(cluster.members[some])
-        for record, distance in zip(records, cluster.distances[some], strict=True):
-            if record is None or record.fingerprint is None or record.short:
+        first, *others = store.versioned([cluster.canonical, *cluster.members[some]])
+        canonical = _comparable(first)
+        if first is None or canonical is None or not first.annotations.get("cluster", {}).get("is_canonical"):
+            return
+        found = []
+        for each, distance in zip(others, cluster.distances[some], strict=True):
+            record = _comparable(each)
+            if each is None or record is None or cluster_of(each.annotations) != cluster.id:
                 continue
-            if record.fingerprint.distance(canonical.fingerprint) == distance:
-                yield Surplus(record, cluster.id, cluster.canonical, distance)
+            if _distance(record, canonical) == distance:
+                found.append(Surplus(record, cluster.id, cluster.canonical, distance, each.version))
+        yield found
+
+
+def _comparable(document: Versioned | None) -> Record | None:
+    record = document.record if document else None
+    return record if record and record.fingerprint and not record.short else None
+
+
+def _distance(one: Record, other: Record) -> int | None:
+    return one.fingerprint.distance(other.fingerprint) if one.fingerprint and other.fingerprint else None
 
 
 def mark(store: Store, *, dry_run: bool = False) -> Changes:
@@ -87,15 +99,17 @@ def mark(store: Store, *, dry_run: bool = False) -> Changes:
 
 
 def delete(store: Store) -> int:
-    """Delete each surplus document; how many were deleted. Their clusters become single documents."""
+    """Delete each surplus document that is still as it was checked; how many were. Their clusters become singles."""
     count = 0
     # A store whose marks can't be written keeps its documents.
     store.annotate(())
     for cluster in stored_clusters(store, least=2):
-        gone = [each.record.ref for each in _checked(store, cluster)]
-        for start in range(0, len(gone), READ_AT_ONCE):
-            count += store.delete(gone[start : start + READ_AT_ONCE])
-        if len(gone) == len(cluster.members) - 1:
+        gone = 0
+        for some in _checked(store, cluster):
+            versions = {each.record.ref: each.version for each in some}
+            gone += store.delete(list(versions), versions=versions)
+        count += gone
+        if gone == len(cluster.members) - 1:
             store.annotate([(cluster.canonical, {"cluster": lone(cluster.canonical)})])
             store.delete_clusters([cluster.id])
     return count

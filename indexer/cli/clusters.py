@@ -386,6 +386,8 @@ def prune(store: str, dry_run: bool, delete: bool, yes: bool, json: bool, **give
                 raise UsageError("--delete asks on a terminal only; give --yes to delete without being asked")
             click.confirm("Delete them?", abort=True, err=True)
         deleted = pruning.delete(target) if count else 0
+        if deleted < count:
+            say(f"{count - deleted:,} have changed since they were checked, and stay")
     if json:
         answer_json({"deleted": deleted})
     else:

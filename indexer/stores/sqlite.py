@@ -10,7 +10,7 @@ import os
 import sqlite3
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from functools import lru_cache
 from itertools import islice
@@ -311,10 +311,11 @@ class SqliteStore(ClusterTable, SchemeTables):
                         found.setdefault(record.source_digest, record)
         return found
 
-    def delete(self, refs: Sequence[Ref]) -> int:
+    def delete(self, refs: Sequence[Ref], *, versions: Mapping[Ref, Hashable] | None = None) -> int:
         count = 0
-        for some in _chunks([name for name in map(pack_ref, refs) if name is not None], BATCH_RECORDS):
+        for batch in _chunks(refs, BATCH_RECORDS):
             with self._writing() as connection:
+                some = [name for ref in self._unchanged(batch, versions) if (name := pack_ref(ref)) is not None]
                 stored = list(_numbers(connection, some).values())
                 changes = _Changes(self._packer, self._sketch_rows)
                 changes.remove_documents(connection, stored)

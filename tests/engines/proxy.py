@@ -24,6 +24,8 @@ class Proxy:
         self.faults: deque[Fault] = deque()
         self.requests: list[tuple[str, str]] = []
         self.headers: list[dict[str, str]] = []
+        # Called with method and path before a request goes on.
+        self.on_request: Callable[[str, str], None] | None = None
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
         self._server.daemon_threads = True
         self._server.proxy = self  # type: ignore[attr-defined]
@@ -56,6 +58,8 @@ class _Handler(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         proxy.requests.append((self.command, self.path))
         proxy.headers.append(dict(self.headers))
+        if proxy.on_request:
+            proxy.on_request(self.command, self.path)
         fault = proxy.faults.popleft() if "_bulk" in self.path and proxy.faults else None
         if fault is None or not fault(self, body):
             self.answer(*self.forward(body))
