@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import islice
 from typing import Any
-from urllib.parse import quote
 
 from indexer.annotate_sinks import Done, Known, Sidecar, Sink, Written, in_place
 from indexer.errors import StoreError
@@ -25,6 +24,8 @@ from indexer.stores.base import Refresh
 from indexer.stores.bulk import BATCH_RECORDS, in_flight
 from indexer.stores.connection import AnswerError, Client
 from indexer.stores.multi_get import multi_get
+from indexer.stores.names import reading_path
+from indexer.stores.search_bodies import OWNERS_FIELD
 
 # How often a document that others change at the same time is done again.
 _ROUNDS = 8
@@ -127,7 +128,7 @@ class _Run:
     def __init__(self, client: Client, wanted: Wanted, aside: Client | None, summary: Annotated) -> None:
         self.client, self.wanted, self.summary = client, wanted, summary
         self.shown = client.target.shown
-        self._path = quote(client.target.name, safe="*,-")
+        self._path = reading_path(client.target.name)
         mappings = self._mappings()
         self._paths = source_paths(mappings, wanted.fields, self.shown)
         require_readable(mappings, self._paths, self.shown)
@@ -270,6 +271,9 @@ class _Run:
 
     def _request(self, hit: Mapping[str, Any], known: Known) -> Request | None:
         """What the workers are asked for a document; None where nothing is to be done."""
+        if known.owners:
+            self._fail(Ref(hit["_id"], hit["_index"], hit.get("_routing")), "owner's field", OWNERS_FIELD)
+            return None
         source = hit.get("_source") or {}
         values = [(path, values_of(source, path)) for path in self._paths]
         texts = [text for _, found in values for text in found]

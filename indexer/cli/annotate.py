@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterable
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import click
 
@@ -146,7 +147,7 @@ def annotate(store: str, field: tuple[str, ...], to: str | None, json: bool, qui
 def _beside(store: str, name: str) -> str:
     if "/" in name or "*" in name or "," in name:
         raise UsageError(f"--to {shown_store(name)}: name one index of the same cluster")
-    return f"{store.rstrip('/').rpartition('/')[0]}/{name}"
+    return f"{store.rstrip('/').rpartition('/')[0]}/{quote(name, safe='')}"
 
 
 def _bar(summary: Annotated) -> AbstractContextManager[object]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from types import TracebackType
@@ -107,6 +108,18 @@ class ValueBatch:
 
     refs: Sequence[Ref]
     values: npt.NDArray[np.uint64]
+
+
+@dataclass(frozen=True, slots=True)
+class Versioned:
+    """A document as it was read: its record, its annotations, and a version that is another after any change of them.
+
+    `record` is None for a document that has no record yet; `version` is for delete() of the same store alone.
+    """
+
+    record: Record | None
+    annotations: Mapping[str, Any]
+    version: Hashable
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,9 +293,17 @@ class Store(SketchStore, ABC):
     def find_digests(self, digests: Sequence[str]) -> Mapping[str, Record]:
         """For each source digest that the store holds, one record that has it."""
 
+    def versioned(self, refs: Sequence[Ref]) -> list[Versioned | None]:
+        """These documents with their versions, in this order; None where there is none."""
+        found = zip(self.get(refs), self.annotations(refs), strict=True)
+        return [None if noted is None else Versioned(record, noted, _digest(record, noted)) for record, noted in found]
+
     @abstractmethod
-    def delete(self, refs: Sequence[Ref]) -> int:
-        """Delete documents and their recorded failures; how many documents were there."""
+    def delete(self, refs: Sequence[Ref], *, versions: Mapping[Ref, Hashable] | None = None) -> int:
+        """Delete documents and their recorded failures; how many documents were deleted.
+
+        With `versions`, as versioned() gave them, a document that has changed since is kept, and its failure too.
+        """
 
     @abstractmethod
     def put_failures(self, failures: Iterable[Failure]) -> None:
@@ -311,3 +332,7 @@ class Store(SketchStore, ABC):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _digest(record: Record | None, annotations: Mapping[str, Any]) -> bytes:
+    return hashlib.sha256(repr((record, annotations)).encode("utf-8", "surrogatepass")).digest()

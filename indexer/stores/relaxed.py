@@ -6,11 +6,11 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
-from urllib.parse import quote
 
 from indexer.errors import StoreError
 from indexer.stores import mapping
 from indexer.stores.connection import AnswerError, Client
+from indexer.stores.names import path_of, reading_path
 from indexer.stores.search_bodies import ROOT
 
 if TYPE_CHECKING:
@@ -67,9 +67,9 @@ def relax(client: Client, index: str) -> dict[str, str | None]:
     try:
         # Changes nothing, and asks whether the settings may be changed before anything is noted.
         same = {"index.number_of_replicas": RELAXED["index.number_of_replicas"]}
-        client.request("PUT", f"{_path(index)}/_settings", same, preserve_existing="true")
-        client.request("PUT", f"{_path(index)}/_mapping", {"_meta": _noted(found, former)})
-        client.request("PUT", f"{_path(index)}/_settings", {name: RELAXED[name] for name in former})
+        client.request("PUT", f"{path_of(index)}/_settings", same, preserve_existing="true")
+        client.request("PUT", f"{path_of(index)}/_mapping", {"_meta": _noted(found, former)})
+        client.request("PUT", f"{path_of(index)}/_settings", {name: RELAXED[name] for name in former})
     except StoreError as error:
         if isinstance(error.__cause__, AnswerError) and error.__cause__.status == _FORBIDDEN:
             raise StoreError(
@@ -102,17 +102,17 @@ def requests(client: Client, index: str, former: Mapping[str, str | None] | None
     found_requests = []
     if back:
         why = f"put refreshes and replicas of {index} back to what they were before the bulk load"
-        found_requests.append(Request(why, "PUT", f"{_path(index)}/_settings", back))
+        found_requests.append(Request(why, "PUT", f"{path_of(index)}/_settings", back))
     if note is not None:
         why = f"take the note of a bulk load out of _meta of {index}"
-        found_requests.append(Request(why, "PUT", f"{_path(index)}/_mapping", {"_meta": _noted(found, None)}))
+        found_requests.append(Request(why, "PUT", f"{path_of(index)}/_mapping", {"_meta": _noted(found, None)}))
     return found_requests
 
 
 def repairs(client: Client) -> list[Request]:
     """What puts back every index, behind the name of a client's URL, that a bulk load has left behind."""
     try:
-        found = client.request("GET", f"/{quote(client.target.name, safe='*,-')}/_mapping")
+        found = client.request("GET", f"/{reading_path(client.target.name)}/_mapping")
     except AnswerError as error:
         if error.status == 404:
             return []
@@ -180,7 +180,7 @@ def _surely_restored(client: Client, index: str, former: Mapping[str, str | None
 
 def _described(client: Client, index: str) -> dict[str, Any]:
     # Mapping and settings in one answer, so that both are of the same moment.
-    answer = client.request("GET", _path(index), flat_settings="true")
+    answer = client.request("GET", path_of(index), flat_settings="true")
     (found,) = answer.values()
     return {"settings": found.get("settings", {}), "meta": found.get("mappings", {}).get("_meta", {})}
 
@@ -201,10 +201,6 @@ def _noted(found: Mapping[str, Any], note: Mapping[str, str | None] | None) -> d
 
 def _is_noted(found: Mapping[str, Any]) -> bool:
     return NOTE in found.get("_meta", {}).get(ROOT, {})
-
-
-def _path(index: str) -> str:
-    return "/" + quote(index, safe="-")
 
 
 def _advice(store: SearchStore) -> str:

@@ -5,9 +5,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
-from urllib.parse import quote
 
 import numpy as np
 
@@ -15,25 +14,28 @@ from indexer.errors import StoreError
 from indexer.keys import SchemeInfo
 from indexer.model import ClusteringNote, ClusterRecord, Failure, Record, Ref, Sketch
 from indexer.stores import mapping, relaxed
-from indexer.stores.base import Candidate, Capabilities, PutResult, Stats, Store, StoreInfo, ValueBatch
+from indexer.stores.base import Candidate, Capabilities, PutResult, Stats, Store, StoreInfo, ValueBatch, Versioned
 from indexer.stores.bulk import in_flight
 from indexer.stores.connection import AnswerError, Client, Patience, connect
 from indexer.stores.multi_get import multi_get
+from indexer.stores.names import reading_path
 from indexer.stores.search_bodies import (
     CLUSTER_ID,
     FORMAT,
     ROOT,
     SHORT,
     SINGLE,
+    TOKENS,
     Bodies,
     both,
     is_record,
+    own_part,
 )
 from indexer.stores.search_bodies import annotations_of as _annotations_of
 from indexer.stores.search_finding import PAGE, RECORDS_PAGE, VALUES_CHUNK, Finder, chunks, is_unicode
 from indexer.stores.search_probing import Prober
 from indexer.stores.search_schemes import Schemes
-from indexer.stores.search_writes import Writer
+from indexer.stores.search_writes import Writer, version_of
 from indexer.stores.sketches import Check, Found, Probe, SketchBatch, is_new
 from indexer.stores.snapshots import Snapshot
 
@@ -86,8 +88,7 @@ class SearchStore(Store):
     @property
     def path(self) -> str:
         """What searches are sent to."""
-        own = ",-*-neardup-failures,-*-neardup-clusters,-*-neardup-resources" if "*" in self.name else ""
-        return quote(self.name + own, safe="*,-")
+        return reading_path(self.name)
 
     def read_mappings(self) -> dict[str, Any]:
         """The mapping of every index that the name stands for, as they are now."""
@@ -158,8 +159,8 @@ class SearchStore(Store):
     def annotate(self, annotations: Iterable[tuple[Ref, Mapping[str, Any]]]) -> int:
         return self.writer.annotate(annotations)
 
-    def delete(self, refs: Sequence[Ref]) -> int:
-        return self.writer.delete(refs)
+    def delete(self, refs: Sequence[Ref], *, versions: Mapping[Ref, Hashable] | None = None) -> int:
+        return self.writer.delete(refs, versions)
 
     def put_failures(self, failures: Iterable[Failure]) -> None:
         self.writer.put_failures(failures)
@@ -176,6 +177,15 @@ class SearchStore(Store):
         hits = self.fetch(refs)
         self.writer.remember(refs, hits)
         return [_annotations_of(found["_source"][ROOT]) if found else None for found in hits]
+
+    def versioned(self, refs: Sequence[Ref]) -> list[Versioned | None]:
+        self.check_open()
+        return [
+            Versioned(self.bodies.record(hit, ref), _annotations_of(hit["_source"][ROOT]), version_of(hit))
+            if hit
+            else None
+            for ref, hit in zip(refs, self.fetch(refs, sketches=True), strict=True)
+        ]
 
     def fetch(self, refs: Sequence[Ref], *, whole: bool = False, sketches: bool = False) -> list[dict[str, Any] | None]:
         """The stored documents of these identities, as they are now, each with what stands under neardup."""
@@ -199,7 +209,7 @@ class SearchStore(Store):
         hits = {
             place: hit
             for place, hit in zip(asked, answers, strict=True)
-            if hit.get("found") and hit.get("_routing") == place.routing and hit.get("_source", {}).get(ROOT)
+            if hit.get("found") and hit.get("_routing") == place.routing and own_part(hit.get("_source")) is not None
         }
         return [hits.get(place) if place else None for place in places]
 
@@ -320,10 +330,10 @@ class SearchStore(Store):
     def scan_annotations(self) -> Iterator[tuple[Ref, Mapping[str, Any]]]:
         self.check_open()
         self.writer.settle()
-        body = {"query": is_record(), "_source": [f"{ROOT}.cluster", f"{ROOT}.annotations"]}
+        body = {"query": is_record(), "_source": [TOKENS, f"{ROOT}.cluster", f"{ROOT}.annotations"]}
         for hits in self.pages(body, RECORDS_PAGE):
             for hit in hits:
-                yield self.ref(hit), _annotations_of(hit["_source"].get(ROOT) or {})
+                yield self.ref(hit), _annotations_of(own_part(hit["_source"]) or {})
 
     def cluster_members(self, ids: Sequence[str]) -> Iterator[tuple[str, Ref]]:
         self.check_open()

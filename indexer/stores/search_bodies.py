@@ -32,6 +32,7 @@ MAX_TERMS = 50_000
 VALUES_PAGE = 1000
 _MAX_LONG = (1 << 63) - 1
 _MAX_INTEGER = (1 << 31) - 1
+OWNERS_FIELD = f"its field {ROOT!r} is its owner's and is left as it is"
 # The record's fields in a document, and the attributes that they hold; what is empty is left out.
 _TEXTS = {
     "format": "format",
@@ -113,7 +114,9 @@ class Bodies:
 
     def record(self, hit: Mapping[str, Any], ref: Ref) -> Record | None:
         """The record of a hit; values come from doc values where the hit has them. None for another's document."""
-        source = (hit.get("_source") or {}).get(ROOT) or {}
+        source = own_part(hit.get("_source"))
+        if source is None:
+            return None
         values = {name: each[0] for name, each in hit.get("fields", {}).items()}
         tokens = values.get(TOKENS, source.get("tokens"))
         if tokens is None:
@@ -178,6 +181,23 @@ class Bodies:
         if after is not None:
             composite["after"] = after
         return {"values": {"composite": composite}}
+
+
+def own_part(source: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """What neardup keeps in a document with this `_source`: a record, or a pipeline's mark.
+
+    None where it keeps nothing, and where what stands under `neardup` is something of the owner's.
+    """
+    part = (source or {}).get(ROOT)
+    if not isinstance(part, Mapping):
+        return None
+    # A boolean is an integer to Python.
+    return part if type(part.get("tokens")) is int or isinstance(part.get("pending"), str) else None
+
+
+def is_owners(source: Mapping[str, Any] | None) -> bool:
+    """Whether what stands under `neardup` in a document with this `_source` is something of its owner's."""
+    return (source or {}).get(ROOT) is not None and own_part(source) is None
 
 
 def is_record() -> dict[str, Any]:

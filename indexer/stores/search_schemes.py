@@ -13,6 +13,7 @@ from indexer.model import Ref
 from indexer.stores import mapping
 from indexer.stores.bulk import BATCH_RECORDS, Action, send
 from indexer.stores.connection import Client
+from indexer.stores.names import path_of
 from indexer.stores.search_bodies import ROOT, both, encoded
 from indexer.stores.side_index import SideIndex
 from indexer.stores.sketch_fields import FEATURES, PAYLOAD, sketch_properties, unpacked_payload
@@ -84,7 +85,7 @@ class Schemes:
         old = found.get("_meta", {})
         own = {**old.get(ROOT, {}), "schemes": mapping.schemes_meta(schemes)}
         body = {"_meta": mapping.with_meta(old, own)} | ({"properties": fields} if fields else {})
-        self._client.request("PUT", f"/{index}/_mapping", body)
+        self._client.request("PUT", f"{path_of(index)}/_mapping", body)
 
     def _read_again(self) -> None:
         store = self._store
@@ -97,8 +98,8 @@ class Schemes:
         query = {"exists": {"field": f"{ROOT}.{name}.{FEATURES}"}}
         body = {"query": query, "size": BATCH_RECORDS, "_source": False, "seq_no_primary_term": True}
         while idle < _ROUNDS:
-            self._client.request("POST", f"/{index}/_refresh")
-            hits = self._client.search(index, body)["hits"]["hits"]
+            self._client.request("POST", f"{path_of(index)}/_refresh")
+            hits = self._client.search(path_of(index)[1:], body)["hits"]["hits"]
             if not hits:
                 return
             outcomes = send(self._client, [_nulling(hit, name) for hit in hits])

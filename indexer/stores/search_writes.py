@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ from indexer.stores.bulk import BATCH_RECORDS, Action, batches, in_flight, send
 from indexer.stores.clustering_notes import ClusteringNotes
 from indexer.stores.multi_get import multi_get
 from indexer.stores.search_bodies import (
+    OWNERS_FIELD,
     ROOT,
     RefusedError,
     alone,
@@ -23,11 +24,12 @@ from indexer.stores.search_bodies import (
     annotations_of,
     check_id,
     encoded,
+    is_owners,
     merged,
 )
 from indexer.stores.search_finding import chunks
 from indexer.stores.side_index import clusters_index, failure_id, failures_index
-from indexer.stores.stripping import Stripper, is_own_index, lost
+from indexer.stores.stripping import Stripper, lost, own_names
 
 if TYPE_CHECKING:
     from indexer.stores.search import SearchStore
@@ -56,7 +58,7 @@ class Writer:
         self._unseen = False
         self._put_back = False
         self._remembered: dict[Ref, dict[str, Any]] = {}
-        self._stripper = Stripper(store.client)
+        self._stripper = Stripper(store.client, lambda index: own_names(self._mapping_of(index)))
         # The indices that were seen to keep all of a document in its source.
         self._losses: dict[str, str] = {}
         self.failures = failures_index(store.client)
@@ -183,7 +185,7 @@ class Writer:
             if not left:
                 break
         for row in left:
-            done[row.ref] = PutResult(row.ref, PutStatus.FAILED, "others create and delete it all the time")
+            done[row.ref] = PutResult(row.ref, PutStatus.FAILED, "others change it all the time")
         return done
 
     def _look(self, rows: list[_Row], places: dict[Ref, Ref], done: dict[Ref, PutResult]) -> None:
@@ -201,12 +203,13 @@ class Writer:
         self, rows: list[_Row], places: dict[Ref, Ref], done: dict[Ref, PutResult], own: set[Ref]
     ) -> list[_Row]:
         """Create documents; those that are there already are left, with their places."""
-        if not rows:
-            return []
+        new = [row for row in rows if row.ref not in places]
+        left = [row for row in rows if row.ref in places]
+        if not new:
+            return left
         name = self._store.name
-        actions = [Action("create", row.ref.index or name, row.ref.id, row.ref.routing, row.document) for row in rows]
-        left = []
-        for row, outcome in zip(rows, send(self._client, actions), strict=True):
+        actions = [Action("create", row.ref.index or name, row.ref.id, row.ref.routing, row.document) for row in new]
+        for row, outcome in zip(new, send(self._client, actions), strict=True):
             if outcome.ok:
                 done[row.ref] = PutResult(row.ref, PutStatus.CREATED)
             elif outcome.status == _CHANGED:
@@ -234,27 +237,33 @@ class Writer:
             place = places[row.ref]
             if not hit.get("found"):
                 gone.append(row)
-            elif hit.get("_routing") != place.routing:
-                reason = f"its shard holds the same id with routing {hit.get('_routing')!r}"
+            elif reason := self._refusal(hit, place):
                 done[row.ref] = PutResult(row.ref, PutStatus.FAILED, reason)
             elif row.ref in own and hit["_source"].get(ROOT) == row.fields:
                 done[row.ref] = PutResult(row.ref, PutStatus.CREATED)
-            elif reason := self._loss(hit["_index"]):
-                done[row.ref] = PutResult(row.ref, PutStatus.FAILED, f"{reason}; a change would lose what is left out")
             else:
                 fields = self._store.bodies.replacing(row.fields)
-                actions.append(_update(place, {ROOT: fields}, retry_on_conflict=_ROUNDS))
+                actions.append(_update(place, {ROOT: fields}, **_unchanged(hit)))
                 asked.append(row)
         for row, outcome in zip(asked, send(self._client, actions) if actions else [], strict=True):
             if outcome.ok:
                 done[row.ref] = PutResult(row.ref, PutStatus.REPLACED)
             elif outcome.status == 404:
                 gone.append(row)
-            else:
+            elif outcome.status != _CHANGED:
                 done[row.ref] = PutResult(row.ref, PutStatus.FAILED, outcome.reason)
         for row in gone:
             del places[row.ref]
         return [row for row in rows if row.ref not in done]
+
+    def _refusal(self, hit: Mapping[str, Any], place: Ref) -> str:
+        """Why a document that is there can't be given a record; empty where it can."""
+        if hit.get("_routing") != place.routing:
+            return f"its shard holds the same id with routing {hit.get('_routing')!r}"
+        if is_owners(hit.get("_source")):
+            return OWNERS_FIELD
+        reason = self._loss(hit["_index"])
+        return f"{reason}; a change would lose what is left out" if reason else ""
 
     # Annotations
 
@@ -326,7 +335,7 @@ class Writer:
 
     # Deleting
 
-    def delete(self, refs: Sequence[Ref]) -> int:
+    def delete(self, refs: Sequence[Ref], versions: Mapping[Ref, Hashable] | None) -> int:
         """See Store.delete. A document that has fields of its owner's too keeps them, and loses neardup's.
 
         StoreError for an index whose source does not tell which documents these are.
@@ -336,14 +345,17 @@ class Writer:
         iterator = iter(dict.fromkeys(refs))
         try:
             while some := list(islice(iterator, BATCH_RECORDS)):
-                count += self._delete_batch(some)
-                self._forget_failures(some)
+                deleted, kept = self._delete_batch(some, versions)
+                count += deleted
+                self._forget_failures([ref for ref in some if ref not in kept])
         finally:
             self._wrote()
         return count
 
-    def _delete_batch(self, refs: list[Ref]) -> int:
+    def _delete_batch(self, refs: list[Ref], versions: Mapping[Ref, Hashable] | None) -> tuple[int, set[Ref]]:
+        """How many were deleted, and which were kept as others than those of the versions."""
         count = 0
+        kept: set[Ref] = set()
         left = refs
         for _ in range(_ROUNDS):
             found = {ref: hit for ref, hit in zip(left, self._store.fetch(left, whole=True), strict=True) if hit}
@@ -352,6 +364,9 @@ class Writer:
                 "so neardup can't tell an owner's document from its own, and to take its values out would lose what "
                 "_source leaves out; delete in the cluster's own way",
             )
+            if versions is not None:
+                kept |= {ref for ref, hit in found.items() if version_of(hit) != versions[ref]}
+                found = {ref: hit for ref, hit in found.items() if ref not in kept}
             left = []
             for ref, outcome in zip(found, self._stripper.strip(list(found.values())), strict=True):
                 if outcome.ok:
@@ -362,15 +377,18 @@ class Writer:
                     raise StoreError(f"{self._store.shown}: {ref.id!r} can't be deleted: {outcome.reason}")
             self._unseen = self._unseen or bool(found)
             if not left:
-                return count
+                return count, kept
         raise StoreError(f"{self._store.shown}: {len(left)} documents change all the time and can't be deleted")
 
     def _loss(self, index: str) -> str:
         """Why a change of a document of this index would lose something of its owner's; empty where it would not."""
         if index not in self._losses:
-            found = self._store.mappings.get(index) or self._store.read_mappings().get(index, {})
-            self._losses[index] = "" if is_own_index(found) else lost(self._client, index, found)
+            self._losses[index] = lost(self._client, index, self._mapping_of(index))
         return self._losses[index]
+
+    def _mapping_of(self, index: str) -> Mapping[str, Any]:
+        found: Mapping[str, Any] = self._store.mappings.get(index) or self._store.read_mappings().get(index, {})
+        return found
 
     def _require_whole(self, indices: Iterable[str], act: str) -> None:
         """Raise StoreError where that would lose what `_source` leaves out of an owner's document."""
@@ -405,6 +423,11 @@ class Writer:
 
 def _update(place: Ref, document: Mapping[str, Any], **conditions: Any) -> Action:
     return Action("update", place.index, place.id, place.routing, encoded({"doc": document}), conditions)
+
+
+def version_of(hit: Mapping[str, Any]) -> Hashable:
+    """What is another after any change of a document, given as it was read."""
+    return hit["_seq_no"], hit["_primary_term"]
 
 
 def _unchanged(hit: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import os
 import sqlite3
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from functools import lru_cache
 from pathlib import Path
@@ -313,10 +313,11 @@ class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
                         found.setdefault(record.source_digest, record)
         return found
 
-    def delete(self, refs: Sequence[Ref]) -> int:
+    def delete(self, refs: Sequence[Ref], *, versions: Mapping[Ref, Hashable] | None = None) -> int:
         count = 0
-        for some in chunks([name for name in map(pack_ref, refs) if name is not None], BATCH_RECORDS):
+        for batch in chunks(refs, BATCH_RECORDS):
             with self._writing() as connection:
+                some = [name for ref in self._unchanged(batch, versions) if (name := pack_ref(ref)) is not None]
                 stored = list(document_numbers(connection, some).values())
                 changes = _Changes(self._packer, SketchChanges(read_schemes(connection)))
                 changes.remove_documents(connection, stored)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import sqlite3
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from itertools import islice
 from typing import Any, TypeVar
 
+from indexer.model import Ref
 from indexer.stores import sqlite_cells as cells
 from indexer.stores.base import Store
 
@@ -29,6 +30,13 @@ class OnFile(Store):
 
     @abstractmethod
     def _snapshot(self) -> AbstractContextManager[sqlite3.Connection]: ...
+
+    def _unchanged(self, refs: Sequence[Ref], versions: Mapping[Ref, Hashable] | None) -> Sequence[Ref]:
+        """Those of documents that are as they were in these versions, or gone; inside a transaction they stay so."""
+        if versions is None:
+            return refs
+        found = zip(refs, self.versioned(refs), strict=True)
+        return [ref for ref, each in found if each is None or each.version == versions[ref]]
 
 
 def marks(count: int) -> str:

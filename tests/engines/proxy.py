@@ -26,6 +26,8 @@ class Proxy:
         self.always: Fault | None = None
         self.requests: list[tuple[str, str]] = []
         self.headers: list[dict[str, str]] = []
+        # Called with method and path before a request goes on.
+        self.on_request: Callable[[str, str], None] | None = None
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
         self._server.proxy = self  # type: ignore[attr-defined]
@@ -58,6 +60,8 @@ class Handler(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         proxy.requests.append((self.command, self.path))
         proxy.headers.append(dict(self.headers))
+        if proxy.on_request:
+            proxy.on_request(self.command, self.path)
         fault = proxy.faults.popleft() if "_bulk" in self.path and proxy.faults else None
         if proxy.always and proxy.always(self, body):
             return

@@ -383,4 +383,4 @@ class TestSetup:
         server = servers.get("elasticsearch")
         told = neardup("setup", server, "no-painless", "--pipelines", code=3).stderr
         assert "No processor type exists with name [script]" in told
-        neardup("setup", server, "no-painless", "--remove")
+        neardup("setup", server, "no-painless", "--remove", "--yes")

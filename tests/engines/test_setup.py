@@ -78,7 +78,7 @@ class TestSetup:
         before = server.request("GET", f"/{index_name}")
         assert "nothing to do" in setup(url).stderr
         assert server.request("GET", f"/{index_name}") == before
-        setup(url, "--remove")
+        setup(url, "--remove", "--yes")
         assert "error" in server.request("GET", f"/{index_name}")
         assert server.request("GET", "/_component_template/neardup").get("error")
         assert server.request("GET", f"/_index_template/neardup-{index_name}").get("error")
