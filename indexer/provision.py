@@ -12,7 +12,7 @@ from indexer.errors import IncompatibleStoreError, StoreError, UsageError
 from indexer.keys import SchemeInfo
 from indexer.slices import Slices
 from indexer.stores import StoreInfo, mapping
-from indexer.stores.bulk import BATCH_RECORDS
+from indexer.stores.bulk import BATCH_RECORDS, rounds
 from indexer.stores.connection import AnswerError, Client
 from indexer.stores.mapping import mappings_directory
 from indexer.stores.search_bodies import MAPPING_VERSION, ROOT, is_record
@@ -22,7 +22,6 @@ from indexer.stores.stripping import STRIPPING, Stripper, is_own, is_own_index, 
 __all__ = ["Provision", "Step", "mappings_directory"]
 
 COMPONENT = "neardup"
-_ROUNDS = 8
 _GONE, _CHANGED = 404, 409
 
 
@@ -195,7 +194,7 @@ class Provision:
     def _strip(self, name: str) -> str:
         """Take neardup's part out of every document of an index; what was done, in words."""
         stripping = _Stripping(self.client, name)
-        for _ in range(_ROUNDS):
+        for _ in rounds():
             if not stripping.run():
                 break
         else:

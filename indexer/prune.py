@@ -75,14 +75,18 @@ def mark(store: Store, *, dry_run: bool = False) -> Changes:
         ]
         changes.documents += len(changed)
         if changed and not dry_run:
+            before = store.contended.count
             store.annotate(changed)
+            changes.documents -= store.contended.count - before
     right = RefSet(marked, np.arange(len(marked)))
     having = (ref for ref, noted in store.scan_annotations() if MARK in noted)
     while refs := list(islice(having, READ_AT_ONCE)):
         stale = [(ref, {MARK: None}) for ref, known in zip(refs, right.contains(refs), strict=True) if not known]
         changes.removed += len(stale)
         if stale and not dry_run:
+            before = store.contended.count
             store.annotate(stale)
+            changes.removed -= store.contended.count - before
     return changes
 
 
@@ -93,9 +97,10 @@ def delete(store: Store) -> int:
     store.annotate(())
     for cluster in stored_clusters(store, least=2):
         gone = [each.record.ref for each in _checked(store, cluster)]
+        before = store.contended.count
         for start in range(0, len(gone), READ_AT_ONCE):
             count += store.delete(gone[start : start + READ_AT_ONCE])
-        if len(gone) == len(cluster.members) - 1:
+        if len(gone) == len(cluster.members) - 1 and store.contended.count == before:
             store.annotate([(cluster.canonical, {"cluster": lone(cluster.canonical)})])
             store.delete_clusters([cluster.id])
     return count

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from indexer.cli.options import filter_option, json_option, opened, refresh_option, store_option
+from indexer.cli.options import filter_option, json_option, opened, refresh_option, store_option, tell_contended
 from indexer.cli.output import answer, answer_json, fields, record_json, say, shown_store, size
 from indexer.cli.scheme_options import (
     checked,
@@ -281,7 +281,8 @@ With --scheme or --similarity distances, and --bound, are the dissimilarity in 6
 pairs that were near by chance; documents go together only over pairs that pass.
 
 Running it again writes nothing. "neardup show ID" shows a document's cluster. With --json one object: documents,
-compared, clusters, clustered, largest, split, and written: documents, clusters, removed.
+compared, clusters, clustered, largest, split, contended (documents that others change all the time and that were left
+as they are), and written: documents, clusters, removed.
 """,
 )
 @store_option
@@ -305,11 +306,13 @@ def cluster(store: str, dry_run: bool, json: bool, **given: Any) -> None:
         near = {"distance": choice.distance, "bound": given["bound"]}
         found = cluster_store(target, **near, rule=rule, dry_run=dry_run, by=by)
         tell_unread(check)
+        contended = tell_contended(target)
     changes = found.changes
     written = {"documents": changes.documents, "clusters": changes.clusters, "removed": changes.removed}
     if json:
         names = ("documents", "compared", "clusters", "clustered", "largest", "split")
-        answer_json({**{name: getattr(found, name) for name in names}, "written": written, "dry_run": dry_run})
+        counts = {name: getattr(found, name) for name in names}
+        answer_json({**counts, "written": written, "contended": contended, "dry_run": dry_run})
         return
     fields(
         [
@@ -352,7 +355,7 @@ and both have the fingerprints that they were compared by. The files themselves 
 other fields than neardup's is its owner's: --delete leaves it there, and takes neardup's fields away.
 
 With --dry-run --json one object a line: cluster, canonical, distance, and the document as in "neardup show --json";
-otherwise one object: marked and unmarked, or deleted.
+otherwise one object: marked and unmarked, or deleted; and contended, how many others change all the time.
 """,
 )
 @store_option
@@ -373,8 +376,9 @@ def prune(store: str, dry_run: bool, delete: bool, yes: bool, json: bool, **give
     with opened(store, refresh=given["refresh"]) as target:
         if not delete:
             done = pruning.mark(target)
+            contended = tell_contended(target)
             if json:
-                answer_json({"marked": done.documents, "unmarked": done.removed})
+                answer_json({"marked": done.documents, "unmarked": done.removed, "contended": contended})
             else:
                 fields([("marked", f"{done.documents:,}"), ("unmarked", f"{done.removed:,}")])
             return
@@ -386,8 +390,9 @@ def prune(store: str, dry_run: bool, delete: bool, yes: bool, json: bool, **give
                 raise UsageError("--delete asks on a terminal only; give --yes to delete without being asked")
             click.confirm("Delete them?", abort=True, err=True)
         deleted = pruning.delete(target) if count else 0
+        contended = tell_contended(target)
     if json:
-        answer_json({"deleted": deleted})
+        answer_json({"deleted": deleted, "contended": contended})
     else:
         fields([("deleted", f"{deleted:,}")])
 
