@@ -21,14 +21,12 @@ from indexer.slices import Slices
 from indexer.source_fields import ASIDE, require_harmless, require_readable, source_paths, values_of
 from indexer.stores import StoreInfo, mapping
 from indexer.stores.base import Refresh
-from indexer.stores.bulk import BATCH_RECORDS, in_flight
+from indexer.stores.bulk import BATCH_RECORDS, in_flight, rounds
 from indexer.stores.connection import AnswerError, Client
 from indexer.stores.multi_get import multi_get
 from indexer.stores.names import reading_path
 from indexer.stores.search_bodies import OWNERS_FIELD
 
-# How often a document that others change at the same time is done again.
-_ROUNDS = 8
 _CHANGED = 409
 _FORBIDDEN = 403
 _PAGE = 250
@@ -218,8 +216,10 @@ class _Run:
             with Slices(self.client, self._path, body, self.wanted.slices, page) as pages:
                 self._pass(pool, pages)
             self._retrying = True
-            for _ in range(_ROUNDS):
+            for _ in rounds():
                 again, self._changed = self._changed, []
+                if not again:
+                    break
                 self._pass(pool, self._read_again(again, fields))
         for place in self._changed:
             self._fail(place, "changing", "others change it all the time; run the same command again")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from indexer.extract import Outcome, Request
     from indexer.model import Document
     from indexer.schemes.base import Scheme
-    from indexer.stores import Store, StoreInfo
+    from indexer.stores import PutResult, Store, StoreInfo
 
 DEFAULT_MIN_TOKENS = 20
 
@@ -437,7 +437,7 @@ class _Run:
             self._records, self._unwritten = [], {}
             self.summary.duplicates += len(left_out)
             for (pending, record), result in zip(batch, results, strict=True):
-                self._count(pending, record, result.status.value, result.reason)
+                self._count(pending, record, result)
             if self._arrivals:
                 stored = zip(batch, results, strict=True)
                 self._arrivals.stored([record for (_, record), result in stored if result.status.value != "failed"])
@@ -459,11 +459,14 @@ class _Run:
             left_out.append(Failure(record.ref, source, DUPLICATE, detail, record.indexed_at, digest))
         return kept, left_out
 
-    def _count(self, pending: _Pending, record: Record, status: str, reason: str) -> None:
+    def _count(self, pending: _Pending, record: Record, result: PutResult) -> None:
+        status = result.status.value
         if status == "failed":
             if self._refused:
-                self._refused(pending.item, record, reason)
-            self._fail(pending.ref, pending.item.source, "refused", reason, pending.digest)
+                self._refused(pending.item, record, result.reason)
+            # Without a digest the next run tries it again.
+            digest = "" if result.passing else pending.digest
+            self._fail(pending.ref, pending.item.source, "refused", result.reason, digest)
             return
         self._known_failures.pop(pending.ref, None)
         self._forget_failure(pending.item)

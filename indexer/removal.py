@@ -9,13 +9,12 @@ from typing import Any
 from indexer.errors import StoreError
 from indexer.ownership import is_made
 from indexer.slices import Slices
-from indexer.stores.bulk import BATCH_RECORDS
+from indexer.stores.bulk import BATCH_RECORDS, rounds
 from indexer.stores.connection import AnswerError, Client
 from indexer.stores.names import path_of
 from indexer.stores.search_bodies import ROOT, is_record, own_part
 from indexer.stores.stripping import Stripper, foreign_names, is_own, own_names, telling_source
 
-_ROUNDS = 8
 _GONE, _CHANGED = 404, 409
 _BLOCK = "index.blocks.write"
 
@@ -68,7 +67,7 @@ class Stripping:
     def run(self) -> str:
         """Do it; what was done, in words. StoreError where documents are left that can't be stripped."""
         shown = self._client.target.shown
-        for _ in range(_ROUNDS):
+        for _ in rounds():
             if not self._round():
                 break
         else:

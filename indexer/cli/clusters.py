@@ -23,7 +23,7 @@ from indexer.cli.match_options import (
     tell_unread,
     wanted,
 )
-from indexer.cli.options import filter_option, json_option, opened, refresh_option, store_option
+from indexer.cli.options import filter_option, json_option, opened, refresh_option, store_option, tell_contended
 from indexer.cli.output import answer, answer_json, fields, record_json, say, shown_store, size
 from indexer.errors import NotFoundError, UsageError
 
@@ -257,7 +257,8 @@ keeps its id as long as the document that it was named after stays in it. Docume
 rule compares, are alone. The store remembers the rule: prune, report and index --cluster obey it.
 
 Running it again writes nothing. "neardup show ID" shows a document's cluster. With --json one object: rule, documents,
-compared, not_comparable, clusters, clustered, largest, split, comparisons, and written: documents, clusters, removed.
+compared, not_comparable, clusters, clustered, largest, split, comparisons, contended (documents that others change all
+the time and that were left as they are), and written: documents, clusters, removed.
 """,
 )
 @store_option
@@ -279,13 +280,14 @@ def cluster(store: str, dry_run: bool, json: bool, **given: Any) -> None:
             show_rule(rule)
         reader = reader_of(target, rule)
         found = clustered(target, rule, bound=given["bound"], canonical=canonical, dry_run=dry_run, reader=reader)
+        contended = tell_contended(target)
     tell_unread(reader.unread if reader else {})
     changes = found.changes
     written = {"documents": changes.documents, "clusters": changes.clusters, "removed": changes.removed}
     if json:
         names = ("documents", "compared", "clusters", "clustered", "largest", "split", "comparisons")
         counts = {name: getattr(found, name) for name in names} | {"not_comparable": found.lacking}
-        answer_json({"rule": str(rule), **counts, "written": written, "dry_run": dry_run})
+        answer_json({"rule": str(rule), **counts, "written": written, "contended": contended, "dry_run": dry_run})
         return
     fields(
         [
@@ -322,7 +324,8 @@ a clustering by a simhash alone, --delete takes a verification. The files themse
 that has other fields than neardup's is its owner's: --delete leaves it there, and takes neardup's fields away.
 
 With --dry-run --json one object a line: cluster, canonical, similarity, kept (why; empty for what would go), and the
-document as in "neardup show --json"; otherwise one object: marked and unmarked, or deleted.
+document as in "neardup show --json"; otherwise one object: marked and unmarked, or deleted; and contended, how many
+others change all the time.
 """,
 )
 @store_option
@@ -355,15 +358,17 @@ def prune(store: str, dry_run: bool, delete: bool, json: bool, **given: Any) -> 
             return
         if not delete:
             done = pruning.mark()
+            contended = tell_contended(target)
             if json:
-                answer_json({"marked": done.documents, "unmarked": done.removed})
+                answer_json({"marked": done.documents, "unmarked": done.removed, "contended": contended})
             else:
                 fields([("marked", f"{done.documents:,}"), ("unmarked", f"{done.removed:,}")])
             return
         pruning.require_verified()
         deleted = _delete(pruning, shown_store(store), asked=not given["yes"])
+        contended = tell_contended(target)
     if json:
-        answer_json({"deleted": deleted})
+        answer_json({"deleted": deleted, "contended": contended})
     else:
         fields([("deleted", f"{deleted:,}")])
 

@@ -30,6 +30,7 @@ from indexer.cli.options import (
     store_file,
     store_folder,
     store_option,
+    tell_contended,
 )
 from indexer.cli.output import answer, answer_json, printable, say, shown_store, size
 from indexer.cli.scheme_options import schemes_of, schemes_of_new, schemes_options
@@ -164,6 +165,7 @@ def index(paths: tuple[str, ...], store: str, json: bool, quiet: bool, **given: 
             with loading, letters, arrivals(target, given) as coming, bar:
                 near = coming.counts if coming else None
                 run_index(found, target, settings, summary=summary, stop=stop, arrivals=coming, refused=letters)
+            tell_contended(target)
         except KeyboardInterrupt:
             stopped.number = stopped.number or signal.SIGINT
     _report(summary, found.left_out, store, as_json=json, stopped=bool(stopped.number), near=near, letters=letters)

@@ -175,6 +175,13 @@ def opened(store: str, *, create: StoreInfo | None = None, read_only: bool = Fal
     return found
 
 
+def tell_contended(store: Store) -> int:
+    """Say which documents a command left as they are, because others change them all the time; how many."""
+    if told := store.contended.told():
+        say(told)
+    return store.contended.count
+
+
 def content_of(store: Store) -> Content:
     """The content mode that a store's fingerprints were made in."""
     return cast(Content, store.info.content)

@@ -182,7 +182,9 @@ class Assigner:
         changed = [(ref, {"cluster": new}) for ref, new, noted in wanted if noted.get("cluster") != new]
         self.changes.documents += len(changed)
         if changed and not self.dry_run:
+            before = self.store.contended.count
             self.store.annotate(changed)
+            self.changes.documents -= self.store.contended.count - before
 
     def put_clusters(self, clusters: Sequence[ClusterRecord]) -> None:
         """Write the clusters that differ from the stored ones."""

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from indexer.errors import IncompatibleStoreError, UsageError
 from indexer.keys import KeyLayout, SchemeInfo
-from indexer.model import ClusteringNote, ClusterRecord, Failure, Record, Ref
+from indexer.model import ClusteringNote, ClusterRecord, Failure, Record, Ref, name_of
 from indexer.stores.sketches import SketchStore
 
 Refresh = Literal["wait", "none", "true"]
@@ -87,11 +87,35 @@ class PutStatus(Enum):
 
 @dataclass(frozen=True, slots=True)
 class PutResult:
-    """What put() did with one record; `reason` is set where it failed."""
+    """What put() did with one record; `reason` is set where it failed, `passing` where the same may succeed later."""
 
     ref: Ref
     status: PutStatus
     reason: str = ""
+    passing: bool = False
+
+
+@dataclass(slots=True)
+class Contended:
+    """Documents that were left as they are, because others change them all the time: how many, and the first few."""
+
+    count: int = 0
+    some: list[Ref] = field(default_factory=list)
+
+    def add(self, refs: Sequence[Ref]) -> None:
+        """Count more of them."""
+        self.count += len(refs)
+        self.some += refs[: max(0, 3 - len(self.some))]
+
+    def told(self) -> str:
+        """A sentence about them; empty where there are none."""
+        if not self.count:
+            return ""
+        named = ", ".join(map(name_of, self.some)) + (", ..." if self.count > len(self.some) else "")
+        return (
+            f"{self.count:,} documents ({named}) are changed by others all the time and were left as they are; the "
+            "same command again does them"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +178,8 @@ class Store(SketchStore, ABC):
     "wait": when close() has come back; "true": also when each put(), annotate() and delete() has; "none": when the
     engine gets to it. This object's own searches always see what it wrote.
     """
+    contended: Contended = Contended()
+    """The documents that annotate() and delete() of this object gave up, where the store has other writers."""
 
     @abstractmethod
     def put(self, records: Iterable[Record]) -> Iterator[PutResult]:
@@ -240,7 +266,7 @@ class Store(SketchStore, ABC):
 
     @abstractmethod
     def annotate(self, annotations: Iterable[tuple[Ref, Mapping[str, Any]]]) -> int:
-        """Merge fields into the stored annotations of documents; how many of those named were there.
+        """Merge fields into the stored annotations of documents; how many of those named were there and were changed.
 
         What is known of a document's cluster is the annotation `cluster`: `{"id", "is_canonical", "similarity" (0 to 1,
         to the canonical document), "size_class"}`. A document without it is in no cluster; stores where documents are

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -18,7 +19,9 @@ R = TypeVar("R")
 BATCH_RECORDS = 500
 BATCH_OCTETS = 4 << 20
 IN_FLIGHT = 4
-_ANSWER = "items.*.status,items.*.error,items.*.result,items.*._index"
+# How often a document that others change at the same time is done again.
+ROUNDS = 8
+_ANSWER = ",".join(f"items.*.{name}" for name in ("status", "error", "result", "_index", "_seq_no", "_primary_term"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +47,8 @@ class Action:
 class Outcome:
     """What became of an action: its HTTP status, "created", "updated", "noop", "deleted", or an error.
 
-    `again` tells that the action was sent more than once, so that an earlier try may have done it.
+    `again` tells that the action was sent more than once, so that an earlier try may have done it; `seq_no` and
+    `primary_term` are those of the change.
     """
 
     status: int
@@ -52,6 +56,8 @@ class Outcome:
     reason: str = ""
     index: str = ""
     again: bool = False
+    seq_no: int = -1
+    primary_term: int = -1
 
     @property
     def ok(self) -> bool:
@@ -90,6 +96,19 @@ def send(client: Client, actions: Sequence[Action], **params: str) -> list[Outco
     return [outcome for outcome in outcomes if outcome]
 
 
+def rounds() -> Iterator[int]:
+    """The numbers of tries to change documents that others change at the same time, with a pause before each again."""
+    for number in range(ROUNDS):
+        pause(number)
+        yield number
+
+
+def pause(number: int) -> None:
+    """Wait before the so many-th try: not before the first, then 0.05 seconds, doubling up to 2, jittered by half."""
+    if number:
+        time.sleep(min(2.0, 0.025 * 2.0**number) * random.uniform(0.5, 1.0))  # noqa: S311 no secret
+
+
 class _Tries:
     """Counts how often a request went out."""
 
@@ -119,7 +138,9 @@ def _outcome(item: Mapping[str, Any], again: bool) -> Outcome:
     (detail,) = item.values()
     error = detail.get("error")
     reason = ": ".join(error_of(error)) if error else ""
-    return Outcome(int(detail["status"]), str(detail.get("result", "")), reason, str(detail.get("_index", "")), again)
+    change = int(detail.get("_seq_no", -1)), int(detail.get("_primary_term", -1))
+    index, result = str(detail.get("_index", "")), str(detail.get("result", ""))
+    return Outcome(int(detail["status"]), result, reason, index, again, *change)
 
 
 def batches(items: Iterable[T], octets: Callable[[T], int]) -> Iterator[list[T]]:

@@ -14,7 +14,17 @@ from indexer.errors import StoreError
 from indexer.keys import SchemeInfo
 from indexer.model import ClusteringNote, ClusterRecord, Failure, Record, Ref, Sketch
 from indexer.stores import mapping, relaxed
-from indexer.stores.base import Candidate, Capabilities, PutResult, Stats, Store, StoreInfo, ValueBatch, Versioned
+from indexer.stores.base import (
+    Candidate,
+    Capabilities,
+    Contended,
+    PutResult,
+    Stats,
+    Store,
+    StoreInfo,
+    ValueBatch,
+    Versioned,
+)
 from indexer.stores.bulk import in_flight
 from indexer.stores.connection import AnswerError, Client, Patience, connect
 from indexer.stores.multi_get import multi_get
@@ -55,6 +65,7 @@ class SearchStore(Store):
     def __init__(self, client: Client, *, create: StoreInfo | None = None, read_only: bool = False) -> None:
         self.client, self.read_only = client, read_only
         self.name, self.shown = client.target.name, client.target.shown
+        self.contended = Contended()
         self._closed = False
         try:
             self.mappings = self.read_mappings()

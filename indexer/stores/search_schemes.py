@@ -11,7 +11,7 @@ from indexer.errors import StoreError, UsageError
 from indexer.keys import SchemeInfo
 from indexer.model import Ref
 from indexer.stores import mapping
-from indexer.stores.bulk import BATCH_RECORDS, Action, send
+from indexer.stores.bulk import BATCH_RECORDS, ROUNDS, Action, pause, send
 from indexer.stores.connection import Client
 from indexer.stores.names import path_of
 from indexer.stores.search_bodies import ROOT, both, encoded
@@ -27,7 +27,6 @@ _MAX_TERMS = 65_536
 # So many are read by the first answer; where there are more, a snapshot is opened.
 _FIRST = 1000
 _PAGE = 2000
-_ROUNDS = 8
 _CHUNK_OCTETS = 2 << 20
 _RESOURCE_PROPERTIES: Mapping[str, Any] = {"name": {"type": "keyword"}}
 
@@ -97,7 +96,7 @@ class Schemes:
         idle = 0
         query = {"exists": {"field": f"{ROOT}.{name}.{FEATURES}"}}
         body = {"query": query, "size": BATCH_RECORDS, "_source": False, "seq_no_primary_term": True}
-        while idle < _ROUNDS:
+        while idle < ROUNDS:
             self._client.request("POST", f"{path_of(index)}/_refresh")
             hits = self._client.search(path_of(index)[1:], body)["hits"]["hits"]
             if not hits:
@@ -107,6 +106,7 @@ class Schemes:
                 if not outcome.ok and outcome.status not in (404, 409):
                     raise StoreError(f"{self._store.shown}: sketches can't be removed from {index}: {outcome.reason}")
             idle = 0 if any(outcome.ok for outcome in outcomes) else idle + 1
+            pause(idle)
         raise StoreError(f"{self._store.shown}: documents of {index} change all the time; run the same command again")
 
     # Finding and scanning
@@ -171,7 +171,7 @@ class Schemes:
     def get_resource(self, name: str) -> bytes | None:
         """See Store.get_resource."""
         self._store.check_open()
-        for _ in range(_ROUNDS):
+        for _ in range(ROUNDS):
             [head] = self._resources.get([name])
             if head is None:
                 return None

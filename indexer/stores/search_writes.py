@@ -12,8 +12,10 @@ from indexer.keys import SchemeInfo
 from indexer.model import ClusterRecord, Failure, Record, Ref
 from indexer.stores import mapping, relaxed
 from indexer.stores.base import PutResult, PutStatus
-from indexer.stores.bulk import BATCH_RECORDS, Action, batches, in_flight, send
+from indexer.stores.bulk import BATCH_RECORDS, Action, Outcome, batches, in_flight, rounds, send
 from indexer.stores.clustering_notes import ClusteringNotes
+from indexer.stores.connection import RETRIED
+from indexer.stores.landings import Landings
 from indexer.stores.multi_get import multi_get
 from indexer.stores.search_bodies import (
     OWNERS_FIELD,
@@ -34,8 +36,6 @@ from indexer.stores.stripping import Stripper, lost, own_names
 if TYPE_CHECKING:
     from indexer.stores.search import SearchStore
 
-# How often a document that others change at the same time is done again.
-_ROUNDS = 8
 _CHANGED = 409
 _REMEMBERED = 10_000
 
@@ -66,6 +66,7 @@ class Writer:
         self.notes = ClusteringNotes(store.client, self.clusters)
         # What was written just before may lie in an index behind the alias that no refresh has shown yet.
         self._settled_once = store.single
+        self._landings = Landings()
 
     def check(self) -> None:
         """Raise StoreError where the store can't be written."""
@@ -106,12 +107,15 @@ class Writer:
             # What another thread writes meanwhile has to be refreshed again.
             self._unseen = False
             try:
-                self._client.request("POST", f"/{self._store.path}/_refresh")
+                self._refresh()
             except BaseException:
                 self._unseen = True
                 raise
         self.failures.settle()
         self.clusters.settle()
+
+    def _refresh(self) -> None:
+        self._client.request("POST", f"/{self._store.path}/_refresh")
 
     def _wrote(self) -> None:
         if self._store.refresh == "true":
@@ -135,7 +139,7 @@ class Writer:
 
     def _settle_others(self) -> None:
         if not self._settled_once:
-            self._client.request("POST", f"/{self._store.path}/_refresh")
+            self._refresh()
             self._settled_once = True
 
     def _row(self, record: Record) -> _Row | PutResult:
@@ -174,33 +178,45 @@ class Writer:
         """Create what is new, replace what is there: only what stands under neardup, where it lies."""
         done: dict[Ref, PutResult] = {}
         places: dict[Ref, Ref] = {}
+        before = self._landings.indices()
         if not self._store.single:
             self._look(rows, places, done)
         left = [row for row in rows if row.ref not in done]
         # Documents that an earlier try, whose answer was lost, may have created.
         own: set[Ref] = set()
-        for _ in range(_ROUNDS):
+        for _ in rounds():
             left = self._replace(left, places, done, own)
-            left = self._create(left, places, done, own)
+            left = self._create(left, places, done, own, before)
             if not left:
                 break
         for row in left:
-            done[row.ref] = PutResult(row.ref, PutStatus.FAILED, "others change it all the time")
+            reason = "others create and delete it all the time"
+            done[row.ref] = PutResult(row.ref, PutStatus.FAILED, reason, passing=True)
         return done
 
     def _look(self, rows: list[_Row], places: dict[Ref, Ref], done: dict[Ref, PutResult]) -> None:
         """Where documents lie behind an alias or in a data stream."""
-        known = self._store.locate([row.ref.id for row in rows if not row.ref.index])
-        for row in rows:
-            lie = [place for place in known.get(row.ref.id, ()) if row.ref.routing in (None, place.routing)]
+        for row, lie in self._lying(rows):
             if len(lie) > 1:
                 named = ", ".join(f"{place.index}/{place.id}" for place in lie)
                 done[row.ref] = PutResult(row.ref, PutStatus.FAILED, f"the id is ambiguous: {named}")
             elif lie:
                 places[row.ref] = lie[0]
 
+    def _lying(self, rows: Sequence[_Row]) -> Iterator[tuple[_Row, list[Ref]]]:
+        """Each document that names no index itself, with the places that a search shows."""
+        unplaced = [row for row in rows if not row.ref.index]
+        known = self._store.locate([row.ref.id for row in unplaced])
+        for row in unplaced:
+            yield row, [place for place in known.get(row.ref.id, ()) if row.ref.routing in (None, place.routing)]
+
     def _create(
-        self, rows: list[_Row], places: dict[Ref, Ref], done: dict[Ref, PutResult], own: set[Ref]
+        self,
+        rows: list[_Row],
+        places: dict[Ref, Ref],
+        done: dict[Ref, PutResult],
+        own: set[Ref],
+        before: frozenset[str],
     ) -> list[_Row]:
         """Create documents; those that are there already are left, with their places."""
         new = [row for row in rows if row.ref not in places]
@@ -209,16 +225,60 @@ class Writer:
             return left
         name = self._store.name
         actions = [Action("create", row.ref.index or name, row.ref.id, row.ref.routing, row.document) for row in new]
+        created: dict[Ref, tuple[_Row, Outcome]] = {}
         for row, outcome in zip(new, send(self._client, actions), strict=True):
             if outcome.ok:
                 done[row.ref] = PutResult(row.ref, PutStatus.CREATED)
+                created[row.ref] = (row, outcome)
             elif outcome.status == _CHANGED:
                 left.append(row)
                 if outcome.again:
                     own.add(row.ref)
                 places[row.ref] = Ref(row.ref.id, outcome.index or row.ref.index or name, row.ref.routing)
             else:
-                done[row.ref] = PutResult(row.ref, PutStatus.FAILED, outcome.reason)
+                done[row.ref] = _failed(row, outcome)
+        if not self._store.single:
+            left += self._undone(created, before, places, done)
+        return left
+
+    def _undone(
+        self,
+        created: Mapping[Ref, tuple[_Row, Outcome]],
+        before: frozenset[str],
+        places: dict[Ref, Ref],
+        done: dict[Ref, PutResult],
+    ) -> list[_Row]:
+        """Take back what was created beside an older copy, which no search showed, in the index before a rollover.
+
+        Those documents are left, with the places of the older copies; `before` is where documents had landed when they
+        were looked for.
+        """
+        landed = {outcome.index for _, outcome in created.values()}
+        self._landings.note(landed)
+        if len(landed | before) < 2:
+            return []
+        self._landings.refreshed(self._refresh)
+        left, actions = [], []
+        for row, lie in self._lying([row for row, _ in created.values()]):
+            outcome = created[row.ref][1]
+            older = [place for place in lie if place.index != outcome.index]
+            if len(older) == 1 and len(lie) == 2:
+                conditions = {"if_seq_no": outcome.seq_no, "if_primary_term": outcome.primary_term}
+                actions.append(Action("delete", outcome.index, row.ref.id, row.ref.routing, conditions=conditions))
+                places[row.ref] = older[0]
+                left.append(row)
+        if not actions:
+            return []
+        outcomes = send(self._client, actions)
+        # A search would go on showing them.
+        self._refresh()
+        for row, outcome in zip(list(left), outcomes, strict=True):
+            if outcome.ok or outcome.status == 404:
+                del done[row.ref]
+            else:
+                # Somebody has changed it already; then it is his, and both are there.
+                left.remove(row)
+                done[row.ref] = _failed(row, outcome)
         return left
 
     def _replace(
@@ -251,7 +311,7 @@ class Writer:
             elif outcome.status == 404:
                 gone.append(row)
             elif outcome.status != _CHANGED:
-                done[row.ref] = PutResult(row.ref, PutStatus.FAILED, outcome.reason)
+                done[row.ref] = _failed(row, outcome)
         for row in gone:
             del places[row.ref]
         return [row for row in rows if row.ref not in done]
@@ -274,7 +334,11 @@ class Writer:
         parts = chunks(annotations, BATCH_RECORDS)
         try:
             # The same document may be named in more than one way, but not by another id.
-            return sum(in_flight(self._annotate_batch, parts, lambda each: each[0].id))
+            count = 0
+            for changed, left in in_flight(self._annotate_batch, parts, lambda each: each[0].id):
+                count += changed
+                self._store.contended.add(left)
+            return count
         finally:
             self._remembered = {}
             self._wrote()
@@ -295,14 +359,15 @@ class Writer:
             known.update(zip(left, self._store.fetch(left), strict=True))
         return known
 
-    def _annotate_batch(self, batch: list[tuple[Ref, Mapping[str, Any]]]) -> list[int]:
+    def _annotate_batch(self, batch: list[tuple[Ref, Mapping[str, Any]]]) -> list[tuple[int, list[Ref]]]:
+        """How many were changed, and those that others change all the time."""
         changes: dict[Ref, dict[str, Any]] = {}
         named: dict[Ref, int] = {}
         for ref, added in batch:
             changes[ref] = {**changes.get(ref, {}), **added}
             named[ref] = named.get(ref, 0) + 1
         count = 0
-        for _ in range(_ROUNDS):
+        for _ in rounds():
             actions, asked = [], []
             for ref, found in self._noted(list(changes)).items():
                 if found is None:
@@ -330,8 +395,8 @@ class Writer:
                     del changes[ref]
             self._unseen = True
             if not changes:
-                return [count]
-        raise StoreError(f"{self._store.shown}: {len(changes)} documents change all the time and can't be annotated")
+                break
+        return [(count, list(changes))]
 
     # Deleting
 
@@ -345,19 +410,22 @@ class Writer:
         iterator = iter(dict.fromkeys(refs))
         try:
             while some := list(islice(iterator, BATCH_RECORDS)):
-                deleted, kept = self._delete_batch(some, versions)
+                deleted, kept, left = self._delete_batch(some, versions)
                 count += deleted
-                self._forget_failures([ref for ref in some if ref not in kept])
+                self._store.contended.add(left)
+                self._forget_failures([ref for ref in some if ref not in kept and ref not in left])
         finally:
             self._wrote()
         return count
 
-    def _delete_batch(self, refs: list[Ref], versions: Mapping[Ref, Hashable] | None) -> tuple[int, set[Ref]]:
-        """How many were deleted, and which were kept as others than those of the versions."""
+    def _delete_batch(
+        self, refs: list[Ref], versions: Mapping[Ref, Hashable] | None
+    ) -> tuple[int, set[Ref], list[Ref]]:
+        """How many were deleted, which were kept as others than those of the versions, and which others change."""
         count = 0
         kept: set[Ref] = set()
         left = refs
-        for _ in range(_ROUNDS):
+        for _ in rounds():
             found = {ref: hit for ref, hit in zip(left, self._store.fetch(left, whole=True), strict=True) if hit}
             self._require_whole(
                 {hit["_index"] for hit in found.values()},
@@ -377,8 +445,8 @@ class Writer:
                     raise StoreError(f"{self._store.shown}: {ref.id!r} can't be deleted: {outcome.reason}")
             self._unseen = self._unseen or bool(found)
             if not left:
-                return count, kept
-        raise StoreError(f"{self._store.shown}: {len(left)} documents change all the time and can't be deleted")
+                break
+        return count, kept, left
 
     def _loss(self, index: str) -> str:
         """Why a change of a document of this index would lose something of its owner's; empty where it would not."""
@@ -419,6 +487,11 @@ class Writer:
     def _forget_failures(self, refs: Sequence[Ref]) -> None:
         if refs and self.failures.exists():
             self.failures.delete([failure_id(ref) for ref in refs])
+
+
+def _failed(row: _Row, outcome: Outcome) -> PutResult:
+    passing = outcome.status == _CHANGED or outcome.status in RETRIED
+    return PutResult(row.ref, PutStatus.FAILED, outcome.reason, passing=passing)
 
 
 def _update(place: Ref, document: Mapping[str, Any], **conditions: Any) -> Action:

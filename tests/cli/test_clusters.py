@@ -192,8 +192,8 @@ def test_prune_marks_lists_and_deletes_only_when_told(indexed: Neardup) -> None:
     assert sorted(line["id"] for line in listed) == surplus
     assert {line["canonical"] for line in listed} == {"docs/b.pdf"}
     assert "duplicate_of" not in str(clusters(indexed))
-    assert indexed("prune", "--keep", "canonical", "--json").json == {"marked": 4, "unmarked": 0}
-    assert indexed("prune", "--keep", "canonical", "--json").json == {"marked": 0, "unmarked": 0}
+    assert indexed("prune", "--keep", "canonical", "--json").json == {"marked": 4, "unmarked": 0, "contended": 0}
+    assert indexed("prune", "--keep", "canonical", "--json").json == {"marked": 0, "unmarked": 0, "contended": 0}
     assert {name for name, noted in clusters(indexed).items() if noted.get("duplicate_of") == "docs/b.pdf"} == set(
         surplus
     )
@@ -204,7 +204,7 @@ def test_prune_marks_lists_and_deletes_only_when_told(indexed: Neardup) -> None:
     indexed("prune", "--keep", "canonical", NEARDUP_PRUNE_DELETE="1")
     assert contents(indexed) == before
     gone = indexed("prune", "--keep", "canonical", "--delete", "--yes", "--json")
-    assert gone.json == {"deleted": 4}
+    assert gone.json == {"deleted": 4, "contended": 0}
     assert "4 of 8 documents" in gone.err
     assert set(contents(indexed)[0]) == set(before[0]) - set(surplus)
     assert indexed("cluster", "--json").json["written"] == {"documents": 0, "clusters": 0, "removed": 0}
@@ -218,8 +218,8 @@ def test_prune_leaves_what_is_no_longer_true(indexed: Neardup) -> None:
     indexed("index", "docs")
     indexed("delete", "docs/b.pdf")
     assert indexed("prune", "--keep", "canonical", "--dry-run", "--json").lines == []
-    assert indexed("prune", "--keep", "canonical", "--json").json == {"marked": 0, "unmarked": 3}
-    assert indexed("prune", "--keep", "canonical", "--delete", "--yes", "--json").json == {"deleted": 0}
+    assert indexed("prune", "--keep", "canonical", "--json").json == {"marked": 0, "unmarked": 3, "contended": 0}
+    assert indexed("prune", "--keep", "canonical", "--delete", "--yes", "--json").json == {"deleted": 0, "contended": 0}
 
 
 def test_settings_do_not_delete(indexed: Neardup) -> None:

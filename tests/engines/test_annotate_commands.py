@@ -119,8 +119,8 @@ def test_commands_answer_as_on_the_embedded_store(server: Server, index_name: st
 def test_delete_takes_the_fingerprint_and_leaves_the_document(server: Server, index_name: str, both: Both) -> None:
     before = owners(sources(server, index_name))
     both.json("cluster")
-    assert both.json("delete", "ID:b") == ({"deleted": 1, "missing": 0},) * 2
-    assert both.json("delete", "ID:b", code=5) == ({"deleted": 0, "missing": 1},) * 2
+    assert both.json("delete", "ID:b") == ({"deleted": 1, "missing": 0, "contended": 0},) * 2
+    assert both.json("delete", "ID:b", code=5) == ({"deleted": 0, "missing": 1, "contended": 0},) * 2
     one, other = both.json("similar", "--id", "ID:a")
     assert [each["id"] for each in one["matches"]] == [each["id"] for each in other["matches"]] == ["c"]
     list(both("show", "ID:b", code=5))
