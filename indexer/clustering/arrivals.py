@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -17,7 +18,7 @@ from indexer.clustering.grouping import group, radius_of
 from indexer.clustering.recent import Recent
 from indexer.clustering.remembered import note_of, remembered
 from indexer.errors import StoreError, UsageError
-from indexer.matching.lookups import Asking
+from indexer.matching.lookups import Asking, plans
 from indexer.matching.measures import Comparison
 from indexer.matching.nodes import found_of, nodes_of
 from indexer.matching.question import Question
@@ -105,16 +106,14 @@ def rule_for(
     the store remembers, and for one that verifies by reading.
     """
     chosen = ArrivalRule(wanted or default_rule(store), bound, canonical or CanonicalRule())
-    if isinstance(chosen.rule.verifier, Reading):
-        raise UsageError(f"{chosen.rule}: documents that come can't be verified by reading; verify by a sketch")
     if not cluster:
-        return chosen
+        return _served(store, chosen)
     try:
         found = remembered(store)
     except StoreError as error:
-        return replace(chosen, refused=str(error))
+        return replace(_served(store, chosen), refused=str(error))
     if found is None:
-        return chosen
+        return _served(store, chosen)
     for name, ours, theirs in (
         ("rule", wanted and wanted.written(whole=True), found.rule.written(whole=True)),
         ("bound", bound, found.bound),
@@ -125,7 +124,19 @@ def rule_for(
                 f"the store's clusters were made with the {name} {theirs or 'of the match rule'}, not {ours}: leave it "
                 "out, or run neardup cluster with the new one first"
             )
-    return ArrivalRule(found.rule, found.bound, found.canonical)
+    return _served(store, ArrivalRule(found.rule, found.bound, found.canonical))
+
+
+def _served(store: Store, by: ArrivalRule) -> ArrivalRule:
+    """The same rule; UsageError where documents can't be judged by it as they come."""
+    if isinstance(by.rule.verifier, Reading):
+        raise UsageError(f"{by.rule}: documents that come can't be verified by reading; verify by a sketch")
+    by.rule.require_served(store)
+    try:
+        plans(by.rule)
+    except UsageError as error:
+        raise UsageError(f"{by.rule}: documents that come are looked up, and that it can't serve ({error})") from error
+    return by
 
 
 class Arrivals:
@@ -153,8 +164,7 @@ class Arrivals:
         self.cluster, self.skip, self.told = cluster and not by.refused, skip, told
         self.counts = Arrived()
         self._assigner = _RememberingAssigner(store, by.canonical)
-        self._families = [finder.name for finder in by.rule.finders]
-        self._latest = Recent(REMEMBERED)
+        self._latest = Recent(by.rule, REMEMBERED)
         self._near: dict[Ref, list[Near]] = {}
         self._left: set[str] = set()
         self._note = note_of(by.rule, by.bound, by.canonical)
@@ -168,7 +178,8 @@ class Arrivals:
     def close(self) -> None:
         """Note that the clusters are whole; not called where a batch was broken off."""
         if self._begun:
-            self.store.put_clustering_note(self._note)
+            # What came in this run is in its cluster, so that it has ended now and not when it began.
+            self.store.put_clustering_note(note_of(self.by.rule, self.by.bound, self.by.canonical))
             self._begun = False
 
     def examine(self, records: Sequence[Record]) -> list[Near | None]:
@@ -176,11 +187,12 @@ class Arrivals:
 
         Only with `skip` is one left out, and only one that is not stored yet; short documents never are.
         """
-        coming = {record.ref for record in records}
+        often = Counter(record.ref for record in records)
+        coming = set(often)
         noted = self.store.annotations([record.ref for record in records])
         self._near = {}
         self._left = {name for fields in noted if fields and (name := cluster_of(fields))}
-        kept = Recent()
+        kept = Recent(self.rule)
         answers: list[Near | None] = []
         askings = [self._asking(record) for record in records]
         stored = self._stored_near([asking for asking in askings if asking], coming)
@@ -188,13 +200,17 @@ class Arrivals:
             if asking is None:
                 answers.append(None)
                 continue
-            found = stored[_held(asking)]
-            earlier = [Near(ref, value) for value, ref in kept.near(asking, _MOST_NEAR) if ref != record.ref]
-            near = sorted([*found, *earlier], key=_nearest)
+            same = kept.equal(record)
+            if same is not None and often[same] == 1:
+                # That one leads on to all that is near both, unless another document takes its place in this batch.
+                near = [Near(same, 1.0)]
+            else:
+                earlier = [Near(ref, value) for value, ref in kept.near(asking, (record.ref,))]
+                near = sorted([*stored[_held(asking)], *earlier], key=_nearest)
             out = near[0] if near and self.skip and before is None and record.ref not in kept else None
             answers.append(out)
             if out is None:
-                kept.add(record, self._families)
+                kept.add(record)
                 self._near[record.ref] = near
         return answers
 
@@ -226,9 +242,8 @@ class Arrivals:
                         near[ref] = Near(ref, float(values[place]))
                 if len(near) >= _MOST_NEAR:
                     break
-            for value, ref in self._latest.near(asking, _MOST_NEAR):
-                if ref not in coming:
-                    near.setdefault(ref, Near(ref, value))
+            for value, ref in self._latest.near(asking, coming):
+                near.setdefault(ref, Near(ref, value))
             answers[name] = list(near.values())
         return answers
 
@@ -248,7 +263,7 @@ class Arrivals:
                 self._assign(touching)
         if not self.store.capabilities.visible_at_once:
             for record in fresh:
-                self._latest.add(record, self._families)
+                self._latest.add(record)
 
     def _begin(self) -> None:
         if not self._begun:

@@ -47,7 +47,7 @@ class Surplus:
 class Pruning:
     """The documents of a store's clusters that another one stands for.
 
-    `verify` demands another measure beside the remembered rule's. A clustering by a simhash alone has called documents
+    `verify` demands another measure beside the remembered rule. A clustering by a simhash alone has called documents
     near that share nothing but their language, so delete() then takes a verification, or `unverified`. Raises
     StoreError where the store does not remember how its clusters were made.
     """
@@ -56,9 +56,7 @@ class Pruning:
         self.store = store
         self.remembered: Remembered = require_remembered(store)
         self.unverified = unverified
-        self._measures = [self.remembered.rule.measure]
-        if verify is not None and verify != self._measures[0]:
-            self._measures.append(verify)
+        self._verify = verify
         self._readers: dict[str, Reader] = {}
 
     @property
@@ -81,28 +79,42 @@ class Pruning:
                 reason = "the canonical document of its cluster is gone; run neardup cluster again"
                 yield from (Surplus(record, cluster.id, cluster.canonical, -1.0, reason) for record in records)
                 continue
-            judged = [self._judged(measure, canonical, records) for measure in self._measures]
-            for place, record in enumerate(records):
-                reason = next((reasons[place] for _, reasons in judged if reasons[place]), "")
-                yield Surplus(record, cluster.id, canonical.ref, float(judged[0][0][place]), reason)
+            values, reasons = self._judged(self.rule.measure, canonical, records)
+            judged = [reasons]
+            if self.rule.verifier is not None:
+                judged.append(self._found(canonical, records))
+            if self._verify is not None:
+                judged.append(self._judged(self._verify, canonical, records)[1])
+            for record, value, *why in zip(records, values.tolist(), *judged, strict=True):
+                yield Surplus(record, cluster.id, canonical.ref, value, next(filter(None, why), ""))
 
     def _judged(self, measure: Measure, canonical: Record, records: Sequence[Record]) -> tuple[Similarities, list[str]]:
         """The similarities of records to the canonical one, and why each is kept, empty where it is near enough."""
         values = self._similarities(measure, canonical, records)
-        rule = MatchRule((measure,)) if isinstance(measure, Finder) else self.rule
-        demanded = rule.shown(measure.similarity) if isinstance(measure, Finder) else str(measure)
+        rule = MatchRule(self.rule.finders, measure)
+        unread = self._reader(measure).unread if isinstance(measure, Reading) else {}
         reasons = []
         for value, record in zip(values.tolist(), records, strict=True):
             if record.short:
                 reasons.append("it has too few words to be compared")
             elif value < 0:
-                reasons.append(f"it can't be compared with the canonical document by {measure.name}")
+                why = unread.get(record.ref) or unread.get(canonical.ref)
+                reasons.append(
+                    f"it can't be compared with {canonical.ref.id} by {measure.name}" + (f": {why}" * bool(why))
+                )
             elif value < measure.similarity - SLACK:
-                found = rule.shown(value) if isinstance(measure, Finder) else f"{measure.name} {value:.2f}"
-                reasons.append(f"{found} with the canonical document, and the rule demands {demanded}")
+                reasons.append(f"{rule.said(value, canonical.ref.id)}, and {measure} is demanded")
             else:
                 reasons.append("")
         return values, reasons
+
+    def _found(self, canonical: Record, records: Sequence[Record]) -> list[str]:
+        """Why each is kept that none of the rule's finders calls near the canonical one; empty for the others."""
+        found = np.zeros(len(records), dtype=np.bool_)
+        for finder in self.rule.finders:
+            found |= self._similarities(finder, canonical, records) >= finder.similarity - SLACK
+        finders = " or ".join(map(str, self.rule.finders))
+        return ["" if each else f"it is not near {canonical.ref.id} by {finders}" for each in found.tolist()]
 
     def _similarities(self, measure: Measure, canonical: Record, records: Sequence[Record]) -> Similarities:
         if isinstance(measure, Reading):
@@ -157,7 +169,8 @@ class Pruning:
 
     def require_verified(self) -> None:
         """UsageError where documents would be deleted that a simhash alone calls near."""
-        if self.rule.by_hash_alone and len(self._measures) == 1 and not self.unverified:
+        verified = self._verify is not None and self._verify.unit == "share"
+        if self.rule.by_hash_alone and not verified and not self.unverified:
             raise UsageError(
                 f"the clusters were made by {self.rule} alone, which also calls documents near that share nothing but "
                 "their language; verify what is deleted (--verify sketch or --verify text), cluster again by a "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -53,6 +54,21 @@ def remembered(store: Store) -> Remembered | None:
         if next(store.clusters(), None) is None:
             return None
         raise StoreError(f"the clusters that are stored don't say by which rule they were made: {AGAIN}")
+    note = agreed(notes)
+    try:
+        bound = float(note.bound) if note.bound else None
+        return Remembered(parse_rule(note.rule, store), bound, read_canonical(note.canonical), note.at)
+    except (UsageError, IncompatibleStoreError, ValueError) as error:
+        raise StoreError(
+            f"the clusters were made by {note.rule}, which this store can't serve now ({error}): {AGAIN}"
+        ) from error
+
+
+def agreed(notes: Mapping[str, ClusteringNote]) -> ClusteringNote:
+    """What the notes of all indices behind a name say, with the earliest time.
+
+    Raises StoreError where a run was broken off, and where they differ.
+    """
     broken = sorted(index for index, note in notes.items() if not note.finished)
     if broken:
         where = f" of {', '.join(broken)}" if any(broken) else ""
@@ -61,14 +77,7 @@ def remembered(store: Store) -> Remembered | None:
     if len(kinds) > 1:
         listed = "; ".join(f"{index}: {note.rule}" for index, note in sorted(notes.items()))
         raise StoreError(f"the clusters were made by different rules ({listed}): {AGAIN} over all of them")
-    [(rule, bound, canonical)] = kinds
-    try:
-        at = min(note.at for note in notes.values())
-        return Remembered(parse_rule(rule, store), float(bound) if bound else None, read_canonical(canonical), at)
-    except (UsageError, IncompatibleStoreError, ValueError) as error:
-        raise StoreError(
-            f"the clusters were made by {rule}, which this store can't serve now ({error}): {AGAIN}"
-        ) from error
+    return min(notes.values(), key=lambda note: note.at)
 
 
 def require_remembered(store: Store) -> Remembered:

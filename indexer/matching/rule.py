@@ -161,8 +161,8 @@ class MatchRule:
 
     @property
     def by_hash_alone(self) -> bool:
-        """Whether a simhash alone decides, which calls many documents near that share little but their language."""
-        return self.unit == "bits"
+        """Whether a simhash alone may decide, which calls many documents near that share nothing but their language."""
+        return self.unit == "bits" and any(finder.unit == "bits" for finder in self.finders)
 
     @property
     def width(self) -> int:

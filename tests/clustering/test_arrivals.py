@@ -8,13 +8,25 @@ from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 
+import pytest
 from clustered import INFO, arrivals_of, cluster_store, partition, record, wide
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from planted import collection, filled, named
+from word_minhash import WordMinhash
 
-from indexer.clustering.arrivals import Arrivals
+from indexer.clustering.arrivals import Arrivals, rule_for
+from indexer.clustering.canonical import CanonicalRule
+from indexer.clustering.clusters import cluster
+from indexer.clustering.recent import Recent
 from indexer.clustering.stored import stored_clusters
-from indexer.model import Record, Ref
+from indexer.errors import IncompatibleStoreError, UsageError
+from indexer.keys import KeyLayout
+from indexer.matching.lookups import Asking
+from indexer.matching.question import Question
+from indexer.matching.rule import Finder, MatchRule, parse_rule
+from indexer.model import Fingerprint, Record, Ref, Sketch
+from indexer.schemes import registry
 from indexer.stores import Store, open_store
 
 # Few bits, so that hashes meet: the bits are spread over all blocks of the keys.
@@ -51,13 +63,13 @@ def agrees_with_its_clusters(store: Store) -> None:
     real = {each.id: each for each in stored_clusters(store) if len(each.members) > 1}
     kept = {each.id: each for each in store.clusters()}
     assert real.keys() == kept.keys()
-    for name, cluster in real.items():
-        assert kept[name].canonical == cluster.canonical
-        assert kept[name].size == len(cluster.members)
-        assert kept[name].least_similarity == min(cluster.similarities)
-        assert kept[name].octets == sum(records[ref].size for ref in cluster.members)
-        assert kept[name].first_seen == min(records[ref].indexed_at for ref in cluster.members)
-        assert kept[name].last_seen == max(records[ref].indexed_at for ref in cluster.members)
+    for name, one in real.items():
+        assert kept[name].canonical == one.canonical
+        assert kept[name].size == len(one.members)
+        assert kept[name].least_similarity == min(one.similarities)
+        assert kept[name].octets == sum(records[ref].size for ref in one.members)
+        assert kept[name].first_seen == min(records[ref].indexed_at for ref in one.members)
+        assert kept[name].last_seen == max(records[ref].indexed_at for ref in one.members)
 
 
 @settings(max_examples=25, deadline=None)
@@ -121,6 +133,14 @@ def test_a_hundred_copies_in_one_batch_meet() -> None:
         arrivals = arrive(store, [copies])
         assert (arrivals.counts.new, arrivals.counts.near) == (1, 99)
         assert [len(each.members) for each in stored_clusters(store)] == [100]
+
+
+def test_a_copy_of_what_is_replaced_in_the_same_batch_finds_its_cluster() -> None:
+    with empty_store() as store:
+        arrive(store, [[record("a", 0), record("b", 0)]])
+        arrive(store, [[record("x", 1), record("y", 1), record("x", 0xFFFF)]])
+        assert partition(store) == {"aby": "a", "x": "x"}
+        agrees_with_its_clusters(store)
 
 
 def test_one_more_copy_rewrites_nothing_but_itself_and_the_cluster() -> None:
@@ -206,3 +226,98 @@ def test_near_copies_of_stored_documents_are_left_out() -> None:
             (Ref("a"), 63 / 64),
             None,
         ]
+
+
+def test_what_comes_obeys_the_rule_by_which_the_clusters_were_made(tmp_path: Path) -> None:
+    with filled(tmp_path / "a.neardup", named(collection(1, 5)), [registry.scheme("minhash")]) as store:
+        usual = "simhash-doc@3bits/minhash@0.6+minhash@0.6"
+        assert str(rule_for(store).rule) == usual
+        assert str(rule_for(store, parse_rule("minhash@0.7", store)).rule) == "minhash@0.7"
+        cluster(store, parse_rule("minhash@0.7", store), bound=0.5, canonical=CanonicalRule("longest"))
+        by = rule_for(store)
+        assert (str(by.rule), by.bound, by.canonical, by.refused) == ("minhash@0.7", 0.5, CanonicalRule("longest"), "")
+        same = rule_for(store, parse_rule("minhash@0.7", store), bound=0.5, canonical=CanonicalRule("longest"))
+        assert same == by
+        # What is only left out is judged as the user says.
+        assert str(rule_for(store, cluster=False).rule) == usual
+        for other, said in (
+            ({"wanted": parse_rule("minhash@0.8", store)}, "made with the rule minhash:"),
+            ({"bound": 0.6}, "made with the bound 0.5, not 0.6"),
+            ({"canonical": CanonicalRule()}, "made with the canonical rule longest, not earliest"),
+        ):
+            with pytest.raises(UsageError, match=rf"{said}.*run neardup cluster with the new one first"):
+                rule_for(store, **other)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        ("simhash-doc@9bits", "looks up within 0bits to 7bits"),
+        ("simhash-doc@3bits+text@0.5", "can't be verified by reading"),
+        ("minhash:shingle=3@0.6", "shingle=3"),
+    ],
+)
+def test_what_can_not_judge_documents_as_they_come_is_refused_at_once(tmp_path: Path, rule: str, said: str) -> None:
+    with filled(tmp_path / "a.neardup", named(collection(1, 3)), [registry.scheme("minhash")]) as store:
+        for made in (True, False):
+            with pytest.raises((UsageError, IncompatibleStoreError), match=said):
+                rule_for(store, parse_rule(rule), cluster=made)
+        if "minhash" not in rule:
+            cluster(store, parse_rule(rule))
+            with pytest.raises(UsageError, match=said):
+                rule_for(store)
+
+
+def test_the_end_of_a_run_is_when_its_clusters_were_made() -> None:
+    with empty_store() as store:
+        arrivals = arrive(store, [[record("a", 0), record("b", 0)]])
+        [begun] = store.clustering_notes().values()
+        assert not begun.finished
+        arrivals.close()
+        [ended] = store.clustering_notes().values()
+        assert ended.finished
+        assert ended.at >= begun.at
+        assert ended.rule == begun.rule
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.lists(st.integers(0, 11), min_size=1, max_size=6), min_size=1, max_size=12),
+    st.lists(st.integers(0, 11), min_size=1, max_size=6),
+    st.integers(1, 3),
+    st.none() | st.integers(1, 5),
+)
+def test_what_is_remembered_is_found_like_what_is_stored(
+    keys: list[list[int]], asked: list[int], agreeing: int, most: int | None
+) -> None:
+    """Keys of 2 bits in 3 tables, several of one table, some twice."""
+    scheme = WordMinhash(agreeing=agreeing)
+    scheme.layout = KeyLayout(3, 2)
+    rule = MatchRule((Finder(scheme, 0.0),))
+
+    def made(name: str, some: list[int]) -> Record:
+        sketch = Sketch(scheme.id, b"\0\0" * 40, tuple(some), 1)
+        return Record(Ref(name), Fingerprint(0, 9), sketches={scheme.family: sketch})
+
+    recent = Recent(rule, most)
+    added: dict[str, list[int]] = {}
+    for number, each in enumerate(keys):
+        name = f"{number % 9:02d}"
+        added.pop(name, None)
+        added[name] = each
+        recent.add(made(name, each))
+    held = list(added)[-most:] if most else list(added)
+    with empty_store() as store:
+        store.add_scheme(scheme.info)
+        asking = Asking(store, rule, Question("q", record=made("q", asked)))
+        found = [ref.id for _, ref in recent.near(asking, (Ref("00"),))]
+    met = [name for name in held if len({key >> 2 for key in added[name] if key in asked}) >= agreeing and name != "00"]
+    # Of equal ones the first stands for all.
+    assert sorted(found) == sorted({tuple(added[name]): name for name in reversed(met)}.values())
+    equal = [name for name in held if added[name] == asked and name != "00"]
+    assert recent.equal(made("00", asked)) == (Ref(equal[0]) if equal else None)
+    for number in range(9):
+        recent.remove(Ref(f"{number:02d}"))
+    assert len(recent) == 0
+    assert not recent._holders
+    assert not recent._equal
