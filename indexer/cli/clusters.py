@@ -384,7 +384,10 @@ def _delete(pruning: Pruning, shown: str, *, asked: bool) -> int:
         if not sys.stdin.isatty():
             raise UsageError("--delete asks on a terminal only; give --yes to delete without being asked")
         click.confirm("Delete them?", abort=True, err=True)
-    return pruning.delete() if count else 0
+    deleted = pruning.delete() if count else 0
+    if deleted < count:
+        say(f"{count - deleted:,} have changed since they were checked, and stay")
+    return deleted
 
 
 def _list_surplus(pruning: Pruning, *, as_json: bool) -> None:

@@ -6,13 +6,13 @@ which the clusters were made. What is called a near-duplicate and is none would 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
 
-from indexer.clustering.assign import READ_AT_ONCE, Changes, alone
+from indexer.clustering.assign import READ_AT_ONCE, Changes, alone, cluster_of
 from indexer.clustering.remembered import Remembered, require_remembered
 from indexer.clustering.stored import Cluster, stored_clusters
 from indexer.errors import UsageError
@@ -26,6 +26,7 @@ from indexer.stores.base import Store
 
 # The annotation of a marked document: the id of the document that stands for it.
 MARK = "duplicate_of"
+_GONE = "the canonical document of its cluster is gone; run neardup cluster again"
 
 Measure = Finder | Reading
 
@@ -34,7 +35,8 @@ Measure = Finder | Reading
 class Surplus:
     """A document that is not canonical in its cluster; `kept` says why it is kept all the same, empty where it is not.
 
-    `similarity` (0 to 1) is that to the canonical document, found anew; below 0 where it could not be told.
+    `similarity` (0 to 1) is that to the canonical document, found anew; below 0 where it could not be told. `version`
+    is the document's at that moment.
     """
 
     record: Record
@@ -42,6 +44,7 @@ class Surplus:
     canonical: Ref
     similarity: float
     kept: str = ""
+    version: Hashable = None
 
 
 class Pruning:
@@ -67,26 +70,35 @@ class Pruning:
     def surplus(self) -> Iterator[Surplus]:
         """The documents of clusters that are not canonical, by cluster, the most similar first."""
         for cluster in stored_clusters(self.store, least=2):
-            yield from self._of(cluster)
+            for some in self._of(cluster):
+                yield from some
 
-    def _of(self, cluster: Cluster) -> Iterator[Surplus]:
-        [canonical] = self.store.get([cluster.canonical])
-        [noted] = self.store.annotations([cluster.canonical])
-        true = canonical is not None and noted is not None and noted.get("cluster", {}).get("is_canonical")
+    def _of(self, cluster: Cluster) -> Iterator[list[Surplus]]:
+        """The members of a cluster as they are now, each list read together with the document that stands for them."""
         for start in range(1, len(cluster.members), READ_AT_ONCE):
-            records = [each for each in self.store.get(cluster.members[start : start + READ_AT_ONCE]) if each]
-            if canonical is None or not true:
-                reason = "the canonical document of its cluster is gone; run neardup cluster again"
-                yield from (Surplus(record, cluster.id, cluster.canonical, -1.0, reason) for record in records)
-                continue
-            values, reasons = self._judged(self.rule.measure, canonical, records)
-            judged = [reasons]
-            if self.rule.verifier is not None:
-                judged.append(self._found(canonical, records))
-            if self._verify is not None:
-                judged.append(self._judged(self._verify, canonical, records)[1])
-            for record, value, *why in zip(records, values.tolist(), *judged, strict=True):
-                yield Surplus(record, cluster.id, canonical.ref, value, next(filter(None, why), ""))
+            first, *others = self.store.versioned([cluster.canonical, *cluster.members[start : start + READ_AT_ONCE]])
+            members = [each for each in others if each and each.record and cluster_of(each.annotations) == cluster.id]
+            records = [each.record for each in members if each.record]
+            canonical = first.record if first and first.annotations.get("cluster", {}).get("is_canonical") else None
+            if canonical is None:
+                values, reasons = np.full(len(records), -1.0), [_GONE] * len(records)
+            else:
+                values, reasons = self._compared(canonical, records)
+            found = zip(members, records, values.tolist(), reasons, strict=True)
+            yield [
+                Surplus(record, cluster.id, cluster.canonical, value, why, each.version)
+                for each, record, value, why in found
+            ]
+
+    def _compared(self, canonical: Record, records: Sequence[Record]) -> tuple[Similarities, list[str]]:
+        """The similarities of records to the canonical one, and why each is kept, empty where it is not."""
+        values, reasons = self._judged(self.rule.measure, canonical, records)
+        judged = [reasons]
+        if self.rule.verifier is not None:
+            judged.append(self._found(canonical, records))
+        if self._verify is not None:
+            judged.append(self._judged(self._verify, canonical, records)[1])
+        return values, [next(filter(None, why), "") for why in zip(*judged, strict=True)]
 
     def _judged(self, measure: Measure, canonical: Record, records: Sequence[Record]) -> tuple[Similarities, list[str]]:
         """The similarities of records to the canonical one, and why each is kept, empty where it is near enough."""
@@ -128,7 +140,7 @@ class Pruning:
         ]
         if own is None or not own.payload or own.scheme != measure.scheme.id or not there:
             return found
-        rows = Ragged.of_bytes([own.payload, *(each.payload for each in sketches if each and each.payload)])
+        rows = Ragged.of_bytes([own.payload, *(each.payload for place in there if (each := sketches[place]))])
         others = np.arange(1, len(there) + 1)
         found[there] = measure.scheme.compare(rows, np.zeros(len(there), dtype=np.int64), others)
         return found
@@ -157,14 +169,18 @@ class Pruning:
             ]
             changes.documents += len(changed)
             if changed and not dry_run:
+                before = store.contended.count
                 store.annotate(changed)
+                changes.documents -= store.contended.count - before
         right = RefSet(marked, np.arange(len(marked)))
         having = (ref for ref, noted in store.scan_annotations() if MARK in noted)
         while refs := list(islice(having, READ_AT_ONCE)):
             stale = [(ref, {MARK: None}) for ref, known in zip(refs, right.contains(refs), strict=True) if not known]
             changes.removed += len(stale)
             if stale and not dry_run:
+                before = store.contended.count
                 store.annotate(stale)
+                changes.removed -= store.contended.count - before
         return changes
 
     def require_verified(self) -> None:
@@ -178,7 +194,7 @@ class Pruning:
             )
 
     def delete(self) -> int:
-        """Delete each surplus document; how many were deleted. Their clusters become single documents.
+        """Delete each surplus document that is still as it was checked; how many were. Their clusters become singles.
 
         Raises UsageError where that needs a verification; see `require_verified`.
         """
@@ -187,10 +203,12 @@ class Pruning:
         # A store whose marks can't be written keeps its documents.
         store.annotate(())
         for cluster in stored_clusters(store, least=2):
-            gone = [each.record.ref for each in self._of(cluster) if not each.kept]
-            for start in range(0, len(gone), READ_AT_ONCE):
-                count += store.delete(gone[start : start + READ_AT_ONCE])
-            if gone and len(gone) == len(cluster.members) - 1:
+            gone = 0
+            for some in self._of(cluster):
+                versions = {each.record.ref: each.version for each in some if not each.kept}
+                gone += store.delete(list(versions), versions=versions)
+            count += gone
+            if gone and gone == len(cluster.members) - 1:
                 store.annotate([(cluster.canonical, {"cluster": alone(cluster.canonical)})])
                 store.delete_clusters([cluster.id])
         return count
