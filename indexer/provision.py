@@ -15,7 +15,7 @@ from indexer.stores import StoreInfo, mapping
 from indexer.stores.connection import AnswerError, Client
 from indexer.stores.mapping import mappings_directory
 from indexer.stores.names import path_of
-from indexer.stores.search_bodies import MAPPING_VERSION, ROOT, is_record
+from indexer.stores.search_bodies import MAPPING_VERSION, ROOT, fields_of, is_record
 from indexer.stores.sketch_fields import sketch_properties
 from indexer.stores.stripping import STRIPPING, lost
 
@@ -162,7 +162,9 @@ class Provision:
         if known:
             known.require_comparable(info, f"{self.shown} ({name})")
         fields = mapping.properties()
-        fields[ROOT]["properties"] |= {each.name: {"properties": sketch_properties(each)} for each in schemes}
+        for each in schemes:
+            own = sketch_properties(each, fields_of(found, each.name))
+            fields[ROOT]["properties"][each.name] = {"properties": own}
         have = found.get("properties", {}).get(ROOT)
         if known and have and not _missing(fields[ROOT], have) and old["mapping_version"] == MAPPING_VERSION:
             return []

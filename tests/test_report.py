@@ -16,9 +16,9 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from indexer.cluster import cluster_store
 
 from indexer import open_store
-from indexer.cluster import cluster_store
 from indexer.errors import UsageError
 from indexer.model import Fingerprint, Record, Ref
 from indexer.pipeline import store_info

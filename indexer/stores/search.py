@@ -46,7 +46,7 @@ from indexer.stores.search_finding import PAGE, RECORDS_PAGE, VALUES_CHUNK, Find
 from indexer.stores.search_probing import Prober
 from indexer.stores.search_schemes import Schemes
 from indexer.stores.search_writes import Writer, version_of
-from indexer.stores.sketches import Check, Found, Probe, SketchBatch, is_new
+from indexer.stores.sketches import Check, Found, Probe, is_new
 from indexer.stores.snapshots import Snapshot
 
 _PRECISION = 40_000
@@ -92,7 +92,7 @@ class SearchStore(Store):
     def describe(self, info: StoreInfo) -> None:
         """Take note of what the store is made of now."""
         self.info = info
-        self.bodies = Bodies(info)
+        self.bodies = Bodies(info, self.mappings.values())
 
     # Opening
 
@@ -361,11 +361,6 @@ class SearchStore(Store):
 
     def remove_scheme(self, name: str) -> None:
         self.beside.remove(name)
-
-    def sketched(
-        self, name: str, keys: Sequence[int], *, agreeing: int = 1, include_short: bool = False
-    ) -> Iterator[SketchBatch]:
-        return self.beside.sketched(name, keys, agreeing, include_short)
 
     def probe(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -13,10 +14,10 @@ from indexer.model import SIMHASH_DOC, Record, Ref, Sketch
 from indexer.ragged import Ragged
 from indexer.refs import ref_order
 from indexer.stores.connection import NDJSON, AnswerError, require_whole
-from indexer.stores.search_bodies import ROOT, SHORT, TOKENS, both, encoded
+from indexer.stores.search_bodies import ROOT, TOKENS, both, encoded
 from indexer.stores.search_finding import PAGE, chunks
-from indexer.stores.sketch_fields import FEATURES, PAYLOAD, packed_keys, unpacked_payload
-from indexer.stores.sketches import Check, Few, Found, Probe, require_schemes, scheme_named
+from indexer.stores.sketch_fields import FEATURES, KEYS, PAYLOAD, unpacked_payload
+from indexer.stores.sketches import Check, Few, Found, Probe, require_schemes
 
 if TYPE_CHECKING:
     from indexer.stores.search import SearchStore
@@ -29,6 +30,8 @@ FEW = 200
 _PAYLOADS_PAGE = 5000
 _KEYS_PAGE = 2000
 _QUESTIONS = 50
+# So long a count of what lacks a scheme is not asked for again, which would take a third of a lookup's time.
+_COUNTED_SECONDS = 10.0
 # Of an engine's limit of 1,024 clauses, and of 65,536 terms in one of them.
 _CLAUSES = 900
 _TERMS = 65_536
@@ -39,18 +42,18 @@ class Prober:
 
     def __init__(self, store: SearchStore) -> None:
         self._store = store
+        # Of each scheme how many documents lack it, and until when that is taken for true.
+        self._counts: dict[str, tuple[int, float]] = {}
+        self._counted_at: object = None
 
     def probe(
         self, probes: Sequence[Probe], schemes: Sequence[str], check: Check | None, include_short: bool
     ) -> Iterator[Found]:
         """See Store.probe."""
         names, query = self._asked(probes, schemes, include_short, check)
-        lacking = self.lacking([*names, *(each.scheme for each in probes)])
-        if query is None:
-            yield self._found([], names, lacking)
-            return
+        concerned = [*names, *(each.scheme for each in probes)]
         try:
-            answer = self._store.client.request("POST", f"/{self._store.path}/_search", self._body(query, names))
+            answers, lacking = self._search([self._body(query, names)] if query else [], concerned)
         except AnswerError as error:
             if check is not None and ("painless" in error.reason or "script" in error.reason):
                 raise UsageError(
@@ -58,7 +61,10 @@ class Prober:
                     f"does not run Painless scripts ({error.reason}); ask without it, the answer is the same"
                 ) from error
             raise
-        yield from self._answered(answer, query, names, lacking)
+        if query is None:
+            yield self._found([], names, lacking)
+        else:
+            yield from self._answered(answers[0], query, names, lacking)
 
     def probe_many(
         self, questions: Sequence[Sequence[Probe]], schemes: Sequence[str], include_short: bool
@@ -66,10 +72,10 @@ class Prober:
         """See Store.probe_many."""
         for some in chunks(questions, _QUESTIONS):
             asked = [self._asked(probes, schemes, include_short) for probes in some]
-            concerned = {each.scheme for probes in some for each in probes}
-            lacking = self.lacking([*dict.fromkeys(schemes), *concerned])
-            queries = [query for _, query in asked if query is not None]
-            answers = iter(self._search_many([self._body(query, asked[0][0]) for query in queries]))
+            concerned = [*schemes, *(each.scheme for probes in some for each in probes)]
+            bodies = [self._body(query, names) for names, query in asked if query is not None]
+            found, lacking = self._search(bodies, concerned)
+            answers = iter(found)
             for probes, (names, query) in zip(some, asked, strict=True):
                 told = {name: lacking[name] for name in (*names, *(each.scheme for each in probes))}
                 if query is None:
@@ -77,10 +83,21 @@ class Prober:
                 else:
                     yield self._answered(next(answers), query, names, told)
 
+    def _search(
+        self, bodies: Sequence[Mapping[str, Any]], schemes: Sequence[str]
+    ) -> tuple[Sequence[Any], Mapping[str, int]]:
+        """The answers to these searches, and what lacks the schemes, in one request where that is not known."""
+        counted = self._uncounted(schemes)
+        asked = [*bodies, *map(self._counting, counted)]
+        if len(asked) < 2:
+            answers = [self._store.client.request("POST", f"/{self._store.path}/_search", each) for each in asked]
+        else:
+            answers = self._search_many(asked)
+        self._remember(counted, answers[len(bodies) :])
+        return answers, {name: self._counts[name][0] if name in self._counts else 0 for name in schemes}
+
     def _search_many(self, bodies: Sequence[Mapping[str, Any]]) -> list[Any]:
         store = self._store
-        if not bodies:
-            return []
         lines = b"".join(b"{}\n" + encoded(body) + b"\n" for body in bodies)
         path = f"/{store.path}/_msearch"
         answers: list[Any] = store.client.request("POST", path, lines, content_type=NDJSON)["responses"]
@@ -98,9 +115,8 @@ class Prober:
         names = tuple(dict.fromkeys(schemes))
         if not clauses:
             return names, None
-        query = clauses[0] if len(clauses) == 1 else {"bool": {"should": clauses, "minimum_should_match": 1}}
         near = store.bodies.near(int.from_bytes(check.payload, "big"), check.distance) if check else None
-        return names, both(query, store.finder.narrowing, near, include_short=include_short)
+        return names, both(either(clauses), store.finder.narrowing, near, include_short=include_short)
 
     def _ready(self, schemes: Iterable[str]) -> SearchStore:
         store = self._store
@@ -111,19 +127,27 @@ class Prober:
 
     def _having(self, probe: Probe) -> dict[str, Any] | None:
         """Documents that satisfy a probe; None where none can."""
+        ways = [
+            {"bool": {"should": [{"terms": each} for each in tables], "minimum_should_match": probe.agreeing}}
+            for tables in self._tables(probe.scheme, probe.keys)
+            if len(tables) >= probe.agreeing
+        ]
+        return either(ways) if ways else None
+
+    def _tables(self, scheme: str, keys: Iterable[int]) -> Iterator[list[dict[str, list[str]]]]:
+        """For each way in which documents have keys: field and terms of each table that is asked for."""
         store = self._store
-        layout = store.info.layout
-        if probe.scheme != SIMHASH_DOC:
-            layout = scheme_named(store.info.schemes, probe.scheme, store.shown).layout
-        terms = layout.terms(dict.fromkeys(probe.keys))
-        if any(len(each) > _TERMS for each in terms.values()):
-            raise UsageError(
-                f"{store.shown}: a lookup of {len(probe.keys):,} keys is too large; ask for a higher similarity"
-            )
-        if len(terms) < probe.agreeing:
-            return None
-        clauses = [{"terms": {f"{ROOT}.{probe.scheme}.{field}": each}} for field, each in terms.items()]
-        return {"bool": {"should": clauses, "minimum_should_match": probe.agreeing}}
+        wanted = dict.fromkeys(keys)
+        if scheme == SIMHASH_DOC:
+            ways = iter([list(store.info.layout.terms(wanted).items())])
+        else:
+            ways = store.bodies.key_fields[scheme].asked(wanted)
+        for tables in ways:
+            if any(len(terms) > _TERMS for _, terms in tables):
+                raise UsageError(
+                    f"{store.shown}: a lookup of {len(wanted):,} keys is too large; ask for a higher similarity"
+                )
+            yield [{f"{ROOT}.{scheme}.{field}": terms} for field, terms in tables]
 
     def _body(self, query: Mapping[str, Any], schemes: Sequence[str]) -> dict[str, Any]:
         """The search for the first few of a query, as whole records with payloads."""
@@ -181,11 +205,9 @@ class Prober:
         store = self._ready((*schemes, *keyed))
         names = tuple(dict.fromkeys(schemes))
         having = [{"exists": {"field": self._payload(name)}} for name in names]
-        query = both({"bool": {"should": having, "minimum_should_match": 1}}, store.finder.narrowing)
-        if not include_short:
-            query["bool"]["must_not"] = [{"term": {SHORT: True}}]
+        query = both(either(having), store.finder.narrowing, include_short=include_short)
         body: dict[str, Any] = {"query": query, "docvalue_fields": list(map(self._payload, names))}
-        body["_source"] = [f"{ROOT}.{name}.t*" for name in keyed] or False
+        body["_source"] = [f"{ROOT}.{name}.{keys}" for name in keyed for keys in ("t*", KEYS)] or False
         for hits in store.pages(body, _KEYS_PAGE if keyed else self._page(names)) if names else ():
             keys = {name: Ragged.of_integers([self._keys(hit, name) for hit in hits]) for name in keyed}
             yield Found(list(map(store.ref, hits)), self._payloads(hits, names), keys)
@@ -195,23 +217,34 @@ class Prober:
         fields = (hit["_source"].get(ROOT) or {}).get(scheme) or {}
         if scheme == SIMHASH_DOC:
             return store.bodies.packed(fields)
-        return packed_keys(scheme_named(store.info.schemes, scheme, store.shown), fields)
+        return store.bodies.key_fields[scheme].read(fields)
 
     def lacking(self, schemes: Sequence[str]) -> Mapping[str, int]:
         """See Store.lacking."""
-        store = self._ready(schemes)
-        missing = dict.fromkeys(schemes, 0)
-        if not missing.keys() - {SIMHASH_DOC}:
-            return missing
-        aggregations = {
-            name: {"filter": {"bool": {"must_not": [{"exists": {"field": f"{ROOT}.{name}.{FEATURES}"}}]}}}
-            for name in missing
-            if name != SIMHASH_DOC
-        }
+        self._ready(schemes)
+        self._counts = {}
+        return self._search([], schemes)[1]
+
+    def _uncounted(self, schemes: Iterable[str]) -> list[str]:
+        """Those that have to be counted; who has words has simhash-doc, and some were counted just now."""
+        state = (self._store.writer.changes, self._store.finder.narrowing)
+        now = time.monotonic()
+        current = self._counts if state == self._counted_at else {}
+        self._counts = {name: (count, until) for name, (count, until) in current.items() if until > now}
+        self._counted_at = state
+        return [each for each in dict.fromkeys(schemes) if each != SIMHASH_DOC and each not in self._counts]
+
+    def _counting(self, scheme: str) -> dict[str, Any]:
+        """The search that counts what lacks a scheme."""
+        store = self._store
         query = both(store.bodies.fingerprinted(), store.finder.narrowing, include_short=False)
-        answer = store.search(query, size=0, track_total_hits=False, aggs=aggregations)
-        require_whole(answer, store.shown)
-        return {name: int(answer["aggregations"].get(name, {"doc_count": 0})["doc_count"]) for name in missing}
+        query["bool"]["must_not"].append({"exists": {"field": f"{ROOT}.{scheme}.{FEATURES}"}})
+        return {"query": query, "size": 0, "track_total_hits": True}
+
+    def _remember(self, schemes: Sequence[str], answers: Sequence[Any]) -> None:
+        for name, answer in zip(schemes, answers, strict=True):
+            require_whole(answer, self._store.shown)
+            self._counts[name] = (int(answer["hits"]["total"]["value"]), time.monotonic() + _COUNTED_SECONDS)
 
     # Holders
 
@@ -246,10 +279,14 @@ class Prober:
 
     def _with_all_keys(self, scheme: str, sketches: Iterable[Sketch]) -> dict[str, Any]:
         """Documents that have all keys of one of these sketches."""
-        layout = scheme_named(self._store.info.schemes, scheme, self._store.shown).layout
         alternatives = []
-        for each in sketches:
-            terms = layout.terms(each.keys)
-            clauses = [{"term": {f"{ROOT}.{scheme}.{field}": term}} for field, some in terms.items() for term in some]
-            alternatives.append({"bool": {"filter": clauses}})
-        return {"bool": {"should": alternatives, "minimum_should_match": 1}}
+        for sketch in sketches:
+            for tables in self._tables(scheme, sketch.keys):
+                terms = [(field, term) for each in tables for field, some in each.items() for term in some]
+                alternatives.append({"bool": {"filter": [{"term": {field: term}} for field, term in terms]}})
+        return either(alternatives)
+
+
+def either(queries: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Documents that match one of these at least."""
+    return queries[0] if len(queries) == 1 else {"bool": {"should": list(queries), "minimum_should_match": 1}}

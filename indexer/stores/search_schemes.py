@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from indexer.errors import StoreError, UsageError
@@ -14,19 +14,14 @@ from indexer.stores import mapping
 from indexer.stores.bulk import BATCH_RECORDS, ROUNDS, Action, pause, send
 from indexer.stores.connection import Client
 from indexer.stores.names import path_of
-from indexer.stores.search_bodies import ROOT, both, encoded
+from indexer.stores.search_bodies import ROOT, encoded, fields_of
 from indexer.stores.side_index import SideIndex
-from indexer.stores.sketch_fields import FEATURES, PAYLOAD, sketch_properties, unpacked_payload
-from indexer.stores.sketches import SketchBatch, check_resource, is_new, scheme_named
+from indexer.stores.sketch_fields import FEATURES, sketch_properties
+from indexer.stores.sketches import check_resource, is_new
 
 if TYPE_CHECKING:
     from indexer.stores.search import SearchStore
 
-# The engines' own limit for the terms of one clause.
-_MAX_TERMS = 65_536
-# So many are read by the first answer; where there are more, a snapshot is opened.
-_FIRST = 1000
-_PAGE = 2000
 _CHUNK_OCTETS = 2 << 20
 _RESOURCE_PROPERTIES: Mapping[str, Any] = {"name": {"type": "keyword"}}
 
@@ -55,12 +50,16 @@ class Schemes:
             if (info := mapping.info_of(found, f"{store.shown} ({index})"))
             and is_new(info.schemes, scheme, f"{store.shown} ({index})")
         }
-        fields = {ROOT: {"properties": {scheme.name: {"properties": sketch_properties(scheme)}}}}
+        fields = {
+            index: {ROOT: {"properties": {scheme.name: {"properties": sketch_properties(scheme, there)}}}}
+            for index, found in missing.items()
+            for there in [fields_of(found, scheme.name)]
+        }
         for index, found in missing.items():
-            mapping.require_room(self._client, index, found, fields, store.shown)
+            mapping.require_room(self._client, index, found, fields[index], store.shown)
         for index, found in missing.items():
             known = mapping.schemes_of(found)
-            self._describe(index, found, (*known, scheme), fields)
+            self._describe(index, found, (*known, scheme), fields[index])
         self._read_again()
 
     def remove(self, name: str) -> None:
@@ -108,36 +107,6 @@ class Schemes:
             idle = 0 if any(outcome.ok for outcome in outcomes) else idle + 1
             pause(idle)
         raise StoreError(f"{self._store.shown}: documents of {index} change all the time; run the same command again")
-
-    # Finding and scanning
-
-    def sketched(self, name: str, keys: Sequence[int], agreeing: int, include_short: bool) -> Iterator[SketchBatch]:
-        """See Store.sketched."""
-        store, scheme = self._ready(name)
-        terms: dict[int, list[str]] = {}
-        for key in dict.fromkeys(keys):
-            table, rest = scheme.layout.unpack(key)
-            terms.setdefault(table, []).append(scheme.layout.term(rest))
-        if any(len(each) > _MAX_TERMS for each in terms.values()):
-            raise UsageError(f"{store.shown}: a lookup of {len(keys):,} keys is too large; ask for a higher similarity")
-        if len(terms) < agreeing:
-            return
-        clauses = [{"terms": {f"{ROOT}.{name}.{scheme.layout.field(table)}": each}} for table, each in terms.items()]
-        shared = {"bool": {"should": clauses, "minimum_should_match": agreeing}}
-        query = both(shared, store.finder.narrowing, include_short=include_short)
-        body = {"_source": False, "docvalue_fields": [_payload(name)]}
-        answer = store.search(query, size=_FIRST, track_total_hits=False, **body)
-        hits = answer["hits"]["hits"]
-        pages = iter([hits]) if len(hits) < _FIRST else store.pages({"query": query, **body}, _PAGE)
-        for hits in pages:
-            if hits:
-                yield SketchBatch([store.ref(hit) for hit in hits], [_octets(hit, name) for hit in hits])
-
-    def _ready(self, name: str) -> tuple[SearchStore, SchemeInfo]:
-        store = self._store
-        store.check_open()
-        store.writer.settle()
-        return store, scheme_named(store.info.schemes, name, store.shown)
 
     def counts(self) -> Mapping[str, int]:
         """See Store.sketch_counts."""
@@ -192,11 +161,3 @@ def _nulling(hit: Mapping[str, Any], name: str) -> Action:
     place = Ref(hit["_id"], hit["_index"], hit.get("_routing"))
     conditions = {"if_seq_no": hit["_seq_no"], "if_primary_term": hit["_primary_term"]}
     return Action("update", place.index, place.id, place.routing, encoded({"doc": {ROOT: {name: None}}}), conditions)
-
-
-def _octets(hit: Mapping[str, Any], name: str) -> bytes:
-    return unpacked_payload(hit["fields"][_payload(name)][0])
-
-
-def _payload(name: str) -> str:
-    return f"{ROOT}.{name}.{PAYLOAD}"

@@ -21,7 +21,6 @@ from indexer.stores.search_bodies import (
     OWNERS_FIELD,
     ROOT,
     RefusedError,
-    alone,
     annotation_fields,
     annotations_of,
     check_id,
@@ -56,6 +55,8 @@ class Writer:
         self._store = store
         self._client = store.client
         self._unseen = False
+        # Counts what this object has written, so that others can tell whether they know the latest.
+        self.changes = 0
         self._put_back = False
         self._remembered: dict[Ref, dict[str, Any]] = {}
         self._stripper = Stripper(store.client, lambda index: own_names(self._mapping_of(index)))
@@ -88,6 +89,7 @@ class Writer:
             names = self._client.request("GET", f"/{store.path}/_settings/index.creation_date")
             if not names.keys() <= store.mappings.keys():
                 store.mappings = store.read_mappings()
+                store.describe(store.info)
         bare = mapping.lacking(store.mappings, store.shown, schemes)
         if bare:
             raise StoreError(
@@ -118,6 +120,7 @@ class Writer:
         self._client.request("POST", f"/{self._store.path}/_refresh")
 
     def _wrote(self) -> None:
+        self.changes += 1
         if self._store.refresh == "true":
             self.settle()
 
@@ -375,8 +378,7 @@ class Writer:
                     continue
                 try:
                     source = found["_source"][ROOT]
-                    otherwise = alone(self._store.ref(found)) if source.get(self._store.bodies.scheme) else None
-                    fields = annotation_fields(merged(annotations_of(source), changes[ref]), otherwise)
+                    fields = annotation_fields(merged(annotations_of(source), changes[ref]), source.get("cluster"))
                     actions.append(_update(_found_place(found), {ROOT: fields}, **_unchanged(found)))
                 except RefusedError as error:
                     raise UsageError(f"{ref.id!r}: {error}") from error

@@ -100,14 +100,17 @@ class SketchStore(ABC):
     def remove_scheme(self, name: str) -> None:
         """Forget a scheme and all sketches of it; nothing where it is not there."""
 
-    @abstractmethod
     def sketched(
         self, name: str, keys: Sequence[int], *, agreeing: int = 1, include_short: bool = False
     ) -> Iterator[SketchBatch]:
-        """The documents that share one of these packed keys in at least `agreeing` tables: each once, with no limit.
+        """The documents that share one of these packed keys in at least `agreeing` tables: probe() for one scheme.
 
-        In batches without keys, in bounded memory, and as of one moment. UsageError for a scheme that is not there.
+        In batches without keys.
         """
+        for found in self.probe([Probe(name, keys, agreeing)], [name], include_short=include_short):
+            payloads = found.payloads[name]
+            if found.refs:
+                yield SketchBatch(found.refs, [payloads.bytes_of(place) for place in range(len(payloads))])
 
     @abstractmethod
     def probe(

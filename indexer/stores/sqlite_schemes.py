@@ -5,18 +5,16 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from indexer.keys import SchemeInfo
-from indexer.model import Ref
 from indexer.stores import sqlite_cells as cells
 from indexer.stores.base import StoreInfo
-from indexer.stores.sketches import SketchBatch, check_resource, is_new, scheme_named
+from indexer.stores.sketches import check_resource, is_new
 from indexer.stores.sqlite_parts import OnFile
-from indexer.stores.sqlite_sketches import read_schemes, scheme_number
+from indexer.stores.sqlite_sketches import read_schemes
 
 _READ = 4096
 
@@ -53,23 +51,6 @@ class SchemeTables(OnFile):
             there = read_schemes(connection)
         self._described(dataclasses.replace(self.info, schemes=there))
 
-    def sketched(
-        self, name: str, keys: Sequence[int], *, agreeing: int = 1, include_short: bool = False
-    ) -> Iterator[SketchBatch]:
-        scheme = scheme_named(self.info.schemes, name, str(self.path))
-        asked = (json.dumps(list(keys)), scheme.layout.bits, agreeing, include_short)
-        # Mostly few are found, and then no connection of its own has to keep the moment.
-        with self._reading() as connection:
-            rows = connection.execute(_SKETCHED, (scheme_number(connection, name), *asked)).fetchmany(_READ)
-            if len(rows) < _READ:
-                if rows:
-                    yield _batch(rows)
-                return
-        with self._snapshot() as connection:
-            cursor = connection.execute(_SKETCHED, (scheme_number(connection, name), *asked))
-            while rows := cursor.fetchmany(_READ):
-                yield _batch(rows)
-
     def sketch_counts(self) -> Mapping[str, int]:
         with self._snapshot() as connection:
             sql = """SELECT name, (SELECT count(*) FROM document_sketches WHERE scheme = number)
@@ -89,20 +70,3 @@ class SchemeTables(OnFile):
     def resources(self) -> list[str]:
         with self._reading() as connection:
             return [cells.name(name) for (name,) in connection.execute("SELECT name FROM resources ORDER BY name")]
-
-
-def _batch(rows: Sequence[tuple[bytes, bytes]]) -> SketchBatch:
-    return SketchBatch([Ref(cells.text(name)) for name, _ in rows], [cells.blob(payload) for _, payload in rows])
-
-
-_SKETCHED = """
-WITH asked(key) AS (SELECT value FROM json_each(?2)),
-found(sketch) AS (
-    SELECT sketch FROM (
-        SELECT sketch, key >> ?3 AS place FROM scheme_postings WHERE scheme = ?1 AND key IN asked
-        UNION ALL SELECT sketch, key >> ?3 FROM scheme_recent WHERE scheme = ?1 AND key IN asked)
-    GROUP BY sketch HAVING count(DISTINCT place) >= ?4)
-SELECT d.id, s.payload FROM found f CROSS JOIN distinct_sketches s ON s.scheme = ?1 AND s.number = f.sketch
-    CROSS JOIN document_sketches l ON l.scheme = ?1 AND l.sketch = f.sketch
-    CROSS JOIN documents d ON d.number = l.document AND d.short <= ?5
-"""
