@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+import threading
 import time
 import urllib.parse
 from abc import ABC, abstractmethod
@@ -157,6 +158,7 @@ class Client(ABC):
     def __init__(self, target: Target, access: Access, patience: Patience) -> None:
         self.target, self.access, self.patience = target, access, patience
         self._answered = False
+        self._closed = threading.Event()
 
     @abstractmethod
     def perform(
@@ -175,9 +177,14 @@ class Client(ABC):
     def _closing(self, snapshot: str) -> tuple[str, object]:
         """Path and body of the request that lets go of a point in time."""
 
-    @abstractmethod
     def close(self) -> None:
-        """Let go of the connections."""
+        """Let go of the connections; a request that waits to be tried again, in whatever thread, fails at once."""
+        self._closed.set()
+
+    def pause(self, seconds: float) -> None:
+        """Wait before a request is tried again; StoreError where the client is closed, or is closed meanwhile."""
+        if self._closed.wait(seconds):
+            raise StoreError(f"{self.target.shown}: the connection is closed")
 
     def request(
         self,
@@ -198,6 +205,7 @@ class Client(ABC):
         deadline = deadline or start + self.patience.limit
         attempt = 0
         while True:
+            self.pause(0)
             if on_try:
                 on_try()
             try:
@@ -220,7 +228,7 @@ class Client(ABC):
                 raise StoreError(
                     f"{self.target.shown}: {self.product}'s client can't send a request ({kind})"
                 ) from None
-            time.sleep(wait)
+            self.pause(wait)
             attempt += 1
 
     def perform_once(self, method: str, path: str, body: object = None) -> Any:

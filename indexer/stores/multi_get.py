@@ -40,7 +40,7 @@ def multi_get(
                 named = f"{answers[place].get('_index')}/{answers[place].get('_id')}"
                 raise StoreError(f"{client.target.shown}: {named} can't be read: {kind}: {reason}")
         if left:
-            time.sleep(wait)
+            client.pause(wait)
         attempt += 1
     return answers
 

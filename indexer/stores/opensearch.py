@@ -130,4 +130,5 @@ class OpenSearchClient(Client):
 
     def close(self) -> None:
         """See Client.close."""
+        super().close()
         self._client.close()
