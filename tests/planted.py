@@ -6,7 +6,8 @@ The oracle knows nothing of a scheme but `sketch` and `similarities`, and nothin
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,8 @@ from indexer import exact
 from indexer.matching.rule import Finder, MatchRule, Reading
 from indexer.model import SIMHASH_DOC, Fingerprint, Record, Ref, Sketch
 from indexer.pipeline import store_info
-from indexer.schemes import registry
 from indexer.schemes.base import Scheme
+from indexer.schemes.simhash import SimhashDoc
 from indexer.stores import Store, open_store
 
 SLACK = 1e-9
@@ -41,9 +42,9 @@ def collection(seed: int, count: int) -> list[str]:
 
 def record(name: str, text: str, schemes: Iterable[Scheme] = (), **fields: Any) -> Record:
     """A document with its simhash and the sketches of other schemes."""
-    found = registry.scheme(SIMHASH_DOC).sketch(text)
+    found = _sketch(SimhashDoc(), text)
     value = Fingerprint(int.from_bytes(found.payload, "big"), found.features) if found else None
-    sketches = {each.family: each.sketch(text) or Sketch.without_features(each.id) for each in schemes}
+    sketches = {each.family: _sketch(each, text) or Sketch.without_features(each.id) for each in schemes}
     sketches.pop(SIMHASH_DOC, None)
     return Record(Ref(name), value, found.keys if found else (), sketches=sketches, **fields)
 
@@ -76,12 +77,19 @@ def named(texts: Sequence[str]) -> dict[str, str]:
 
 
 class Oracle:
-    """What a rule says of documents, by comparing everything with everything."""
+    """What a rule says of documents, by comparing everything with everything.
 
-    def __init__(self, rule: MatchRule, texts: Mapping[str, str]) -> None:
+    Those named in `older` have their simhash and no other sketch.
+    """
+
+    def __init__(self, rule: MatchRule, texts: Mapping[str, str], older: Collection[str] = ()) -> None:
         self.rule, self.texts = rule, dict(texts)
         self._sketches = {
-            each.id: {name: each.sketch(text) for name, text in texts.items()} for each in rule.schemes.values()
+            each.id: {
+                name: None if name in older and each.family != SIMHASH_DOC else _sketch(each, text)
+                for name, text in texts.items()
+            }
+            for each in rule.schemes.values()
         }
 
     def by(self, measure: Finder | Reading, one: str, other: str) -> float:
@@ -135,6 +143,11 @@ class Oracle:
         """Every pair that is near, with its similarity."""
         pairs = combinations(sorted(self.texts), 2)
         return {(one, other): self.similarity(one, other) for one, other in pairs if self.near(one, other)}
+
+
+@lru_cache(maxsize=10_000)
+def _sketch(scheme: Scheme, text: str) -> Sketch | None:
+    return scheme.sketch(text)
 
 
 def _guaranteed(by: Finder) -> bool:

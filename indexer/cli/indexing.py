@@ -294,7 +294,7 @@ def _report(
     if near:
         lines.insert(2, ("near", near.near, "of these; something near was stored before them"))
         lines.insert(2, ("new", near.new, "of these; nothing near was stored before them"))
-        lines.append(("duplicates", summary.duplicates, "left out; listed by: neardup failures --reason duplicate"))
+        lines.append(("duplicates", summary.duplicates, f"left out; listed by: {listed} --reason duplicate"))
     if letters.count:
         again = f"neardup index {shlex.quote(os.fspath(letters.path))}"
         lines.append(("refused", letters.count, f"of these; kept with the reason, and tried again by: {again}"))

@@ -113,6 +113,7 @@ def match_json(match: Match) -> dict[str, Any]:
     """A match: its similarity, the bits of the simhash, and its label, then the record."""
     return {
         "similarity": match.similarity,
+        "near": match.near,
         "bits": match.bits,
         "label": match.label,
         **record_json(match.record),

@@ -44,7 +44,7 @@ class Form:
         plain = (left.id, right.id)
         names = (left.id, left.index, left.routing, right.id, right.index, right.routing) if self.places else plain
         bits = (round(self.width * (1 - pair.similarity)),) if self.width else ()
-        return (*names, *bits, pair.similarity)
+        return (*names, *bits, round(pair.similarity, 6))
 
 
 def written(pairs: Iterable[Pair], kind: str, output: str | None, form: Form) -> int:

@@ -75,7 +75,7 @@ def compare(a: str, b: str, store: str, json: bool, **given: Any) -> None:
         for each in (one, two):
             if each.simhash is None:
                 raise ExtractionError("empty", f"{each.name} has no words, so there is nothing to compare")
-        found = compared(rule, one, two)
+        found = compared(rule, one, two, source)
     if json:
         sides = {key: {"name": each.name, **fingerprint_json(each.simhash)} for key, each in (("a", one), ("b", two))}
         names = ("near", "similarity", "shares", "estimated", "bits")

@@ -38,10 +38,10 @@ Examples:
 
 A scheme turns a text into a sketch, and a sketch into keys. A new store keeps those of simhash-doc and minhash; others
 are added by neardup index --scheme NAME. Bytes are those of the payload of a document of 500 words, keys those
-that are looked up and stored; the similarity is where near-duplicates begin by default.
+that are looked up and stored; "near from" is the threshold of a rule that names the scheme alone.
 
 With --json one object: schemes (name, summary, measure, parameters, tables, bytes, keys, agreeing, similarity,
-corpus), and with --store also stored (name, id, documents).
+near_from, corpus), and with --store also stored (name, id, documents).
 """,
 )
 @click.option("--store", type=click.Path(), metavar="FILE", envvar="NEARDUP_STORE", help="Say what this store has too.")
@@ -60,8 +60,8 @@ def schemes(store: str | None, remove: str | None, json: bool) -> None:
     if json:
         answer_json({"schemes": listed} | ({"stored": stored} if store is not None else {}))
         return
-    columns = ("name", "similarity", "bytes", "keys", "measure")
-    table(columns, [[str(each[name]) for name in columns] for each in listed], right=columns[1:4])
+    columns = ("name", "near from", "bytes", "keys", "measure")
+    table(columns, [[str(each[name.replace(" ", "_")]) for name in columns] for each in listed], right=columns[1:4])
     for each in listed:
         answer("")
         written = ",".join(f"{name}={value}" for name, value in each["parameters"].items())
@@ -123,6 +123,9 @@ def _about(family: str) -> dict[str, Any]:
         "keys": len(sketch.keys) if sketch else 0,
         "agreeing": found.agreeing,
         "similarity": round(found.default_similarity, 3),
+        "near_from": found.written(found.default_similarity)
+        if found.unit == "bits"
+        else f"{found.default_similarity:.3g}",
         "corpus": corpora[0] if corpora else "",
     }
 

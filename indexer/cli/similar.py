@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import textwrap
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -28,6 +29,7 @@ from indexer.sources import STDIN, possible_ids, printable_path
 
 if TYPE_CHECKING:
     from indexer.matching.lookups import Answer, Match
+    from indexer.matching.shorthand import Wanted
     from indexer.stores import Store
 
 _TITLE_WIDTH = 60
@@ -49,10 +51,12 @@ Examples:
 By default a document is near when 60% or more of the 5-word passages of the two are in both; the answer shows that
 share, and how many of the 64 bits of the simhash differ. --match and its short forms ask by another rule: -k 3 finds
 every document within 3 bits of the simhash, which is quick and finds copies, and also finds documents that share
-nothing but their language. --at-least 0 shows the nearest candidates, whatever they are like.
+nothing but their language; that is the rule for --hash. --at-least 0 shows the nearest candidates, whatever they are
+like.
 
 With --json one object: query, rule, total (before --limit), not_comparable, and matches, the most similar first, each
-with similarity, bits, label, and the stored document as in "neardup show --json"; with --explain also plan.
+with similarity, near (by the rule), bits (of simhash-doc), label, and the stored document as in "neardup show --json";
+with --explain also plan.
 """,
 )
 @click.argument("file", required=False, type=click.Path())
@@ -93,7 +97,7 @@ def similar(file: str | None, store: str, json: bool, **given: Any) -> None:
     with opened(store, read_only=True) as source:
         if given["filter"] is not None:
             source.narrow(given["filter"])
-        rule = rule_of(wanted(given), source)
+        rule = rule_of(_wanted(given), source)
         if given["explain"]:
             show_rule(rule)
         question = _question(source, file, given)
@@ -112,6 +116,14 @@ def similar(file: str | None, store: str, json: bool, **given: Any) -> None:
     _show(question, found, as_json=json, explain=given["explain"])
     tell_unread(found.unread)
     tell_lacking(found.lacking, rule)
+
+
+def _wanted(given: dict[str, Any]) -> Wanted:
+    """What is asked of the rule; a hash can only be asked about by simhash-doc, so that this is its default."""
+    from indexer.matching.rule import LEAN_RULE
+
+    asked_for = wanted(given)
+    return replace(asked_for, match=LEAN_RULE) if given["hash_"] is not None and not asked_for.given else asked_for
 
 
 def _warn(question: Question) -> None:
@@ -173,7 +185,8 @@ def _row(match: Match) -> tuple[str, ...]:
     title = textwrap.shorten(record.title, _TITLE_WIDTH, placeholder="…")
     # Below the current folder a path is shown as the user would type it.
     path = record.source.removeprefix(os.path.join(os.getcwd(), ""))
-    bits = "" if match.bits is None else str(match.bits)
+    by_rule = match.rule.bits(match.similarity) if match.rule.unit == "bits" else match.bits
+    bits = "" if by_rule is None else str(by_rule)
     return (name_of(record.ref), share_shown(match.similarity), bits, label, title, path)
 
 

@@ -114,15 +114,17 @@ def rule_for(
         return replace(_served(store, chosen), refused=str(error))
     if found is None:
         return _served(store, chosen)
-    for name, ours, theirs in (
-        ("rule", wanted and wanted.written(whole=True), found.rule.written(whole=True)),
-        ("bound", bound, found.bound),
-        ("canonical rule", canonical and str(canonical), str(found.canonical)),
+    kept = note_of(found.rule, found.bound, found.canonical)
+    asked = note_of(wanted or found.rule, found.bound if bound is None else bound, canonical or found.canonical)
+    for name, ours, theirs, same in (
+        ("rule", wanted, found.rule, asked.rule == kept.rule),
+        ("bound", bound, found.bound, asked.bound == kept.bound),
+        ("canonical rule", canonical, found.canonical, asked.canonical == kept.canonical),
     ):
-        if ours is not None and ours != theirs:
+        if not same:
             raise UsageError(
-                f"the store's clusters were made with the {name} {theirs or 'of the match rule'}, not {ours}: leave it "
-                "out, or run neardup cluster with the new one first"
+                f"the store's clusters were made with the {name} {'of the match rule' if theirs is None else theirs}, "
+                f"not {ours}: leave it out, or run neardup cluster with the new one first"
             )
     return _served(store, ArrivalRule(found.rule, found.bound, found.canonical))
 

@@ -7,13 +7,15 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from indexer.errors import UsageError
 from indexer.matching.question import Question
 from indexer.matching.reading import Reader, reader_of
-from indexer.matching.rule import Finder, MatchRule
+from indexer.matching.rule import Finder, MatchRule, Reading
 from indexer.model import CLOSE_DISTANCE, LOOSE_DISTANCE, Record, Ref, Sketch
 from indexer.ragged import Ragged
 from indexer.refs import ref_order
@@ -26,19 +28,21 @@ from indexer.stores.sketches import Check, Found, Probe
 class Match:
     """A stored document that is near: `similarity` (0 to 1) is by the rule's measure.
 
-    `bits` is how many bits of simhash-doc differ, None where that is not known; `rule` says how to show it.
+    `bits` is how many bits of simhash-doc differ, None where that is not known; `rule` says how to show it. `near` is
+    false of what was only asked for by `at_least`.
     """
 
     record: Record
     similarity: float
     bits: int | None
     rule: MatchRule
+    near: bool = True
 
     @property
     def label(self) -> str:
-        """What the similarity is called: "close" and "loose" of a simhash, "near" by another measure."""
+        """What the similarity is called: "close" and "loose" of a simhash, "near" by another measure, else empty."""
         if self.rule.unit == "share":
-            return "near"
+            return "near" if self.near else ""
         return label_of(self.similarity)
 
 
@@ -102,23 +106,29 @@ def lookup(
     best = sorted(entries, key=_nearest) if limit is None else heapq.nsmallest(limit, entries, key=_nearest)
     # For none at all, nothing was read yet.
     deque(entries, maxlen=0)
-    missing = [ref for _, ref, record in best if record is None]
+    missing = [entry.ref for entry in best if entry.record is None]
     read = dict(zip(missing, store.get(missing, sketches=False), strict=True)) if missing else {}
     matches = [
-        Match(record, similarity, asking.bits(record), rule)
-        for similarity, ref, held in best
-        if (record := held or read.get(ref)) is not None
+        Match(record, entry.similarity, asking.bits(record), rule, entry.near)
+        for entry in best
+        if (record := entry.record or read.get(entry.ref)) is not None
     ]
     keys = sum(len(probe.keys) for probe in asking.probes)
     unread = asking.reader.unread if asking.reader else {}
     return Answer(rule, matches, asking.total, keys, asking.candidates, asking.lacking, unread)
 
 
-Entry = tuple[float, Ref, Record | None]
+class Entry(NamedTuple):
+    """A document of an answer, with its record where the store gave that too."""
+
+    similarity: float
+    ref: Ref
+    record: Record | None
+    near: bool
 
 
 def _nearest(entry: Entry) -> tuple[float, tuple[str, str, str]]:
-    return -entry[0], ref_order(entry[1])
+    return -entry.similarity, ref_order(entry.ref)
 
 
 class Asking:
@@ -157,30 +167,38 @@ class Asking:
         for batch in batches:
             self.candidates += len(batch.refs)
             self.lacking = max(self.lacking, self.rule.lacking(batch.lacking or {}))
-            values = self.near(batch)
+            values, near = self._judged(batch)
             for place in np.flatnonzero(values >= 0).tolist():
                 ref = batch.refs[place]
                 if ref != self.exclude:
                     self.total += 1
-                    yield float(values[place]), ref, batch.records[place] if batch.records is not None else None
+                    record = batch.records[place] if batch.records is not None else None
+                    yield Entry(float(values[place]), ref, record, bool(near[place]))
 
     def near(self, batch: Found) -> Similarities:
         """The similarities by the measure of what is near, below 0 for the rest."""
+        return self._judged(batch)[0]
+
+    def _judged(self, batch: Found) -> tuple[Similarities, npt.NDArray[np.bool_]]:
+        """The similarities of what is asked for, below 0 for the rest, and what the rule itself calls near."""
         by_scheme = {name: self._similarities(name, batch.payloads[name]) for name in self.sketches}
-        least = [finder.similarity if self.at_least is None else self.at_least for finder in self.rule.finders]
-        passed = np.zeros(len(batch.refs), dtype=np.bool_)
-        for finder, lowest in zip(self.rule.finders, least, strict=True):
-            if finder.name in by_scheme:
-                passed |= by_scheme[finder.name] >= lowest - SLACK
+        finders = [finder for finder in self.rule.finders if finder.name in by_scheme]
+        passed, near = (
+            np.any([by_scheme[each.name] >= self._least(each, least) - SLACK for each in finders], axis=0)
+            for least in (self.at_least, None)
+        )
         found = np.full(len(batch.refs), -1.0)
         places = np.flatnonzero(passed)
         if self.reader is not None:
             values = self.reader.to_asked(self._read, [batch.refs[place] for place in places.tolist()])
         else:
             values = by_scheme[self.rule.measure.name][places]
-        lowest = self.rule.measure.similarity if self.at_least is None else self.at_least
-        found[places] = np.where(values >= max(lowest - SLACK, 0.0), values, -1.0)
-        return found
+        least = max(self._least(self.rule.measure, self.at_least) - SLACK, 0.0)
+        found[places] = np.where(values >= least, values, -1.0)
+        return found, near & (found >= self.rule.measure.similarity - SLACK)
+
+    def _least(self, measure: Finder | Reading, at_least: float | None) -> float:
+        return measure.similarity if at_least is None else at_least
 
     def _similarities(self, name: str, rows: Ragged) -> Similarities:
         """The similarities of a batch's documents to the question, below 0 for those without a sketch."""

@@ -149,8 +149,9 @@ def _found_by(finder: Finder) -> list[str]:
             raise
         return [f"for all pairs alone, of which every one is found; {error}"]
     finds = "finds every one" if plan.guaranteed else f"expected to find {plan.recall:.1%} of those exactly as similar"
+    tables = "one" if plan.agreeing == 1 else f"one in each of {plan.agreeing} tables"
     return [
-        f"at most {plan.probes:,} keys, at least {plan.agreeing} of the tables have to agree; {finds}",
+        f"at most {plan.probes:,} keys, of which {tables} has to agree; {finds}",
         plan.explanation,
     ]
 

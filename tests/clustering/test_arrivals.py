@@ -241,7 +241,7 @@ def test_what_comes_obeys_the_rule_by_which_the_clusters_were_made(tmp_path: Pat
         # What is only left out is judged as the user says.
         assert str(rule_for(store, cluster=False).rule) == usual
         for other, said in (
-            ({"wanted": parse_rule("minhash@0.8", store)}, "made with the rule minhash:"),
+            ({"wanted": parse_rule("minhash@0.8", store)}, "made with the rule minhash@0.7, not minhash@0.8"),
             ({"bound": 0.6}, "made with the bound 0.5, not 0.6"),
             ({"canonical": CanonicalRule()}, "made with the canonical rule longest, not earliest"),
         ):

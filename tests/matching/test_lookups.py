@@ -225,6 +225,7 @@ def test_the_nearest_candidates_come_whatever_they_are_like(sketched: Store) -> 
     assert [match.similarity for match in nearest.matches] == sorted(
         (match.similarity for match in nearest.matches), reverse=True
     )
+    assert [match.label for match in nearest.matches] == ["near"] + [""] * (len(nearest.matches) - 1)
     some = lookup(sketched, rule, question, at_least=0.5)
     assert names(some) == [match.record.ref.id for match in nearest.matches if match.similarity >= 0.5]
 
