@@ -226,8 +226,8 @@ def test_lookups_and_pairs(by: MatchRule, collected: Collected, order: random.Ra
         pairs = found_pairs(store, by)
         are_right(pairs, oracle)
         by_lookups = asked(store, by, collected, oracle)
-        # Every document that has what the rule compares was asked about, so that both ways meet the same.
-        assert by_lookups == {pair for pair in pairs if not set(pair) <= collected.older}
+        # A lookup may find more: what the keys of one finder bring and another one calls near.
+        assert by_lookups >= {pair for pair in pairs if not set(pair) <= collected.older}
         assert lookup(store, by, Question("text", pool()[0])).lacking == lacking(by, collected)
 
 
@@ -420,7 +420,7 @@ def test_what_is_verified_by_reading(
         put(store, records)
         pairs = found_pairs(store, by)
         are_right(pairs, oracle)
-        assert asked(store, by, collected, oracle) == set(pairs)
+        assert asked(store, by, collected, oracle) >= set(pairs)
         cluster(store, by, threads=1)
         are_groups(members(store), collected.texts, pairs, oracle)
         is_pruned(store, oracle)
