@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from indexer.errors import ExtractionError, NotFoundError, UsageError
 from indexer.extract.base import REASONS, Content, Limits, Options
-from indexer.matching.question import Question
 from indexer.model import Record, Ref, name_of
 from indexer.sources import STDIN, UnreadableError, printable_path, read_file
 
 if TYPE_CHECKING:
+    from indexer.matching.question import Question
     from indexer.stores import Store
 
 # So many of the places of an ambiguous id are named.
@@ -51,6 +51,7 @@ def octets_of(path: str, limit: int) -> bytes:
 def from_file(path: str, options: Options, limits: Limits) -> Question:
     """A file's text. Raises NotFoundError, and ExtractionError that names the file."""
     from indexer.extract import extract
+    from indexer.matching.question import Question
 
     data = octets_of(path, limits.input_bytes)
     try:
@@ -63,11 +64,15 @@ def from_file(path: str, options: Options, limits: Limits) -> Question:
 
 def from_text(text: str) -> Question:
     """A text; "-" reads it from standard input, as UTF-8."""
+    from indexer.matching.question import Question
+
     return Question("the text", sys.stdin.buffer.read() if text == STDIN else text)
 
 
 def stored(store: Store, identity: str) -> Question:
     """A stored document. Raises NotFoundError."""
+    from indexer.matching.question import Question
+
     record = found(store, identity)
     return Question(identity, record=record, title=record.title, format=record.format, ref=record.ref)
 

@@ -45,7 +45,7 @@ counts as wanted from a Jaccard coefficient of 5-word shingles of --alike on, an
 @click.option(
     "--match",
     "--schemes",
-    "match",
+    "schemes",
     multiple=True,
     metavar="RULE",
     help="A match rule to measure; give it several times.  [default: the store's own, simhash-doc within 3 and within "
@@ -84,7 +84,7 @@ counts as wanted from a Jaccard coefficient of 5-word shingles of --alike on, an
 @jobs_option
 @extraction_options
 @json_option
-def evaluate(truth: str | None, match: tuple[str, ...], json: bool, picture: str | None, **given: Any) -> None:
+def evaluate(truth: str | None, schemes: tuple[str, ...], json: bool, picture: str | None, **given: Any) -> None:
     """Measure which match rule finds what on your documents: recall, precision, curves and costs.
 
     The truth is TRUTH, or else the exact Jaccard coefficient of the documents' sets of 5-word shingles.
@@ -100,12 +100,12 @@ def evaluate(truth: str | None, match: tuple[str, ...], json: bool, picture: str
 
     if given["right"] > given["alike"]:
         raise UsageError(f"--right {given['right']:g} is above --alike {given['alike']:g}")
-    for rule in match:
+    for rule in schemes:
         measure.check_rule(rule)
     named = read_truth(Path(truth), Path(given["root"]) if given["root"] else None) if truth else None
     texts = _texts(named, given)
     corpus = measure.corpus_of(texts.texts)
-    rules = [measure.read_rule(each, corpus) for each in match or (_usual(named, given), *measure.DEFAULT_RULES)]
+    rules = [measure.read_rule(each, corpus) for each in schemes or (_usual(named, given), *measure.DEFAULT_RULES)]
     notes = [f"left out: {count:,} documents ({reason})" for reason, count in sorted(texts.left_out.items())]
     known = None
     if named:

@@ -20,11 +20,11 @@ from indexer.cli.options import (
 )
 from indexer.cli.output import answer, answer_json, fields, fingerprint_json, say, shown_store
 from indexer.errors import ExtractionError, NeardupError, NotFoundError, UsageError
-from indexer.matching.question import Question
 from indexer.sources import STDIN, printable_path
 
 if TYPE_CHECKING:
     from indexer.matching.comparing import Compared
+    from indexer.matching.question import Question
     from indexer.schemes.base import Scheme
 
 

@@ -22,13 +22,13 @@ from indexer.cli.options import (
     store_option,
 )
 from indexer.cli.output import answer_json, fingerprint_json, match_json, say, table
-from indexer.matching.question import Question
 from indexer.model import Ref, name_of, parse_fingerprint
 from indexer.pipeline import DEFAULT_MIN_TOKENS
 from indexer.sources import STDIN, possible_ids, printable_path
 
 if TYPE_CHECKING:
     from indexer.matching.lookups import Answer, Match
+    from indexer.matching.question import Question
     from indexer.matching.shorthand import Wanted
     from indexer.stores import Store
 
@@ -81,7 +81,7 @@ with --explain also plan.
 @click.option(
     "--verify-in-engine",
     "--verify-in-cluster",
-    "inside",
+    "verify_in_cluster",
     is_flag=True,
     help="With a rule of simhash-doc alone: let the engine leave out what lies too far (a Painless script); the "
     "answer is the same.",
@@ -111,7 +111,7 @@ def similar(file: str | None, store: str, json: bool, **given: Any) -> None:
             include_short=given["include_short"],
             exclude=own,
             at_least=given["at_least"],
-            inside=given["inside"],
+            inside=given["verify_in_cluster"],
         )
     _show(question, found, as_json=json, explain=given["explain"])
     tell_unread(found.unread)
@@ -144,6 +144,8 @@ def _question(source: Store, file: str | None, given: dict[str, Any]) -> Questio
         return asked.stored(source, given["identity"])
     if given["text"] is not None:
         return asked.from_text(given["text"])
+    from indexer.matching.question import Question
+
     return Question(given["hash_"], fingerprint=parse_fingerprint(given["hash_"]))
 
 
