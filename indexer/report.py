@@ -10,9 +10,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from indexer.clustering.remembered import remembered
+from indexer.clustering.canonical import CanonicalRule
+from indexer.clustering.remembered import Remembered, remembered
 from indexer.clustering.stored import Cluster
 from indexer.errors import NeardupError, UsageError
+from indexer.matching.rule import default_rule
 from indexer.model import Record
 from indexer.report_figures import Figures, Share, figures
 from indexer.stored_text import stored_text
@@ -85,8 +87,9 @@ def build_report(store: Store, name: str, asked: Asked | None = None, *, text_of
     """
     asked = asked or Asked()
     made = remembered(store)
-    if made is None:
+    if made is None and store.stats().documents:
         raise UsageError(f"{name}: no document has been put into a cluster yet; run: neardup cluster --store {name}")
+    made = made or Remembered(default_rule(store), None, CanonicalRule(), "")
     numbers, largest = figures(store, made, most=max(asked.clusters, asked.pairs), time_field=asked.time_field)
     info = store.info
     return Report(
