@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-_scheme = click.option(
+scheme_option = click.option(
     "--scheme",
     multiple=True,
     metavar="NAME[:PARAM=VALUE,...]",
@@ -33,7 +33,7 @@ _schemes = click.option(
 
 def schemes_options(command: Command) -> Command:
     """Add what names the schemes of a store."""
-    return _scheme(_schemes(command))
+    return scheme_option(_schemes(command))
 
 
 def schemes_of_new(given: Mapping[str, Any]) -> list[Scheme]:
@@ -60,12 +60,14 @@ def schemes_of(store: Store, given: Mapping[str, Any]) -> Sequence[Scheme]:
 
     Raises UsageError where --schemes names others than a store has that was made before.
     """
+    from indexer.schemes import registry
     from indexer.store_schemes import wanted_schemes
 
     if given["schemes"] is not None and not store.created:
         wanted = {scheme.family for scheme in schemes_of_new(given)}
         there = {scheme.name for scheme in store.info.schemes}
-        if wanted != there:
+        added = {registry.split(name)[0] for name in given["scheme"]}
+        if wanted - there or there - wanted - added:
             raise UsageError(
                 f"--schemes is for a new store; this one has {', '.join((SIMHASH_DOC, *sorted(there)))}: add one by "
                 "--scheme, or forget one by neardup schemes --remove"

@@ -80,15 +80,15 @@ def test_commands_answer_as_on_the_embedded_store(server: Server, index_name: st
     before = owners(sources(server, index_name))
     for flags in ([], ["-k", "6"], ["--include-short"]):
         one, other = both.json("similar", "--id", "ID:a", *flags)
-        assert [(each["id"], each["distance"]) for each in one["matches"]] == [
-            (each["id"], each["distance"]) for each in other["matches"]
+        assert [(each["id"], each["similarity"], each["bits"]) for each in one["matches"]] == [
+            (each["id"], each["similarity"], each["bits"]) for each in other["matches"]
         ]
         assert {"b", "c"} <= {each["id"] for each in one["matches"]}
     for flags in ([], ["--collapse"], ["--include-short"]):
         found = []
         for out in both("pairs", *flags):
             rows = csv.DictReader(io.StringIO(out))
-            found.append({(frozenset((row["id_a"], row["id_b"])), row["distance"]) for row in rows})
+            found.append({(frozenset((row["id_a"], row["id_b"])), row["similarity"]) for row in rows})
         assert found[0] == found[1] != set()
     one, other = both.json("cluster", "--dry-run")
     assert taken(one, "documents", "compared", "clusters", "clustered", "largest", "split") == taken(

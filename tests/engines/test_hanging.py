@@ -13,13 +13,14 @@ from pathlib import Path
 import proxy as faults
 import pytest
 from annotated import fill
-from indexer.cluster import cluster_store
 from made import put, record
 from proxy import Proxy
 from servers import Server
 from written import prose
 
+from indexer.clustering.clusters import cluster
 from indexer.errors import StoreError
+from indexer.matching.rule import parse_rule
 from indexer.pipeline import store_info
 from indexer.stores import open_store
 from indexer.stores.bulk import Action, send
@@ -72,7 +73,7 @@ def index(server: Server, index_name: str) -> str:
     fill(server, index_name, {str(number): {"body": prose(number)} for number in range(20)})
     with open_store(f"{server.url}/{index_name}-own", create=store_info("landmarks")) as store:
         put(store, *[record(str(number), 7 if number == 4 else 1) for number in range(5)])
-        cluster_store(store, distance=3)
+        cluster(store, parse_rule("simhash-doc@3bits"))
     return index_name
 
 

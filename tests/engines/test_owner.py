@@ -10,14 +10,16 @@ from typing import Any
 
 import pytest
 from annotated import annotate, fill, left_by_removal, owners, run, sources, write
-from indexer.cluster import cluster_store, stored_clusters
 from made import INFO, put, record
 from proxy import Proxy
 from servers import Server
 from written import prose
 
-from indexer import prune
+from indexer.clustering.clusters import cluster
+from indexer.clustering.prune import Pruning
+from indexer.clustering.stored import stored_clusters
 from indexer.errors import StoreError
+from indexer.matching.rule import parse_rule
 from indexer.provision import Provision
 from indexer.schemes import registry
 from indexer.stores import PutStatus, open_store
@@ -415,7 +417,7 @@ def test_a_document_replaced_while_prune_deletes_stays(server: Server, index_nam
             open_store(f"{server.url}/{index_name}") as other,
         ):
             put(store, *[record(name, 1) for name in names])
-            cluster_store(store, distance=3)
+            cluster(store, parse_rule("simhash-doc@3bits"))
             [found] = list(stored_clusters(store, least=2))
             replaced, same = found.members[1:]
 
@@ -424,7 +426,7 @@ def test_a_document_replaced_while_prune_deletes_stays(server: Server, index_nam
                 return False
 
             proxy.faults.append(replace)
-            assert prune.delete(store) == 1
+            assert Pruning(store, unverified=True).delete() == 1
             assert not proxy.faults
             assert store.get([replaced, same]) == [record(replaced.id, 1, title="another"), None]
             # The cluster stays until it is made anew.
