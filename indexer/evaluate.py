@@ -18,13 +18,14 @@ from indexer.corpus import Corpus, gather
 from indexer.errors import UsageError
 from indexer.exact import SHINGLE, ExactPairs, ShingleSets, jaccard, jaccard_pairs, shingle_sets
 from indexer.features import parse_recipe
+from indexer.matching.lookups import plans
 from indexer.matching.measures import Comparison
-from indexer.matching.rule import MatchRule, Reading, parse_rule
+from indexer.matching.rule import READINGS, MatchRule, Reading, parse_rule
 from indexer.model import Sketch
 from indexer.ragged import Ragged
+from indexer.schemes import registry
 from indexer.schemes.base import SLACK, Scheme, Sketches
 from indexer.schemes.join import joined
-from indexer.schemes.registry import scheme, scheme_class, split
 
 BANDS = ((0.9, 1.0), (0.8, 0.9), (0.7, 0.8), (0.6, 0.7), (0.5, 0.6))
 ALIKE = 0.8
@@ -109,16 +110,21 @@ class Evaluation:
 
 def read_rule(text: str, corpus: Callable[[str], object] | None = None) -> MatchRule:
     """A match rule whose schemes take their statistics from `corpus`; UsageError."""
-    rule = parse_rule(text, scheme=lambda name: scheme(name, corpus))
+    rule = parse_rule(text, scheme=lambda name: registry.scheme(name, corpus))
     if isinstance(rule.verifier, Reading):
         raise UsageError(f"{text!r}: the truth is what the texts say; measure a rule that compares sketches")
     return rule
 
 
 def check_rule(text: str) -> None:
-    """Raise UsageError where no rule is written like this; parameters are looked at when it is made."""
-    for part in text.replace("+", "/").split("/"):
-        scheme_class(split(part.partition("@")[0])[0])
+    """Raise UsageError where no rule is written like this, before anything is read.
+
+    Of a scheme that needs statistics only the name is looked at; the rest when these are there.
+    """
+    parts = [registry.split(part.partition("@")[0].strip()) for part in text.replace("+", "/").split("/")]
+    known = [registry.scheme_class(family).needed(given) for family, given in parts if family not in READINGS]
+    if not any(known):
+        plans(read_rule(text))
 
 
 def corpus_of(texts: Sequence[str]) -> Callable[[str], Corpus]:

@@ -105,7 +105,9 @@ def evaluate(truth: str | None, schemes: tuple[str, ...], json: bool, picture: s
     named = read_truth(Path(truth), Path(given["root"]) if given["root"] else None) if truth else None
     texts = _texts(named, given)
     corpus = measure.corpus_of(texts.texts)
-    rules = [measure.read_rule(each, corpus) for each in schemes or (_usual(named, given), *measure.DEFAULT_RULES)]
+    wanted = schemes or (_usual(named, given), *measure.DEFAULT_RULES)
+    named_rules = [measure.read_rule(each, corpus) for each in wanted]
+    rules = list({rule.written(whole=True): rule for rule in named_rules}.values())
     notes = [f"left out: {count:,} documents ({reason})" for reason, count in sorted(texts.left_out.items())]
     known = None
     if named:
