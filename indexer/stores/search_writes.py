@@ -414,7 +414,7 @@ class Writer:
             while some := list(islice(iterator, BATCH_RECORDS)):
                 deleted, kept, left = self._delete_batch(some, versions)
                 count += deleted
-                self._store.contended.add(left)
+                self._store.contended.add([*left, *kept])
                 self._forget_failures([ref for ref in some if ref not in kept and ref not in left])
         finally:
             self._wrote()

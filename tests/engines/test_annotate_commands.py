@@ -67,7 +67,7 @@ def both(
     url, aside = f"{server.url}/{index_name}", f"{index_name}-aside"
     in_place = request.param == "in place"
     flags = [] if in_place else ["--to", aside]
-    assert main(["annotate", "--store", url, "--field", "body", "--jobs", "1", *flags]) == 0
+    assert main(["annotate", "--store", url, "--field", "body", "--scheme", "minhash", "--jobs", "1", *flags]) == 0
     return Both(url, "", capfd) if in_place else Both(f"{server.url}/{aside}", f"{index_name}/", capfd)
 
 
