@@ -118,7 +118,7 @@ COMMANDS = [
     ("POST", "/_bulk", ["delete", "0"]),
     ("POST", "/_bulk", ["cluster", "-k", "0"]),
     ("POST", "/_search", ["cluster"]),
-    ("POST", "/_bulk", ["prune", "--keep", "canonical", "--delete", "--yes"]),
+    ("POST", "/_bulk", ["prune", "--keep", "canonical", "--unverified", "--delete", "--yes"]),
     ("POST", "/_search", ["prune", "--keep", "canonical", "--dry-run"]),
     ("POST", "/_search", ["pairs"]),
     ("POST", "/_search", ["similar", "--id", "0"]),
