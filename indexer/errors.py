@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+# What is raised where the process is told to stop: nothing is waited for then.
+STOPPED = (KeyboardInterrupt, SystemExit)
+
 
 class NeardupError(Exception):
     """Root of all errors of this package; its text says what was wrong, where, and what to do.

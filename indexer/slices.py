@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 
-from indexer.errors import StoreError
+from indexer.errors import STOPPED, StoreError
 from indexer.stores.connection import AnswerError, Client
 from indexer.stores.search_finding import require_whole
 
@@ -51,6 +51,9 @@ class Slices:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._stop.set()
+        if kind and issubclass(kind, STOPPED):
+            # A thread that waits for an engine that hangs is left to itself; the point in time runs out.
+            return
         for thread in self._threads:
             thread.join()
         # It runs out by itself.

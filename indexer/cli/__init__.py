@@ -26,6 +26,7 @@ from indexer.cli import (
     setup,
     similar,
 )
+from indexer.cli.interrupts import second_ends
 from indexer.cli.output import printable
 from indexer.config import ENVIRONMENT_PREFIX, command_defaults, load_settings
 from indexer.errors import NeardupError
@@ -133,7 +134,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")
     debug = "--debug" in words or bool(os.environ.get("NEARDUP_DEBUG"))
     try:
-        return _run(words)
+        with second_ends():
+            return _run(words)
     except BrokenPipeError:
         return _reader_gone()
     except (Exception, KeyboardInterrupt) as error:

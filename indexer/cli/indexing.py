@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from indexer.cli.clusters import arrival_options, arrivals
+from indexer.cli.interrupts import end_at_once
 from indexer.cli.options import (
     content_of,
     extraction_options,
@@ -233,8 +234,7 @@ def _stoppable() -> Iterator[tuple[threading.Event, _Stopped]]:
 
     def on_signal(number: int, _frame: FrameType | None) -> None:
         if stop.is_set():
-            os.write(2, b"\x1b[?25h" if sys.stderr.isatty() else b"")
-            os._exit(128 + number)
+            end_at_once(number)
         stopped.number = number
         # The exception may be lost in some library's clean-up; the event is not.
         stop.set()

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, wait
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from indexer.errors import STOPPED
 from indexer.stores.connection import NDJSON, RETRIED, Client, error_of
 from indexer.stores.search_bodies import encoded
 
@@ -81,11 +83,11 @@ def send(client: Client, actions: Sequence[Action], **params: str) -> list[Outco
             if int(next(iter(item.values()))["status"]) in RETRIED:
                 rejected.append(place)
         left = rejected
-        wait = client.patience.wait(attempt, None)
-        if left and time.monotonic() + wait > deadline:
+        seconds = client.patience.wait(attempt, None)
+        if left and time.monotonic() + seconds > deadline:
             break
         if left:
-            time.sleep(wait)
+            client.pause(seconds)
         attempt += 1
     return [outcome for outcome in outcomes if outcome]
 
@@ -142,14 +144,36 @@ def in_flight(
     """The results of `work` on each part, in order, with up to IN_FLIGHT parts at work in threads.
 
     Two parts with an item of the same name are never at work at once. No more than IN_FLIGHT parts are ever held, so a
-    slow cluster slows the reading and memory stays flat.
+    slow cluster slows the reading and memory stays flat. What is at work is waited for also where the reading fails or
+    ends early, but not when the process is told to stop: a request to an engine that hangs does not hold it up.
     """
     waiting: deque[tuple[set[object], Future[list[R]]]] = deque()
-    with ThreadPoolExecutor(IN_FLIGHT, thread_name_prefix="bulk") as pool:
+    try:
         for part in parts:
             own = {names(item) for item in part}
             while waiting and (len(waiting) >= IN_FLIGHT or any(own & other for other, _ in waiting)):
                 yield from waiting.popleft()[1].result()
-            waiting.append((own, pool.submit(work, part)))
+            waiting.append((own, _started(work, part)))
         while waiting:
             yield from waiting.popleft()[1].result()
+    except STOPPED:
+        raise
+    except BaseException:
+        wait(future for _, future in waiting)
+        raise
+
+
+def _started(work: Callable[[list[T]], list[R]], part: list[T]) -> Future[list[R]]:
+    """The result to come of a piece of work, in a thread that does not outlive the process."""
+    future: Future[list[R]] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(work(part))
+        except BaseException as error:
+            # It is raised where the result is asked for.
+            future.set_exception(error)
+
+    # Those of an executor would be waited for when the process ends.
+    threading.Thread(target=run, name="bulk", daemon=True).start()
+    return future

@@ -6,6 +6,7 @@ import random
 import re
 import socket
 import ssl
+import threading
 import time
 import urllib.error
 import urllib.parse
@@ -155,6 +156,7 @@ class Client(ABC):
     def __init__(self, target: Target, access: Access, patience: Patience) -> None:
         self.target, self.access, self.patience = target, access, patience
         self._answered = False
+        self._closed = threading.Event()
 
     @abstractmethod
     def perform(
@@ -173,9 +175,14 @@ class Client(ABC):
     def close_snapshot(self, snapshot: str) -> None:
         """Let go of a point in time."""
 
-    @abstractmethod
     def close(self) -> None:
-        """Let go of the connections."""
+        """Let go of the connections; a request that waits to be tried again, in whatever thread, fails at once."""
+        self._closed.set()
+
+    def pause(self, seconds: float) -> None:
+        """Wait before a request is tried again; StoreError where the client is closed, or is closed meanwhile."""
+        if self._closed.wait(seconds):
+            raise StoreError(f"{self.target.shown}: the connection is closed")
 
     def request(
         self,
@@ -196,6 +203,7 @@ class Client(ABC):
         deadline = deadline or start + self.patience.limit
         attempt = 0
         while True:
+            self.pause(0)
             if on_try:
                 on_try()
             try:
@@ -210,7 +218,7 @@ class Client(ABC):
                 wait = self.patience.wait(attempt, asked)
                 if time.monotonic() + wait > (deadline if self._answered else min(deadline, start + FIRST_CONTACT)):
                     raise StoreError(f"{self.target.shown}: given up after {attempt + 1} tries: {error}") from error
-            time.sleep(wait)
+            self.pause(wait)
             attempt += 1
 
     def _passing(self, error: AnswerError | UnreachableError) -> float | None:

@@ -97,4 +97,5 @@ class ElasticsearchClient(Client):
 
     def close(self) -> None:
         """See Client.close."""
+        super().close()
         self._client.close()

@@ -114,4 +114,5 @@ class OpenSearchClient(Client):
 
     def close(self) -> None:
         """See Client.close."""
+        super().close()
         self._client.close()
