@@ -32,7 +32,8 @@ SIDES = {"failures": set(FAILURE_PROPERTIES), "clusters": set(CLUSTER_PROPERTIES
 class Step:
     """One thing to do: a sentence, and the request.
 
-    `strips` names an index whose documents lose neardup's values, `deletes` one that goes as a whole.
+    `strips` names an index whose documents lose neardup's values, `deletes` one that goes as a whole, `describes` one
+    whose `_meta` is in the body: what is its owner's in there is read anew when the step is done.
     """
 
     why: str
@@ -41,6 +42,7 @@ class Step:
     body: Mapping[str, Any] | None = None
     strips: str = ""
     deletes: str = ""
+    describes: str = ""
 
     def request(self) -> str:
         """The request as consoles and people write it; for documents that are stripped one of many."""
@@ -118,12 +120,20 @@ class Provision:
                 if step.deletes:
                     delete_made(self.client, step.deletes)
                 else:
-                    self.client.request(step.method, step.path, step.body)
+                    self.client.request(step.method, step.path, self._body(step))
             except AnswerError as error:
                 gone = step.method == "DELETE" and error.status == 404
                 if not gone and error.kind != "resource_already_exists_exception":
                     raise StoreError(f"{self.shown}: can't {step.why}: {error.reason}") from error
             yield step.why
+
+    def _body(self, step: Step) -> Mapping[str, Any] | None:
+        if not step.describes or step.body is None:
+            return step.body
+        # The documents may have taken hours since the step was planned.
+        found = self._get(f"{path_of(step.describes)}/_mapping") or {}
+        old = found.get(step.describes, {}).get("mappings", {}).get("_meta", {})
+        return {**step.body, "_meta": mapping.with_meta(old, step.body["_meta"].get(ROOT))}
 
     def documents(self, index: str) -> int:
         """How many documents an index has."""
@@ -211,7 +221,8 @@ class Provision:
         # A field that is there is left alone: to put it again would take away what is noted with it.
         inside = {ROOT: {**fields[ROOT], "properties": missing}}
         body = {"_meta": mapping.with_meta(found.get("_meta", {}), own), "properties": inside}
-        return [Step(f"add neardup's fields to the mapping of {name}", "PUT", f"{path_of(name)}/_mapping", body)]
+        why = f"add neardup's fields to the mapping of {name}"
+        return [Step(why, "PUT", f"{path_of(name)}/_mapping", body, describes=name)]
 
     # Removing
 
@@ -225,7 +236,7 @@ class Provision:
         why = (
             f"forget neardup in _meta of {name} (a mapping can't give up fields: the names stay until the next reindex)"
         )
-        forget = Step(why, "PUT", f"{path_of(name)}/_mapping", body)
+        forget = Step(why, "PUT", f"{path_of(name)}/_mapping", body, describes=name)
         if reason := lost(self.client, name, found):
             self._require_no_record(name, reason)
             return [forget]
