@@ -131,6 +131,7 @@ class _Run:
         self._paths = source_paths(mappings, wanted.fields, self.shown)
         require_readable(mappings, self._paths, self.shown)
         self._aside = aside is not None
+        self._indices = frozenset(mappings)
         self.info = self._info({} if aside else mappings)
         self._options = Options(content=self.info.content, format="html" if wanted.html else "text")  # type: ignore[arg-type]
         if not aside:
@@ -261,6 +262,7 @@ class _Run:
 
     def _requests(self, pages: Iterable[list[dict[str, Any]]]) -> Iterator[Request]:
         for hits in pages:
+            self._require_checked(hits)
             for hit, known in zip(hits, self._sink.known(hits), strict=True):
                 if not self._aside and not self.wanted.allow_version_change and not self._retrying:
                     self._require_own_version(hit)
@@ -268,6 +270,15 @@ class _Run:
                 if request:
                     self._pace()
                     yield request
+
+    def _require_checked(self, hits: Sequence[Mapping[str, Any]]) -> None:
+        """Raise StoreError for documents of an index that came after its likes were looked at, as by a rollover."""
+        new = {hit["_index"] for hit in hits} - self._indices
+        if new and not self._aside:
+            raise StoreError(
+                f"{self.shown}: {mapping.named(sorted(new))} new behind this name since the command began; run the "
+                "same command again, it goes on from here"
+            )
 
     def _request(self, hit: Mapping[str, Any], known: Known) -> Request | None:
         """What the workers are asked for a document; None where nothing is to be done."""

@@ -104,11 +104,11 @@ class Sink(ABC):
 def in_place(client: Client, info: StoreInfo, *, single: bool, dry_run: bool, refresh: Refresh) -> InPlace:
     """The sink in the owner's documents; puts neardup's fields into the mapping first, unless in a dry run."""
     provision = Provision(client)
-    steps = provision.set_up(info)
+    # Annotating needs the fields; templates are for `neardup setup`, which may ask for more privileges.
+    steps = provision.fields(info)
     if dry_run:
         return InPlace(client, Bodies(info), single, None)
-    # Annotating needs the fields; templates are for `neardup setup`, which may ask for more privileges.
-    list(provision.carry_out([step for step in steps if step.path.endswith("/_mapping")]))
+    list(provision.carry_out(steps))
     store = SearchStore(client)
     store.refresh = refresh
     store.writer.put_back()
@@ -292,13 +292,21 @@ class Sidecar(Sink):
         self._store.writer.settle()
         self._require_apart()
         for places in self._origins(self._store):
-            # Without a field that is asked for, the engines leave the routing out.
-            docs = [{**_place(place), "_source": False, "stored_fields": ["_routing"]} for _, place in places]
-            hits = self._origin.request("POST", "/_mget", {"docs": docs})["docs"]
-            gone = [ref for (ref, place), hit in zip(places, hits, strict=True) if _is_gone(hit, place)]
-            self.removed += self._store.delete(gone)
+            if gone := self._gone(places):
+                # A run beside this one may bring a document and its record back: then the record is another one.
+                refs = [ref for ref, _ in gone]
+                found = dict(zip(refs, self._store.versioned(refs), strict=True))
+                versions = {ref: each.version for ref, _ in self._gone(gone) if (each := found[ref])}
+                self.removed += self._store.delete(list(versions), versions=versions)
         if self._store.refresh != "none":
             self._store.writer.settle()
+
+    def _gone(self, places: list[tuple[Ref, Ref]]) -> list[tuple[Ref, Ref]]:
+        """Those records whose documents are not there."""
+        # Without a field that is asked for, the engines leave the routing out.
+        docs = [{**_place(place), "_source": False, "stored_fields": ["_routing"]} for _, place in places]
+        hits = self._origin.request("POST", "/_mget", {"docs": docs})["docs"]
+        return [each for each, hit in zip(places, hits, strict=True) if _is_gone(hit, each[1])]
 
     def _origins(self, store: SearchStore) -> Iterator[list[tuple[Ref, Ref]]]:
         found = (

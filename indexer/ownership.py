@@ -50,7 +50,8 @@ def require_place(client: Client, index: str, found: Mapping[str, Any], shown: s
         raise UsageError(
             f"{shown}: {index} has no objects (subobjects: false), and neardup's fields are in one; {_ELSEWHERE}"
         )
-    if mapping.own_meta(found):
+    # An index without any mapping never had a document, and OpenSearch can't slice a search in it.
+    if mapping.own_meta(found) or not found:
         return
     with closing(_hits(client, index, {"includes": [ROOT, f"{ROOT}.*"]})) as hits:
         for hit in hits:

@@ -481,8 +481,8 @@ class _Run:
         if not item.path or item.id == item.source or by_path not in self._known_failures:
             return
         del self._known_failures[by_path]
-        if self.store.get([by_path]) == [None]:
-            self.store.delete([by_path])
+        # A document of that name stays, also one that comes in this moment.
+        self.store.delete([by_path], versions={})
 
 
 def _now() -> str:

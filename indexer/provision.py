@@ -16,19 +16,23 @@ from indexer.stores.connection import AnswerError, Client
 from indexer.stores.mapping import mappings_directory
 from indexer.stores.names import path_of
 from indexer.stores.search_bodies import MAPPING_VERSION, ROOT, fields_of, is_record
+from indexer.stores.side_index import CLUSTER_PROPERTIES, FAILURE_PROPERTIES
 from indexer.stores.sketch_fields import sketch_properties
 from indexer.stores.stripping import STRIPPING, lost
 
 __all__ = ["Provision", "Step", "mappings_directory"]
 
 COMPONENT = "neardup"
+# The indices beside a store, and the fields that they may have.
+SIDES = {"failures": set(FAILURE_PROPERTIES), "clusters": set(CLUSTER_PROPERTIES), "resources": {"name"}}
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
     """One thing to do: a sentence, and the request.
 
-    `strips` names an index whose documents lose neardup's values, `deletes` one that goes as a whole.
+    `strips` names an index whose documents lose neardup's values, `deletes` one that goes as a whole, `describes` one
+    whose `_meta` is in the body: what is its owner's in there is read anew when the step is done.
     """
 
     why: str
@@ -37,6 +41,7 @@ class Step:
     body: Mapping[str, Any] | None = None
     strips: str = ""
     deletes: str = ""
+    describes: str = ""
 
     def request(self) -> str:
         """The request as consoles and people write it; for documents that are stripped one of many."""
@@ -65,28 +70,42 @@ class Provision:
         are others, and UsageError where the owner's mapping has no room or no place for the fields.
         """
         steps = self._component(info)
-        indices = self._indices()
-        if not indices:
+        if not self._indices():
             return [*steps, self._index_template(shards, replicas), self._new_index(info)]
+        return steps + self.fields(info)
+
+    def fields(self, info: StoreInfo) -> list[Step]:
+        """What is left to do so that every index that is there has neardup's fields; raises as set_up()."""
+        indices = self._indices()
         schemes = {each.name: each for found in indices.values() for each in mapping.schemes_of(found)}
-        for name, found in indices.items():
-            steps += self._existing(name, found, info, schemes.values())
-        return steps
+        return [step for name, found in indices.items() for step in self._existing(name, found, info, schemes.values())]
 
     def removal(self) -> list[Step]:
         """What takes away everything that set-up and commands added for this name, and nothing else."""
         steps = []
         for name, found in self._indices().items():
             steps += self._removal_of(name, found)
-        for suffix in ("failures", "clusters", "resources"):
+        for suffix, known in SIDES.items():
             side = f"{self.name}-neardup-{suffix}"
-            if self._get(f"{path_of(side)}/_mapping"):
+            found = self._get(f"{path_of(side)}/_mapping") or {}
+            if side in found and set(found[side].get("mappings", {}).get("properties", {})) <= known:
                 steps.append(Step(f"delete the index of {suffix}", "DELETE", path_of(side)))
-        templates = (self._get("/_index_template") or {}).get("index_templates", [])
-        users = {each["name"] for each in templates if COMPONENT in each["index_template"].get("composed_of", ())}
-        if self.template in users:
+        return steps + self._templates()
+
+    def _templates(self) -> list[Step]:
+        """What takes the templates away, unless somebody has made something else of them, or uses them."""
+        steps = []
+        found = (self._get("/_index_template") or {}).get("index_templates", [])
+        users = {
+            each["name"]: each["index_template"]
+            for each in found
+            if COMPONENT in each["index_template"].get("composed_of", ())
+        }
+        if self._is_own_template(users.get(self.template)):
+            del users[self.template]
             steps.append(Step("delete the index template", "DELETE", f"/_index_template{path_of(self.template)}"))
-        if not users - {self.template} and self._get(f"/_component_template/{COMPONENT}"):
+        there = self._component_there()
+        if there and not users and _is_own_component(there):
             steps.append(Step("delete the component template", "DELETE", f"/_component_template/{COMPONENT}"))
         return steps
 
@@ -100,12 +119,20 @@ class Provision:
                 if step.deletes:
                     delete_made(self.client, step.deletes)
                 else:
-                    self.client.request(step.method, step.path, step.body)
+                    self.client.request(step.method, step.path, self._body(step))
             except AnswerError as error:
                 gone = step.method == "DELETE" and error.status == 404
                 if not gone and error.kind != "resource_already_exists_exception":
                     raise StoreError(f"{self.shown}: can't {step.why}: {error.reason}") from error
             yield step.why
+
+    def _body(self, step: Step) -> Mapping[str, Any] | None:
+        if not step.describes or step.body is None:
+            return step.body
+        # The documents may have taken hours since the step was planned.
+        found = self._get(f"{path_of(step.describes)}/_mapping") or {}
+        old = found.get(step.describes, {}).get("mappings", {}).get("_meta", {})
+        return {**step.body, "_meta": mapping.with_meta(old, step.body["_meta"].get(ROOT))}
 
     def documents(self, index: str) -> int:
         """How many documents an index has."""
@@ -131,8 +158,12 @@ class Provision:
         wanted = mapping.load("component-template")
         wanted["template"]["mappings"]["_meta"] = {ROOT: mapping.meta(info)}
         wanted["version"] = MAPPING_VERSION
-        known = (self._get(f"/_component_template/{COMPONENT}") or {}).get("component_templates", [])
-        there = known[0]["component_template"] if known else {}
+        there = self._component_there()
+        if there and not _is_own_component(there):
+            raise UsageError(
+                f"{self.shown}: the cluster has a component template {COMPONENT!r} of its owner's, without neardup's "
+                "fields; rename it"
+            )
         if int(there.get("version", 0)) > MAPPING_VERSION:
             raise IncompatibleStoreError(
                 f"{self.shown}: the component template {COMPONENT} was made by a newer neardup, with mapping version "
@@ -142,7 +173,22 @@ class Provision:
             return []
         return [Step("put the component template", "PUT", f"/_component_template/{COMPONENT}", wanted)]
 
+    def _component_there(self) -> dict[str, Any]:
+        known = (self._get(f"/_component_template/{COMPONENT}") or {}).get("component_templates", [])
+        return dict(known[0]["component_template"]) if known else {}
+
+    def _is_own_template(self, found: Mapping[str, Any] | None) -> bool:
+        """Whether an index template is as set-up makes it, for this name and no other."""
+        if not found or found.get("index_patterns") != [self.name] or found.get("composed_of") != [COMPONENT]:
+            return False
+        return set(found.get("template", {})) <= {"settings"}
+
     def _index_template(self, shards: int | None, replicas: int | None) -> Step:
+        there = (self._get(f"/_index_template{path_of(self.template)}") or {}).get("index_templates", [])
+        if there and not self._is_own_template(there[0]["index_template"]):
+            raise UsageError(
+                f"{self.shown}: the cluster has an index template {self.template!r} of its owner's; rename it"
+            )
         body = mapping.load("index-template")
         body["index_patterns"] = [self.name]
         given = {"number_of_shards": shards, "number_of_replicas": replicas}
@@ -166,15 +212,18 @@ class Provision:
             own = sketch_properties(each, fields_of(found, each.name))
             fields[ROOT]["properties"][each.name] = {"properties": own}
         have = found.get("properties", {}).get(ROOT)
-        if known and have and not _missing(fields[ROOT], have) and old["mapping_version"] == MAPPING_VERSION:
+        described = {each.name for each in mapping.schemes_of(found)}
+        missing = _missing(fields[ROOT], have or {}, {each.name for each in schemes} - described)
+        if known and not missing and old["mapping_version"] == MAPPING_VERSION:
             return []
         require_place(self.client, name, found, self.shown)
         mapping.require_room(self.client, name, found, fields, self.shown)
         own = dict(old) | mapping.meta(known or info)
-        if schemes:
-            own["schemes"] = mapping.schemes_meta(schemes)
-        body = {"_meta": mapping.with_meta(found.get("_meta", {}), own), "properties": fields}
-        return [Step(f"add neardup's fields to the mapping of {name}", "PUT", f"{path_of(name)}/_mapping", body)]
+        # A field that is there is left alone: to put it again would take away what is noted with it.
+        inside = {ROOT: {**fields[ROOT], "properties": missing}}
+        body = {"_meta": mapping.with_meta(found.get("_meta", {}), own), "properties": inside}
+        why = f"add neardup's fields to the mapping of {name}"
+        return [Step(why, "PUT", f"{path_of(name)}/_mapping", body, describes=name)]
 
     # Removing
 
@@ -188,7 +237,7 @@ class Provision:
         why = (
             f"forget neardup in _meta of {name} (a mapping can't give up fields: the names stay until the next reindex)"
         )
-        forget = Step(why, "PUT", f"{path_of(name)}/_mapping", body)
+        forget = Step(why, "PUT", f"{path_of(name)}/_mapping", body, describes=name)
         if reason := lost(self.client, name, found):
             self._require_no_record(name, reason)
             return [forget]
@@ -203,9 +252,18 @@ class Provision:
             )
 
 
-def _missing(wanted: Mapping[str, Any], have: Mapping[str, Any]) -> bool:
-    """Whether a mapping lacks a field of another one."""
+def _is_own_component(found: Mapping[str, Any]) -> bool:
+    """Whether a component template is neardup's, of whatever version."""
+    return set(found.get("template", {}).get("mappings", {}).get("properties", {})) == {ROOT}
+
+
+def _missing(wanted: Mapping[str, Any], have: Mapping[str, Any], whole: Collection[str] = ()) -> dict[str, Any]:
+    """The fields of a mapping that another one lacks, and all of those named in `whole`."""
     inside = have.get("properties", {})
-    return any(
-        name not in inside or _missing(each, inside[name]) for name, each in wanted.get("properties", {}).items()
-    )
+    found: dict[str, Any] = {}
+    for name, each in wanted.get("properties", {}).items():
+        if name not in inside or name in whole:
+            found[name] = each
+        elif below := _missing(each, inside[name]):
+            found[name] = {**each, "properties": below}
+    return found

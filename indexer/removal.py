@@ -34,8 +34,10 @@ def delete_made(client: Client, index: str) -> None:
     if index not in settings:
         raise StoreError(f"{client.target.shown}: {index} is another index's name now; nothing was deleted")
     blocked = settings[index]["settings"].get(_BLOCK) == "true"
-    client.request("PUT", f"{path}/_block/write")
     try:
+        answer = client.request("PUT", f"{path}/_block/write")
+        if not answer.get("shards_acknowledged"):
+            raise StoreError(f"{client.target.shown}: not all shards of {index} keep writers out; nothing was deleted")
         found = client.request("GET", f"{path}/_mapping")[index].get("mappings", {})
         if not is_made(client, index, found):
             raise StoreError(

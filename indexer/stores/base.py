@@ -328,7 +328,8 @@ class Store(SketchStore, ABC):
     def delete(self, refs: Sequence[Ref], *, versions: Mapping[Ref, Hashable] | None = None) -> int:
         """Delete documents and their recorded failures; how many documents were deleted.
 
-        With `versions`, as versioned() gave them, a document that has changed since is kept, and its failure too.
+        With `versions`, as versioned() gave them, a document that is another now, or has none there, is kept, and so is
+        its failure.
         """
 
     @abstractmethod

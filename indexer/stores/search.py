@@ -6,11 +6,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from types import TracebackType
 from typing import Any
 
 import numpy as np
 
-from indexer.errors import StoreError
+from indexer.errors import STOPPED, StoreError
 from indexer.keys import SchemeInfo
 from indexer.model import ClusteringNote, ClusterRecord, Failure, Record, Ref, Sketch
 from indexer.stores import mapping, relaxed
@@ -472,6 +473,14 @@ class SearchStore(Store):
                 return 0
             raise
         return int(answer["_all"]["total"]["store"]["size_in_bytes"])
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind and issubclass(kind, STOPPED):
+            # What was written is there, and found at the next refresh.
+            self.refresh = "none"
+        super().__exit__(kind, error, trace)
 
     def close(self) -> None:
         if not self._closed:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from indexer.errors import StoreError, UsageError
@@ -16,8 +16,9 @@ from indexer.stores.connection import Client
 from indexer.stores.names import path_of
 from indexer.stores.search_bodies import ROOT, encoded, fields_of
 from indexer.stores.side_index import SideIndex
-from indexer.stores.sketch_fields import FEATURES, sketch_properties
+from indexer.stores.sketch_fields import FEATURES, forgotten, sketch_properties
 from indexer.stores.sketches import check_resource, is_new
+from indexer.stores.stripping import lost
 
 if TYPE_CHECKING:
     from indexer.stores.search import SearchStore
@@ -57,9 +58,8 @@ class Schemes:
         }
         for index, found in missing.items():
             mapping.require_room(self._client, index, found, fields[index], store.shown)
-        for index, found in missing.items():
-            known = mapping.schemes_of(found)
-            self._describe(index, found, (*known, scheme), fields[index])
+        for index in missing:
+            self._client.request("PUT", f"{path_of(index)}/_mapping", {"properties": fields[index]})
         self._read_again()
 
     def remove(self, name: str) -> None:
@@ -67,22 +67,19 @@ class Schemes:
         store = self._store
         store.writer.check()
         for index, found in store.read_mappings().items():
-            known = mapping.schemes_of(found)
-            if any(scheme.name == name for scheme in known):
+            if any(scheme.name == name for scheme in mapping.schemes_of(found)):
                 self._strip(index, name)
-                self._describe(index, found, [scheme for scheme in known if scheme.name != name])
+                self._forget(index, found, name)
         self._read_again()
 
-    def _describe(
-        self,
-        index: str,
-        found: Mapping[str, Any],
-        schemes: Sequence[SchemeInfo],
-        fields: Mapping[str, Any] | None = None,
-    ) -> None:
-        old = found.get("_meta", {})
-        own = {**old.get(ROOT, {}), "schemes": mapping.schemes_meta(schemes)}
-        body = {"_meta": mapping.with_meta(old, own)} | ({"properties": fields} if fields else {})
+    def _forget(self, index: str, found: Mapping[str, Any], name: str) -> None:
+        body: dict[str, Any] = {"properties": {ROOT: {"properties": {name: {"properties": forgotten()}}}}}
+        old = mapping.old_schemes(found)
+        if any(each["name"] == name for each in old):
+            own = {**mapping.own_meta(found), "schemes": [each for each in old if each["name"] != name]}
+            if not own["schemes"]:
+                del own["schemes"]
+            body["_meta"] = mapping.with_meta(found["_meta"], own)
         self._client.request("PUT", f"{path_of(index)}/_mapping", body)
 
     def _read_again(self) -> None:
@@ -92,6 +89,10 @@ class Schemes:
 
     def _strip(self, index: str, name: str) -> None:
         """Make a scheme's fields null in every document of an index."""
+        if reason := lost(self._client, index, self._store.mappings.get(index, {})):
+            raise StoreError(
+                f"{self._store.shown}: {index}: {reason}; to take the sketches out would lose what _source leaves out"
+            )
         idle = 0
         query = {"exists": {"field": f"{ROOT}.{name}.{FEATURES}"}}
         body = {"query": query, "size": BATCH_RECORDS, "_source": False, "seq_no_primary_term": True}

@@ -435,7 +435,7 @@ class Writer:
                 "_source leaves out; delete in the cluster's own way",
             )
             if versions is not None:
-                kept |= {ref for ref, hit in found.items() if version_of(hit) != versions[ref]}
+                kept |= {ref for ref, hit in found.items() if version_of(hit) != versions.get(ref)}
                 found = {ref: hit for ref, hit in found.items() if ref not in kept}
             left = []
             for ref, outcome in zip(found, self._stripper.strip(list(found.values())), strict=True):

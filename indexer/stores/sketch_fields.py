@@ -12,10 +12,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
+from indexer.errors import UsageError
 from indexer.keys import KeyLayout, SchemeInfo
 from indexer.model import Sketch
 
 PAYLOAD, FEATURES, KEYS = "sketch", "features", "keys"
+# The engines take five entries of 50 characters as metadata of a field; the first has the layout too.
+_META_TEXT, _META_TEXTS = 50, 4
+_LAYOUT = "layout"
+_FEATURES = {"type": "integer", "index": False}
 _KEY = {"type": "keyword", "doc_values": False, "norms": False, "index_options": "docs"}
 _OWN = re.compile(r"sketch|features|keys|t\d{2,}")
 _FEW_TABLES = frozenset({"supershingles"})
@@ -96,17 +101,43 @@ def _listed(terms: Any) -> Iterable[str]:
 def sketch_properties(scheme: SchemeInfo, there: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """The mapping of a scheme's fields: the payload is read from doc values, the keys are only searched.
 
-    `there` are the fields that an index has under the scheme's name already; keys stay where they are.
+    What the scheme is stands there too, and not in the mapping's `_meta`, which can only be written as a whole: of two
+    processes that add a scheme at once, one would undo the other. `there` are the fields that an index has under the
+    scheme's name already; keys stay where they are. UsageError for an id that is too long for that.
     """
     have = there or {}
     apart = {scheme.layout.field(table): dict(_KEY) for table in range(scheme.layout.tables)}
     keep = have.keys() >= apart.keys() and KEYS not in have
     keys = KeyFields.of(scheme, [] if not keep else [have])
-    return {
+    fields: dict[str, Any] = {
+        FEATURES: dict(_FEATURES),
         PAYLOAD: {"type": "binary", "doc_values": True},
-        FEATURES: {"type": "integer", "index": False},
         **{name: dict(_KEY) for name in keys.names()},
     }
+    most = _META_TEXT * _META_TEXTS * len(fields)
+    if len(scheme.id) > most:
+        raise UsageError(f"{scheme.name}: its parameters take {len(scheme.id)} characters, more than {most}")
+    places = list(fields.values())
+    places[0]["meta"] = {_LAYOUT: f"{scheme.layout.tables}x{scheme.layout.bits}"}
+    for number, start in enumerate(range(0, len(scheme.id), _META_TEXT)):
+        meta = places[number // _META_TEXTS].setdefault("meta", {})
+        meta[f"id{number:03}"] = scheme.id[start : start + _META_TEXT]
+    return fields
+
+
+def forgotten() -> dict[str, Any]:
+    """The change of a scheme's mapping after which it is none that the store has."""
+    return {FEATURES: {**_FEATURES, "meta": {}}}
+
+
+def scheme_in(name: str, field: Mapping[str, Any]) -> SchemeInfo | None:
+    """The scheme that a field's mapping describes, None where it describes none. Raises KeyError or ValueError."""
+    fields = field.get("properties", {})
+    layout = (fields.get(FEATURES, {}).get("meta") or {}).get(_LAYOUT)
+    if not layout:
+        return None
+    parts = {key: part for each in fields.values() for key, part in (each.get("meta") or {}).items() if key != _LAYOUT}
+    return SchemeInfo(name, "".join(parts[key] for key in sorted(parts)), KeyLayout(*map(int, layout.split("x"))))
 
 
 def is_scheme(field: Mapping[str, Any]) -> bool:

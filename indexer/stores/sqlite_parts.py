@@ -36,7 +36,7 @@ class OnFile(Store):
         if versions is None:
             return refs
         found = zip(refs, self.versioned(refs), strict=True)
-        return [ref for ref, each in found if each is None or each.version == versions[ref]]
+        return [ref for ref, each in found if each is None or each.version == versions.get(ref)]
 
 
 def marks(count: int) -> str:

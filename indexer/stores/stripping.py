@@ -69,7 +69,7 @@ def own_names(found: Mapping[str, Any]) -> frozenset[str]:
     """The names under `neardup` that are neardup's in an index with this mapping: its fields, and its schemes."""
     inside = found.get("properties", {}).get(ROOT, {}).get("properties", {})
     schemes = {name for name, each in inside.items() if is_scheme(each)}
-    return frozenset(mapping.properties()[ROOT]["properties"]) | schemes
+    return frozenset({*mapping.properties()[ROOT]["properties"], mapping.NOTE}) | schemes
 
 
 def telling_source(names: frozenset[str]) -> dict[str, Any]:

@@ -86,7 +86,10 @@ def test_the_mapping_grows_by_the_scheme_and_setup_leaves_it(server: Server, ind
     assert fields["keys"].items() >= {"type": "keyword", "doc_values": False}.items()
     assert fields["keys"].get("index_options", "docs") == "docs"
     assert set(fields) == {"sketch", "features", "keys"}
-    assert [each["name"] for each in mapping["_meta"]["neardup"]["schemes"]] == ["minhash", "spotsigs"]
+    # Two pieces, for an entry takes 50 characters.
+    meta = fields["features"]["meta"]
+    assert meta["id000"] + meta["id001"] == store.info.schemes[0].id
+    assert [each.name for each in store.info.schemes] == ["minhash", "spotsigs"]
     client = connect(f"{server.url}/{index_name}")
     assert not any(step.path.endswith("/_mapping") for step in Provision(client).set_up(store_info("landmarks")))
     client.close()

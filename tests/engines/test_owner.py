@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable
+import urllib.request
+from collections.abc import Iterator
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -20,9 +22,10 @@ from indexer.clustering.prune import Pruning
 from indexer.clustering.stored import stored_clusters
 from indexer.errors import StoreError
 from indexer.matching.rule import parse_rule
+from indexer.pipeline import store_info
 from indexer.provision import Provision
 from indexer.schemes import registry
-from indexer.stores import PutStatus, open_store
+from indexer.stores import PutStatus, mapping, open_store
 from indexer.stores.connection import connect
 
 # Mappings that show nothing of what documents have beside it.
@@ -312,9 +315,6 @@ def test_what_comes_after_set_up_is_seen_in_each_document(server: Server, index_
 # The index beside
 
 
-Made = Callable[[str], str]
-
-
 def alias_of(server: Server, *indices: str, name: str, write_index: str = "") -> None:
     """Let a name stand for indices."""
     actions = [{"add": {"index": each, "alias": name, "is_write_index": each == write_index}} for each in indices]
@@ -363,7 +363,7 @@ def test_an_alias_that_is_moved_in_the_middle(server: Server, index_name: str) -
     fill(server, index_name, documents, {"properties": {"body": {"type": "text"}}})
     neardup("setup", "--store", f"{server.url}/{index_name}")
     side, alias = f"{index_name}-side-1", f"{index_name}-to"
-    neardup("setup", "--store", f"{server.url}/{side}")
+    open_store(f"{server.url}/{side}", create=store_info("landmarks")).close()
     alias_of(server, side, name=alias, write_index=side)
     before = state(server, index_name)[1]
     command = [sys.executable, "-m", "indexer", "annotate", "--store", f"{server.url}/{index_name}", "--field", "body"]
@@ -403,6 +403,153 @@ def test_the_streams_behind_both_names(server: Server, index_name: str) -> None:
     finally:
         server.request("DELETE", f"/_data_stream/{stream}")
         server.request("DELETE", f"/_index_template/{stream}")
+
+
+# What lies beside an index
+
+
+@pytest.fixture
+def templates(server: Server) -> Iterator[None]:
+    """Without templates of neardup's, before and after."""
+    for done in range(2):
+        for kind in ("_index_template", "_component_template"):
+            found = server.request("GET", f"/{kind}").get(f"{kind[1:]}s", [])
+            for name in (each["name"] for each in found if each["name"].startswith("neardup")):
+                server.request("DELETE", f"/{kind}/{name}")
+        if not done:
+            yield
+
+
+@pytest.mark.usefixtures("templates")
+def test_an_owners_templates(server: Server, index_name: str) -> None:
+    url = f"{server.url}/{index_name}"
+    component = {"template": {"settings": {"index.number_of_replicas": 1}}}
+    server.request("PUT", "/_component_template/neardup", component)
+    kept = server.request("GET", "/_component_template/neardup")
+    assert "component template 'neardup' of its owner's" in neardup("setup", "--store", url, code=2).stderr
+    remove(url)
+    assert server.request("GET", "/_component_template/neardup") == kept
+    server.request("DELETE", "/_component_template/neardup")
+    path = f"/_index_template/neardup-{index_name}"
+    server.request("PUT", path, {"index_patterns": [f"{index_name}-x"], "priority": 900})
+    kept = server.request("GET", path)
+    assert "of its owner's" in neardup("setup", "--store", url, code=2).stderr
+    assert "error" in server.request("GET", f"/{index_name}")
+    assert server.request("GET", path) == kept
+    server.request("DELETE", path)
+    neardup("setup", "--store", url)
+    # The owner makes it his.
+    theirs = {"index_patterns": [index_name], "composed_of": ["neardup"], "priority": 500}
+    theirs["template"] = {"aliases": {f"{index_name}-all": {}}}
+    assert "error" not in server.request("PUT", path, theirs)
+    kept = server.request("GET", path)
+    remove(url, "--yes")
+    assert server.request("GET", path) == kept
+    assert "error" not in server.request("GET", "/_component_template/neardup")
+
+
+def test_an_index_that_only_has_the_name_of_one_beside(server: Server, index_name: str) -> None:
+    url, other = f"{server.url}/{index_name}", f"{index_name}-neardup-resources"
+    fill(server, index_name, {"a": {"body": prose(1)}}, {"properties": {"body": {"type": "text"}}})
+    fill(server, other, {"a": {"body": prose(1)}}, {"properties": {"body": {"type": "text"}}})
+    annotate(url, "--field", "body")
+    neardup("cluster", "--store", url)
+    before = state(server, other)
+    remove(url)
+    assert state(server, other) == before
+
+
+# What comes in between
+
+
+def test_what_the_owner_says_in_meta_while_documents_are_read_or_stripped(server: Server, index_name: str) -> None:
+    fill(server, index_name, {"a": {"body": prose(1)}}, {"_meta": {"x": 0}, "properties": {"body": {"type": "text"}}})
+
+    def meta() -> dict[str, Any]:
+        found: dict[str, Any] = server.request("GET", f"/{index_name}/_mapping")[index_name]["mappings"]["_meta"]
+        return found
+
+    client = connect(f"{server.url}/{index_name}")
+    try:
+        provision = Provision(client)
+        for number, plan in enumerate((lambda: provision.set_up(store_info("landmarks")), provision.removal), 1):
+            steps = plan()
+            server.request("PUT", f"/{index_name}/_mapping", {"_meta": meta() | {"x": number}})
+            assert list(provision.carry_out(steps))
+            assert meta()["x"] == number
+        assert meta() == {"x": 2}
+    finally:
+        client.close()
+
+
+def test_an_index_that_comes_behind_the_name_meanwhile(server: Server, index_name: str) -> None:
+    alias, new = f"{index_name}-all", f"{index_name}-2"
+    fill(server, index_name, {"a": {"body": prose(1)}}, {"properties": {"body": {"type": "text"}}})
+    alias_of(server, index_name, name=alias, write_index=index_name)
+    made = mapping.new_index(store_info("landmarks"))["mappings"]
+    del made["_meta"]["neardup"]["made_index"]
+    made |= {"_source": {"excludes": ["secret"]}}
+    made["properties"] |= {"body": {"type": "text"}, "secret": {"type": "keyword"}}
+    fill(server, new, {"b": {"body": prose(2), "secret": "x"}}, made)
+    proxy = Proxy(server.url)
+
+    def on_request(_: str, path: str) -> None:
+        # The last look at what is there has been, and all documents are about to be read.
+        if path.partition("?")[0].endswith(("/_pit", "/point_in_time")):
+            alias_of(server, new, name=alias)
+
+    proxy.on_request = on_request
+    try:
+        assert "same command again" in run(f"{proxy.url}/{alias}", "--field", "body", code=3).stderr
+    finally:
+        proxy.close()
+    assert server.request("GET", f"/{new}/_count?q=secret:x")["count"] == 1
+    assert server.request("GET", f"/{new}/_doc/b")["_version"] == 1
+
+
+def test_a_scheme_is_not_taken_out_at_the_cost_of_values(server: Server, index_name: str) -> None:
+    made = mapping.new_index(INFO)["mappings"] | {"_source": {"excludes": ["secret"]}}
+    made["properties"] |= {"secret": {"type": "keyword"}}
+    fill(server, index_name, {}, made)
+    scheme = registry.scheme("minhash")
+    sketch = scheme.sketch(prose(1))
+    assert sketch
+    with open_store(f"{server.url}/{index_name}") as store:
+        store.add_scheme(scheme.info)
+        put(store, record("a", 1, sketches={"minhash": sketch}))
+    found = server.request("GET", f"/{index_name}/_doc/a")["_source"]
+    write(server, index_name, "b", found | {"secret": "x"}, refresh="true")
+    with open_store(f"{server.url}/{index_name}") as store, pytest.raises(StoreError, match="excludes secret"):
+        store.remove_scheme("minhash")
+    assert server.request("GET", f"/{index_name}/_count?q=secret:x")["count"] == 1
+
+
+def test_values_stay_as_they_are_as_far_as_the_engines_keep_numbers(server: Server, index_name: str) -> None:
+    fill(server, index_name, {}, {"dynamic": False, "properties": {"body": {"type": "text"}}})
+    texts = '"text": "\\ud83d\\ude00 \\u0000 \u202e", "none": null, "empty": [[], {}, ""]'
+    numbers = '"long": 123456789012345678901234567890, "exact": [0.1, 1e-7, 9007199254740993, 1.7976931348623157e308]'
+    rounded = '"digits": 1.23456789012345678901'
+    document = f'{{"body": {json.dumps(prose(1))}, {texts}, {numbers}, {rounded}}}'.encode()
+    path = f"{server.url}/{index_name}/_doc/a?refresh=true"
+    asked = urllib.request.Request(path, document, {"Content-Type": "application/json"}, method="PUT")
+    urllib.request.urlopen(asked).close()
+    url = f"{server.url}/{index_name}"
+
+    def kept() -> dict[str, Any]:
+        with urllib.request.urlopen(f"{url}/_source/a") as answer:
+            found: dict[str, Any] = json.loads(answer.read(), parse_float=Decimal)
+        return found
+
+    before = kept()
+    annotate(url, "--field", "body")
+    neardup("cluster", "--store", url)
+    after = kept()
+    # The engine itself writes the document anew, with numbers as it computes with them.
+    digits = before.pop("digits")
+    assert Decimal(float(digits)) != digits
+    assert float(after.pop("digits")) == float(digits)
+    assert after.pop("neardup")
+    assert after == before
 
 
 # Pruning

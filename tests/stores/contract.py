@@ -295,7 +295,7 @@ class StoreContract(ClusterContract, SchemeContract, ProbeContract):
         found = store.versioned(refs)
         assert [each and each.record and each.record.ref.id for each in found] == [*names, None]
         assert [dict(each.annotations) for each in found if each] == [{"x": 1}, {}, {}, {"x": 1}, {}]
-        versions = {ref: each.version for ref, each in zip(refs, found, strict=True) if each} | {Ref("none"): None}
+        versions = {ref: each.version for ref, each in zip(refs, found, strict=True) if each}
         # What another one does counts too.
         store.close()
         with opened() as other:
@@ -313,6 +313,10 @@ class StoreContract(ClusterContract, SchemeContract, ProbeContract):
                 None,
                 None,
             ]
+            assert [each.ref.id for each in again.failures()] == ["annotated", "marked", "replaced"]
+            # One without a version is taken to be gone: then only its failure is left to be forgotten.
+            again.put_failures([Failure(Ref("gone"), "gone", "later", "", "2026-01-02T00:00:00Z")])
+            assert again.delete([Ref("gone"), Ref("marked")], versions={}) == 0
             assert [each.ref.id for each in again.failures()] == ["annotated", "marked", "replaced"]
             # As it is now it can be deleted.
             [now] = again.versioned([Ref("replaced")])
