@@ -135,7 +135,9 @@ class SimhashDoc(Scheme):
         return f"within {distance} of 64 bits"
 
     def _distance(self, similarity: float) -> int:
-        if not 1 - MAX_DISTANCE / 64 - 1e-9 <= similarity <= 1:
+        if not 0 <= similarity <= 1:
+            raise UsageError(f"{self.family}: a similarity is 0 to 1, not {similarity}")
+        if similarity < 1 - MAX_DISTANCE / 64 - 1e-9:
             raise UsageError(
                 f"{self.family}@{self.written(similarity)}: simhash-doc looks up within 0bits to {MAX_DISTANCE}bits, a "
                 f"similarity from {1 - MAX_DISTANCE / 64:.3f} on"

@@ -291,9 +291,8 @@ class Writer:
         known = [row for row in rows if row.ref in places]
         if not known:
             return rows
-        # OpenSearch tells the routing of a document without its source only where it is asked for.
-        own_source, routing = {"_source": [ROOT]}, {"_source": False, "stored_fields": ["_routing"]}
-        wanted = [{**_place(places[row.ref]), **(own_source if row.ref in own else routing)} for row in known]
+        # What stands under the name may have become something of the owner's since the index was set up.
+        wanted = [{**_place(places[row.ref]), "_source": [ROOT]} for row in known]
         hits = multi_get(self._client, wanted)
         actions, asked, gone = [], [], []
         for row, hit in zip(known, hits, strict=True):

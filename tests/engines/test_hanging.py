@@ -192,9 +192,9 @@ INSIDE = """
 import hashlib
 from indexer.cli.interrupts import second_ends
 with second_ends():
-    print("ready", flush=True)
     while True:
         try:
+            print("ready", flush=True)
             hashlib.pbkdf2_hmac("sha256", b"", b"", 1_500_000_000)
         except KeyboardInterrupt:
             pass
