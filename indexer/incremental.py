@@ -299,28 +299,37 @@ class Arrivals:
 
 
 class _Kept:
-    """The documents of a batch that are kept so far."""
+    """The documents of a batch that are kept so far: of each distinct value, who has it, and who had it first."""
 
     def __init__(self) -> None:
-        self._refs: list[Ref] = []
+        self._count = 0
         self._known: set[Ref] = set()
+        self._having: dict[int, dict[Ref, int]] = {}
         self._values = np.empty(64, dtype=np.uint64)
 
     def add(self, ref: Ref, value: int) -> None:
-        if len(self._refs) == self._values.size:
-            self._values = np.resize(self._values, 2 * self._values.size)
-        self._values[len(self._refs)] = value
-        self._refs.append(ref)
+        if value not in self._having:
+            if len(self._having) == self._values.size:
+                self._values = np.resize(self._values, 2 * self._values.size)
+            self._values[len(self._having)] = value
+        self._having.setdefault(value, {}).setdefault(ref, self._count)
         self._known.add(ref)
+        self._count += 1
 
     def holds(self, ref: Ref) -> bool:
         return ref in self._known
 
     def nearest(self, value: int, distance: int, but: Ref) -> Near | None:
         """The nearest one within the distance, ties to the earliest."""
-        apart = core.hamming_distances(value, self._values[: len(self._refs)])
-        near = sorted((int(apart[place]), place) for place in np.flatnonzero(apart <= distance).tolist())
-        return next((Near(self._refs[place], bits) for bits, place in near if self._refs[place] != but), None)
+        apart = core.hamming_distances(value, self._values[: len(self._having)])
+        found = []
+        for place in np.flatnonzero(apart <= distance).tolist():
+            having = self._having[int(self._values[place])]
+            first = next(((number, ref) for ref, number in having.items() if ref != but), None)
+            if first:
+                found.append((int(apart[place]), *first))
+        bits, _, ref = min(found, default=(0, 0, None))
+        return Near(ref, bits) if ref else None
 
 
 class _Joined:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import cProfile
+import pstats
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -13,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from indexer.cluster import cluster_store, stored_clusters
-from indexer.incremental import Arrivals
+from indexer.incremental import Arrivals, Near, _Kept
 from indexer.model import Record, Ref
 from indexer.stores import Store, open_store
 
@@ -202,3 +204,34 @@ def test_near_copies_of_stored_documents_are_left_out() -> None:
         # One that is stored is brought up to date, whatever it is near to.
         again = [record("far", 0b11), record("new", 0b1), record("empty", None)]
         assert [near and (near.ref, near.distance) for near in arrivals.examine(again)] == [None, (Ref("a"), 1), None]
+
+
+def test_in_a_larger_batch_an_equal_document_costs_no_more() -> None:
+    calls = []
+    for count in (500, 2000):
+        batch = [record(str(number), 7) for number in range(count)]
+        with empty_store() as store:
+            profile = cProfile.Profile()
+            profile.enable()
+            arrivals = Arrivals(store)
+            arrivals.examine(batch)
+            assert len(list(store.put(batch))) == count
+            arrivals.stored(batch)
+            profile.disable()
+            assert [len(each.members) for each in stored_clusters(store)] == [count]
+        calls.append(pstats.Stats(profile).total_calls)  # type: ignore[attr-defined]
+    assert calls[1] < 5 * calls[0]
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 7), st.booleans()), max_size=60), st.integers(0, 3))
+def test_the_nearest_of_a_batch_is_the_first_of_the_nearest(coming: list[tuple[int, int, bool]], distance: int) -> None:
+    kept, plain = _Kept(), list[tuple[Ref, int]]()
+    for name, value, is_kept in coming:
+        ref = Ref(str(name))
+        near = [(other, (value ^ each).bit_count()) for other, each in plain if other != ref]
+        wanted = min((each for each in near if each[1] <= distance), key=lambda each: each[1], default=None)
+        assert kept.nearest(value, distance, ref) == (wanted and Near(*wanted))
+        assert kept.holds(ref) == any(ref == other for other, _ in plain)
+        if is_kept:
+            kept.add(ref, value)
+            plain.append((ref, value))
