@@ -90,6 +90,13 @@ static inline uint64_t nd_load64(const uint8_t *at) {
     return word;
 }
 
+static inline void nd_store64(uint8_t *at, uint64_t word) {
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    word = __builtin_bswap64(word);
+#endif
+    memcpy(at, &word, sizeof word);
+}
+
 static inline bool nd_is_lower_alnum(uint8_t c) { return (uint8_t)(c - 'a') < 26 || (uint8_t)(c - '0') < 10; }
 
 /* Decodes the character at text[0], length > 0; gives its length in octets. */

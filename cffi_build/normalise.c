@@ -186,51 +186,106 @@ fail:
     return done ? at : SIZE_MAX;
 }
 
-/* Copies ASCII from text[at..], lower-cased, to out; gives how many octets. */
-static size_t copy_ascii(const uint8_t *text, size_t length, uint8_t *out) {
+/* What 64 octets of text are, as bits. `han` are the first octets of the ideographs that nd_is_common_han knows. */
+typedef struct {
+    uint64_t high[4]; /* bits 7 to 4 of the octets */
+    uint64_t han;
+} window;
+
+/* Copies 64 octets, ASCII in lower case. */
+#ifdef ND_X86
+static inline uint64_t mask(__m128i v) { return (uint32_t)_mm_movemask_epi8(v); }
+
+static inline __m128i between(__m128i v, int first, int last) {
+    __m128i from = _mm_sub_epi8(v, _mm_set1_epi8((char)first));
+    return _mm_cmpeq_epi8(_mm_min_epu8(from, _mm_set1_epi8((char)(last - first))), from);
+}
+
+static inline window copy_window(const uint8_t *text, uint8_t *out) {
+    window found = {{0, 0, 0, 0}, 0};
+    uint64_t e4 = 0, b7 = 0;
+    for (int i = 0; i < 4; i++) {
+        __m128i v = _mm_loadu_si128((const __m128i *)(const void *)(text + 16 * i));
+        __m128i upper = _mm_and_si128(between(v, 'A', 'Z'), _mm_set1_epi8(0x20));
+        _mm_storeu_si128((__m128i *)(void *)(out + 16 * i), _mm_or_si128(v, upper));
+        found.han |= mask(between(v, 0xE4, 0xE9)) << (16 * i);
+        e4 |= mask(between(v, 0xE4, 0xE4)) << (16 * i);
+        b7 |= mask(between(v, 0xB7, 0xB7)) << (16 * i);
+        for (int bit = 0; bit < 4; bit++, v = _mm_add_epi8(v, v)) found.high[bit] |= mask(v) << (16 * i);
+    }
+    found.han &= ~(e4 & b7 >> 1);
+    return found;
+}
+#else
+/* The highest bits of the octets of a word, the first octet's lowest. */
+static inline uint64_t mask(uint64_t word) { return ((word >> 7 & 0x0101010101010101u) * 0x0102040810204080u) >> 56; }
+
+/* For octets whose highest bit is put aside: that bit in the sum, whether they are at least first and not above last. */
+static inline uint64_t between(uint64_t low, unsigned first, unsigned last) {
+    const uint64_t each = 0x0101010101010101u;
+    return (low + (0x80 - first) * each) & ~(low + (0x80 - last - 1) * each);
+}
+
+static inline window copy_window(const uint8_t *text, uint8_t *out) {
     const uint64_t high = 0x8080808080808080u;
-    size_t done = 0;
-    while (done + 8 <= length) {
-        uint64_t word;
-        memcpy(&word, text + done, 8);
-        if (word & high) break;
-        /* Bit 7 of each octet: at least 'A', and not above 'Z'. */
-        uint64_t upper = (word + 0x3F3F3F3F3F3F3F3Fu) & ~(word + 0x2525252525252525u) & high;
-        word |= upper >> 2;
-        memcpy(out + done, &word, 8);
-        done += 8;
+    window found = {{0, 0, 0, 0}, 0};
+    uint64_t e4 = 0, b7 = 0;
+    for (int i = 0; i < 8; i++) {
+        uint64_t word = nd_load64(text + 8 * i), low = word & ~high;
+        nd_store64(out + 8 * i, word | (between(low, 'A', 'Z') & ~word & high) >> 2);
+        found.han |= mask(between(low, 0x64, 0x69) & word) << (8 * i);
+        e4 |= mask(between(low, 0x64, 0x64) & word) << (8 * i);
+        b7 |= mask(between(low, 0x37, 0x37) & word) << (8 * i);
+        for (int bit = 0; bit < 4; bit++) found.high[bit] |= mask(word << bit) << (8 * i);
     }
-    while (done < length && text[done] < 0x80) {
-        uint8_t c = text[done];
-        out[done++] = (uint8_t)(c - 'A') < 26 ? c | 0x20 : c;
+    found.han &= ~(e4 & b7 >> 1);
+    return found;
+}
+#endif
+
+/* Whether the character of three or four octets at text[0] becomes as many that start afresh and end in a starter; if so,
+   writes them. */
+static inline bool copy_long(const uint8_t *text, uint8_t *out) {
+    uint32_t code;
+    size_t size = nd_decode(text, 4, &code);
+    uint16_t value = nd_normal_value(code);
+    if (value == 0) return code != 0xFFFD;
+    const nd_normal_record *record = &nd_normal_records[value];
+    if (!(record->flags & ND_BOUNDARY) || record->mapped_length != size || record->last_class != 0) return false;
+    memcpy(out, nd_mapped + record->mapped, size);
+    return true;
+}
+
+/* Writes what text[0..] becomes to out, which has room for 64 octets, as far as its characters become as many octets that
+   start afresh and end in a starter, and at most 64 octets; gives how many. */
+static size_t copy_simple(const uint8_t *text, size_t length, uint8_t *out) {
+    uint8_t padded[64] = {0};
+    if (length < 64) text = memcpy(padded, text, length);
+    window here = copy_window(text, out);
+    size_t end = length < 64 ? length : 64;
+    if (here.high[0] == 0) return end;
+    uint64_t leads = here.high[0] & here.high[1], next = here.high[0] & ~here.high[1];
+    uint64_t threes = leads & here.high[2], fours = threes & here.high[3];
+    uint64_t whole = leads & next >> 1 & (next >> 2 | ~threes) & (next >> 3 | ~fours);
+    uint64_t stop = here.high[0] & ~(whole | whole << 1 | (whole & threes) << 2 | (whole & fours) << 3);
+    if (stop != 0 && (size_t)__builtin_ctzll(stop) < end) end = (size_t)__builtin_ctzll(stop);
+    for (leads = whole & ~here.han; leads != 0; leads &= leads - 1) {
+        size_t at = (size_t)__builtin_ctzll(leads);
+        if (at >= end) break;
+        if (text[at] >= 0xE0) {
+            if (!copy_long(text + at, out + at)) return at;
+            continue;
+        }
+        uint16_t pair = nd_normal_pairs[(size_t)(text[at] & 0x1F) << 6 | (text[at + 1] & 0x3F)];
+        if (pair == 0) return at;
+        out[at] = (uint8_t)pair;
+        out[at + 1] = (uint8_t)(pair >> 8);
     }
-    return done;
+    return end;
 }
 
 /* U+FFFD, which also stands for ill-formed octets and so can't be copied from the text. */
 static const nd_normal_record REPLACEMENT = {0, 3, 0, 1, 0, 0, ND_SELF | ND_BOUNDARY | ND_NEVER_COMPOSES};
-
-/* How many octets from text[at] on, past ASCII, stay as they are and never meet what stands before them; `fresh` gets
-   where the last character of them begins. */
-static size_t plain_run(const uint8_t *text, size_t length, size_t at, size_t *fresh) {
-    size_t start = at;
-    while (at < length && text[at] >= 0x80) {
-        while (length - at >= 8 && nd_are_common_han(text + at)) {
-            *fresh = at + 3;
-            at += 6;
-        }
-        if (at == length || text[at] < 0x80) break;
-        size_t size = 3;
-        if (!nd_is_common_han(text + at, length - at)) {
-            uint32_t code;
-            size = nd_decode(text + at, length - at, &code);
-            if (code == 0xFFFD || nd_normal_value(code) != 0) break;
-        }
-        *fresh = at;
-        at += size;
-    }
-    return at - start;
-}
 
 int nd_normalise_into(const uint8_t *text, size_t length, nd_buffer *out) {
     if (length > SIZE_MAX / 32 || !nd_buffer_reserve(out, length + 1)) return ND_NO_MEMORY;
@@ -240,28 +295,20 @@ int nd_normalise_into(const uint8_t *text, size_t length, nd_buffer *out) {
     uint8_t last_class = 0;
     /* Always true at the loop's head: out has room for as many octets as text has left. */
     while (at < length) {
-        if (text[at] < 0x80) {
-            size_t run = copy_ascii(text + at, length - at, out->data + out->length);
-            at += run;
-            out->length += run;
-            fresh_in = at - 1;
-            fresh_out = out->length - 1;
-            last_class = 0;
-            continue;
-        }
-        size_t plain = plain_run(text, length, at, &fresh_in);
-        if (plain != 0) {
-            fresh_out = out->length + (fresh_in - at);
-            memcpy(out->data + out->length, text + at, plain);
-            out->length += plain;
-            at += plain;
+        size_t simple = copy_simple(text + at, length - at, out->data + out->length);
+        if (simple != 0) {
+            size_t last = 1;
+            while ((text[at + simple - last] & 0xC0) == 0x80) last++;
+            at += simple;
+            out->length += simple;
+            fresh_in = at - last;
+            fresh_out = out->length - last;
             last_class = 0;
             continue;
         }
         uint32_t code;
         size_t size = nd_decode(text + at, length - at, &code);
-        const nd_normal_record *record = &nd_normal_records[nd_normal_value(code)];
-        if (code == 0xFFFD) record = &REPLACEMENT;
+        const nd_normal_record *record = code == 0xFFFD ? &REPLACEMENT : &nd_normal_records[nd_normal_value(code)];
         if (record->mapped_length == 0) {
             at += size;
             continue;
@@ -273,10 +320,9 @@ int nd_normalise_into(const uint8_t *text, size_t length, nd_buffer *out) {
                 fresh_out = out->length;
             }
             if (!nd_buffer_reserve(out, record->mapped_length + (length - at))) return ND_NO_MEMORY;
-            const uint8_t *mapped = code == 0xFFFD ? (const uint8_t *)"\xEF\xBF\xBD\0\0\0\0" : nd_mapped + record->mapped;
-            /* Nearly all mappings are short; both sides have room for eight octets. */
-            memcpy(out->data + out->length, mapped, 8);
-            if (record->mapped_length > 8) memcpy(out->data + out->length, mapped, record->mapped_length);
+            const uint8_t *mapped = nd_mapped + record->mapped;
+            if (record == &REPLACEMENT) mapped = (const uint8_t *)"\xEF\xBF\xBD";
+            memcpy(out->data + out->length, mapped, record->mapped_length);
             out->length += record->mapped_length;
             last_class = record->last_class;
             at += size;

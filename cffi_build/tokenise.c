@@ -25,6 +25,10 @@ static inline bool emit(scan *scan, size_t start, size_t end) {
     return go_on;
 }
 
+enum { LETTER = ND_WB_ALETTER | ND_KEPT | ND_ALPHABETIC, HEBREW_LETTER = ND_WB_HEBREW | ND_KEPT | ND_ALPHABETIC };
+
+static inline bool is_letter(uint8_t property) { return property == LETTER || property == HEBREW_LETTER; }
+
 /* What 64 octets of normalised text are, as bits. `resets` are the ASCII characters of class Other or Newline: no rule
    looks back over one. */
 typedef struct {
@@ -32,13 +36,14 @@ typedef struct {
     uint64_t letters; /* a-z */
     uint64_t resets;
     uint64_t past_ascii;
+    uint64_t leads; /* of characters of two or three octets */
 } classes;
 
 #ifdef ND_X86
 static inline uint64_t bits(__m128i v, int i) { return (uint64_t)(uint32_t)_mm_movemask_epi8(v) << (16 * i); }
 
 static inline classes classify(const uint8_t *at) {
-    classes found = {0, 0, 0, 0};
+    classes found = {0, 0, 0, 0, 0};
     for (int i = 0; i < 4; i++) {
         __m128i v = _mm_loadu_si128((const __m128i *)(const void *)(at + 16 * i));
         __m128i from_a = _mm_sub_epi8(v, _mm_set1_epi8('a'));
@@ -57,24 +62,50 @@ static inline classes classify(const uint8_t *at) {
         found.letters |= bits(letter, i);
         found.resets |= bits(_mm_or_si128(_mm_or_si128(word, middle), colon), i);
         found.past_ascii |= bits(v, i);
+        __m128i from_c0 = _mm_sub_epi8(v, _mm_set1_epi8((char)0xC0));
+        found.leads |= bits(_mm_cmpeq_epi8(_mm_min_epu8(from_c0, _mm_set1_epi8(0x2F)), from_c0), i);
     }
     found.resets = ~(found.resets | found.past_ascii);
     return found;
 }
 #else
 static inline classes classify(const uint8_t *at) {
-    classes found = {0, 0, 0, 0};
+    classes found = {0, 0, 0, 0, 0};
     for (int i = 0; i < 64; i++) {
         uint8_t c = at[i], property = c < 0x80 ? nd_word_property(c) : 0;
         uint8_t class = property & ND_WB_MASK;
         found.words |= (uint64_t)((property & ND_KEPT) != 0) << i;
         found.letters |= (uint64_t)((property & ND_ALPHABETIC) != 0) << i;
         found.past_ascii |= (uint64_t)(c >> 7) << i;
+        found.leads |= (uint64_t)(c >= 0xC0 && c < 0xF0) << i;
         found.resets |= (uint64_t)(c < 0x80 && (class == ND_WB_OTHER || class == ND_WB_NEWLINE)) << i;
     }
     return found;
 }
 #endif
+
+/* Takes characters of two and three octets among the words up to the first that the rules must look at: letters, which
+   nothing tells from those of ASCII but the rules of Hebrew, and these need a character that is none; and marks directly
+   behind what is of a word already. */
+static inline void add_words(const uint8_t *at, classes *here) {
+    for (uint64_t leads = here->leads; leads != 0; leads &= leads - 1) {
+        unsigned place = (unsigned)__builtin_ctzll(leads), size = 2;
+        const uint8_t *c = at + place;
+        uint8_t property = LETTER;
+        if (c[0] >= 0xE0 || !(nd_letter_pairs[c[0] & 0x1F] >> (c[1] & 0x3F) & 1)) {
+            uint32_t code;
+            size = (unsigned)nd_decode(c, 3, &code);
+            property = nd_word_property(code);
+        }
+        unsigned class = property & ND_WB_MASK;
+        bool mark = class == ND_WB_EXTEND && (property & ND_KEPT) && place != 0 && (here->words >> (place - 1) & 1);
+        if (!mark && !is_letter(property)) return;
+        uint64_t octets = (((uint64_t)1 << size) - 1) << place;
+        here->words |= octets;
+        if (property & ND_ALPHABETIC) here->letters |= octets;
+        here->past_ascii &= ~octets;
+    }
+}
 
 static bool has_digit(const uint8_t *text, size_t length) {
     for (size_t i = 0; i < length; i++)
@@ -84,11 +115,12 @@ static bool has_digit(const uint8_t *text, size_t length) {
 
 static inline uint64_t below(unsigned bit) { return ((uint64_t)1 << bit) - 1; }
 
-/* Takes the ASCII words from `at`, which follows a reset or the start, as far as whole words of ASCII go; gives where
-   it stopped, again behind a reset, or SIZE_MAX where the sink said stop. */
-static size_t scan_ascii(scan *scan, size_t length, size_t at) {
+/* Takes the words from `at`, which follows a reset or the start, as far as whole words go of ASCII and of what add_words
+   takes; gives where it stopped, again behind a reset, or SIZE_MAX where the sink said stop. */
+static size_t scan_simple(scan *scan, size_t length, size_t at) {
     while (at < length) {
         classes here = classify(scan->text + at); /* the slack behind the text holds zeros, which are resets */
+        if (here.leads != 0) add_words(scan->text + at, &here);
         uint64_t resets = here.resets;
         if (here.past_ascii != 0) resets &= below((unsigned)__builtin_ctzll(here.past_ascii));
         if (resets == 0) return at;
@@ -133,8 +165,16 @@ static inline bool joined(unsigned before, unsigned last, unsigned class) {
     return class == ND_WB_NUMERIC && before == ND_WB_NUMERIC && (l & MID_NUMBER);                /* WB11 */
 }
 
+/* Whether what begins at `at` is worth giving back to scan_simple. */
+static bool begins_simply(const uint8_t *text, size_t length, size_t at) {
+    if (at == length || text[at] < 0x80) return true;
+    uint32_t code;
+    nd_decode(text + at, length - at, &code);
+    return is_letter(nd_word_property(code));
+}
+
 /* The rules character by character, from `at`, which follows a reset or the start, to behind the next reset after which
-   ASCII follows, or the end; SIZE_MAX where the sink said stop. */
+   ASCII or a letter follows, or the end; SIZE_MAX where the sink said stop. */
 static size_t scan_any(scan *scan, size_t length, size_t at) {
     const uint8_t *text = scan->text;
     unsigned before = ND_WB_OTHER, last = ND_WB_NEWLINE;
@@ -174,7 +214,7 @@ static size_t scan_any(scan *scan, size_t length, size_t at) {
             last = class;
         }
         at += size;
-        if (code < 0x80 && (class == ND_WB_OTHER || class == ND_WB_NEWLINE) && at < length && text[at] < 0x80) return at;
+        if (code < 0x80 && (class == ND_WB_OTHER || class == ND_WB_NEWLINE) && begins_simply(text, length, at)) return at;
     }
     if (start != SIZE_MAX && counts && !emit(scan, start, length)) return SIZE_MAX;
     return length;
@@ -189,7 +229,7 @@ bool nd_scan_tokens(const uint8_t *text, size_t length, bool numbers, nd_batch_s
     scan.batch.count = 0;
     size_t at = 0;
     while (at < length) {
-        at = scan_ascii(&scan, length, at);
+        at = scan_simple(&scan, length, at);
         if (at < length) at = scan_any(&scan, length, at);
         if (at == SIZE_MAX) return false;
     }

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from indexer import __version__
 from indexer.extract.base import EXTRACTOR_VERSION, Content, Limits, Options
@@ -61,26 +61,18 @@ class Settings:
     schemes: Sequence[Scheme] = ()
 
 
-class Near(Protocol):
-    """A stored document and its distance in bits."""
-
-    @property
-    def ref(self) -> Ref:
-        """Which one."""
-
-    @property
-    def distance(self) -> int:
-        """How far."""
-
-
+Near = TypeVar("Near")
 Refused = Callable[[Input, Record, str], None]
 
 
-class Arrivals(Protocol):
-    """Looks at documents as they come (see `indexer.incremental.Arrivals`)."""
+class Arrivals(Protocol[Near]):
+    """Looks at documents as they come (see `indexer.clustering.arrivals.Arrivals`)."""
 
     def examine(self, records: Sequence[Record]) -> Sequence[Near | None]:
         """For each document about to be stored what it is left out for, None where it is stored."""
+
+    def said(self, near: Near) -> str:
+        """What a document that is left out repeats, in words."""
 
     def stored(self, records: Sequence[Record]) -> None:
         """Take note of examined documents that are stored now."""
@@ -119,8 +111,11 @@ class Summary:
         return self.indexed + self.replaced + self.unchanged + self.failures + self.failed_before + self.duplicates
 
 
-def store_info(content: Content) -> StoreInfo:
-    """What this version's fingerprints are made with, for a content mode: what a new store is made for."""
+def store_info(content: Content, schemes: Sequence[Scheme] = ()) -> StoreInfo:
+    """What this version's fingerprints are made with, for a content mode: what a new store is made for.
+
+    `schemes` are those beside simhash-doc that a new store keeps sketches of.
+    """
     from indexer.keys import SIMHASH64_LAYOUT
     from indexer.schemes import simhash
     from indexer.stores import StoreInfo
@@ -132,6 +127,7 @@ def store_info(content: Content) -> StoreInfo:
         extractor=EXTRACTOR_VERSION,
         unicode=simhash.UNICODE_VERSION,
         version=__version__,
+        schemes=tuple(scheme.info for scheme in schemes),
     )
 
 
@@ -176,7 +172,7 @@ def index(
     *,
     summary: Summary | None = None,
     stop: threading.Event | None = None,
-    arrivals: Arrivals | None = None,
+    arrivals: Arrivals[Any] | None = None,
     refused: Refused | None = None,
 ) -> Summary:
     """Bring documents into a store and say what became of them. Doing the same again goes on where it ended.
@@ -209,7 +205,7 @@ class _Run:
         settings: Settings,
         summary: Summary,
         stop: threading.Event | None,
-        arrivals: Arrivals | None,
+        arrivals: Arrivals[Any] | None,
         refused: Refused | None,
     ) -> None:
         self._arrivals, self._refused = arrivals, refused
@@ -451,13 +447,14 @@ class _Run:
         """The documents that are stored, and those that are left out as near-duplicates."""
         if not self._arrivals:
             return self._records, []
-        kept, left_out = [], []
+        kept: list[tuple[_Pending, Record]] = []
+        left_out: list[Failure] = []
         nearest = self._arrivals.examine([record for _, record in self._records])
         for (pending, record), near in zip(self._records, nearest, strict=True):
             if near is None:
                 kept.append((pending, record))
                 continue
-            detail = f"{near.distance} bits from {near.ref.id}" if near.distance else f"equal to {near.ref.id}"
+            detail = self._arrivals.said(near)
             digest, source = pending.digest, pending.item.source
             left_out.append(Failure(record.ref, source, DUPLICATE, detail, record.indexed_at, digest))
         return kept, left_out

@@ -22,9 +22,10 @@ PARTS = {
     "cluster": "clusters of real pages, against truth, for each distance",
     "schemes": "every scheme on real documents, beside datasketch and rensa",
     "extract": "extraction: speed of each engine, and whether the two forms of a document meet",
+    "quality": "what match rules call near, and how much of it is, on real documents",
     "questions": "what simhash-doc does with numbers, and with scripts without spaces",
 }
-NEED_DATA = ("schemes", "cluster", "extract", "questions")
+NEED_DATA = ("schemes", "cluster", "extract", "quality", "questions")
 TAKE_OPTIONS = ("engines", "pipelines", "store")
 
 

@@ -20,7 +20,7 @@ from indexer.cli.options import (
     timeout_option,
 )
 from indexer.cli.output import answer_json, say, shown_store
-from indexer.cli.scheme_options import schemes_option
+from indexer.cli.scheme_options import schemes_options
 from indexer.errors import UsageError
 from indexer.extract.base import Limits
 from indexer.pipeline import default_jobs
@@ -92,7 +92,7 @@ is refused; --to keeps its fingerprints in an index of their own.
 )
 @jobs_option
 @min_tokens_option
-@schemes_option
+@schemes_options
 @timeout_option
 @memory_option
 @refresh_option

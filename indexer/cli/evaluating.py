@@ -24,18 +24,17 @@ _SAMPLE = 2000
 
 
 @click.command(
-    short_help="Measure which scheme finds what on your documents.",
+    short_help="Measure which match rule finds what on your documents.",
     epilog="""
 \b
 Examples:
   neardup evaluate                              a sample of the store, against exact Jaccard
   neardup evaluate --documents docs/            documents that are in no store
   neardup evaluate truth.jsonl --documents docs/
-  neardup evaluate --schemes minhash --schemes 'simhash@0.89+minhash@0.7'
+  neardup evaluate --match minhash@0.6 --match simhash-doc@7bits+minhash@0.7
   neardup evaluate --picture curves.svg --json > figures.json
 
-A scheme is written as for --scheme elsewhere, with @ and the similarity to look up and return from; two with + between
-them: the first finds candidates, the second verifies them.
+Match rules are written as for --match elsewhere; a scheme may be one that no store has, with parameters of its own.
 
 TRUTH is JSON lines: {"a", "b"} for each pair of ids that are near-duplicates, or {"id", "group"} for each document,
 those of one group being near-duplicates; "path" names the file of a document, seen from --root. Without it a pair
@@ -44,11 +43,13 @@ counts as wanted from a Jaccard coefficient of 5-word shingles of --alike on, an
 )
 @click.argument("truth", required=False, type=click.Path())
 @click.option(
+    "--match",
     "--schemes",
+    "match",
     multiple=True,
-    metavar="SCHEME",
-    help="A scheme to measure; give it several times.  [default: simhash within 3 and within 7 bits, the latter also "
-    "verified by minhash, and minhash]",
+    metavar="RULE",
+    help="A match rule to measure; give it several times.  [default: the store's own, simhash-doc within 3 and within "
+    "7 bits, the latter also verified by minhash, and minhash]",
 )
 @click.option(
     "--documents", multiple=True, metavar="PATH|DIR|GLOB", help="Documents to measure on, in place of the store's."
@@ -83,13 +84,13 @@ counts as wanted from a Jaccard coefficient of 5-word shingles of --alike on, an
 @jobs_option
 @extraction_options
 @json_option
-def evaluate(truth: str | None, schemes: tuple[str, ...], json: bool, picture: str | None, **given: Any) -> None:
-    """Measure which scheme finds what on your documents: recall, precision, curves and costs.
+def evaluate(truth: str | None, match: tuple[str, ...], json: bool, picture: str | None, **given: Any) -> None:
+    """Measure which match rule finds what on your documents: recall, precision, curves and costs.
 
     The truth is TRUTH, or else the exact Jaccard coefficient of the documents' sets of 5-word shingles.
 
-    With --json one object: documents, bytes, bands, wanted, truth, notes, and methods, each with finder, similarity,
-    verifier, measure, threshold, recall_by_band, precision, recall, f1, returned, wrong, best, curve,
+    With --json one object: documents, bytes, bands, wanted, truth, notes, and rules, each with rule, finders,
+    measure, threshold, recall_by_band, precision, recall, f1, returned, wrong, best, curve,
     megabytes_per_second, documents_per_second, payload_octets, key_octets, candidates_per_query, keys_asked,
     lookup_seconds, without_fingerprint.
     """
@@ -99,12 +100,12 @@ def evaluate(truth: str | None, schemes: tuple[str, ...], json: bool, picture: s
 
     if given["right"] > given["alike"]:
         raise UsageError(f"--right {given['right']:g} is above --alike {given['alike']:g}")
-    for name in schemes:
-        measure.check_method(name)
+    for rule in match:
+        measure.check_rule(rule)
     named = read_truth(Path(truth), Path(given["root"]) if given["root"] else None) if truth else None
     texts = _texts(named, given)
     corpus = measure.corpus_of(texts.texts)
-    methods = [measure.parse_method(each, corpus) for each in schemes or measure.DEFAULT_METHODS]
+    rules = [measure.read_rule(each, corpus) for each in match or (_usual(named, given), *measure.DEFAULT_RULES)]
     notes = [f"left out: {count:,} documents ({reason})" for reason, count in sorted(texts.left_out.items())]
     known = None
     if named:
@@ -112,12 +113,22 @@ def evaluate(truth: str | None, schemes: tuple[str, ...], json: bool, picture: s
         if missing:
             notes.append(f"left out: {missing:,} pairs of {named.name}: a document of theirs is not here")
     found = measure.evaluate(
-        texts.texts, methods, known, alike=given["alike"], right=given["right"], progress=_told(json=json)
+        texts.texts, rules, known, alike=given["alike"], right=given["right"], progress=_told(json=json)
     )
     found = dataclasses.replace(found, notes=(*found.notes, *notes))
     if picture:
         _write(picture, evaluate_show.picture(found))
     _show(found, as_json=json)
+
+
+def _usual(named: Named | None, given: dict[str, Any]) -> str:
+    """The rule of the store that is measured, else that of a new one."""
+    from indexer.matching.rule import default_rule
+
+    if given["documents"] or (named and named.paths):
+        return default_rule().written(whole=True)
+    with opened(given["store"], read_only=True) as store:
+        return default_rule(store).written(whole=True)
 
 
 def _told(*, json: bool) -> Any:
@@ -153,6 +164,8 @@ def _show(found: Evaluation, *, as_json: bool) -> None:
         answer_json(evaluate_show.as_json(found))
         return
     for line in evaluate_show.heading(found):
+        answer(line)
+    for line in evaluate_show.in_words(found):
         answer(line)
     answer("")
     columns = evaluate_show.COLUMNS

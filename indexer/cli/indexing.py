@@ -8,7 +8,7 @@ import shlex
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from types import FrameType
@@ -32,7 +32,7 @@ from indexer.cli.options import (
     store_option,
 )
 from indexer.cli.output import answer, answer_json, printable, say, shown_store, size
-from indexer.cli.scheme_options import schemes_option
+from indexer.cli.scheme_options import schemes_of, schemes_of_new, schemes_options
 from indexer.config import DEFAULT_STORE
 from indexer.errors import ExtractionError, NoStoreError, UsageError
 from indexer.extract.base import Content, Limits, Options
@@ -43,8 +43,7 @@ from indexer.sources import IdFrom, Selection, Sources, list_of_paths
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from indexer.incremental import Arrived
-    from indexer.schemes.base import Scheme
+    from indexer.clustering.arrivals import Arrived
     from indexer.stores import Store
     from indexer.stores.dead_letters import DeadLetters
 
@@ -100,7 +99,7 @@ again. A document that fails is recorded with its reason, never stops the run, a
 )
 @jobs_option
 @min_tokens_option
-@schemes_option
+@schemes_options
 @extraction_options
 @arrival_options
 @refresh_option
@@ -154,9 +153,12 @@ def index(paths: tuple[str, ...], store: str, json: bool, quiet: bool, **given: 
     summary, near = Summary(), None
     letters = Refused(letters_file, settings.options, settings.limits)
     shown = sys.stderr.isatty() and not quiet
-    with opened(store, create=store_info(content), refresh=given["refresh"]) as target, _stoppable() as (stop, stopped):
+    made = store_info(content, schemes_of_new(given))
+    with opened(store, create=made, refresh=given["refresh"]) as target, _stoppable() as (stop, stopped):
         try:
-            settings = dataclasses.replace(settings, schemes=_schemes(target, given["scheme"]))
+            settings = dataclasses.replace(settings, schemes=schemes_of(target, given))
+            for scheme in settings.schemes:
+                target.add_scheme(scheme.info)
             loading = _bulk_load(target) if given["bulk_load"] else nullcontext()
             bar = _bar(summary, sources) if shown else nullcontext()
             with loading, letters, arrivals(target, given) as coming, bar:
@@ -169,15 +171,6 @@ def index(paths: tuple[str, ...], store: str, json: bool, quiet: bool, **given: 
         say("stopped; what was done is stored, and the same command again goes on from here")
         return 128 + stopped.number
     return ExtractionError.exit_code if given["strict"] and summary.failures + summary.failed_before else 0
-
-
-def _schemes(target: Store, named: Sequence[str]) -> Sequence[Scheme]:
-    """The schemes beside the first: those of the store, and those that are named."""
-    if not named and not target.info.schemes:
-        return ()
-    from indexer.store_schemes import wanted_schemes
-
-    return wanted_schemes(target, named)
 
 
 def _bar(summary: Summary, sources: Callable[[], Sources]) -> AbstractContextManager[object]:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from indexer import visible
-from indexer.model import Fingerprint, Match, Record
+from indexer.model import Fingerprint, Record
 
 if TYPE_CHECKING:
-    from indexer.scheme_similar import SketchMatch
+    from indexer.matching.lookups import Match
 
 printable = visible.printable
 
@@ -106,11 +106,11 @@ def record_json(record: Record) -> dict[str, Any]:
     }
 
 
-def match_json(match: Match | SketchMatch) -> dict[str, Any]:
-    """A match: its distance, similarity and label, then the record."""
+def match_json(match: Match) -> dict[str, Any]:
+    """A match: its similarity, the bits of the simhash, and its label, then the record."""
     return {
-        "distance": match.distance,
         "similarity": match.similarity,
+        "bits": match.bits,
         "label": match.label,
         **record_json(match.record),
     }

@@ -18,8 +18,9 @@ from indexer import core
 from indexer.errors import UsageError
 from indexer.keys import KeyLayout
 from indexer.model import Sketch
+from indexer.ragged import Ragged
 from indexer.schemes import parameters
-from indexer.schemes.base import Parameter, Plan, Scheme
+from indexer.schemes.base import Parameter, Plan, Positions, Scheme, Similarities
 
 Signature = npt.NDArray[np.uint32]
 
@@ -39,6 +40,10 @@ WANTED_RECALL = 0.98
 # that are kept are the highest of a product, since minima have few high bits, and low ones of a product only are those
 # of the features: two features alike in them would be taken for each other in every value.
 _SPREAD = np.uint32(0x9E3779B1)
+
+# Pairs of packed rows that are compared at once, and the lowest bit of each group of so many bits in an octet.
+_COMPARED_AT_ONCE = 1 << 14
+_LOWEST = {2: np.uint8(0x55), 4: np.uint8(0x11), 8: np.uint8(0x01)}
 
 
 def banding_recall(similarity: float, bands: int, rows: int, agreeing: int = 1) -> float:
@@ -83,9 +88,35 @@ def estimates(one: bytes, others: Sequence[bytes], values: int, bits: int) -> np
     b bits of different values agree with the probability c = 2**-b, so that the share of equal ones is s + (1 - s) * c,
     and s is (share - c) / (1 - c) (Li and Koenig 2010, for sets that are small beside all possible features).
     """
-    share = 1 - core.differing_values(one, others, bits) / values
+    return estimated(1 - core.differing_values(one, others, bits) / values, bits)
+
+
+def estimated(share: npt.NDArray[np.float64], bits: int) -> npt.NDArray[np.float64]:
+    """The similarities that shares of equal values of so many bits stand for; see `estimates`."""
     chance = 2.0**-bits
     return np.clip((share - chance) / (1 - chance), 0.0, 1.0)
+
+
+def packed_differences(
+    rows: npt.NDArray[np.uint8], left: Positions, right: Positions, bits: int
+) -> npt.NDArray[np.int64]:
+    """How many of the packed groups of `bits` bits differ in rows left[i] and right[i]; shape (len(left),)."""
+    found = np.empty(left.size, dtype=np.int64)
+    for start in range(0, left.size, _COMPARED_AT_ONCE):
+        some = slice(start, start + _COMPARED_AT_ONCE)
+        differing = rows[left[some]] ^ rows[right[some]]
+        if bits == 16:
+            found[some] = np.count_nonzero(differing.view(np.uint16), axis=1)
+            continue
+        # A group differs where any of its bits does: these are gathered in its lowest bit.
+        step = bits
+        while step > 1:
+            step //= 2
+            differing |= differing >> step
+        if bits > 1:
+            differing &= _LOWEST[bits]
+        found[some] = np.bitwise_count(differing).sum(axis=1, dtype=np.int64)
+    return found
 
 
 def standard_error(similarity: float, values: int, bits: int) -> float:
@@ -129,6 +160,11 @@ class MinwiseScheme(Scheme):
             if len(octets) != size:
                 raise UsageError(f"{self.family}: a payload has {size} octets, not {len(octets)}")
         return estimates(payload, others, self.values, self.bits)
+
+    def compare(self, payloads: Ragged, left: Positions, right: Positions) -> Similarities:
+        """The estimates of each pair."""
+        differing = packed_differences(payloads.matrix((self.values * self.bits + 7) // 8), left, right, self.bits)
+        return estimated(1 - differing / self.values, self.bits)
 
     def plan(self, similarity: float) -> Plan:
         """One key for each band; what they find follows from the similarity alone."""

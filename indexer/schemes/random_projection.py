@@ -14,8 +14,10 @@ from indexer import core
 from indexer.errors import UsageError
 from indexer.keys import KeyLayout
 from indexer.model import Sketch
+from indexer.ragged import Ragged
 from indexer.schemes import parameters
-from indexer.schemes.base import Parameter, Plan, Scheme
+from indexer.schemes.base import Parameter, Plan, Positions, Scheme, Similarities
+from indexer.schemes.minwise import packed_differences
 
 MAX_BITS = 1024
 MAX_BLOCK = 48
@@ -76,6 +78,11 @@ class RandomProjection(Scheme):
             if len(octets) != self.bits // 8:
                 raise UsageError(f"{self.family}: a payload has {self.bits // 8} octets, not {len(octets)}")
         share: npt.NDArray[np.float64] = core.differing_values(payload, others, 1) / self.bits
+        return np.clip(np.cos(np.pi * share), 0.0, 1.0)
+
+    def compare(self, payloads: Ragged, left: Positions, right: Positions) -> Similarities:
+        """The cosines of the angles that the shares of differing bits of each pair stand for."""
+        share = packed_differences(payloads.matrix(self.bits // 8), left, right, 1) / self.bits
         return np.clip(np.cos(np.pi * share), 0.0, 1.0)
 
     def recall(self, similarity: float, flips: int) -> float:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from indexer.errors import IncompatibleStoreError, UsageError
 from indexer.keys import KeyLayout, SchemeInfo
-from indexer.model import ClusterRecord, Failure, Record, Ref
+from indexer.model import ClusteringNote, ClusterRecord, Failure, Record, Ref
 from indexer.stores.sketches import SketchStore
 
 Refresh = Literal["wait", "none", "true"]
@@ -133,6 +133,8 @@ class Store(SketchStore, ABC):
 
     capabilities: Capabilities
     info: StoreInfo
+    created: bool = False
+    """Whether opening it has made it."""
     refresh: Refresh = "wait"
     """When others find what was written, where that is not at once.
 
@@ -227,6 +229,10 @@ class Store(SketchStore, ABC):
     def annotate(self, annotations: Iterable[tuple[Ref, Mapping[str, Any]]]) -> int:
         """Merge fields into the stored annotations of documents; how many of those named were there.
 
+        What is known of a document's cluster is the annotation `cluster`: `{"id", "is_canonical", "similarity" (0 to 1,
+        to the canonical document), "size_class"}`. A document without it is in no cluster; stores where documents are
+        grouped by the cluster's id then keep one of its own for it, a new one at each put().
+
         Values are JSON types (UsageError otherwise), None removes a field, a field is replaced as a whole. Kept in
         batches like put().
         """
@@ -258,6 +264,17 @@ class Store(SketchStore, ABC):
     @abstractmethod
     def delete_clusters(self, ids: Sequence[str]) -> int:
         """Forget clusters, not their documents; how many were there."""
+
+    @abstractmethod
+    def clustering_notes(self) -> Mapping[str, ClusteringNote]:
+        """How the clusters that stand were made, by the index that they are in ("" in an embedded store).
+
+        An index without a note is left out.
+        """
+
+    @abstractmethod
+    def put_clustering_note(self, note: ClusteringNote | None) -> None:
+        """Remember how clusters are made, in place of what is remembered; None forgets it."""
 
     @abstractmethod
     def find_digests(self, digests: Sequence[str]) -> Mapping[str, Record]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from indexer.errors import StoreError
 from indexer.keys import SchemeInfo
-from indexer.model import ClusterRecord, Failure, Record, Ref
+from indexer.model import ClusteringNote, ClusterRecord, Failure, Record, Ref, Sketch
 from indexer.stores import mapping, relaxed
 from indexer.stores.base import Candidate, Capabilities, PutResult, Stats, Store, StoreInfo, ValueBatch
 from indexer.stores.bulk import in_flight
@@ -30,9 +30,10 @@ from indexer.stores.search_bodies import (
 )
 from indexer.stores.search_bodies import annotations_of as _annotations_of
 from indexer.stores.search_finding import PAGE, RECORDS_PAGE, VALUES_CHUNK, Finder, chunks, is_unicode, require_whole
+from indexer.stores.search_probing import Prober
 from indexer.stores.search_schemes import Schemes
 from indexer.stores.search_writes import Writer
-from indexer.stores.sketches import SketchBatch, is_new
+from indexer.stores.sketches import Check, Found, Probe, SketchBatch, is_new
 
 _KEEP_ALIVE = "5m"
 _PRECISION = 40_000
@@ -56,6 +57,7 @@ class SearchStore(Store):
             self.mappings = self.read_mappings()
             if not self.mappings and create is not None and not read_only:
                 self._make(create)
+                self.created = True
                 self.mappings = self.read_mappings()
             self.describe(self.read_info())
             if create is not None:
@@ -67,6 +69,7 @@ class SearchStore(Store):
         self.data_stream = not self.single and all(index.startswith(".ds-") for index in self.mappings)
         self.writer = Writer(self)
         self.finder = Finder(self)
+        self.prober = Prober(self)
         self.beside = Schemes(self)
         if create is not None and not read_only:
             self.writer.require_mapped()
@@ -349,8 +352,33 @@ class SearchStore(Store):
     ) -> Iterator[SketchBatch]:
         return self.beside.sketched(name, keys, agreeing, include_short)
 
-    def scan_sketches(self, name: str, *, include_short: bool = False) -> Iterator[SketchBatch]:
-        return self.beside.scan(name, include_short)
+    def probe(
+        self,
+        probes: Sequence[Probe],
+        schemes: Sequence[str] = (),
+        *,
+        check: Check | None = None,
+        include_short: bool = False,
+    ) -> Iterator[Found]:
+        return self.prober.probe(probes, schemes, check, include_short)
+
+    def probe_many(
+        self, questions: Sequence[Sequence[Probe]], schemes: Sequence[str] = (), *, include_short: bool = False
+    ) -> Iterator[Iterable[Found]]:
+        return self.prober.probe_many(questions, schemes, include_short)
+
+    def scan_sketches(
+        self, schemes: Sequence[str], *, keys: Sequence[str] = (), include_short: bool = False
+    ) -> Iterator[Found]:
+        return self.prober.scan(schemes, keys, include_short)
+
+    def holders(
+        self, scheme: str, sketches: Sequence[Sketch], *, include_short: bool = False, limit: int | None = None
+    ) -> Iterator[Record]:
+        return self.prober.holders(scheme, sketches, include_short, limit)
+
+    def lacking(self, schemes: Sequence[str]) -> Mapping[str, int]:
+        return self.prober.lacking(schemes)
 
     def sketch_counts(self) -> Mapping[str, int]:
         return self.beside.counts()
@@ -383,6 +411,14 @@ class SearchStore(Store):
 
     def delete_clusters(self, ids: Sequence[str]) -> int:
         return self.writer.delete_clusters(ids)
+
+    def clustering_notes(self) -> Mapping[str, ClusteringNote]:
+        self.check_open()
+        return self.writer.notes.read()
+
+    def put_clustering_note(self, note: ClusteringNote | None) -> None:
+        self.writer.check()
+        self.writer.notes.write(note)
 
     def stats(self) -> Stats:
         self.check_open()

@@ -125,7 +125,7 @@ class Bodies:
         return Record(
             ref=ref,
             fingerprint=None if bits is None else Fingerprint(to_unsigned(int(bits)), int(tokens), self.info.scheme),
-            keys=tuple(self._packed(hashed)),
+            keys=self.packed(hashed),
             short=_true(values.get(SHORT, source.get("short"))),
             size=source.get("bytes") or 0,
             metadata=json.loads(metadata) if metadata else {},
@@ -137,11 +137,15 @@ class Bodies:
         found = {name: sketch_of(scheme, source.get(name) or {}) for name, scheme in self.schemes.items()}
         return {name: sketch for name, sketch in found.items() if sketch}
 
-    def _packed(self, hashed: Mapping[str, Any]) -> Iterable[int]:
+    def packed(self, hashed: Mapping[str, Any]) -> tuple[int, ...]:
+        """The packed keys of a fingerprint's fields."""
+        found: list[int] = []
         for table in range(self.layout.tables):
             terms = hashed.get(self.layout.field(table)) or ()
-            for term in (terms,) if isinstance(terms, str) else terms:
-                yield self.layout.pack(table, int(term, 16))
+            found += (
+                self.layout.pack(table, int(term, 16)) for term in ((terms,) if isinstance(terms, str) else terms)
+            )
+        return tuple(found)
 
     # Queries
 

@@ -146,7 +146,11 @@ class Finder:
             for hit in hits
         )
         chosen = sorted(refs, key=ref_order) if limit is None else heapq.nsmallest(limit, refs, key=ref_order)
-        for some in chunks(chosen, _FEW):
+        yield from self.chosen(chosen)
+
+    def chosen(self, refs: Iterable[Ref]) -> Iterator[Record]:
+        """The records of identities, in this order; what is not there any more is left out."""
+        for some in chunks(refs, _FEW):
             yield from self._chosen(some)
 
     def _chosen(self, refs: Sequence[Ref]) -> Iterator[Record]:

@@ -7,8 +7,6 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from indexer.errors import StoreError, UsageError
 from indexer.keys import SchemeInfo
 from indexer.model import Ref
@@ -18,7 +16,7 @@ from indexer.stores.connection import Client
 from indexer.stores.search_bodies import ROOT, both, encoded
 from indexer.stores.search_finding import require_whole
 from indexer.stores.side_index import SideIndex
-from indexer.stores.sketch_fields import FEATURES, PAYLOAD, packed_keys, sketch_properties, unpacked_payload
+from indexer.stores.sketch_fields import FEATURES, PAYLOAD, sketch_properties, unpacked_payload
 from indexer.stores.sketches import SketchBatch, check_resource, is_new, scheme_named
 
 if TYPE_CHECKING:
@@ -136,15 +134,6 @@ class Schemes:
         for hits in pages:
             if hits:
                 yield SketchBatch([store.ref(hit) for hit in hits], [_octets(hit, name) for hit in hits])
-
-    def scan(self, name: str, include_short: bool) -> Iterator[SketchBatch]:
-        """See Store.scan_sketches."""
-        store, scheme = self._ready(name)
-        query = both({"exists": {"field": _payload(name)}}, store.finder.narrowing, include_short=include_short)
-        body = {"query": query, "_source": [f"{ROOT}.{name}.t*"], "docvalue_fields": [_payload(name)]}
-        for hits in store.pages(body, _PAGE):
-            keys = [np.array(packed_keys(scheme, hit["_source"][ROOT][name]), dtype=np.int64) for hit in hits]
-            yield SketchBatch([store.ref(hit) for hit in hits], [_octets(hit, name) for hit in hits], keys)
 
     def _ready(self, name: str) -> tuple[SearchStore, SchemeInfo]:
         store = self._store

@@ -13,6 +13,7 @@ from indexer.model import ClusterRecord, Failure, Record, Ref
 from indexer.stores import mapping, relaxed
 from indexer.stores.base import PutResult, PutStatus
 from indexer.stores.bulk import BATCH_RECORDS, Action, batches, in_flight, send
+from indexer.stores.clustering_notes import ClusteringNotes
 from indexer.stores.search_bodies import (
     ROOT,
     RefusedError,
@@ -59,6 +60,7 @@ class Writer:
         self._losses: dict[str, str] = {}
         self.failures = failures_index(store.client)
         self.clusters = clusters_index(store.client)
+        self.notes = ClusteringNotes(store.client, self.clusters)
         # What was written just before may lie in an index behind the alias that no refresh has shown yet.
         self._settled_once = store.single
 

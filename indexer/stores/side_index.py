@@ -17,6 +17,7 @@ from indexer.stores.search_bodies import ROOT, encoded
 
 T = TypeVar("T")
 
+FAILURES, CLUSTERS = "-neardup-failures", "-neardup-clusters"
 _TERM = {"type": "keyword", "ignore_above": 8191}
 # JSON with escapes alone: a lone half of a surrogate pair, as file names can have, comes back as it was.
 _EXACT = {"exact": {"type": "keyword", "index": False, "doc_values": False}}
@@ -34,6 +35,7 @@ CLUSTER_PROPERTIES: Mapping[str, Any] = {
     "title": {"type": "text", "fields": {"keyword": {"type": "keyword", "ignore_above": 1024}}},
     **dict.fromkeys(("size", "octets", "redundant", "redundant_octets"), _LONG),
     "radius": {"type": "byte"},
+    "least_similarity": {"type": "float"},
     "first_seen": _DATE,
     "last_seen": _DATE,
     # By the names that documents have, so that one filter of a dashboard narrows both.
@@ -57,8 +59,10 @@ class SideIndex(Generic[T]):
         properties: Mapping[str, Any],
         body: Callable[[T], Mapping[str, Any]],
         read: Callable[[Mapping[str, Any]], T],
+        query: Mapping[str, Any] | None = None,
     ) -> None:
         self._client, self.name = client, name
+        self._query = query or {"match_all": {}}
         self._properties, self._body, self._read = properties, body, read
         self._path = f"/{quote(name, safe='*,-')}"
         self._exists: bool | None = None
@@ -93,7 +97,8 @@ class SideIndex(Generic[T]):
             return None
         return f"{self._path}/_mapping", {"properties": self._properties}
 
-    def _make(self) -> None:
+    def make(self) -> None:
+        """Make the index where it is not there, and add the fields that came since."""
         wanted = self.making()
         if wanted is None:
             return
@@ -108,7 +113,7 @@ class SideIndex(Generic[T]):
         """Store items under their ids, in batches; StoreError where the cluster refuses one."""
         iterator = iter(items)
         while some := list(islice(iterator, BATCH_RECORDS)):
-            self._make()
+            self.make()
             self._send([Action("index", self.name, name, None, encoded(self._body(item))) for name, item in some])
 
     def get(self, names: Sequence[str]) -> list[T | None]:
@@ -144,7 +149,7 @@ class SideIndex(Generic[T]):
             return
         self.settle()
         sort = [{name: {"order": "asc", "missing": "_first"}} for name in order]
-        for hits in pages({"query": {"match_all": {}}, "sort": sort}, 1000, path=self._path.removeprefix("/")):
+        for hits in pages({"query": self._query, "sort": sort}, 1000, path=self._path.removeprefix("/")):
             yield from (self._read(hit["_source"]) for hit in hits)
 
     def counts(self, field: str) -> dict[str, int]:
@@ -159,14 +164,15 @@ class SideIndex(Generic[T]):
 
 def failures_index(client: Client) -> SideIndex[Failure]:
     """The documents that could not be indexed."""
-    name = f"{client.target.name}-neardup-failures"
+    name = client.target.name + FAILURES
     return SideIndex(client, name, FAILURE_PROPERTIES, _failure_body, _failure)
 
 
 def clusters_index(client: Client) -> SideIndex[ClusterRecord]:
     """What belongs to clusters as a whole."""
-    name = f"{client.target.name}-neardup-clusters"
-    return SideIndex(client, name, CLUSTER_PROPERTIES, _cluster_body, _cluster)
+    name = client.target.name + CLUSTERS
+    # Beside them lies the note of how they were made.
+    return SideIndex(client, name, CLUSTER_PROPERTIES, _cluster_body, _cluster, {"exists": {"field": "size"}})
 
 
 def failure_id(ref: Ref) -> str:
@@ -191,8 +197,8 @@ def _cluster_body(cluster: ClusterRecord) -> Mapping[str, Any]:
     canonical = {"id": cluster.canonical.id, "index": cluster.canonical.index, "routing": cluster.canonical.routing}
     texts = {"id": cluster.id, "title": cluster.title}
     texts |= {"first_seen": cluster.first_seen, "last_seen": cluster.last_seen}
-    numbers = {"size": cluster.size, "octets": cluster.octets, "radius": cluster.radius}
-    numbers["redundant_octets"] = cluster.redundant_octets
+    numbers: dict[str, Any] = {"size": cluster.size, "octets": cluster.octets, "radius": cluster.radius}
+    numbers |= {"redundant_octets": cluster.redundant_octets, "least_similarity": cluster.least_similarity}
     lists = {"formats": cluster.formats, "origins": cluster.origins}
     exact = json.dumps([list(canonical.values()), texts, numbers, lists])
     formats, origins = ([_passing(name) for name in names] for names in lists.values())
@@ -203,8 +209,10 @@ def _cluster_body(cluster: ClusterRecord) -> Mapping[str, Any]:
 
 
 def _cluster(source: Mapping[str, Any]) -> ClusterRecord:
-    # The lists are missing from what an earlier neardup wrote.
+    # The lists, and the least similarity, are missing from what an earlier neardup wrote; its radius was in bits of 64,
+    # or a dissimilarity in 64ths.
     canonical, texts, numbers, *lists = json.loads(source["exact"])
+    numbers.setdefault("least_similarity", 1 - numbers["radius"] / 64)
     names: dict[str, Any] = {name: tuple(each) for name, each in (lists[0] if lists else {}).items()}
     return ClusterRecord(canonical=Ref(*canonical), **texts, **numbers, **names)
 

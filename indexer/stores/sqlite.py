@@ -11,7 +11,7 @@ import sqlite3
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ from indexer.stores.lock import WriterLock
 from indexer.stores.sqlite_clusters import ClusterTable, cluster_name
 from indexer.stores.sqlite_file import StoreFile, transaction
 from indexer.stores.sqlite_parts import READ_ROWS, chunks, document_numbers, hash_numbers, marks, stored_annotations
+from indexer.stores.sqlite_probing import SketchLookups
 from indexer.stores.sqlite_rows import (
     RECORD_COLUMNS,
     Packer,
@@ -40,7 +41,8 @@ from indexer.stores.sqlite_rows import (
     pack_text,
     unpack_failure,
 )
-from indexer.stores.sqlite_schemes import SchemeTables, SketchRows
+from indexer.stores.sqlite_schemes import SchemeTables
+from indexer.stores.sqlite_sketches import SketchChanges, read_schemes, sketches_of
 
 # A batch is one transaction: large enough that its keys, sorted, share pages; ended early by size and by time, so that
 # slow documents are safe soon.
@@ -55,7 +57,7 @@ _SMALL_STORE = 1 << 15
 _MAX_MARKS = 4000
 
 
-class SqliteStore(ClusterTable, SchemeTables):
+class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
     """A store in one file of this machine, for one writer and any number of readers at once.
 
     Beside the file stand SQLite's log (`-wal`, `-shm`, while it is open) and the writer's lock file (`-lock`).
@@ -88,14 +90,13 @@ class SqliteStore(ClusterTable, SchemeTables):
     def _described(self, info: StoreInfo) -> None:
         self.info = info
         self._packer = Packer(info)
-        self._sketch_rows = SketchRows(info.schemes)
 
     def _made(self, info: StoreInfo) -> sqlite3.Connection:
         self._file.require_place()
         self._take_place()
         connection = self._connection = self._file.make()
         with self._file.explained():
-            empty = sqlite_file.is_empty(connection)
+            empty = self.created = sqlite_file.is_empty(connection)
             if empty or sqlite_file.check(connection, self.path):
                 sqlite_file.migrate(connection, info if empty else None)
         return connection
@@ -117,6 +118,9 @@ class SqliteStore(ClusterTable, SchemeTables):
         """Become the one writer."""
         self._file.require_one_name()
         self._lock.take()
+
+    def _explained(self) -> AbstractContextManager[None]:
+        return self._file.explained()
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
@@ -163,11 +167,10 @@ class SqliteStore(ClusterTable, SchemeTables):
         last = {entry.id: entry for entry in batch if isinstance(entry, Row)}
         with self._writing() as connection:
             stored = document_numbers(connection, list(last))
-            changes = _Changes(self._packer, self._sketch_rows)
+            changes = _Changes(self._packer, SketchChanges(read_schemes(connection)))
             changes.remove_documents(connection, list(stored.values()))
             changes.add_documents(connection, list(last.values()))
             changes.finish(connection)
-            self._add_sketches(connection, last)
             connection.executemany("DELETE FROM failures WHERE id = ?", [(name,) for name in last])
         results = []
         seen = set(stored)
@@ -178,13 +181,6 @@ class SqliteStore(ClusterTable, SchemeTables):
             results.append(PutResult(entry.ref, PutStatus.REPLACED if entry.id in seen else PutStatus.CREATED))
             seen.add(entry.id)
         return results
-
-    def _add_sketches(self, connection: sqlite3.Connection, rows: Mapping[bytes, Row]) -> None:
-        sketched = [name for name, row in rows.items() if row.sketches]
-        numbers = document_numbers(connection, sketched)
-        if len(numbers) < len(sketched):
-            raise cells.DamagedError("documents that were just stored are not found")
-        self._sketch_rows.add(connection, {numbers[name][0]: rows[name].sketches for name in sketched})
 
     def get(self, refs: Sequence[Ref], *, sketches: bool = True) -> list[Record | None]:
         names = [pack_ref(ref) for ref in refs]
@@ -202,7 +198,7 @@ class SqliteStore(ClusterTable, SchemeTables):
         """Stored ids and records of rows, with their sketches where these are wanted and the store has any."""
         found: Mapping[int, Mapping[str, Sketch]] = {}
         if sketches and self.info.schemes:
-            found = self._sketch_rows.of(connection, [number for number, *_ in rows])
+            found = sketches_of(connection, self.info.schemes, [number for number, *_ in rows])
         for row in rows:
             yield row[1], self._packer.record(row, found.get(row[0]))
 
@@ -325,7 +321,7 @@ class SqliteStore(ClusterTable, SchemeTables):
         for some in chunks([name for name in map(pack_ref, refs) if name is not None], BATCH_RECORDS):
             with self._writing() as connection:
                 stored = list(document_numbers(connection, some).values())
-                changes = _Changes(self._packer, self._sketch_rows)
+                changes = _Changes(self._packer, SketchChanges(read_schemes(connection)))
                 changes.remove_documents(connection, stored)
                 changes.finish(connection)
                 connection.executemany("DELETE FROM failures WHERE id = ?", [(name,) for name in some])
@@ -382,7 +378,7 @@ class SqliteStore(ClusterTable, SchemeTables):
 class _Changes:
     """What one transaction does to documents, and so to the counts and keys of their values."""
 
-    def __init__(self, packer: Packer, sketches: SketchRows) -> None:
+    def __init__(self, packer: Packer, sketches: SketchChanges) -> None:
         self._packer, self._sketches = packer, sketches
         self._documents: Counter[int] = Counter()
         self._short: Counter[int] = Counter()
@@ -393,7 +389,7 @@ class _Changes:
             if number is not None:
                 self._documents[number] -= 1
                 self._short[number] -= short
-        self._sketches.remove(connection, [document for document, _, _ in stored])
+        self._sketches.unlink(connection, stored)
         gone = [(document,) for document, _, _ in stored]
         connection.executemany("DELETE FROM documents WHERE number = ?", gone)
         connection.executemany("DELETE FROM annotations WHERE document = ?", gone)
@@ -424,9 +420,17 @@ class _Changes:
             [(row.id, None if row.value is None else numbers[row.value], *row.columns) for row in rows],
         )
         self._merge(connection, top, top + len(new))
+        sketched = {row.id: row.sketches for row in rows if row.sketches}
+        stored = document_numbers(connection, list(sketched))
+        if len(stored) < len(sketched):
+            raise cells.DamagedError("documents that were just stored are not found")
+        self._sketches.link(connection, [(stored[name], sketches) for name, sketches in sketched.items()])
 
     def finish(self, connection: sqlite3.Connection) -> None:
         """Write the counts, and remove the values that no document has any more, with their keys."""
+        self._sketches.finish(connection)
+        comparable = self._documents.total() - self._short.total()
+        connection.execute("UPDATE counts SET number = number + ? WHERE name = 'comparable'", (comparable,))
         counts = [(self._documents[n], self._short[n], n) for n in self._documents]
         connection.executemany(
             "UPDATE hashes SET documents = documents + ?, short = short + ? WHERE number = ?", counts

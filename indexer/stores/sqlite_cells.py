@@ -50,6 +50,13 @@ def count(cell: Any, most: int = _LARGEST) -> int:
     return int(cell)
 
 
+def share(cell: Any) -> float:
+    """A number from 0 to 1."""
+    if type(cell) not in (int, float) or not 0 <= cell <= 1:
+        raise DamagedError(f"{cell!r} in place of a share")
+    return float(cell)
+
+
 def integer(cell: Any) -> int:
     """Any integer of 64 bits."""
     if type(cell) is not int:

@@ -4,19 +4,23 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from indexer.model import ClusterRecord, Ref
+from indexer.model import ClusteringNote, ClusterRecord, Ref
 from indexer.stores import sqlite_cells as cells
 from indexer.stores.sqlite_parts import OnFile
 from indexer.stores.sqlite_rows import pack_text
 
 _BATCH = 2000
 _READ = 1000
-_COLUMNS = """id, canonical, title, size, octets, radius, first_seen, last_seen, redundant_octets, formats, origins"""
+_COLUMNS = """id, canonical, title, size, octets, radius, first_seen, last_seen, redundant_octets, formats, origins,
+    least_similarity"""
+_NOTE = "clustering"
+_NOTED = {"rule": str, "bound": str, "canonical": str, "finished": bool, "at": str}
 
 
 class ClusterTable(OnFile):
@@ -42,7 +46,7 @@ class ClusterTable(OnFile):
         while some := list(islice(iterator, _BATCH)):
             with self._writing() as connection:
                 connection.executemany(
-                    "INSERT OR REPLACE INTO clusters VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", map(_row, some)
+                    "INSERT OR REPLACE INTO clusters VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", map(_row, some)
                 )
 
     def get_clusters(self, ids: Sequence[str]) -> list[ClusterRecord | None]:
@@ -67,6 +71,17 @@ class ClusterTable(OnFile):
                 count += connection.executemany("DELETE FROM clusters WHERE id = ?", gone).rowcount
         return count
 
+    def clustering_notes(self) -> Mapping[str, ClusteringNote]:
+        with self._reading() as connection:
+            row = connection.execute("SELECT value FROM meta WHERE name = ?", (_NOTE,)).fetchone()
+            return {"": _note(cells.json_object(row[0]))} if row else {}
+
+    def put_clustering_note(self, note: ClusteringNote | None) -> None:
+        with self._writing() as connection:
+            connection.execute("DELETE FROM meta WHERE name = ?", (_NOTE,))
+            if note is not None:
+                connection.execute("INSERT INTO meta VALUES (?, ?)", (_NOTE, json.dumps(dataclasses.asdict(note))))
+
 
 def cluster_name(annotations: Mapping[str, Any]) -> bytes | None:
     """The cluster id in a document's annotations as it is looked up by, None where there is none."""
@@ -79,13 +94,24 @@ def _row(cluster: ClusterRecord) -> tuple[Any, ...]:
     seen = (pack_text(cluster.first_seen), pack_text(cluster.last_seen))
     names = (pack_text(cluster.id), pack_text(cluster.canonical.id), pack_text(cluster.title))
     places = (json.dumps(cluster.formats), json.dumps(cluster.origins))
-    return (*names, cluster.size, cluster.octets, cluster.radius, *seen, cluster.redundant_octets, *places)
+    numbers = (cluster.size, cluster.octets, cluster.radius)
+    return (*names, *numbers, *seen, cluster.redundant_octets, *places, cluster.least_similarity)
 
 
 def _cluster(row: Sequence[Any]) -> ClusterRecord:
-    name, canonical, title, size, octets, radius, first, last, redundant, formats, origins = row
+    name, canonical, title, size, octets, radius, first, last, redundant, formats, origins, least = row
     names = (cells.text(name), Ref(cells.text(canonical)), cells.text(title))
     figures = (cells.count(size), cells.count(octets), cells.count(radius))
     seen = (cells.text(first), cells.text(last))
     places = (cells.json_strings(formats), cells.json_strings(origins))
-    return ClusterRecord(*names, *figures, *seen, cells.count(redundant), *places)
+    return ClusterRecord(*names, *figures, *seen, cells.count(redundant), *places, cells.share(least))
+
+
+def _note(held: dict[str, Any]) -> ClusteringNote:
+    try:
+        note = ClusteringNote(**held)
+    except TypeError:
+        raise cells.DamagedError("no note of a clustering") from None
+    if not all(isinstance(held[name], kind) for name, kind in _NOTED.items() if name in held):
+        raise cells.DamagedError("a note of a clustering with values of other types")
+    return note

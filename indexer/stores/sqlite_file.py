@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
@@ -13,13 +13,17 @@ from indexer.errors import IncompatibleStoreError, NoStoreError, StoreBusyError,
 from indexer.model import SHORT_IDS
 from indexer.stores import sqlite_cells as cells
 from indexer.stores.base import StoreInfo
-from indexer.stores.sqlite_schemes import read_layout, read_schemes
+from indexer.stores.sqlite_sketches import read_layout, read_schemes
+from indexer.stores.sqlite_upgrades import DISTINCT_SKETCHES
 
 APPLICATION_ID = 0x6E647570  # "ndup", in the header of the file: tells a store from other SQLite files
 
+# A step is a statement, or what SQL can't say.
+Migration = Sequence[str | Callable[[sqlite3.Connection], None]]
+
 # Numbered by their place, from 1, and append-only: a store remembers how many it has seen. A string from outside is
 # kept as a BLOB of UTF-8 in which lone surrogates pass, because file names hold them and SQLite's text can't.
-MIGRATIONS: tuple[tuple[str, ...], ...] = (
+MIGRATIONS: tuple[Migration, ...] = (
     (
         "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
         # The distinct fingerprint values: a million equal documents are one row with one set of keys.
@@ -72,6 +76,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             scheme INTEGER, key INTEGER, document INTEGER, PRIMARY KEY (scheme, key, document)) WITHOUT ROWID""",
         "CREATE TABLE resources (name TEXT PRIMARY KEY, octets BLOB NOT NULL)",
     ),
+    DISTINCT_SKETCHES,
 )
 
 _HEADER_OCTETS = 100
@@ -270,7 +275,7 @@ def is_empty(connection: sqlite3.Connection) -> bool:
     return (tables, owner, version) == (0, 0, 0) and pages <= 1
 
 
-def check(connection: sqlite3.Connection, path: Path, migrations: Sequence[Sequence[str]] = MIGRATIONS) -> int:
+def check(connection: sqlite3.Connection, path: Path, migrations: Sequence[Migration] = MIGRATIONS) -> int:
     """How many migrations an existing store still needs; an error where it is no store or too new."""
     if is_empty(connection):
         raise NoStoreError(f"{path}: the file is empty; index some documents into it first")
@@ -289,7 +294,7 @@ def check(connection: sqlite3.Connection, path: Path, migrations: Sequence[Seque
 
 
 def migrate(
-    connection: sqlite3.Connection, info: StoreInfo | None, migrations: Sequence[Sequence[str]] = MIGRATIONS
+    connection: sqlite3.Connection, info: StoreInfo | None, migrations: Sequence[Migration] = MIGRATIONS
 ) -> None:
     """Bring a file up to date in one transaction; an empty one becomes a store with `info`."""
     (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
@@ -297,9 +302,12 @@ def migrate(
         raise StoreError("the file system can't hold a write-ahead log; put the store on a local disk")
     with transaction(connection):
         (version,) = connection.execute("PRAGMA user_version").fetchone()
-        for statements in migrations[version:]:
-            for statement in statements:
-                connection.execute(statement)
+        for steps in migrations[version:]:
+            for step in steps:
+                if isinstance(step, str):
+                    connection.execute(step)
+                else:
+                    step(connection)
         connection.execute(f"PRAGMA user_version = {len(migrations)}")
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         if info is not None:

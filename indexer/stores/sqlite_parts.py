@@ -30,6 +30,10 @@ class OnFile(Store):
     @abstractmethod
     def _snapshot(self) -> AbstractContextManager[sqlite3.Connection]: ...
 
+    @abstractmethod
+    def _explained(self) -> AbstractContextManager[None]:
+        """What turns errors of reading into those that name the store; the other three have it in them."""
+
 
 def marks(count: int) -> str:
     """So many parameters, for a list of values."""

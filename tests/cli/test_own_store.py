@@ -19,8 +19,9 @@ from written import changed, html, prose
 
 from indexer import open_store
 from indexer.errors import ExtractionError, StoreBusyError, UsageError
+from indexer.matching.lists import is_store, read_list
+from indexer.matching.rule import parse_rule
 from indexer.pipeline import store_info
-from indexer.store_pairs import is_store, read_list
 from indexer.stored_text import stored_text
 
 STORE = "collection.neardup"
@@ -213,7 +214,7 @@ def test_documents_whose_source_is_the_store_are_not_read_again(neardup: Neardup
         assert not is_store(f"{place}-lock")
         assert is_store(place)
         with pytest.raises(UsageError, match="belongs to a store"):
-            read_list(Path(f"{place}-lock"))
+            read_list(Path(f"{place}-lock"), parse_rule("simhash-doc@3bits"))
         # All locks are still there: another process is kept out.
         assert neardup("index", "-", stdin=line("other", "text"), code=3).err
     for arguments in (["similar", STORE], ["similar", f"{STORE}-lock"], ["diff", "id:0", STORE]):

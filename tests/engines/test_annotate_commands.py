@@ -104,13 +104,13 @@ def test_commands_answer_as_on_the_embedded_store(server: Server, index_name: st
         same = ("id", "hash", "hex", "tokens", "short", "bytes")
         assert taken(one, *same) == taken(other, *same)
         clusters = [each["annotations"]["cluster"] for each in (one, other)]
-        assert taken(clusters[0], "is_canonical", "distance") == taken(clusters[1], "is_canonical", "distance")
+        assert taken(clusters[0], "is_canonical", "similarity") == taken(clusters[1], "is_canonical", "similarity")
     one, other = both.json("stats")
     same = ("documents", "fingerprinted", "distinct", "short", "empty", "failures", "formats")
     assert taken(one, *same) == taken(other, *same)
     one, other = (json.loads(out) for out in both("report", "--format", "json", "-o", "-"))
     same = ("documents", "redundant", "redundant_part", "bytes", "redundant_bytes", "fingerprinted", "short")
-    same = (*same, "unclustered", "clusters", "in_clusters", "cluster_sizes", "distances", "by_format")
+    same = (*same, "unclustered", "clusters", "in_clusters", "cluster_sizes", "similarities", "by_format")
     assert taken(one, *same) == taken(other, *same)
     assert (one["clusters"], one["redundant"], one["unclustered"]) == (2, 3, 0)
     assert owners(sources(server, index_name)) == before

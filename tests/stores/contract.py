@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from contract_clusters import ClusterContract
+from contract_probes import ProbeContract
 from contract_schemes import SchemeContract
 from made import INFO, cluster, put, record
 
@@ -38,7 +39,7 @@ HOSTILE = [
 ]
 
 
-class StoreContract(ClusterContract, SchemeContract):
+class StoreContract(ClusterContract, SchemeContract, ProbeContract):
     """Inherited by each store's tests; `opened` is a fixture that opens the test's own, at first empty, store."""
 
     @pytest.fixture
