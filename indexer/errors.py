@@ -21,6 +21,12 @@ class UsageError(NeardupError):
     exit_code = 2
 
 
+class PayloadError(UsageError):
+    """A payload is none of its scheme: of another one, or out of a store that is damaged."""
+
+    exit_code = 3
+
+
 class StoreError(NeardupError):
     """A store can't be opened, read or written."""
 

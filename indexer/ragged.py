@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from indexer.errors import UsageError
+from indexer.errors import PayloadError
 
 Offsets = npt.NDArray[np.int64]
 
@@ -85,11 +85,19 @@ class Ragged:
         return self._known[0]
 
     def matrix(self, width: int) -> npt.NDArray[Any]:
-        """The rows as a matrix of shape (n, width), a view; UsageError where one has another length."""
+        """The rows as a matrix of shape (n, width), a view; PayloadError where one has another length."""
         if len(self) and self.width != width:
             wrong = int(self.sizes[np.flatnonzero(self.sizes != width)[0]])
-            raise UsageError(f"a row of {wrong} values where each has {width}")
+            raise no_payload(f"a row of {wrong} values where each has {width}")
         return self.values[self.offsets[0] : self.offsets[-1]].reshape(len(self), width)
+
+
+def no_payload(found: str) -> PayloadError:
+    """The error for a payload that is none of its scheme."""
+    return PayloadError(
+        f"{found}: that is no sketch of the scheme, so the store that holds it is damaged. Restore it from a copy, or "
+        "index into a new one"
+    )
 
 
 def _offsets(sizes: Iterable[int], count: int) -> Offsets:

@@ -21,7 +21,8 @@ from indexer.own_files import OwnFileError
 IdFrom = Literal["path", "absolute", "relative", "name", "stem", "digest"]
 STDIN = "-"
 
-# Left out of a folder that is walked, by name and without reading them, unless asked for with `include`.
+# Left out of a folder that is walked, by name and without reading them, unless asked for with `include`; so is what
+# stands beside a database.
 NOT_DOCUMENTS = frozenset(
     f".{suffix}"
     for kind in (
@@ -29,7 +30,7 @@ NOT_DOCUMENTS = frozenset(
         "png jpg jpeg gif svg svgz webp avif ico bmp tif tiff woff woff2 ttf otf eot",
         "mp3 mp4 m4a ogg oga ogv wav flac webm avi mov mkv",
         "zip tar tgz bz2 xz zst 7z rar jar whl",
-        "exe dll so dylib o a class pyc pyo db sqlite sqlite3 neardup neardup-wal neardup-shm neardup-lock",
+        "exe dll so dylib o a class pyc pyo db sqlite sqlite3 neardup",
     )
     for suffix in kind.split()
 )
@@ -210,7 +211,7 @@ class Sources:
         if chosen.include:
             wanted = any(_matches(name, relative, pattern) for pattern in chosen.include)
         else:
-            wanted = os.path.splitext(name)[1].lower() not in NOT_DOCUMENTS
+            wanted = _kind(name) not in NOT_DOCUMENTS
         wanted = wanted and not self._excluded(name, relative)
         self.left_out += not wanted
         return wanted
@@ -357,6 +358,12 @@ def _stem(path: str) -> str:
     if name.lower().endswith(".gz"):
         name = name[:-3]
     return os.path.splitext(name)[0]
+
+
+def _kind(name: str) -> str:
+    suffix = os.path.splitext(name)[1].lower()
+    beside = next((each for each in own_files.SIDE_FILES if suffix.endswith(each)), "")
+    return suffix.removesuffix(beside)
 
 
 def _matches(name: str, relative: str, pattern: str) -> bool:

@@ -31,7 +31,13 @@ def scheme_of(store: Store, name: str) -> Scheme:
     Raises UsageError where it has none, and IncompatibleStoreError where this version makes other ones.
     """
     known = scheme_named(store.info.schemes, name, "the store")
-    made = registry.scheme(known.id, corpus_of(store))
+    try:
+        made = registry.scheme(known.id, corpus_of(store))
+    except UsageError as error:
+        raise IncompatibleStoreError(
+            f"the store's sketches are of {known.id!r}, which can't be made here ({error}): a newer neardup made them, "
+            "or the store is damaged"
+        ) from error
     if made.info != known:
         raise IncompatibleStoreError(
             f"the store's sketches are of {known.id} in {known.layout.describe()}, this version makes {made.id} in "

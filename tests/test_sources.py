@@ -44,6 +44,14 @@ def test_a_folder_is_walked_in_order_without_hidden_files_and_non_documents(tmp_
     assert found.left_out == 4
 
 
+def test_what_stands_beside_a_database_is_no_document(tmp_path: Path) -> None:
+    touch(
+        tmp_path, *(f"{name}{suffix}" for name in ("a.neardup", "b.DB", "c.html") for suffix in ("", "-wal", "-lock"))
+    )
+    touch(tmp_path, "d.sqlite-journal", "e.db-shm", "f.db-notes")
+    assert walked(tmp_path) == ["c.html", "c.html-lock", "c.html-wal", "f.db-notes"]
+
+
 def test_include_takes_what_is_no_document_and_hidden_what_is_hidden(tmp_path: Path) -> None:
     touch(tmp_path, "a.css", "sub/b.css", "c.html", ".d.css")
     assert walked(tmp_path, include=("*.css",)) == ["a.css", "sub/b.css"]

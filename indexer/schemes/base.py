@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -15,7 +15,7 @@ import numpy.typing as npt
 from indexer.errors import UsageError
 from indexer.keys import KeyLayout, SchemeInfo
 from indexer.model import Sketch
-from indexer.ragged import Ragged
+from indexer.ragged import Ragged, no_payload
 
 Parameter = int | float | str | bool
 Positions = npt.NDArray[np.int64]
@@ -118,7 +118,7 @@ class Scheme(ABC):
     def similarities(self, payload: bytes, others: Sequence[bytes]) -> npt.NDArray[np.float64]:
         """The similarity, 0 to 1, of one payload to each of the others: shape (len(others),).
 
-        Raises UsageError for a payload that is none of this scheme.
+        Raises PayloadError for a payload that is none of this scheme.
         """
 
     @abstractmethod
@@ -126,7 +126,10 @@ class Scheme(ABC):
         """What a lookup for this similarity (0 to 1) asks and finds; UsageError where the scheme can't serve it."""
 
     def probes(self, sketch: Sketch, similarity: float) -> Sequence[int]:  # noqa: ARG002 some schemes ask for more
-        """The packed keys to ask for; every document that the plan promises shares `agreeing` tables with them."""
+        """The packed keys to ask for; every document that the plan promises shares `agreeing` tables with them.
+
+        Raises PayloadError for a sketch that is none of this scheme, where they are made from its payload.
+        """
         return sketch.keys
 
     def compare(self, payloads: Ragged, left: Positions, right: Positions) -> Similarities:
@@ -178,6 +181,13 @@ class Scheme(ABC):
     def described(self, similarity: float) -> str:
         """A threshold in words, after "near-duplicates"."""
         return f"that share {similarity:.0%} or more ({self.measure})"
+
+
+def require_bytes(scheme: Scheme, payloads: Iterable[bytes], size: int) -> None:
+    """Raise PayloadError unless all payloads have so many bytes."""
+    for payload in payloads:
+        if len(payload) != size:
+            raise no_payload(f"{scheme.family}: a payload of {len(payload)} bytes, not {size}")
 
 
 def runs(ordered: Positions) -> Iterator[tuple[int, int]]:

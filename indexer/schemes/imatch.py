@@ -15,7 +15,7 @@ from indexer.errors import UsageError
 from indexer.features import among, recipe
 from indexer.keys import KeyLayout
 from indexer.model import Sketch
-from indexer.schemes.base import Parameter, Plan, Scheme
+from indexer.schemes.base import Parameter, Plan, Scheme, require_bytes
 from indexer.schemes.simhash_variants import mixed, recipe_parameters, require_corpus
 
 DIGEST_OCTETS = 8
@@ -109,8 +109,7 @@ class IMatch(Scheme):
     def similarities(self, payload: bytes, others: Sequence[bytes]) -> npt.NDArray[np.float64]:
         """The share of the digests that agree, of those that are not empty in both."""
         octets = DIGEST_OCTETS * (self.sublexicons + 1)
-        if any(len(each) != octets for each in (payload, *others)):
-            raise UsageError(f"i-match: a payload with {self.sublexicons} sub-lexicons has {octets} octets")
+        require_bytes(self, (payload, *others), octets)
         rows = np.frombuffer(b"".join((payload, *others)), dtype=">u8").reshape(-1, self.sublexicons + 1)
         own, there = rows[0], rows[1:]
         agreeing = np.sum((there == own) & (own != 0), axis=1)

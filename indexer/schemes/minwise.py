@@ -20,7 +20,7 @@ from indexer.keys import KeyLayout
 from indexer.model import Sketch
 from indexer.ragged import Ragged
 from indexer.schemes import parameters
-from indexer.schemes.base import Parameter, Plan, Positions, Scheme, Similarities
+from indexer.schemes.base import Parameter, Plan, Positions, Scheme, Similarities, require_bytes
 
 Signature = npt.NDArray[np.uint32]
 
@@ -155,10 +155,7 @@ class MinwiseScheme(Scheme):
 
     def similarities(self, payload: bytes, others: Sequence[bytes]) -> npt.NDArray[np.float64]:
         """The estimates by the packed values that agree; see `estimates`."""
-        size = (self.values * self.bits + 7) // 8
-        for octets in (payload, *others):
-            if len(octets) != size:
-                raise UsageError(f"{self.family}: a payload has {size} octets, not {len(octets)}")
+        require_bytes(self, (payload, *others), (self.values * self.bits + 7) // 8)
         return estimates(payload, others, self.values, self.bits)
 
     def compare(self, payloads: Ragged, left: Positions, right: Positions) -> Similarities:

@@ -11,12 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from indexer import core
-from indexer.errors import UsageError
 from indexer.keys import KeyLayout
 from indexer.model import Sketch
 from indexer.ragged import Ragged
 from indexer.schemes import parameters
-from indexer.schemes.base import Parameter, Plan, Positions, Scheme, Similarities
+from indexer.schemes.base import Parameter, Plan, Positions, Scheme, Similarities, require_bytes
 from indexer.schemes.minwise import packed_differences
 
 MAX_BITS = 1024
@@ -74,9 +73,7 @@ class RandomProjection(Scheme):
 
     def similarities(self, payload: bytes, others: Sequence[bytes]) -> npt.NDArray[np.float64]:
         """The cosines of the angles that the shares of differing bits stand for."""
-        for octets in (payload, *others):
-            if len(octets) != self.bits // 8:
-                raise UsageError(f"{self.family}: a payload has {self.bits // 8} octets, not {len(octets)}")
+        require_bytes(self, (payload, *others), self.bits // 8)
         share: npt.NDArray[np.float64] = core.differing_values(payload, others, 1) / self.bits
         return np.clip(np.cos(np.pi * share), 0.0, 1.0)
 

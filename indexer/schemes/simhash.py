@@ -16,7 +16,7 @@ from indexer.keys import MAX_DISTANCE, SIMHASH64_LAYOUT, probes
 from indexer.model import DEFAULT_DISTANCE, SIMHASH_DOC, Fingerprint, Sketch
 from indexer.pairs import iter_pairs
 from indexer.ragged import Ragged
-from indexer.schemes.base import Parameter, Plan, Positions, Scheme, Similarities, Sketches
+from indexer.schemes.base import Parameter, Plan, Positions, Scheme, Similarities, Sketches, require_bytes
 
 _ASKED_AT_ONCE = 4096
 
@@ -81,8 +81,7 @@ class SimhashDoc(Scheme):
 
     def similarities(self, payload: bytes, others: Sequence[bytes]) -> npt.NDArray[np.float64]:
         """1 - d / 64, of the Hamming distance d."""
-        if any(len(each) != 8 for each in (payload, *others)):
-            raise UsageError("simhash-doc: a payload has 8 bytes")
+        require_bytes(self, (payload, *others), 8)
         rows = np.frombuffer(b"".join(others), dtype=">u8").astype(np.uint64)
         return 1.0 - core.hamming_distances(int.from_bytes(payload, "big"), rows) / 64.0
 
@@ -100,6 +99,7 @@ class SimhashDoc(Scheme):
 
     def probes(self, sketch: Sketch, similarity: float) -> Sequence[int]:
         """The keys of the plan; see `indexer.keys.probes`."""
+        require_bytes(self, (sketch.payload,), 8)
         return probes(int.from_bytes(sketch.payload, "big"), self._distance(similarity))
 
     def join(

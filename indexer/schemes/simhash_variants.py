@@ -17,7 +17,7 @@ from indexer.features import Counts, Hashes, Recipe, check_weights, recipe, weig
 from indexer.model import Sketch
 from indexer.ragged import Ragged
 from indexer.schemes import blocks
-from indexer.schemes.base import Parameter, Plan, Positions, Scheme, Similarities
+from indexer.schemes.base import Parameter, Plan, Positions, Scheme, Similarities, require_bytes
 from indexer.schemes.simhash import bits_allowed, bits_written
 
 WIDTHS = (32, 64, 128)
@@ -91,8 +91,7 @@ class SimhashVariant(Scheme):
     def similarities(self, payload: bytes, others: Sequence[bytes]) -> npt.NDArray[np.float64]:
         """The share of equal bits, 1 - d / bits."""
         octets = self.bits // 8
-        if any(len(each) != octets for each in (payload, *others)):
-            raise UsageError(f"simhash: a payload of {self.bits} bits has {octets} octets")
+        require_bytes(self, (payload, *others), octets)
         word = min(octets, 8)
         rows = np.frombuffer(b"".join((payload, *others)), dtype=f">u{word}").astype(np.uint64)
         rows = rows.reshape(-1, octets // word)
@@ -130,6 +129,7 @@ class SimhashVariant(Scheme):
     def probes(self, sketch: Sketch, similarity: float) -> Sequence[int]:
         """The neighbouring keys of every table of the plan."""
         distance = self._distance(similarity)
+        require_bytes(self, (sketch.payload,), self.bits // 8)
         if self.bits == 64:
             return keys.probes(int.from_bytes(sketch.payload, "big"), distance)
         return blocks.probes(sketch.payload, distance)

@@ -10,17 +10,18 @@ import numpy as np
 import numpy.typing as npt
 
 from indexer import core, languages
-from indexer.errors import UsageError
+from indexer.errors import PayloadError, UsageError
 from indexer.features import Hashes, among, hashes_of_rows, recipe, rising_hashes
 from indexer.keys import KeyLayout
 from indexer.model import Sketch
-from indexer.ragged import Ragged
+from indexer.ragged import Ragged, no_payload
 from indexer.schemes.base import SLACK, Parameter, Plan, Positions, Scheme, Similarities, Sketches
 from indexer.schemes.simhash_variants import mixed, recipe_parameters
 from indexer.schemes.spot_pairs import BLOCK, candidates, jaccards, least_shared, pair_jaccards, prefix, ranked
 
 PARTITION_BITS = 12
 SPOT_BITS = 40
+_SPOT_BYTES = 8
 # From here down, half of all keys of a document and more would have to be stored for every lookup.
 LOWEST_BOUND = 0.2
 HIGHEST_BOUND = 0.99
@@ -161,8 +162,8 @@ class SpotSigs(Scheme):
         return range(self._partition(least_shared(size, similarity)), self._partition(longest) + 1)
 
     def _elements(self, payload: bytes) -> Hashes:
-        if not payload or len(payload) % 8:
-            raise UsageError(f"spotsigs: {len(payload)} octets are no payload; spots have 8 octets each")
+        if not payload or len(payload) % _SPOT_BYTES:
+            raise _no_spots(len(payload))
         return np.frombuffer(payload, dtype=">u8").astype(np.uint64)
 
 
@@ -191,7 +192,13 @@ def numbered(spots: Hashes) -> Hashes:
 
 def _numbers(payloads: Ragged) -> Hashes:
     """The spots of all payloads, one after the other."""
+    if np.any(payloads.offsets % _SPOT_BYTES):
+        raise _no_spots(int(payloads.sizes[np.flatnonzero(payloads.sizes % _SPOT_BYTES)[0]]))
     return payloads.values.view(">u8").astype(np.uint64)
+
+
+def _no_spots(size: int) -> PayloadError:
+    return no_payload(f"spotsigs: a payload of {size} bytes, where each spot has {_SPOT_BYTES}")
 
 
 def _packed(elements: Hashes, partition: int) -> Iterator[int]:

@@ -420,6 +420,8 @@ class _Changes:
         self._merge(connection, top, top + len(new))
         sketched = {row.id: row.sketches for row in rows if row.sketches}
         stored = document_numbers(connection, list(sketched))
+        if len(stored) < len(sketched):
+            raise cells.DamagedError("documents that were just stored are not found")
         self._sketches.link(connection, [(stored[name], sketches) for name, sketches in sketched.items()])
 
     def finish(self, connection: sqlite3.Connection) -> None:

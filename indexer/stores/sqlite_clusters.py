@@ -20,6 +20,7 @@ _READ = 1000
 _COLUMNS = """id, canonical, title, size, octets, radius, first_seen, last_seen, redundant_octets, formats, origins,
     least_similarity"""
 _NOTE = "clustering"
+_NOTED = {"rule": str, "bound": str, "canonical": str, "finished": bool, "at": str}
 
 
 class ClusterTable(OnFile):
@@ -73,7 +74,7 @@ class ClusterTable(OnFile):
     def clustering_notes(self) -> Mapping[str, ClusteringNote]:
         with self._reading() as connection:
             row = connection.execute("SELECT value FROM meta WHERE name = ?", (_NOTE,)).fetchone()
-        return {"": _note(cells.json_object(row[0]))} if row else {}
+            return {"": _note(cells.json_object(row[0]))} if row else {}
 
     def put_clustering_note(self, note: ClusteringNote | None) -> None:
         with self._writing() as connection:
@@ -108,6 +109,9 @@ def _cluster(row: Sequence[Any]) -> ClusterRecord:
 
 def _note(held: dict[str, Any]) -> ClusteringNote:
     try:
-        return ClusteringNote(**held)
+        note = ClusteringNote(**held)
     except TypeError:
         raise cells.DamagedError("no note of a clustering") from None
+    if not all(isinstance(held[name], kind) for name, kind in _NOTED.items() if name in held):
+        raise cells.DamagedError("a note of a clustering with values of other types")
+    return note

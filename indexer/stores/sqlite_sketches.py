@@ -129,7 +129,7 @@ class SketchChanges:
         last = connection.execute(
             "SELECT coalesce(max(number), 0) FROM distinct_sketches WHERE scheme = ?", (number,)
         ).fetchone()
-        top = cells.count(last[0])
+        top = cells.count(last[0], 1 << 62)
         new = [each for each in keys if each not in numbers]
         numbers.update((each, top + place) for place, each in enumerate(new, 1))
         connection.executemany(

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 
-import numpy as np
-
+from indexer.stores import sqlite_cells as cells
 from indexer.stores.sqlite_sketches import digest_key, key_kind, read_schemes, scheme_number, sketch_digest
 
 _DOCUMENTS = 10_000
@@ -46,7 +45,11 @@ def share_keys(connection: sqlite3.Connection) -> None:
         number, kind = scheme_number(connection, scheme.name), key_kind(scheme.layout)
         repeated = connection.execute(_REPEATED, (number,))
         while some := repeated.fetchmany(_DOCUMENTS):
-            gone = [(number, key, each) for each, packed in some for key in np.frombuffer(packed, dtype=kind).tolist()]
+            gone = [
+                (number, key, each)
+                for each, packed in some
+                for key in cells.numbers(packed, kind, scheme.layout.end).tolist()
+            ]
             for table in ("scheme_postings", "scheme_recent"):
                 connection.executemany(
                     f"DELETE FROM {table} WHERE scheme = ? AND key = ? AND sketch = ?",  # noqa: S608 one of two names

@@ -131,6 +131,20 @@ def test_a_file_that_nothing_was_written_to_becomes_a_store(neardup: Neardup) ->
         assert neardup("index", "docs/a.html", "--json", "--store", store).json["indexed"] == 1
 
 
+def test_sketches_of_another_length_are_told_as_damage(neardup: Neardup) -> None:
+    mixed_folder(neardup.folder)
+    neardup("index", "docs", "--scheme", "simhash", "--scheme", "spotsigs")
+    with closing(sqlite3.connect(neardup.folder / "collection.neardup", isolation_level=None)) as other:
+        other.execute("UPDATE distinct_sketches SET payload = substr(payload || payload, 1, length(payload) + 3)")
+    for scheme in ("minhash", "simhash", "spotsigs"):
+        for arguments in (("pairs",), ("similar", "--id", "docs/a.html")):
+            assert "is damaged" in neardup(*arguments, "--scheme", scheme, code=3).err
+    assert "is damaged" in neardup("cluster", code=3).err
+    with closing(sqlite3.connect(neardup.folder / "collection.neardup", isolation_level=None)) as other:
+        other.execute("UPDATE schemes SET id = 'minhash:bands=x' WHERE name = 'minhash'")
+    assert "is damaged" in neardup("pairs", code=4).err
+
+
 def test_unexpected_errors_say_how_to_see_more(neardup: Neardup) -> None:
     # A folder where the file of settings is expected.
     (neardup.folder / "settings").mkdir()

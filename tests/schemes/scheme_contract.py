@@ -16,6 +16,7 @@ import math
 import pickle
 import random
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,7 +24,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from indexer.errors import UsageError
+from indexer.errors import PayloadError, UsageError
 from indexer.model import Sketch
 from indexer.ragged import Ragged
 from indexer.schemes import registry
@@ -279,10 +280,22 @@ class SchemeContract:
     def test_octets_that_are_no_payload_are_refused(self, scheme: Scheme) -> None:
         good = self.sketched(scheme, document(1)).payload
         for octets in self.bad_payloads:
-            with pytest.raises(UsageError, match=scheme.family):
+            with pytest.raises(PayloadError, match=scheme.family):
                 scheme.similarities(octets, [good])
-            with pytest.raises(UsageError, match=scheme.family):
+            with pytest.raises(PayloadError, match=scheme.family):
                 scheme.similarities(good, [good, octets])
+            if not octets:
+                continue  # a document without features is passed over before
+            with pytest.raises(PayloadError, match="is damaged"):
+                scheme.compare(Ragged.of_bytes([good, octets]), np.array([0]), np.array([1]))
+            if type(scheme).probes is not Scheme.probes:
+                self.probed(scheme, octets)
+
+    def probed(self, scheme: Scheme, octets: bytes) -> None:
+        """Octets that are no payload are told, or not asked by: keys are enough for some."""
+        with suppress(PayloadError):
+            found = scheme.probes(Sketch(scheme.id, octets, (0,), 1), scheme.default_similarity)
+            assert all(0 <= key < scheme.layout.end for key in found)
 
     # Lookups
 

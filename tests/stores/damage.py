@@ -12,9 +12,9 @@ from typing import Any
 from made import INFO, cluster, put, record
 
 from indexer.keys import KeyLayout, SchemeInfo, simhash_keys
-from indexer.model import Failure, Ref, Sketch
+from indexer.model import ClusteringNote, Failure, Ref, Sketch
 from indexer.stores import Store, open_store
-from indexer.stores.sketches import Probe
+from indexer.stores.sketches import Found, Probe
 
 SMALL = SchemeInfo("small", "small:x=1", KeyLayout(tables=4, bits=4))
 WIDE = SchemeInfo("wide", "wide:x=1", KeyLayout(tables=2, bits=40))
@@ -22,6 +22,7 @@ DOCUMENTS = 80
 
 
 def sketches(number: int) -> dict[str, Sketch]:
+    number //= 2
     small = Sketch(SMALL.id, bytes([number % 256]) * 8, (number % 64, number * 7 % 64), 9)
     wide = Sketch(WIDE.id, number.to_bytes(16, "big"), (number, number << 20), 5)
     return {"small": small, "wide": wide} if number % 5 else {"small": Sketch.without_features(SMALL.id)}
@@ -52,6 +53,7 @@ def build(path: Path) -> None:
         store.put_failures(Failure(Ref(f"failed-{n}"), "/s", "why", "detail", "2024", "d") for n in range(50))
         store.put_resource("resource", b"r" * 5000)
         store.put_resource("second", b"s")
+        store.put_clustering_note(ClusteringNote("simhash-doc@3bits", at="2024"))
 
 
 # What happens to a file
@@ -212,13 +214,22 @@ def _value(number: int) -> int:
 _NAMES = [Ref(f"document-{number}") for number in range(0, DOCUMENTS, 3)]
 _KEYS = [key for number in range(0, DOCUMENTS, 5) for key in simhash_keys(_value(number))]
 
+_PROBES = [Probe("small", [1, 2, 70]), Probe("wide", list(range(99))), Probe("simhash-doc", _KEYS)]
+
+
+def _all_of(found: Found) -> list[str]:
+    """All that a lookup or a scan gives, looked at."""
+    sums = [int(each.values.sum()) for each in (*found.payloads.values(), *found.keys.values())]
+    return [str(sums), *map(repr, found.records or ()), *(ref.id for ref in found.refs)]
+
+
 READS: tuple[Callable[[Store], Any], ...] = (
     lambda store: store.stats(),
     lambda store: [str(each.fingerprint) for each in store.get(_NAMES) if each],
     lambda store: store.get(_NAMES, sketches=False),
     lambda store: store.find_each([name.id for name in _NAMES]),
     lambda store: sum(found.documents + found.value for found in store.candidates(_KEYS)),
-    lambda store: list(store.candidates(_KEYS * 8, include_short=True)),
+    lambda store: list(store.candidates([*_KEYS, *range(4000)], include_short=True)),
     lambda store: list(store.with_value([_value(number) for number in range(100)])),
     lambda store: list(store.with_value([_value(4)], include_short=True, limit=3)),
     lambda store: [repr(each) for each in store.scan()],
@@ -233,13 +244,19 @@ READS: tuple[Callable[[Store], Any], ...] = (
     lambda store: [each.source + each.reason for each in store.failures()],
     lambda store: [batch.payloads for batch in store.sketched("small", list(range(64)))],
     lambda store: list(store.sketched("wide", list(range(64)), agreeing=2)),
-    lambda store: [len(batch.keys["wide"]) for batch in store.scan_sketches(["wide"], keys=["wide"])],
-    lambda store: list(store.scan_sketches(["small", "simhash-doc"], keys=["simhash-doc"], include_short=True)),
-    lambda store: [list(batch.records or ()) for batch in store.probe([Probe("small", _KEYS)], ["small", "wide"])],
-    lambda store: list(store.probe([Probe("simhash-doc", _KEYS), Probe("wide", list(range(64)), 2)], ["wide"])),
-    lambda store: list(store.holders("small", [sketches(3)["small"]])),
-    lambda store: store.lacking(["small", "wide", "simhash-doc"]),
-    lambda store: store.clustering_notes(),
+    lambda store: [
+        _all_of(found) for found in store.probe([Probe("simhash-doc", _KEYS[:160])], ["simhash-doc", "wide"])
+    ],
+    lambda store: [_all_of(found) for found in store.probe([Probe("small", list(range(64)), 2)], ["small"])],
+    lambda store: [_all_of(found) for found in store.probe(_PROBES, ["small", "wide"], include_short=True)],
+    lambda store: [_all_of(each) for found in store.probe_many([_PROBES[:1]] * 3, ["small"]) for each in found],
+    lambda store: [_all_of(found) for found in store.scan_sketches(["wide"], keys=["wide", "simhash-doc"])],
+    lambda store: [_all_of(found) for found in store.scan_sketches(["simhash-doc"], keys=["simhash-doc"])],
+    lambda store: list(store.scan_sketches(["small", "simhash-doc"], include_short=True)),
+    lambda store: list(store.holders("small", [sketches(number)["small"] for number in range(60)])),
+    lambda store: list(store.holders("simhash-doc", [Sketch("", bytes(8), (), 1)], limit=5)),
+    lambda store: store.lacking(["small", "wide", "simhash-doc"])["wide"] + 1,
+    lambda store: [each.rule + each.at for each in store.clustering_notes().values()],
     lambda store: store.sketch_counts(),
     lambda store: [store.get_resource(name) for name in ("resource", *store.resources())],
 )
@@ -254,4 +271,5 @@ WRITES: tuple[Callable[[Store], Any], ...] = (
     lambda store: store.put_resource("resource", b"new"),
     lambda store: store.add_scheme(SchemeInfo("third", "third:x=1", KeyLayout(tables=1, bits=8))),
     lambda store: store.remove_scheme("small"),
+    lambda store: store.put_clustering_note(ClusteringNote("simhash-doc@3bits")),
 )
