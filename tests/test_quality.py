@@ -5,13 +5,18 @@ A floor is what the rule promises; only a change that says why may lower one.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
-from indexer.bench.quality import BANDS, SETS, SHARES, Judged, judged, texts_of
+from indexer.bench.quality import BANDS, SETS, SHARES, Judged, judged, near_pairs, texts_of
+from indexer.evaluate_documents import read_texts
+from indexer.extract.base import Limits, Options
 from indexer.matching.rule import default_rule, parse_rule
+from indexer.pipeline import default_jobs
+from indexer.sources import Selection, Sources
 
 # Of what is returned, how much shares 30% and 50% of its passages; of what shares 90, 80 and 70%, how much is found.
 PRECISION = dict(zip(SHARES, (0.999, 0.99), strict=True))
@@ -56,3 +61,21 @@ def test_a_simhash_alone_would_not_pass(shared_data: Path) -> None:
     """The gate sees what it is for: html/mixed is of many kinds."""
     figures = judged(texts_of(shared_data / "html/mixed"), [parse_rule("simhash-doc@3bits")])[0]
     assert figures.right[0] < 0.9 * figures.returned
+
+
+def test_by_a_truth_of_another_extraction(shared_data: Path) -> None:
+    """The pairs of html/mixed as another program's text has them: its main content, where a page has any marked."""
+    folder = shared_data / "html/mixed"
+    found = read_texts(Sources([str(folder)], Selection(base=str(shared_data))), Options(), Limits(), default_jobs())
+    left, right = near_pairs(default_rule(), found.texts)
+    near = {frozenset((found.ids[a], found.ids[b])) for a, b in zip(left.tolist(), right.tolist(), strict=True)}
+    truth = shared_data / "truth"
+    paths = {each["id"]: each["path"] for each in map(json.loads, (truth / "mixed.jsonl").read_text().splitlines())}
+    pairs = list(map(json.loads, (truth / "pairs_mixed.jsonl").read_text().splitlines()))
+    known = {frozenset((paths[each["a"]], paths[each["b"]])): each["jaccard"] for each in pairs}
+    assert len(near) >= ENOUGH
+    assert sum(known.get(pair, 0.0) >= SHARES[0] for pair in near) >= 0.995 * len(near)
+    for (low, high), floor in RECALL.items():
+        wanted = {pair for pair, value in known.items() if low <= value < high}
+        assert wanted
+        assert len(wanted & near) >= floor * len(wanted), (low, len(wanted & near), len(wanted))
