@@ -14,7 +14,7 @@ from indexer import exact
 from indexer.errors import ExtractionError, UsageError
 from indexer.model import Fingerprint, Record, Ref, Sketch
 from indexer.planning import PREFERRED
-from indexer.schemes.base import Scheme
+from indexer.schemes.minwise import MinwiseScheme
 from indexer.sketch_table import runs
 from indexer.store_schemes import scheme_of
 from indexer.stored_text import stored_text
@@ -137,7 +137,7 @@ class _Resemblance(Verifier):
 
 
 class SketchVerifier(_Resemblance):
-    """By the estimate from stored minhash sketches; the containment follows from that and the sizes of the sets."""
+    """By the estimate from stored minhash sketches; the containment, where it can be told, follows from that."""
 
     with_sketches = True
 
@@ -149,7 +149,9 @@ class SketchVerifier(_Resemblance):
                 f"--verify sketch: the store has no sketches to verify by; index with --scheme {PREFERRED[0]}, or use "
                 "--verify text"
             )
-        self.scheme: Scheme = scheme_of(store, names[0])
+        found = scheme_of(store, names[0])
+        assert isinstance(found, MinwiseScheme)  # noqa: S101 what is preferred is one
+        self.scheme = found
 
     def of_record(self, record: Record) -> Sketch | None:
         """The sketch."""
@@ -163,9 +165,8 @@ class SketchVerifier(_Resemblance):
     def agree(self, one: Sketch, others: Sequence[Sketch]) -> Mask:
         """Those whose estimates are large enough."""
         jaccard = self.scheme.similarities(one.payload, [other.payload for other in others])
-        sizes = np.array([other.features for other in others], dtype=np.float64)
-        common = jaccard / (1 + jaccard) * (one.features + sizes)
-        return self._enough(jaccard, np.minimum(common / np.minimum(one.features, sizes), 1.0))
+        # What a sketch can't tell is not verified.
+        return self._enough(jaccard, np.nan_to_num(self.scheme.containments(one, others), nan=0.0))
 
 
 class TextVerifier(_Resemblance):
