@@ -14,46 +14,60 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from indexer.clustering.clusters import cluster
     from indexer.errors import NeardupError
     from indexer.extract import extract
     from indexer.hamming import HammingIndex
-    from indexer.model import Document, Fingerprint, Match, Record
+    from indexer.matching.lookups import Match, lookup
+    from indexer.matching.pairing import pairs_of
+    from indexer.matching.question import Question
+    from indexer.matching.rule import MatchRule, parse_rule
+    from indexer.model import Document, Fingerprint, Record
     from indexer.pairs import find_pairs
     from indexer.schemes.simhash import fingerprint
-    from indexer.similar import similar
     from indexer.stores import open_store
 
 __version__ = "0.1.0"
-
-__all__ = [
-    "Document",
-    "Fingerprint",
-    "HammingIndex",
-    "Match",
-    "NeardupError",
-    "Record",
-    "__version__",
-    "extract",
-    "find_pairs",
-    "fingerprint",
-    "open_store",
-    "similar",
-]
 
 # Where each name lives; it is imported when first asked for, so that the command starts at once.
 _HOMES = {
     "Document": "indexer.model",
     "Fingerprint": "indexer.model",
     "HammingIndex": "indexer.hamming",
-    "Match": "indexer.model",
+    "Match": "indexer.matching.lookups",
+    "MatchRule": "indexer.matching.rule",
     "NeardupError": "indexer.errors",
+    "Question": "indexer.matching.question",
     "Record": "indexer.model",
+    "cluster": "indexer.clustering.clusters",
     "extract": "indexer.extract",
     "find_pairs": "indexer.pairs",
     "fingerprint": "indexer.schemes.simhash",
+    "lookup": "indexer.matching.lookups",
     "open_store": "indexer.stores",
-    "similar": "indexer.similar",
+    "pairs_of": "indexer.matching.pairing",
+    "parse_rule": "indexer.matching.rule",
 }
+
+__all__ = [
+    "Document",
+    "Fingerprint",
+    "HammingIndex",
+    "Match",
+    "MatchRule",
+    "NeardupError",
+    "Question",
+    "Record",
+    "__version__",
+    "cluster",
+    "extract",
+    "find_pairs",
+    "fingerprint",
+    "lookup",
+    "open_store",
+    "pairs_of",
+    "parse_rule",
+]
 
 
 class _Root(ModuleType):

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import islice
 from typing import Any
-from urllib.parse import quote
 
 from indexer.annotate_sinks import Done, Known, Sidecar, Sink, Written, in_place
 from indexer.errors import StoreError
@@ -22,11 +21,12 @@ from indexer.slices import Slices
 from indexer.source_fields import ASIDE, require_harmless, require_readable, source_paths, values_of
 from indexer.stores import StoreInfo, mapping
 from indexer.stores.base import Refresh
-from indexer.stores.bulk import BATCH_RECORDS, in_flight
+from indexer.stores.bulk import BATCH_RECORDS, in_flight, rounds
 from indexer.stores.connection import AnswerError, Client
+from indexer.stores.multi_get import multi_get
+from indexer.stores.names import reading_path
+from indexer.stores.search_bodies import OWNERS_FIELD
 
-# How often a document that others change at the same time is done again.
-_ROUNDS = 8
 _CHANGED = 409
 _FORBIDDEN = 403
 _PAGE = 250
@@ -126,11 +126,12 @@ class _Run:
     def __init__(self, client: Client, wanted: Wanted, aside: Client | None, summary: Annotated) -> None:
         self.client, self.wanted, self.summary = client, wanted, summary
         self.shown = client.target.shown
-        self._path = quote(client.target.name, safe="*,-")
+        self._path = reading_path(client.target.name)
         mappings = self._mappings()
         self._paths = source_paths(mappings, wanted.fields, self.shown)
         require_readable(mappings, self._paths, self.shown)
         self._aside = aside is not None
+        self._indices = frozenset(mappings)
         self.info = self._info({} if aside else mappings)
         self._options = Options(content=self.info.content, format="html" if wanted.html else "text")  # type: ignore[arg-type]
         if not aside:
@@ -178,9 +179,7 @@ class _Run:
 
     def _sample_versions(self) -> None:
         body = {"size": _SAMPLE, "sort": [{"_seq_no": "asc"}], "_source": False}
-        answer = self.client.request(
-            "POST", f"/{self._path}/_search", {**body, "version": True, "seq_no_primary_term": True}
-        )
+        answer = self.client.search(self._path, {**body, "version": True, "seq_no_primary_term": True})
         for hit in answer["hits"]["hits"]:
             self._require_own_version(hit)
 
@@ -218,8 +217,10 @@ class _Run:
             with Slices(self.client, self._path, body, self.wanted.slices, page) as pages:
                 self._pass(pool, pages)
             self._retrying = True
-            for _ in range(_ROUNDS):
+            for _ in rounds():
                 again, self._changed = self._changed, []
+                if not again:
+                    break
                 self._pass(pool, self._read_again(again, fields))
         for place in self._changed:
             self._fail(place, "changing", "others change it all the time; run the same command again")
@@ -240,7 +241,7 @@ class _Run:
                 | ({"routing": place.routing} if place.routing is not None else {})
                 for place in places[start : start + _PAGE]
             ]
-            hits = self.client.request("POST", "/_mget", {"docs": docs})["docs"]
+            hits = multi_get(self.client, docs)
             found = [hit for hit in hits if hit.get("found")]
             self.summary.gone += len(hits) - len(found)
             yield found
@@ -261,6 +262,7 @@ class _Run:
 
     def _requests(self, pages: Iterable[list[dict[str, Any]]]) -> Iterator[Request]:
         for hits in pages:
+            self._require_checked(hits)
             for hit, known in zip(hits, self._sink.known(hits), strict=True):
                 if not self._aside and not self.wanted.allow_version_change and not self._retrying:
                     self._require_own_version(hit)
@@ -269,8 +271,20 @@ class _Run:
                     self._pace()
                     yield request
 
+    def _require_checked(self, hits: Sequence[Mapping[str, Any]]) -> None:
+        """Raise StoreError for documents of an index that came after its likes were looked at, as by a rollover."""
+        new = {hit["_index"] for hit in hits} - self._indices
+        if new and not self._aside:
+            raise StoreError(
+                f"{self.shown}: {mapping.named(sorted(new))} new behind this name since the command began; run the "
+                "same command again, it goes on from here"
+            )
+
     def _request(self, hit: Mapping[str, Any], known: Known) -> Request | None:
         """What the workers are asked for a document; None where nothing is to be done."""
+        if known.owners:
+            self._fail(Ref(hit["_id"], hit["_index"], hit.get("_routing")), "owner's field", OWNERS_FIELD)
+            return None
         source = hit.get("_source") or {}
         values = [(path, values_of(source, path)) for path in self._paths]
         texts = [text for _, found in values for text in found]

@@ -16,12 +16,13 @@ from indexer.provision import Provision
 from indexer.schemes.base import Scheme
 from indexer.schemes.registry import split
 from indexer.store_schemes import wanted_schemes
-from indexer.stores import PutStatus, StoreInfo
+from indexer.stores import PutStatus, StoreInfo, mapping
 from indexer.stores.base import Refresh
 from indexer.stores.bulk import Action, send
-from indexer.stores.connection import AnswerError, Client
+from indexer.stores.connection import Client
+from indexer.stores.names import indices_of, matches
 from indexer.stores.search import SearchStore
-from indexer.stores.search_bodies import CLUSTER_ID, DIGEST, ROOT, TOKENS, Bodies, RefusedError, encoded
+from indexer.stores.search_bodies import ROOT, Bodies, RefusedError, encoded, is_owners, own_part
 from indexer.stores.side_index import failure_id
 from indexer.stores.sketch_fields import FEATURES
 
@@ -36,7 +37,7 @@ class Known:
     """What is stored of a document: nothing (`there` False), or the digest, signed bits and source of its record.
 
     `pending` says that an ingest pipeline left a mark instead of a fingerprint, `complete` that there is a sketch of
-    every scheme that is wanted.
+    every scheme that is wanted, `owners` that the document has a field `neardup` of its owner's.
     """
 
     there: bool = False
@@ -46,6 +47,7 @@ class Known:
     clustered: bool = False
     complete: bool = True
     pending: bool = False
+    owners: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,11 +104,11 @@ class Sink(ABC):
 def in_place(client: Client, info: StoreInfo, *, single: bool, dry_run: bool, refresh: Refresh) -> InPlace:
     """The sink in the owner's documents; puts neardup's fields into the mapping first, unless in a dry run."""
     provision = Provision(client)
-    steps = provision.set_up(info)
+    # Annotating needs the fields; templates are for `neardup setup`, which may ask for more privileges.
+    steps = provision.fields(info)
     if dry_run:
         return InPlace(client, Bodies(info), single, None)
-    # Annotating needs the fields; templates are for `neardup setup`, which may ask for more privileges.
-    list(provision.carry_out([step for step in steps if step.path.endswith("/_mapping")]))
+    list(provision.carry_out(steps))
     store = SearchStore(client)
     store.refresh = refresh
     store.writer.put_back()
@@ -119,7 +121,8 @@ class InPlace(Sink):
     def __init__(self, client: Client, bodies: Bodies, single: bool, store: SearchStore | None) -> None:
         self._client, self._bodies, self._single, self._store = client, bodies, single, store
         self._wanted: list[str] = []
-        self.fields = [DIGEST, TOKENS, bodies.bits, f"{ROOT}.source", CLUSTER_ID, f"{ROOT}.pending"]
+        # All of it: whether it is neardup's at all is seen anew in every document.
+        self.fields = [ROOT]
 
     def use(self, specifications: Sequence[str]) -> None:
         """See Sink.use."""
@@ -128,7 +131,6 @@ class InPlace(Sink):
             self._bodies = self._store.bodies
         names = [scheme.family for scheme in self.schemes] or [split(each)[0] for each in specifications]
         self._wanted = list(dict.fromkeys(names))
-        self.fields = [*self.fields, *(f"{ROOT}.{name}.{FEATURES}" for name in self._wanted)]
 
     def ref(self, place: Ref) -> Ref:
         """See Sink.ref."""
@@ -136,10 +138,12 @@ class InPlace(Sink):
 
     def known(self, hits: Sequence[Mapping[str, Any]]) -> list[Known]:
         """See Sink.known."""
-        return [self._known((hit.get("_source") or {}).get(ROOT) or {}) for hit in hits]
+        return [self._known(hit.get("_source")) for hit in hits]
 
-    def _known(self, own: Mapping[str, Any]) -> Known:
+    def _known(self, source: Mapping[str, Any] | None) -> Known:
+        own = own_part(source) or {}
         return Known(
+            owners=is_owners(source),
             there="tokens" in own,
             digest=own.get("source_digest") or "",
             bits=(own.get(self._bodies.scheme) or {}).get("bits"),
@@ -205,20 +209,32 @@ class Sidecar(Sink):
     """Records in an index of their own; the id there is INDEX/ID, and the metadata have index, id and routing."""
 
     def __init__(self, client: Client, origin: Client, info: StoreInfo, *, dry_run: bool, refresh: Refresh) -> None:
-        self._origin = origin
+        self._client, self._origin = client, origin
         self._store: SearchStore | None = None
         if client.target.name == origin.target.name:
             raise UsageError(f"{client.target.shown}: --to names the index itself; name another one, or leave it out")
-        there = not dry_run
-        if dry_run:
-            try:
-                there = bool(client.request("GET", f"/{quote(client.target.name, safe='')}/_mapping"))
-            except AnswerError as error:
-                if error.status != 404:
-                    raise
-        if there:
+        there = self._require_apart()
+        if not there and matches(origin.target.name, client.target.name):
+            raise UsageError(
+                f"{client.target.shown}: --store {origin.target.name} would read the new index too; name one that it "
+                "does not match"
+            )
+        if there or not dry_run:
             self._store = SearchStore(client, create=info, read_only=dry_run)
             self._store.refresh = refresh
+        # A template may have given the new index an alias.
+        self._require_apart()
+
+    def _require_apart(self) -> bool:
+        """Raise UsageError where the indices of both sides overlap, as they are now; whether there is one to write."""
+        own = indices_of(self._client)
+        both = sorted(own & indices_of(self._origin))
+        if both:
+            raise UsageError(
+                f"{self._client.target.shown}: behind --to {mapping.named(both)} what --store "
+                f"{self._origin.target.name} reads; nothing is written there. Name an index of its own"
+            )
+        return bool(own)
 
     def use(self, specifications: Sequence[str]) -> None:
         """See Sink.use."""
@@ -251,6 +267,8 @@ class Sidecar(Sink):
     def write(self, batch: list[Done]) -> list[Written]:
         """See Sink.write."""
         assert self._store  # noqa: S101 a dry run writes nothing
+        # An alias may have been moved or rolled over since the batch before.
+        self._require_apart()
         records = [self._record(done) for done in batch]
         return [
             Written(done, _REFUSED if result.status is PutStatus.FAILED else _DONE, result.reason)
@@ -272,14 +290,23 @@ class Sidecar(Sink):
         if not self._store or self._store.read_only:
             return
         self._store.writer.settle()
+        self._require_apart()
         for places in self._origins(self._store):
-            # Without a field that is asked for, the engines leave the routing out.
-            docs = [{**_place(place), "_source": False, "stored_fields": ["_routing"]} for _, place in places]
-            hits = self._origin.request("POST", "/_mget", {"docs": docs})["docs"]
-            gone = [ref for (ref, place), hit in zip(places, hits, strict=True) if _is_gone(hit, place)]
-            self.removed += self._store.delete(gone)
+            if gone := self._gone(places):
+                # A run beside this one may bring a document and its record back: then the record is another one.
+                refs = [ref for ref, _ in gone]
+                found = dict(zip(refs, self._store.versioned(refs), strict=True))
+                versions = {ref: each.version for ref, _ in self._gone(gone) if (each := found[ref])}
+                self.removed += self._store.delete(list(versions), versions=versions)
         if self._store.refresh != "none":
             self._store.writer.settle()
+
+    def _gone(self, places: list[tuple[Ref, Ref]]) -> list[tuple[Ref, Ref]]:
+        """Those records whose documents are not there."""
+        # Without a field that is asked for, the engines leave the routing out.
+        docs = [{**_place(place), "_source": False, "stored_fields": ["_routing"]} for _, place in places]
+        hits = self._origin.request("POST", "/_mget", {"docs": docs})["docs"]
+        return [each for each, hit in zip(places, hits, strict=True) if _is_gone(hit, each[1])]
 
     def _origins(self, store: SearchStore) -> Iterator[list[tuple[Ref, Ref]]]:
         found = (

@@ -50,9 +50,14 @@ def command_defaults(
         _require_known(command, options, f"{path}: unknown table [{command}]")
         for key in table:
             _require_known(key, options[command], f"{path}: unknown setting {key!r} in [{command}]")
+            if isinstance(table[key], Mapping):
+                raise UsageError(f"{path}: {key!r} in [{command}] takes a value, and no table")
     defaults: dict[str, dict[str, Any]] = {}
     for command, several in options.items():
         chosen = {key: value for key, value in shared.items() if key in several} | dict(tables.get(command, {}))
+        for key, value in chosen.items():
+            if isinstance(value, list) and not several[key]:
+                raise UsageError(f"{path}: {key!r} takes one value, and no list")
         # One value alone stands for a list of one; click would take a string for a list of its letters.
         defaults[command] = {
             key.replace("-", "_"): [value] if several[key] and isinstance(value, str) else value

@@ -4,29 +4,27 @@ from __future__ import annotations
 
 import json
 import re
-import ssl
 import time
-import urllib.error
 import urllib.parse
-import urllib.request
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from indexer.errors import StoreError, UsageError
+from indexer.hiding import shown_name
 from indexer.stores.access import Access, load_access
-from indexer.stores.connection import FIRST_CONTACT, RETRIED, Patience, Target, explain_certificate, hide_credentials
+from indexer.stores.connection import FIRST_CONTACT, RETRIED, Patience, Target, explain_certificate, is_host
 from indexer.stores.mapping import mappings_directory
+from indexer.stores.plain_http import Answer, CertificateError, UnreachableError, ask
 
 KIBANA, OPENSEARCH = "kibana", "opensearch-dashboards"
 _PRODUCTS = {KIBANA: "Kibana", OPENSEARCH: "OpenSearch Dashboards"}
 # What stands for the index's name in the files, and begins the id of every object.
 _INDEX = "INDEX_NAME"
 _ID = f"neardup-{_INDEX}-"
-_URL = re.compile(r"https?://[^/?#@]+(/[^?#]*)?\Z", re.IGNORECASE)
+_URL = re.compile(r"https?://([^/?#@]+)(/[^?#@\s]*)?\Z", re.IGNORECASE)
 _PLAIN_NAME = re.compile(r"[\w.+-]+\Z")
-_MOST_ANSWER = 16 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,27 +41,6 @@ class Request:
         return "\n".join([f"{self.method} {self.path}", *map(_line, self.body or ())])
 
 
-@dataclass(frozen=True, slots=True)
-class _Answer:
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
-
-    def json(self) -> Any:
-        """The body as JSON, None where it is none."""
-        try:
-            return json.loads(self.body)
-        except ValueError:
-            return None
-
-
-class _Stay(urllib.request.HTTPRedirectHandler):
-    """Redirects lead to pages for people to sign in, and are answers here."""
-
-    def redirect_request(self, *_: Any) -> None:
-        return None
-
-
 class Dashboards:
     """The dashboards of the index `name` in Kibana or OpenSearch Dashboards, whichever answers at `url`.
 
@@ -74,10 +51,11 @@ class Dashboards:
     def __init__(
         self, url: str, name: str, *, space: str = "", access: Access | None = None, patience: Patience | None = None
     ) -> None:
-        self.shown = hide_credentials(url)
-        if "@" in url.partition("://")[2].partition("/")[0]:
+        self.shown = shown_name(url)
+        if "@" in url:
             raise UsageError(f"{self.shown}: a password in a URL can be seen by others; set NEARDUP_USERNAME and so on")
-        if not _URL.match(url):
+        found = _URL.match(url)
+        if not found or not is_host(found[1]):
             raise UsageError(f"{self.shown}: write https://host:5601, with the base path where there is one")
         if not _PLAIN_NAME.match(name):
             raise UsageError(f"{name}: dashboards are made for a name of letters, digits and . _ + - only")
@@ -124,7 +102,7 @@ class Dashboards:
                 continue
             boundary = uuid.uuid4().hex
             answer = self._ask(step.method, step.path, _form(step.body, boundary), boundary)
-            told = answer.json() or {}
+            told = _json(answer) or {}
             if not told.get("success"):
                 raise StoreError(f"{self.shown}: {_refusal(told, len(step.body))}")
             yield f"{step.why}: {told.get('successCount', len(step.body))} objects"
@@ -137,7 +115,7 @@ class Dashboards:
     def _recognise(self) -> str:
         """Which product answers."""
         answer = self._send_patiently("GET", "/api/status")
-        told = answer.json()
+        told = _json(answer)
         if "x-elastic-product" in answer.headers and "kbn-name" not in answer.headers:
             raise StoreError(f"{self.shown}: that is Elasticsearch itself; name the address of Kibana, often port 5601")
         if b"opensearch.org" in answer.body and "osd-name" not in answer.headers:
@@ -158,15 +136,15 @@ class Dashboards:
             raise UsageError(f"{self.shown}: Kibana has no space {self.space!r}")
         return product
 
-    def _ask(self, method: str, path: str, body: bytes | None = None, boundary: str = "") -> _Answer:
+    def _ask(self, method: str, path: str, body: bytes | None = None, boundary: str = "") -> Answer:
         answer = self._send_patiently(method, path, body, boundary)
         self._check(answer)
         return answer
 
-    def _check(self, answer: _Answer) -> None:
+    def _check(self, answer: Answer) -> None:
         """Raise StoreError for an answer that refuses; 404 is the caller's."""
         product, who = _PRODUCTS[self.product], self._access.kind
-        if answer.status == 401 or 300 <= answer.status < 400:
+        if answer.status == 401 or answer.leads_away:
             if not who:
                 raise StoreError(
                     f"{self.shown}: {product} wants to know who asks ({answer.status}); set NEARDUP_API_KEY, or "
@@ -176,22 +154,21 @@ class Dashboards:
         if answer.status == 403:
             raise StoreError(f"{self.shown}: {product} does not allow this to the {who or 'anonymous user'} (403)")
         if answer.status >= 400 and answer.status != 404:
-            told = answer.json()
-            why = told.get("message", "") if isinstance(told, dict) else ""
-            raise StoreError(f"{self.shown}: {product} answered {answer.status}: {str(why)[:500]}")
+            told = _json(answer)
+            why = self._access.hidden(str(told.get("message", ""))) if isinstance(told, dict) else ""
+            raise StoreError(f"{self.shown}: {product} answered {answer.status}: {why[:500]}")
 
-    def _send_patiently(self, method: str, path: str, body: bytes | None = None, boundary: str = "") -> _Answer:
+    def _send_patiently(self, method: str, path: str, body: bytes | None = None, boundary: str = "") -> Answer:
         """One answer; while nobody listens, or it is starting, asked again."""
         start = time.monotonic()
         attempt = 0
         while True:
             try:
                 answer = self._send(method, path, body, boundary)
-            except (OSError, ValueError) as error:
-                reason = getattr(error, "reason", error)
-                if isinstance(reason, ssl.SSLError):
-                    raise StoreError(explain_certificate(str(reason), Target("", (), "", self.shown))) from error
-                trouble, limit = str(reason), min(FIRST_CONTACT, self._patience.limit)
+            except CertificateError as error:
+                raise StoreError(explain_certificate(str(error), Target("", (), "", self.shown))) from error
+            except UnreachableError as error:
+                trouble, limit = str(error), min(FIRST_CONTACT, self._patience.limit)
             else:
                 if answer.status not in RETRIED:
                     return answer
@@ -202,25 +179,21 @@ class Dashboards:
             time.sleep(wait)
             attempt += 1
 
-    def _send(self, method: str, path: str, body: bytes | None, boundary: str) -> _Answer:
-        headers = {**self._access.headers(), "kbn-xsrf": "true", "osd-xsrf": "true"}
+    def _send(self, method: str, path: str, body: bytes | None, boundary: str) -> Answer:
+        headers = {"kbn-xsrf": "true", "osd-xsrf": "true"}
         if self.space:
             headers["securitytenant"] = self.space
         if boundary:
             headers["Content-Type"] = f"multipart/form-data; boundary={boundary}"
-        request = urllib.request.Request(self._url + path, body, headers, method=method)  # noqa: S310 see _URL
-        context = self._access.ssl_context() if self._url.lower().startswith("https:") else None
-        handlers = (urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=context), _Stay())
-        try:
-            with urllib.request.build_opener(*handlers).open(request, timeout=self._patience.timeout) as answer:
-                return _Answer(answer.status, _lower(answer.headers), answer.read(_MOST_ANSWER))
-        except urllib.error.HTTPError as error:
-            with error:
-                return _Answer(error.code, _lower(error.headers), error.read(_MOST_ANSWER))
+        return ask(self._url + path, self._access, self._patience.timeout, method=method, body=body, headers=headers)
 
 
-def _lower(headers: Any) -> dict[str, str]:
-    return {name.lower(): value for name, value in headers.items()}
+def _json(answer: Answer) -> Any:
+    """The body as JSON, None where it is none."""
+    try:
+        return json.loads(answer.body)
+    except ValueError:
+        return None
 
 
 def _line(each: Mapping[str, Any]) -> str:

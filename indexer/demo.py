@@ -27,11 +27,11 @@ PACKAGES = (
     ("xml2rfc", "3.12.0", ("tests/input/*.xml", "tests/valid/*.html", "tests/valid/*.xml", "tests/valid/*.txt")),
     ("pypdf", "5.1.0", ("resources/*.pdf", "resources/encryption/*.pdf")),
 )
-# What to ask, below the folder of documents, and within how many bits.
+# What to ask, below the folder of documents.
 QUESTIONS = (
-    ("mako-1.3.10/doc/caching.html", 3),
-    ("xml2rfc-3.12.0/tests/input/rfc6787.xml", 6),
-    ("pypdf-5.1.0/resources/crazyones.pdf", 6),
+    "mako-1.3.10/doc/caching.html",
+    "xml2rfc-3.12.0/tests/input/rfc6787.xml",
+    "pypdf-5.1.0/resources/crazyones.pdf",
 )
 _LARGEST = 20_000_000
 
@@ -96,19 +96,21 @@ def _matches(path: Path, pattern: str) -> bool:
 
 
 def _questions(documents: Path) -> list[list[str]]:
-    return [[str(documents / name), "-k", str(distance)] for name, distance in QUESTIONS]
+    return [[str(documents / name)] for name in QUESTIONS]
 
 
 def _with_neighbours(most: int) -> Iterator[list[str]]:
-    from indexer import open_store, similar
+    from indexer import Question, lookup, open_store
+    from indexer.matching.rule import default_rule
 
     with open_store(STORE, read_only=True) as store:
+        rule = default_rule(store)
         records = (
             record
             for record in store.scan()
             if record.fingerprint
             and not record.short
-            and similar(store, record.fingerprint, exclude=record.ref, limit=0).total
+            and lookup(store, rule, Question(record.ref.id, record=record), exclude=record.ref, limit=0).total
         )
         yield from ([f"--id={record.ref.id}"] for record in islice(records, most))
 

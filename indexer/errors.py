@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+# What is raised where the process is told to stop: nothing is waited for then.
+STOPPED = (KeyboardInterrupt, SystemExit)
+
 
 class NeardupError(Exception):
     """Root of all errors of this package; its text says what was wrong, where, and what to do.
@@ -22,6 +25,10 @@ class StoreError(NeardupError):
     """A store can't be opened, read or written."""
 
     exit_code = 3
+
+
+class NoStoreError(StoreError):
+    """There is no store yet: no file, or one that nothing was written to."""
 
 
 class StoreBusyError(StoreError):

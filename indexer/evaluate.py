@@ -1,14 +1,13 @@
-"""Which scheme finds what: recall by band of true Jaccard, precision, curves and costs, on documents at hand.
+"""Which match rule finds what: recall by band of true Jaccard, precision, curves and costs, on documents at hand.
 
 The truth is the exact Jaccard coefficient of the sets of 5-word shingles (see `indexer.exact`), or pairs and groups
-that the user names. A method is a scheme that finds candidates by its keys and verifies them itself, or lets another
-one do so.
+that the user names.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
@@ -19,32 +18,24 @@ from indexer.corpus import Corpus, gather
 from indexer.errors import UsageError
 from indexer.exact import SHINGLE, ExactPairs, ShingleSets, jaccard, jaccard_pairs, shingle_sets
 from indexer.features import parse_recipe
+from indexer.matching.lookups import plans
+from indexer.matching.measures import Comparison
+from indexer.matching.rule import READINGS, MatchRule, Reading, parse_rule
 from indexer.model import Sketch
-from indexer.scheme_pairs import candidate_sketches
-from indexer.schemes.base import Scheme
-from indexer.schemes.registry import scheme, scheme_class, split
-from indexer.sketch_table import runs, table_of_sketches
+from indexer.ragged import Ragged
+from indexer.schemes import registry
+from indexer.schemes.base import SLACK, Scheme, Sketches
+from indexer.schemes.join import joined
 
 BANDS = ((0.9, 1.0), (0.8, 0.9), (0.7, 0.8), (0.6, 0.7), (0.5, 0.6))
 ALIKE = 0.8
 RIGHT = 0.5
-DEFAULT_METHODS = ("simhash", "simhash@0.890625", "simhash@0.890625+minhash", "minhash")
+DEFAULT_RULES = ("simhash-doc@3bits", "simhash-doc@7bits", "simhash-doc@7bits+minhash@0.6", "minhash@0.6")
 
 _THRESHOLDS = tuple(step / 50 for step in range(51))
 
 Pair = tuple[int, int]
 Progress = Callable[[str], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Method:
-    """Candidates by the keys of `finder` for `similarity`, verified by `verifier` from `threshold` on."""
-
-    name: str
-    finder: Scheme
-    similarity: float
-    verifier: Scheme
-    threshold: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +53,7 @@ class Judged:
     """How right pairs with scores are.
 
     `recall` holds a share for each of BANDS, None for a band without pairs; `precision`, `overall` (recall of all
-    wanted pairs) and `f1` are at the method's threshold. `wrong` counts returned pairs that are not right. `best` is
+    wanted pairs) and `f1` are at the rule's threshold. `wrong` counts returned pairs that are not right. `best` is
     the point of the curve with the largest F1.
     """
 
@@ -78,14 +69,14 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What one method did, and its costs.
+    """What one rule did, and its costs.
 
     `seconds` is for all sketches, one thread; `payload_octets` and `key_octets` are means a document; `candidates` is
     a mean a query, `probes` the largest number of keys of one; `lookup_seconds` is a mean of finding and verifying in
     memory; `without` counts documents that have no fingerprint.
     """
 
-    method: Method
+    rule: MatchRule
     judged: Judged
     seconds: float
     payload_octets: float
@@ -106,7 +97,7 @@ class Truth:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """Results of all methods. `band_pairs` counts the true pairs of each of BANDS; `octets` of all texts in UTF-8."""
+    """Results of all rules. `band_pairs` counts the true pairs of each of BANDS; `octets` of all texts in UTF-8."""
 
     documents: int
     octets: int
@@ -117,42 +108,23 @@ class Evaluation:
     notes: tuple[str, ...] = field(default=())
 
 
-def parse_method(text: str, corpus: Callable[[str], object] | None = None) -> Method:
-    """A method from `SCHEME[:name=value,...][@SIMILARITY]`, and `+` with a second one that verifies.
+def read_rule(text: str, corpus: Callable[[str], object] | None = None) -> MatchRule:
+    """A match rule whose schemes take their statistics from `corpus`; UsageError."""
+    rule = parse_rule(text, scheme=lambda name: registry.scheme(name, corpus))
+    if isinstance(rule.verifier, Reading):
+        raise UsageError(f"{text!r}: the truth is what the texts say; measure a rule that compares sketches")
+    return rule
 
-    `simhash@0.89+minhash@0.7`: candidates within 7 bits, of which those are returned whose minhash estimate is at
-    least 0.7. Raises UsageError.
+
+def check_rule(text: str) -> None:
+    """Raise UsageError where no rule is written like this, before anything is read.
+
+    Of a scheme that needs statistics only the name is looked at; the rest when these are there.
     """
-    found = []
-    for specification, similarity in _parts(text):
-        made = scheme(specification, corpus)
-        found.append((made, made.default_similarity if similarity is None else similarity))
-    finder, similarity = found[0]
-    verifier, threshold = found[-1]
-    return Method(text, finder, similarity, verifier, threshold)
-
-
-def check_method(text: str) -> None:
-    """Raise UsageError where no method is written like this; parameters are looked at when it is made."""
-    for specification, _ in _parts(text):
-        scheme_class(split(specification)[0])
-
-
-def _parts(text: str) -> list[tuple[str, float | None]]:
-    parts = text.split("+")
-    if len(parts) > 2 or not all(parts):
-        raise UsageError(f"{text!r}: a method is a scheme, or two with + between them")
-    found: list[tuple[str, float | None]] = []
-    for part in parts:
-        specification, at, wanted = part.partition("@")
-        try:
-            similarity = float(wanted) if at else None
-        except ValueError:
-            similarity = -1.0
-        if similarity is not None and not 0 <= similarity <= 1:
-            raise UsageError(f"{part!r}: what stands after @ is a similarity from 0 to 1")
-        found.append((specification, similarity))
-    return found
+    parts = [registry.split(part.partition("@")[0].strip()) for part in text.replace("+", "/").split("/")]
+    known = [registry.scheme_class(family).needed(given) for family, given in parts if family not in READINGS]
+    if not any(known):
+        plans(read_rule(text))
 
 
 def corpus_of(texts: Sequence[str]) -> Callable[[str], Corpus]:
@@ -162,14 +134,14 @@ def corpus_of(texts: Sequence[str]) -> Callable[[str], Corpus]:
 
 def evaluate(
     texts: Sequence[str],
-    methods: Sequence[Method],
+    rules: Sequence[MatchRule],
     truth: Truth | None = None,
     *,
     alike: float = ALIKE,
     right: float = RIGHT,
     progress: Progress | None = None,
 ) -> Evaluation:
-    """Measure methods on texts.
+    """Measure rules on texts.
 
     Without `truth` the pairs that should be found are those with a Jaccard coefficient of at least `alike`, and a
     returned pair is right from `right` on; with it, both are the pairs that it names. Memory grows with all texts
@@ -182,12 +154,12 @@ def evaluate(
     judge = Judge(shingle_sets(texts, SHINGLE), truth, alike=alike, right=right)
     results = []
     sketched: dict[str, _Sketches] = {}
-    for method in methods:
-        tell(method.name)
-        for each in (method.finder, method.verifier):
+    for rule in rules:
+        tell(str(rule))
+        for each in rule.schemes.values():
             if each.id not in sketched:
                 sketched[each.id] = _Sketches.made(each, texts)
-        results.append(_measured(method, sketched, judge))
+        results.append(_measured(rule, sketched, judge))
     octets = sum(len(text.encode("utf-8", "surrogatepass")) for text in texts)
     named = truth.name if truth else f"Jaccard from {alike:g}; right from {right:g}"
     return Evaluation(len(texts), octets, judge.band_pairs, len(judge.wanted), named, tuple(results))
@@ -253,28 +225,28 @@ def _known(exact: ExactPairs) -> dict[Pair, float]:
     return dict(zip(pairs, exact.jaccard.tolist(), strict=True))
 
 
-def _measured(method: Method, sketched: dict[str, _Sketches], judge: Judge) -> Result:
-    finder, verifier = sketched[method.finder.id], sketched[method.verifier.id]
+def _measured(rule: MatchRule, sketched: dict[str, _Sketches], judge: Judge) -> Result:
+    made = {name: sketched[each.id] for name, each in rule.schemes.items()}
     begin = time.perf_counter()
-    found = candidates(method.finder, finder.sketches, method.similarity)
-    scores = score(method.verifier, verifier.sketches, found.left, found.right)
+    found = candidates(rule, {name: each.sketches for name, each in made.items()})
     seconds = time.perf_counter() - begin
     pairs = list(zip(found.left.tolist(), found.right.tolist(), strict=True))
-    made = {method.finder.id: finder, method.verifier.id: verifier}.values()
-    documents = len(finder.sketches)
-    present = [sketch for sketch in finder.sketches if sketch]
-    payloads = sum(len(sketch.payload) for each in made for sketch in each.sketches if sketch)
-    keys = sum(len(sketch.keys) for sketch in present)
+    finders = [(finder.scheme, made[finder.name].sketches) for finder in rule.finders]
+    documents = len(finders[0][1])
+    payloads = sum(len(sketch.payload) for each in made.values() for sketch in each.sketches if sketch)
+    keys = sum(
+        len(sketch.keys) * ((by.layout.bits + 7) // 8) for by, sketches in finders for sketch in sketches if sketch
+    )
     return Result(
-        method=method,
-        judged=judge.judge(pairs, scores, method.threshold),
-        seconds=sum(each.seconds for each in made),
+        rule=rule,
+        judged=judge.judge(pairs, found.scores, rule.measure.similarity - SLACK),
+        seconds=sum(each.seconds for each in made.values()),
         payload_octets=payloads / documents,
-        key_octets=keys * ((method.finder.layout.bits + 7) // 8) / documents,
-        candidates=2 * found.left.size / documents,
+        key_octets=keys / documents,
+        candidates=2 * found.compared / documents,
         probes=found.probes,
         lookup_seconds=seconds / documents,
-        without=documents - len(present),
+        without=sum(sketch is None for sketch in made[rule.measure.name].sketches),
     )
 
 
@@ -296,38 +268,43 @@ def _point(threshold: float, returned: int, right: int, wanted: int, judge: Judg
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """Candidate pairs, left < right, each once, by `left`; `probes` is the largest number of keys of a query."""
+class Candidates:
+    """Pairs, left < right, each once, with the scores of the rule's measure, from 0 on.
+
+    `compared` pairs shared keys as a store would be asked for; `probes` is the largest number of keys of a query.
+    """
 
     left: npt.NDArray[np.int64]
     right: npt.NDArray[np.int64]
+    scores: npt.NDArray[np.float64]
+    compared: int
     probes: int
 
 
-def candidates(by: Scheme, sketches: Sequence[Sketch | None], similarity: float) -> Found:
-    """Which documents are found when each is asked for those that are as similar to it as this, as a store is asked."""
-    present = np.array([place for place, sketch in enumerate(sketches) if sketch], dtype=np.int64)
-    given = [sketch for sketch in sketches if sketch]
-    table = table_of_sketches(by, given)
-    blocks = list(candidate_sketches(table, similarity))
-    left = present[np.concatenate([np.empty(0, dtype=np.int64), *(one for one, _ in blocks)])]
-    right = present[np.concatenate([np.empty(0, dtype=np.int64), *(other for _, other in blocks)])]
-    left, right = np.minimum(left, right), np.maximum(left, right)
-    order = np.lexsort((right, left))
-    probes = max((len(by.probes(sketch, similarity)) for sketch in given), default=0)
-    return Found(left[order], right[order], probes)
+def candidates(rule: MatchRule, sketches: Mapping[str, Sequence[Sketch | None]]) -> Candidates:
+    """Which documents are found when each is asked for those that are near it, as a store is asked.
 
-
-def score(
-    by: Scheme, sketches: Sequence[Sketch | None], left: npt.NDArray[np.int64], right: npt.NDArray[np.int64]
-) -> npt.NDArray[np.float64]:
-    """The similarity of each pair by a scheme; 0 where a document has no sketch. `left` rises."""
-    scores = np.zeros(left.size)
-    for start, end in runs(left):
-        own = sketches[left[start]]
-        others = [(place, sketches[right[place]]) for place in range(start, end)]
-        present = [(place, sketch) for place, sketch in others if sketch]
-        if own and present:
-            values = by.similarities(own.payload, [sketch.payload for _, sketch in present])
-            scores[[place for place, _ in present]] = values
-    return scores
+    What a finder finds and its own similarity refuses is left out, unless that is the measure whose scores are given.
+    """
+    count = len(next(iter(sketches.values())))
+    payloads = {
+        name: Ragged.of_bytes([each.payload if each else b"" for each in some]) for name, some in sketches.items()
+    }
+    comparison = Comparison(rule, payloads)
+    codes: list[npt.NDArray[np.int64]] = [np.empty(0, dtype=np.int64)]
+    met = probes = 0
+    for finder in rule.finders:
+        given = [each for each in sketches[finder.name] if each]
+        where = np.array([place for place, each in enumerate(sketches[finder.name]) if each], dtype=np.int64)
+        probes += max((len(finder.scheme.probes(sketch, finder.similarity)) for sketch in given), default=0)
+        table = Sketches(payloads[finder.name].take(where), Ragged.of_integers([each.keys for each in given]))
+        for one, other in joined(finder.scheme, table, finder.similarity):
+            met += one.size
+            left, right = where[np.minimum(one, other)], where[np.maximum(one, other)]
+            if finder is not rule.measure:
+                near = comparison.by(finder, left, right) >= finder.similarity - SLACK
+                left, right = left[near], right[near]
+            codes.append(left * count + right)
+    every = np.unique(np.concatenate(codes))
+    left, right = every // max(count, 1), every % max(count, 1)
+    return Candidates(left, right, np.maximum(comparison.similarities(left, right), 0.0), met, probes)

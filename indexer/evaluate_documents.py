@@ -13,6 +13,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any, cast
 
+from indexer import own_files
 from indexer.errors import UsageError
 from indexer.evaluate import Truth
 from indexer.extract import Request, WorkerPool
@@ -148,7 +149,7 @@ def read_truth(path: Path, root: Path | None = None) -> Named:
 def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     shown = printable_path(str(path))
     try:
-        with path.open(encoding="utf-8", errors="surrogateescape") as lines:
+        with open(path, encoding="utf-8", errors="surrogateescape", opener=own_files.reader) as lines:
             for number, line in enumerate(iter(lambda: lines.readline(_LONGEST_LINE), ""), 1):
                 if not line.strip():
                     continue

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from indexer.evaluate import BANDS, Evaluation, Judged, Point, Result
+from indexer.matching.rule import Finder
 
 COLUMNS = (
-    "method",
+    "rule",
     *(f"J {low:.1f}" for low, _ in BANDS),
     "precision",
     "recall",
@@ -26,12 +27,12 @@ COLUMNS = (
 
 
 def rows(found: Evaluation) -> Iterator[tuple[str, ...]]:
-    """A row of the table for each method; recall by band, then the figures at its threshold, then its costs."""
+    """A row of the table for each rule; recall by band, then the figures at its threshold, then its costs."""
     for result in found.results:
         costs = _costs(found, result)
         yield (
-            result.method.name,
-            *judged_cells(result.judged, result.method.threshold),
+            str(result.rule),
+            *judged_cells(result.judged, result.rule.measure.similarity),
             f"{costs['megabytes_per_second']:.1f}",
             f"{costs['documents_per_second']:,.0f}",
             f"{costs['payload_octets'] + costs['key_octets']:,.0f}",
@@ -58,6 +59,15 @@ def heading(found: Evaluation) -> Iterator[str]:
     yield from found.notes
 
 
+def in_words(found: Evaluation, first: int = 2) -> Iterator[str]:
+    """What the first rules do, a line each, as somebody reads it who knows no scheme."""
+    for result in found.results[:first]:
+        judged = result.judged
+        wrong = f"{judged.wrong:,} of them wrong" if judged.wrong else "none of them wrong"
+        share = "" if judged.overall is None else f", and finds {judged.overall:.1%} of what should be found"
+        yield f"{result.rule} calls {judged.returned:,} pairs near, {wrong}{share}"
+
+
 def as_json(found: Evaluation) -> dict[str, Any]:
     """The evaluation as JSON types."""
     return {
@@ -70,19 +80,17 @@ def as_json(found: Evaluation) -> dict[str, Any]:
         "wanted": found.wanted,
         "truth": found.truth,
         "notes": list(found.notes),
-        "methods": [_method(found, result) for result in found.results],
+        "rules": [_rule(found, result) for result in found.results],
     }
 
 
-def _method(found: Evaluation, result: Result) -> dict[str, Any]:
-    method = result.method
+def _rule(found: Evaluation, result: Result) -> dict[str, Any]:
+    rule = result.rule
     return {
-        "method": method.name,
-        "finder": method.finder.id,
-        "similarity": method.similarity,
-        "verifier": method.verifier.id,
-        "measure": method.verifier.measure,
-        "threshold": method.threshold,
+        "rule": rule.written(whole=True),
+        "finders": [{"scheme": finder.scheme.id, "similarity": finder.similarity} for finder in rule.finders],
+        "measure": rule.measure.scheme.measure if isinstance(rule.measure, Finder) else rule.measure.name,
+        "threshold": rule.measure.similarity,
         "recall_by_band": list(result.judged.recall),
         "precision": result.judged.precision,
         "recall": result.judged.overall,
@@ -118,7 +126,7 @@ def _share(share: float | None) -> str:
 
 
 def picture(found: Evaluation) -> str:
-    """Precision over recall of every method as an SVG: one line a method, a point a threshold."""
+    """Precision over recall of every rule as an SVG: one line a rule, a point a threshold."""
     import leather
 
     chart = leather.Chart("Precision over recall")
@@ -129,7 +137,7 @@ def picture(found: Evaluation) -> str:
     for result in found.results:
         points = _line(result.judged.curve)
         if points:
-            chart.add_line(points, name=result.method.name)
+            chart.add_line(points, name=str(result.rule))
     svg: str = chart.to_svg()
     return svg
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from indexer import core
+from indexer import core, own_files
 from indexer.errors import StoreError, UsageError
 
 Hashes = npt.NDArray[np.uint64]
@@ -188,6 +188,7 @@ class HammingIndex:
                 file.truncate(start + at)
                 file.flush()
                 os.fsync(file.fileno())
+            own_files.require_free(target)
             temporary.replace(target)
         except OSError as error:
             temporary.unlink(missing_ok=True)
@@ -198,7 +199,7 @@ class HammingIndex:
         """Map an index that `save` wrote; nothing is read before it is needed. Raises StoreError."""
         source = Path(path)
         try:
-            with source.open("rb") as file:
+            with open(source, "rb", opener=own_files.reader) as file:
                 magic = file.read(len(MAGIC))
                 length = int.from_bytes(file.read(8), "little")
                 end = os.fstat(file.fileno()).st_size

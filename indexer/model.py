@@ -203,6 +203,15 @@ class Record:
         """The number of tokens that the fingerprint was made from, 0 where there is none."""
         return self.fingerprint.tokens if self.fingerprint else 0
 
+    def sketch_of(self, scheme: str) -> Sketch | None:
+        """The sketch of the scheme with this name, simhash-doc like any other; None where the document has none."""
+        if scheme != SIMHASH_DOC:
+            return self.sketches.get(scheme)
+        if self.fingerprint is None:
+            return None
+        payload = self.fingerprint.value.to_bytes(8, "big")
+        return Sketch(self.fingerprint.scheme, payload, self.keys, self.fingerprint.tokens)
+
 
 @dataclass(frozen=True, slots=True)
 class Failure:
@@ -247,9 +256,10 @@ class ClusterRecord:
     """What a store keeps of a cluster of two or more documents as a whole.
 
     `title` is the canonical document's; `size` counts the members, `octets` sums their sizes; `radius` is the largest
-    distance of a member to the canonical document, in bits; `first_seen` and `last_seen` are the earliest and latest
-    `indexed_at` of the members. `redundant_octets` are those of the members beside the canonical one; `formats` and
-    `origins` (see `indexer.origins`) are the members', sorted, the first MOST_ORIGINS of them.
+    distance of a member to the canonical document, in bits, `least_similarity` (0 to 1) the smallest similarity of one;
+    `first_seen` and `last_seen` are the earliest and latest `indexed_at` of the members. `redundant_octets` are those
+    of the members beside the canonical one; `formats` and `origins` (see `indexer.origins`) are the members', sorted,
+    the first MOST_ORIGINS of them.
     """
 
     id: str
@@ -263,6 +273,24 @@ class ClusterRecord:
     redundant_octets: int = 0
     formats: tuple[str, ...] = ()
     origins: tuple[str, ...] = ()
+    least_similarity: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class ClusteringNote:
+    """What a store remembers of how its clusters were made.
+
+    `rule` is the written match rule with all parameters of its schemes, `bound` how far apart two documents of a
+    cluster may be (a share of 0 to 1, or bits; empty for the rule's own), `canonical` the written rule for the
+    canonical document; `finished` is false from the first change to the last, and stays false where a run was killed.
+    `at` is ISO 8601 in UTC.
+    """
+
+    rule: str
+    bound: str = ""
+    canonical: str = "earliest"
+    finished: bool = True
+    at: str = ""
 
 
 # So many formats or origins of a cluster are kept: the first in order, so that adding one by one gives the same.

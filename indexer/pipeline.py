@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from indexer import __version__
 from indexer.extract.base import EXTRACTOR_VERSION, Content, Limits, Options
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from indexer.extract import Outcome, Request
     from indexer.model import Document
     from indexer.schemes.base import Scheme
-    from indexer.stores import Store, StoreInfo
+    from indexer.stores import PutResult, Store, StoreInfo
 
 DEFAULT_MIN_TOKENS = 20
 
 # Reasons of failure beside those of `indexer.extract.REASONS`.
 REASONS: Mapping[str, str] = {
-    "special-file": "A pipe, socket, device or folder where a file should be; it was not opened.",
+    "special-file": "A pipe, socket, device or folder, or a file of the store itself; it was not opened.",
     "duplicate-id": "Another file, which still exists, is stored under this id.",
     "refused": "The store did not take the record.",
     "duplicate": "A near-duplicate of a stored document, left out as asked for; it is no error.",
@@ -61,26 +61,18 @@ class Settings:
     schemes: Sequence[Scheme] = ()
 
 
-class Near(Protocol):
-    """A stored document and its distance in bits."""
-
-    @property
-    def ref(self) -> Ref:
-        """Which one."""
-
-    @property
-    def distance(self) -> int:
-        """How far."""
-
-
+Near = TypeVar("Near")
 Refused = Callable[[Input, Record, str], None]
 
 
-class Arrivals(Protocol):
-    """Looks at documents as they come (see `indexer.incremental.Arrivals`)."""
+class Arrivals(Protocol[Near]):
+    """Looks at documents as they come (see `indexer.clustering.arrivals.Arrivals`)."""
 
     def examine(self, records: Sequence[Record]) -> Sequence[Near | None]:
         """For each document about to be stored what it is left out for, None where it is stored."""
+
+    def said(self, near: Near) -> str:
+        """What a document that is left out repeats, in words."""
 
     def stored(self, records: Sequence[Record]) -> None:
         """Take note of examined documents that are stored now."""
@@ -119,8 +111,11 @@ class Summary:
         return self.indexed + self.replaced + self.unchanged + self.failures + self.failed_before + self.duplicates
 
 
-def store_info(content: Content) -> StoreInfo:
-    """What this version's fingerprints are made with, for a content mode: what a new store is made for."""
+def store_info(content: Content, schemes: Sequence[Scheme] = ()) -> StoreInfo:
+    """What this version's fingerprints are made with, for a content mode: what a new store is made for.
+
+    `schemes` are those beside simhash-doc that a new store keeps sketches of.
+    """
     from indexer.keys import SIMHASH64_LAYOUT
     from indexer.schemes import simhash
     from indexer.stores import StoreInfo
@@ -132,6 +127,7 @@ def store_info(content: Content) -> StoreInfo:
         extractor=EXTRACTOR_VERSION,
         unicode=simhash.UNICODE_VERSION,
         version=__version__,
+        schemes=tuple(scheme.info for scheme in schemes),
     )
 
 
@@ -156,10 +152,7 @@ def digest_rules(info: StoreInfo, options: Options, *, name: str = "", title: st
 def sketch_document(
     schemes: Sequence[Scheme], document: Document
 ) -> tuple[Fingerprint | None, tuple[int, ...], dict[str, Sketch]]:
-    """The fingerprint of a document's text, its packed keys, and its sketches by other schemes, by their names.
-
-    What the workers do after extraction.
-    """
+    """A text's fingerprint, its packed keys, and its sketches by family; what the workers do after extraction."""
     from indexer.schemes import simhash
 
     text, found = document.text, None
@@ -182,7 +175,7 @@ def index(
     *,
     summary: Summary | None = None,
     stop: threading.Event | None = None,
-    arrivals: Arrivals | None = None,
+    arrivals: Arrivals[Any] | None = None,
     refused: Refused | None = None,
 ) -> Summary:
     """Bring documents into a store and say what became of them. Doing the same again goes on where it ended.
@@ -215,7 +208,7 @@ class _Run:
         settings: Settings,
         summary: Summary,
         stop: threading.Event | None,
-        arrivals: Arrivals | None,
+        arrivals: Arrivals[Any] | None,
         refused: Refused | None,
     ) -> None:
         self._arrivals, self._refused = arrivals, refused
@@ -447,7 +440,7 @@ class _Run:
             self._records, self._unwritten = [], {}
             self.summary.duplicates += len(left_out)
             for (pending, record), result in zip(batch, results, strict=True):
-                self._count(pending, record, result.status.value, result.reason)
+                self._count(pending, record, result)
             if self._arrivals:
                 stored = zip(batch, results, strict=True)
                 self._arrivals.stored([record for (_, record), result in stored if result.status.value != "failed"])
@@ -457,22 +450,26 @@ class _Run:
         """The documents that are stored, and those that are left out as near-duplicates."""
         if not self._arrivals:
             return self._records, []
-        kept, left_out = [], []
+        kept: list[tuple[_Pending, Record]] = []
+        left_out: list[Failure] = []
         nearest = self._arrivals.examine([record for _, record in self._records])
         for (pending, record), near in zip(self._records, nearest, strict=True):
             if near is None:
                 kept.append((pending, record))
                 continue
-            detail = f"{near.distance} bits from {near.ref.id}" if near.distance else f"equal to {near.ref.id}"
+            detail = self._arrivals.said(near)
             digest, source = pending.digest, pending.item.source
             left_out.append(Failure(record.ref, source, DUPLICATE, detail, record.indexed_at, digest))
         return kept, left_out
 
-    def _count(self, pending: _Pending, record: Record, status: str, reason: str) -> None:
+    def _count(self, pending: _Pending, record: Record, result: PutResult) -> None:
+        status = result.status.value
         if status == "failed":
             if self._refused:
-                self._refused(pending.item, record, reason)
-            self._fail(pending.ref, pending.item.source, "refused", reason, pending.digest)
+                self._refused(pending.item, record, result.reason)
+            # Without a digest the next run tries it again.
+            digest = "" if result.passing else pending.digest
+            self._fail(pending.ref, pending.item.source, "refused", result.reason, digest)
             return
         self._known_failures.pop(pending.ref, None)
         self._forget_failure(pending.item)
@@ -487,8 +484,8 @@ class _Run:
         if not item.path or item.id == item.source or by_path not in self._known_failures:
             return
         del self._known_failures[by_path]
-        if self.store.get([by_path]) == [None]:
-            self.store.delete([by_path])
+        # A document of that name stays, also one that comes in this moment.
+        self.store.delete([by_path], versions={})
 
 
 def _now() -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
-from urllib.parse import quote
 
 from indexer.errors import IncompatibleStoreError, StoreError, UsageError
 from indexer.extract.base import Options
@@ -13,6 +12,7 @@ from indexer.provision import Step
 from indexer.source_fields import source_paths
 from indexer.stores import StoreInfo, mapping
 from indexer.stores.connection import AnswerError, Client
+from indexer.stores.names import path_of
 
 KINDS = ("keys", "simhash")
 DEFAULT_FIELDS = ("body",)
@@ -59,7 +59,7 @@ class Pipelines:
             used = {name: None for name in _SETTINGS.values() if settings.get(name) in ours}
             if used:
                 why = f"let {index} do without neardup's pipelines"
-                steps.append(Step(why, "PUT", f"/{index}/_settings", used))
+                steps.append(Step(why, "PUT", f"{path_of(index)}/_settings", used))
         for kind in KINDS:
             try:
                 there = self._there(kind)
@@ -80,15 +80,15 @@ class Pipelines:
             raise
 
     def _mappings(self) -> dict[str, dict[str, Any]]:
-        found = self._get(f"/{quote(self.name, safe='-')}/_mapping") or {}
+        found = self._get(f"{path_of(self.name)}/_mapping") or {}
         return {name: each.get("mappings", {}) for name, each in sorted(found.items())}
 
     def _settings(self) -> dict[str, dict[str, Any]]:
-        found = self._get(f"/{quote(self.name, safe='-')}/_settings", flat=True) or {}
+        found = self._get(f"{path_of(self.name)}/_settings", flat=True) or {}
         return {name: each.get("settings", {}) for name, each in sorted(found.items())}
 
     def _path(self, kind: str) -> str:
-        return f"/_ingest/pipeline/{quote(self.id_of(kind), safe='-')}"
+        return f"/_ingest/pipeline{path_of(self.id_of(kind))}"
 
     def _there(self, kind: str) -> dict[str, Any] | None:
         found = self._get(self._path(kind)) or {}
@@ -129,9 +129,8 @@ class Pipelines:
                     f'processor to it: {{"pipeline": {{"name": "{name}"}}}}'
                 )
             if present != name:
-                steps.append(
-                    Step(f"make {name} the {place} pipeline of {index}", "PUT", f"/{index}/_settings", {setting: name})
-                )
+                why = f"make {name} the {place} pipeline of {index}"
+                steps.append(Step(why, "PUT", f"{path_of(index)}/_settings", {setting: name}))
         return steps
 
 

@@ -3,38 +3,45 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import quote
 
 from indexer.errors import IncompatibleStoreError, StoreError, UsageError
 from indexer.keys import SchemeInfo
-from indexer.slices import Slices
+from indexer.ownership import is_made, require_place
+from indexer.removal import Stripping, delete_made
 from indexer.stores import StoreInfo, mapping
-from indexer.stores.bulk import BATCH_RECORDS
 from indexer.stores.connection import AnswerError, Client
 from indexer.stores.mapping import mappings_directory
-from indexer.stores.search_bodies import MAPPING_VERSION, ROOT, is_record
-from indexer.stores.sketch_fields import is_scheme, sketch_properties
-from indexer.stores.stripping import STRIPPING, Stripper, is_own, is_own_index, lost
+from indexer.stores.names import path_of
+from indexer.stores.search_bodies import MAPPING_VERSION, ROOT, fields_of, is_record
+from indexer.stores.side_index import CLUSTER_PROPERTIES, FAILURE_PROPERTIES
+from indexer.stores.sketch_fields import sketch_properties
+from indexer.stores.stripping import STRIPPING, lost
 
 __all__ = ["Provision", "Step", "mappings_directory"]
 
 COMPONENT = "neardup"
-_ROUNDS = 8
-_GONE, _CHANGED = 404, 409
+# The indices beside a store, and the fields that they may have.
+SIDES = {"failures": set(FAILURE_PROPERTIES), "clusters": set(CLUSTER_PROPERTIES), "resources": {"name"}}
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One thing to do: a sentence, and the request; `strips` names an index whose documents lose neardup's values."""
+    """One thing to do: a sentence, and the request.
+
+    `strips` names an index whose documents lose neardup's values, `deletes` one that goes as a whole, `describes` one
+    whose `_meta` is in the body: what is its owner's in there is read anew when the step is done.
+    """
 
     why: str
     method: str
     path: str
     body: Mapping[str, Any] | None = None
     strips: str = ""
+    deletes: str = ""
+    describes: str = ""
 
     def request(self) -> str:
         """The request as consoles and people write it; for documents that are stripped one of many."""
@@ -63,28 +70,42 @@ class Provision:
         are others, and UsageError where the owner's mapping has no room or no place for the fields.
         """
         steps = self._component(info)
-        indices = self._indices()
-        if not indices:
+        if not self._indices():
             return [*steps, self._index_template(shards, replicas), self._new_index(info)]
+        return steps + self.fields(info)
+
+    def fields(self, info: StoreInfo) -> list[Step]:
+        """What is left to do so that every index that is there has neardup's fields; raises as set_up()."""
+        indices = self._indices()
         schemes = {each.name: each for found in indices.values() for each in mapping.schemes_of(found)}
-        for name, found in indices.items():
-            steps += self._existing(name, found, info, schemes.values())
-        return steps
+        return [step for name, found in indices.items() for step in self._existing(name, found, info, schemes.values())]
 
     def removal(self) -> list[Step]:
         """What takes away everything that set-up and commands added for this name, and nothing else."""
         steps = []
         for name, found in self._indices().items():
             steps += self._removal_of(name, found)
-        for suffix in ("failures", "clusters", "resources"):
+        for suffix, known in SIDES.items():
             side = f"{self.name}-neardup-{suffix}"
-            if self._get(f"/{quote(side, safe='')}/_mapping"):
-                steps.append(Step(f"delete the index of {suffix}", "DELETE", f"/{side}"))
-        templates = (self._get("/_index_template") or {}).get("index_templates", [])
-        users = {each["name"] for each in templates if COMPONENT in each["index_template"].get("composed_of", ())}
-        if self.template in users:
-            steps.append(Step("delete the index template", "DELETE", f"/_index_template/{self.template}"))
-        if not users - {self.template} and self._get(f"/_component_template/{COMPONENT}"):
+            found = self._get(f"{path_of(side)}/_mapping") or {}
+            if side in found and set(found[side].get("mappings", {}).get("properties", {})) <= known:
+                steps.append(Step(f"delete the index of {suffix}", "DELETE", path_of(side)))
+        return steps + self._templates()
+
+    def _templates(self) -> list[Step]:
+        """What takes the templates away, unless somebody has made something else of them, or uses them."""
+        steps = []
+        found = (self._get("/_index_template") or {}).get("index_templates", [])
+        users = {
+            each["name"]: each["index_template"]
+            for each in found
+            if COMPONENT in each["index_template"].get("composed_of", ())
+        }
+        if self._is_own_template(users.get(self.template)):
+            del users[self.template]
+            steps.append(Step("delete the index template", "DELETE", f"/_index_template{path_of(self.template)}"))
+        there = self._component_there()
+        if there and not users and _is_own_component(there):
             steps.append(Step("delete the component template", "DELETE", f"/_component_template/{COMPONENT}"))
         return steps
 
@@ -92,15 +113,30 @@ class Provision:
         """Do the steps; a sentence for each one that is done. StoreError where the cluster refuses one."""
         for step in steps:
             if step.strips:
-                yield f"{step.why}: {self._strip(step.strips)}"
+                yield f"{step.why}: {Stripping(self.client, step.strips).run()}"
                 continue
             try:
-                self.client.request(step.method, step.path, step.body)
+                if step.deletes:
+                    delete_made(self.client, step.deletes)
+                else:
+                    self.client.request(step.method, step.path, self._body(step))
             except AnswerError as error:
                 gone = step.method == "DELETE" and error.status == 404
                 if not gone and error.kind != "resource_already_exists_exception":
                     raise StoreError(f"{self.shown}: can't {step.why}: {error.reason}") from error
             yield step.why
+
+    def _body(self, step: Step) -> Mapping[str, Any] | None:
+        if not step.describes or step.body is None:
+            return step.body
+        # The documents may have taken hours since the step was planned.
+        found = self._get(f"{path_of(step.describes)}/_mapping") or {}
+        old = found.get(step.describes, {}).get("mappings", {}).get("_meta", {})
+        return {**step.body, "_meta": mapping.with_meta(old, step.body["_meta"].get(ROOT))}
+
+    def documents(self, index: str) -> int:
+        """How many documents an index has."""
+        return int(self.client.request("POST", f"{path_of(index)}/_count")["count"])
 
     # What is there
 
@@ -113,7 +149,7 @@ class Provision:
             raise
 
     def _indices(self) -> dict[str, dict[str, Any]]:
-        found = self._get(f"/{quote(self.name, safe='-')}/_mapping") or {}
+        found = self._get(f"{path_of(self.name)}/_mapping") or {}
         return {name: each.get("mappings", {}) for name, each in sorted(found.items())}
 
     # Setting up
@@ -122,8 +158,12 @@ class Provision:
         wanted = mapping.load("component-template")
         wanted["template"]["mappings"]["_meta"] = {ROOT: mapping.meta(info)}
         wanted["version"] = MAPPING_VERSION
-        known = (self._get(f"/_component_template/{COMPONENT}") or {}).get("component_templates", [])
-        there = known[0]["component_template"] if known else {}
+        there = self._component_there()
+        if there and not _is_own_component(there):
+            raise UsageError(
+                f"{self.shown}: the cluster has a component template {COMPONENT!r} of its owner's, without neardup's "
+                "fields; rename it"
+            )
         if int(there.get("version", 0)) > MAPPING_VERSION:
             raise IncompatibleStoreError(
                 f"{self.shown}: the component template {COMPONENT} was made by a newer neardup, with mapping version "
@@ -133,128 +173,97 @@ class Provision:
             return []
         return [Step("put the component template", "PUT", f"/_component_template/{COMPONENT}", wanted)]
 
+    def _component_there(self) -> dict[str, Any]:
+        known = (self._get(f"/_component_template/{COMPONENT}") or {}).get("component_templates", [])
+        return dict(known[0]["component_template"]) if known else {}
+
+    def _is_own_template(self, found: Mapping[str, Any] | None) -> bool:
+        """Whether an index template is as set-up makes it, for this name and no other."""
+        if not found or found.get("index_patterns") != [self.name] or found.get("composed_of") != [COMPONENT]:
+            return False
+        return set(found.get("template", {})) <= {"settings"}
+
     def _index_template(self, shards: int | None, replicas: int | None) -> Step:
+        there = (self._get(f"/_index_template{path_of(self.template)}") or {}).get("index_templates", [])
+        if there and not self._is_own_template(there[0]["index_template"]):
+            raise UsageError(
+                f"{self.shown}: the cluster has an index template {self.template!r} of its owner's; rename it"
+            )
         body = mapping.load("index-template")
         body["index_patterns"] = [self.name]
         given = {"number_of_shards": shards, "number_of_replicas": replicas}
         body["template"]["settings"]["index"] = {name: value for name, value in given.items() if value is not None}
-        return Step("put the index template", "PUT", f"/_index_template/{self.template}", body)
+        return Step("put the index template", "PUT", f"/_index_template{path_of(self.template)}", body)
 
     def _new_index(self, info: StoreInfo) -> Step:
         body = {"mappings": {"_meta": {ROOT: mapping.meta(info, made_index=True)}}}
-        return Step(f"make the index {self.name}", "PUT", f"/{self.name}", body)
+        return Step(f"make the index {self.name}", "PUT", path_of(self.name), body)
 
     def _existing(
         self, name: str, found: Mapping[str, Any], info: StoreInfo, schemes: Collection[SchemeInfo]
     ) -> list[Step]:
         """What one index lacks; also of the schemes that another index behind the name has."""
-        old = found.get("_meta", {})
+        old = mapping.own_meta(found)
         known = mapping.info_of(found, f"{self.shown} ({name})")
         if known:
             known.require_comparable(info, f"{self.shown} ({name})")
         fields = mapping.properties()
-        fields[ROOT]["properties"] |= {each.name: {"properties": sketch_properties(each)} for each in schemes}
+        for each in schemes:
+            own = sketch_properties(each, fields_of(found, each.name))
+            fields[ROOT]["properties"][each.name] = {"properties": own}
         have = found.get("properties", {}).get(ROOT)
-        if known and have and not _missing(fields[ROOT], have) and old[ROOT]["mapping_version"] == MAPPING_VERSION:
+        described = {each.name for each in mapping.schemes_of(found)}
+        missing = _missing(fields[ROOT], have or {}, {each.name for each in schemes} - described)
+        if known and not missing and old["mapping_version"] == MAPPING_VERSION:
             return []
-        inside = {} if have is None else have.get("properties", {"": {}})
-        if any(name not in fields[ROOT]["properties"] and not is_scheme(each) for name, each in inside.items()):
-            raise UsageError(f"{self.shown}: {name} has a field {ROOT!r} of its owner's; use another index for neardup")
+        require_place(self.client, name, found, self.shown)
         mapping.require_room(self.client, name, found, fields, self.shown)
-        own = old.get(ROOT, {}) | mapping.meta(known or info)
-        if schemes:
-            own["schemes"] = mapping.schemes_meta(schemes)
-        body = {"_meta": mapping.with_meta(old, own), "properties": fields}
-        return [Step(f"add neardup's fields to the mapping of {name}", "PUT", f"/{name}/_mapping", body)]
+        own = dict(old) | mapping.meta(known or info)
+        # A field that is there is left alone: to put it again would take away what is noted with it.
+        inside = {ROOT: {**fields[ROOT], "properties": missing}}
+        body = {"_meta": mapping.with_meta(found.get("_meta", {}), own), "properties": inside}
+        why = f"add neardup's fields to the mapping of {name}"
+        return [Step(why, "PUT", f"{path_of(name)}/_mapping", body, describes=name)]
 
     # Removing
 
     def _removal_of(self, name: str, found: Mapping[str, Any]) -> list[Step]:
-        old = found.get("_meta", {})
-        if ROOT not in old:
+        if not mapping.own_meta(found):
             return []
-        if is_own_index(found):
-            return [Step(f"delete the index {name}, which neardup made and nobody else filled", "DELETE", f"/{name}")]
-        self._require_whole(name, found)
-        strip = Step(f"strip neardup's values from {name}", "POST", "/_bulk", strips=name)
-        body = {"_meta": mapping.with_meta(old, None)}
+        if is_made(self.client, name, found):
+            why = f"delete the index {name}, which neardup made and nobody else filled"
+            return [Step(why, "DELETE", path_of(name), deletes=name)]
+        body = {"_meta": mapping.with_meta(found.get("_meta", {}), None)}
         why = (
             f"forget neardup in _meta of {name} (a mapping can't give up fields: the names stay until the next reindex)"
         )
-        return [strip, Step(why, "PUT", f"/{name}/_mapping", body)]
+        forget = Step(why, "PUT", f"{path_of(name)}/_mapping", body, describes=name)
+        if reason := lost(self.client, name, found):
+            self._require_no_record(name, reason)
+            return [forget]
+        return [Step(f"strip neardup's values from {name}", "POST", "/_bulk", strips=name), forget]
 
-    def _require_whole(self, name: str, found: Mapping[str, Any]) -> None:
-        reason = lost(self.client, name, found)
-        if reason and self.client.request("POST", f"/{name}/_count", {"query": is_record()})["count"]:
+    def _require_no_record(self, name: str, reason: str) -> None:
+        if self.client.count(path_of(name)[1:], is_record()):
             raise StoreError(
                 f"{self.shown}: {name} has documents with neardup's values, and {reason}: to strip them would rebuild "
                 "the documents from _source and lose what it leaves out. Nothing was changed; the values go when the "
                 "documents are indexed anew"
             )
 
-    def _strip(self, name: str) -> str:
-        """Take neardup's part out of every document of an index; what was done, in words."""
-        stripping = _Stripping(self.client, name)
-        for _ in range(_ROUNDS):
-            if not stripping.run():
-                break
-        else:
-            raise StoreError(f"{self.shown}: documents of {name} change all the time; run the same command again")
-        if stripping.refused:
-            raise StoreError(
-                f"{self.shown}: {stripping.refused} documents of {name} can't be stripped: {stripping.reason}; all "
-                "others are, and the same command goes on with these"
-            )
-        return stripping.told()
+
+def _is_own_component(found: Mapping[str, Any]) -> bool:
+    """Whether a component template is neardup's, of whatever version."""
+    return set(found.get("template", {}).get("mappings", {}).get("properties", {})) == {ROOT}
 
 
-class _Stripping:
-    """Takes neardup's part out of documents, and deletes those that have no other; the counts of that."""
-
-    def __init__(self, client: Client, name: str) -> None:
-        self._client, self._name = client, name
-        self._stripper = Stripper(client)
-        self.stripped = self.deleted = self.refused = 0
-        self.reason = ""
-
-    def run(self) -> int:
-        """Go through all documents that have values; how many changed in this moment and are left."""
-        path = quote(self._name, safe="-")
-        self._client.request("POST", f"/{path}/_refresh")
-        # Also those that a pipeline only marked.
-        ours = {"bool": {"should": [is_record(), {"exists": {"field": f"{ROOT}.pending"}}]}}
-        body = {"query": ours, "_source": {"excludes": [ROOT]}, "seq_no_primary_term": True}
-        self.refused = changed = 0
-        with Slices(self._client, path, body, 1, BATCH_RECORDS) as pages:
-            for hits in pages:
-                changed += self._page(hits)
-        self._client.request("POST", f"/{path}/_refresh")
-        return changed
-
-    def _page(self, hits: Sequence[Mapping[str, Any]]) -> int:
-        changed = 0
-        for hit, outcome in zip(hits, self._stripper.strip(hits), strict=True):
-            if outcome.ok:
-                self.deleted += is_own(hit)
-                self.stripped += not is_own(hit)
-            elif outcome.status == _CHANGED:
-                changed += 1
-            elif outcome.status != _GONE:
-                self.refused += 1
-                self.reason = self.reason or f"{hit['_id']}: {outcome.reason}"
-        return changed
-
-    def told(self) -> str:
-        """What was done."""
-        whole = self._stripper.scripts or not self.stripped
-        left = "" if whole else f" ({ROOT!r} stays there as null: no scripts are allowed)"
-        more = f"; {self.deleted} deleted that had nothing else" if self.deleted else ""
-        return f"{self.stripped} documents{left}{more}"
-
-
-def _missing(wanted: Mapping[str, Any], have: Mapping[str, Any]) -> bool:
-    """Whether a mapping lacks a field of another one."""
+def _missing(wanted: Mapping[str, Any], have: Mapping[str, Any], whole: Collection[str] = ()) -> dict[str, Any]:
+    """The fields of a mapping that another one lacks, and all of those named in `whole`."""
     inside = have.get("properties", {})
-    return any(
-        name not in inside or _missing(each, inside[name]) for name, each in wanted.get("properties", {}).items()
-    )
+    found: dict[str, Any] = {}
+    for name, each in wanted.get("properties", {}).items():
+        if name not in inside or name in whole:
+            found[name] = each
+        elif below := _missing(each, inside[name]):
+            found[name] = {**each, "properties": below}
+    return found

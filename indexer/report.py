@@ -10,8 +10,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from indexer.cluster import Cluster
+from indexer.clustering.canonical import CanonicalRule
+from indexer.clustering.remembered import Remembered, remembered
+from indexer.clustering.stored import Cluster
 from indexer.errors import NeardupError, UsageError
+from indexer.matching.rule import default_rule
 from indexer.model import Record
 from indexer.report_figures import Figures, Share, figures
 from indexer.stored_text import stored_text
@@ -41,22 +44,25 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class ShownCluster:
-    """A cluster in a report: `members` are the first of them, the canonical one first, each with its distance."""
+    """A cluster in a report: `members` are the first of them, the canonical one first, each with its similarity.
+
+    `least` is the smallest similarity (0 to 1) of a member to the canonical one.
+    """
 
     id: str
     size: int
-    widest: int
-    members: tuple[tuple[Record, int], ...]
+    least: float
+    members: tuple[tuple[Record, float], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ShownPair:
-    """A canonical document and the member farthest from it; `why` says why there is no difference to show."""
+    """A canonical document and the member least similar to it; `why` says why there is no difference to show."""
 
     cluster: str
     left: Record
     right: Record
-    distance: int
+    similarity: float
     difference: Difference | None
     why: str = ""
 
@@ -80,9 +86,11 @@ def build_report(store: Store, name: str, asked: Asked | None = None, *, text_of
     path. Raises StoreError, and UsageError where no document has a cluster.
     """
     asked = asked or Asked()
-    numbers, largest = figures(store, most=max(asked.clusters, asked.pairs), time_field=asked.time_field)
-    if numbers.total.documents and numbers.unclustered == numbers.total.documents:
+    made = remembered(store)
+    if made is None and store.stats().documents:
         raise UsageError(f"{name}: no document has been put into a cluster yet; run: neardup cluster --store {name}")
+    made = made or Remembered(default_rule(store), None, CanonicalRule(), "")
+    numbers, largest = figures(store, made, most=max(asked.clusters, asked.pairs), time_field=asked.time_field)
     info = store.info
     return Report(
         store=name,
@@ -97,14 +105,14 @@ def build_report(store: Store, name: str, asked: Asked | None = None, *, text_of
 def _shown(store: Store, clusters: Sequence[Cluster], most: int) -> Iterator[ShownCluster]:
     for cluster in clusters:
         records = store.get(cluster.members[:most])
-        members = tuple((record, bits) for record, bits in zip(records, cluster.distances, strict=False) if record)
+        members = tuple((record, near) for record, near in zip(records, cluster.similarities, strict=False) if record)
         if members:
-            yield ShownCluster(cluster.id, len(cluster.members), cluster.distances[-1], members)
+            yield ShownCluster(cluster.id, len(cluster.members), cluster.similarities[-1], members)
 
 
 def _pairs(store: Store, clusters: Sequence[Cluster], most: int, text_of: TextOf) -> Iterator[ShownPair]:
-    # Equal fingerprints are mostly equal texts: shown only where there is room.
-    for cluster in sorted(clusters, key=lambda each: each.distances[-1] == 0)[:most]:
+    # Equal sketches are mostly equal texts: shown only where there is room.
+    for cluster in sorted(clusters, key=lambda each: each.similarities[-1] == 1)[:most]:
         left, right = store.get((cluster.canonical, cluster.members[-1]))
         if left is None or right is None:
             continue
@@ -113,7 +121,7 @@ def _pairs(store: Store, clusters: Sequence[Cluster], most: int, text_of: TextOf
             difference = word_difference(text_of(store, left), text_of(store, right), limit=PAIR_WORDS)
         except NeardupError as error:
             why = str(error)
-        yield ShownPair(cluster.id, left, right, cluster.distances[-1], difference, why)
+        yield ShownPair(cluster.id, left, right, cluster.similarities[-1], difference, why)
 
 
 def report_json(report: Report) -> str:
@@ -123,6 +131,7 @@ def report_json(report: Report) -> str:
         "store": report.store,
         "made_at": report.made_at,
         "made_with": report.made_with,
+        "rule": numbers.rule.written(whole=True),
         **_share(numbers.total),
         "fingerprinted": numbers.fingerprinted,
         "short": numbers.short,
@@ -133,7 +142,9 @@ def report_json(report: Report) -> str:
             {"from": each.low, "to": each.high, "clusters": each.clusters, "documents": each.documents}
             for each in numbers.sizes
         ],
-        "distances": {str(bits): count for bits, count in enumerate(numbers.distances) if count},
+        "similarities": [
+            {"label": each.label, "from": each.least, "documents": each.documents} for each in numbers.similarities
+        ],
         "by_format": _shares(numbers.by_format),
         "by_source": _shares(numbers.by_source),
         "by_time": _shares(numbers.by_time),
@@ -141,8 +152,8 @@ def report_json(report: Report) -> str:
             {
                 "id": each.id,
                 "size": each.size,
-                "widest": each.widest,
-                "members": [_member(record, bits) for record, bits in each.members],
+                "least_similarity": each.least,
+                "members": [_member(record, near) for record, near in each.members],
             }
             for each in report.clusters
         ],
@@ -164,13 +175,13 @@ def _shares(shares: Mapping[str, Share]) -> list[dict[str, Any]]:
     return [{"name": name, **_share(share)} for name, share in shares.items()]
 
 
-def _member(record: Record, bits: int) -> dict[str, Any]:
+def _member(record: Record, similarity: float) -> dict[str, Any]:
     place = {"index": record.ref.index, "routing": record.ref.routing} if record.ref.index else {}
     about = {"title": record.title, "source": record.source, "format": record.format, "bytes": record.size}
-    return {"id": record.ref.id, **place, "distance": bits, **about}
+    return {"id": record.ref.id, **place, "similarity": similarity, **about}
 
 
-def _figure_rows(report: Report) -> Iterator[tuple[str, str, str, int]]:
+def _figure_rows(report: Report) -> Iterator[tuple[str, str, str, float]]:
     """Every number as section, name, measure and value."""
     numbers = report.figures
     overall = _share(numbers.total) | {
@@ -185,14 +196,14 @@ def _figure_rows(report: Report) -> Iterator[tuple[str, str, str, int]]:
         name = str(size.low) if size.low == size.high else f"{size.low}-{size.high}"
         yield "cluster_size", name, "clusters", size.clusters
         yield "cluster_size", name, "documents", size.documents
-    yield from (("distance", str(bits), "documents", count) for bits, count in enumerate(numbers.distances) if count)
+    yield from (("similarity", each.label, "documents", each.documents) for each in numbers.similarities)
     for section, shares in (("format", numbers.by_format), ("source", numbers.by_source), ("time", numbers.by_time)):
         for name, share in shares.items():
             counts = {key: value for key, value in _share(share).items() if key != "redundant_part"}
             yield from ((section, name, measure, value) for measure, value in counts.items())
     for cluster in report.clusters:
         yield "largest", cluster.id, "documents", cluster.size
-        yield "largest", cluster.id, "widest", cluster.widest
+        yield "largest", cluster.id, "least_similarity", cluster.least
 
 
 def report_csv(report: Report) -> str:
@@ -213,6 +224,7 @@ def report_markdown(report: Report) -> str:
         "# Near-duplicates",
         "",
         f"Store {_md(report.store)}, {report.made_at}, {_md(report.made_with)}.",
+        f"Near-duplicates by {_md(str(numbers.rule))}.",
         "",
         f"{total.redundant:,} of {total.documents:,} documents ({total.part:.1%}) are redundant: "
         f"{numbers.in_clusters:,} documents lie in {numbers.clusters:,} clusters.",
@@ -233,15 +245,15 @@ def report_markdown(report: Report) -> str:
         [(each.label, f"{each.clusters:,}", f"{each.documents:,}") for each in numbers.sizes],
     )
     lines += _md_table(
-        "Distances to the canonical document",
-        ("bits", "documents"),
-        [(str(bits), f"{count:,}") for bits, count in enumerate(numbers.distances) if count],
+        "Similarity to the canonical document",
+        ("bits that differ" if numbers.rule.unit == "bits" else "shared passages", "documents"),
+        [(each.label, f"{each.documents:,}") for each in numbers.similarities],
     )
     lines += _md_table(
         f"The {len(report.clusters):,} largest of {numbers.clusters:,} clusters",
-        ("documents", "canonical", "title", "widest"),
+        ("documents", "canonical", "title", "least similar"),
         [
-            (f"{each.size:,}", each.members[0][0].ref.id, each.members[0][0].title, str(each.widest))
+            (f"{each.size:,}", each.members[0][0].ref.id, each.members[0][0].title, numbers.rule.shown(each.least))
             for each in report.clusters
         ],
     )

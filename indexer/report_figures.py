@@ -11,13 +11,14 @@ from itertools import islice
 
 import numpy as np
 
-from indexer.cluster import Cluster, stored_clusters
+from indexer.clustering.remembered import Remembered
+from indexer.clustering.stored import Cluster, stored_clusters
+from indexer.matching.rule import MatchRule
 from indexer.model import Record
 from indexer.origins import UNKNOWN, origin_name, origin_parts
 from indexer.refs import RefSet, RefTable
 from indexer.stores.base import Store
 
-BITS = 64
 OTHERS = "others"
 
 _READ_AT_ONCE = 2000
@@ -73,21 +74,34 @@ class SizeClass:
 
 
 @dataclass(frozen=True, slots=True)
+class Step:
+    """So many redundant documents whose similarity to their canonical one is `least` or more, up to the step before.
+
+    `label` says it in the rule's unit: "3" bits, or "85 to 89%".
+    """
+
+    label: str
+    least: float
+    documents: int
+
+
+@dataclass(frozen=True, slots=True)
 class Figures:
     """What a report says in numbers.
 
-    `clusters` have two members or more. `unclustered` documents came since the last clustering. `distances[d]` counts
-    the redundant documents at `d` bits from their canonical one. `by_source` is by host, or by folder as deep as stays
-    readable; `by_time` by hour, day, month or year.
+    `clusters` have two members or more. `unclustered` documents came since the last clustering. `similarities` counts
+    the redundant documents by how similar they are to their canonical one, in the unit of `rule`. `by_source` is by
+    host, or by folder as deep as stays readable; `by_time` by hour, day, month or year.
     """
 
+    rule: MatchRule
     total: Share
     fingerprinted: int
     short: int
     unclustered: int
     clusters: int
     sizes: tuple[SizeClass, ...]
-    distances: tuple[int, ...]
+    similarities: tuple[Step, ...]
     by_format: dict[str, Share]
     by_source: dict[str, Share]
     by_time: dict[str, Share]
@@ -99,8 +113,8 @@ class Figures:
 
     @property
     def exact(self) -> int:
-        """How many redundant documents have the canonical one's very fingerprint."""
-        return self.distances[0]
+        """How many redundant documents are as similar to their canonical one as can be."""
+        return sum(step.documents for step in self.similarities if step.least == 1.0)
 
 
 @dataclass(slots=True)
@@ -157,45 +171,45 @@ class _Groups:
         return few
 
 
-def figures(store: Store, *, most: int, time_field: str = "") -> tuple[Figures, list[Cluster]]:
+def figures(store: Store, made: Remembered, *, most: int, time_field: str = "") -> tuple[Figures, list[Cluster]]:
     """The figures of a clustered store, and its `most` largest clusters, the largest first, then by id.
 
-    `time_field` names metadata (ISO 8601) to count by; without it, the time of indexing. Memory: some 100 octets a
-    document beside its id. Raises StoreError.
+    `made` is how the clusters were made. `time_field` names metadata (ISO 8601) to count by; without it, the time of
+    indexing. Memory: some 100 bytes a document beside its id. Raises StoreError.
     """
     sizes: Counter[int] = Counter()
-    distances = [0] * (BITS + 1)
-    redundant = RefTable()
-    placed = 0
+    near: Counter[tuple[float, str]] = Counter()
+    redundant, inside = RefTable(), RefTable()
 
     def counted() -> Iterable[Cluster]:
-        nonlocal placed
-        for cluster in stored_clusters(store):
-            size = len(cluster.members)
-            placed += size
-            if size > 1:
-                sizes[size] += 1
-                for distance in cluster.distances[1:]:
-                    distances[distance] += 1
-                redundant.extend(cluster.members[1:])
-                yield cluster
+        for cluster in stored_clusters(store, least=2):
+            sizes[len(cluster.members)] += 1
+            near.update(_step(similarity, made.rule) for similarity in cluster.similarities[1:])
+            inside.extend(cluster.members[:1])
+            redundant.extend(cluster.members[1:])
+            yield cluster
 
     largest = heapq.nsmallest(most, counted(), key=lambda cluster: (-len(cluster.members), cluster.id))
     scan = _Scan(time_field)
     gone = RefSet(redundant, np.arange(len(redundant), dtype=np.int64))
+    kept = RefSet(inside, np.arange(len(inside), dtype=np.int64))
+    unclustered = 0
     records = store.scan()
     while some := list(islice(records, _READ_AT_ONCE)):
-        for record, is_redundant in zip(some, gone.contains([record.ref for record in some]), strict=True):
+        refs = [record.ref for record in some]
+        for record, is_redundant, is_kept in zip(some, gone.contains(refs), kept.contains(refs), strict=True):
             scan.count(record, is_redundant)
+            unclustered += not (is_redundant or is_kept) and record.indexed_at > made.at
     return (
         Figures(
+            rule=made.rule,
             total=scan.total,
             fingerprinted=scan.fingerprinted,
             short=scan.short,
-            unclustered=max(scan.total.documents - placed, 0),
+            unclustered=unclustered,
             clusters=sizes.total(),
             sizes=_size_classes(sizes),
-            distances=tuple(distances),
+            similarities=tuple(Step(label, -below, near[below, label]) for below, label in sorted(near)),
             by_format=_by_amount(scan.formats),
             by_source=_by_amount(
                 {_source_name(key): share for key, share in scan.sources.readable(_SHOWN_SOURCES).items()}
@@ -204,6 +218,14 @@ def figures(store: Store, *, most: int, time_field: str = "") -> tuple[Figures, 
         ),
         largest,
     )
+
+
+def _step(similarity: float, rule: MatchRule) -> tuple[float, str]:
+    """The step of a similarity, as the negative of its least one, and its label."""
+    if rule.unit == "bits":
+        return -round(similarity, 6), rule.shown(similarity).split(" ")[0]
+    percent = 100 if similarity >= 1 else min(int(100 * similarity + 1e-6), 99) // 5 * 5
+    return -percent / 100, "all" if percent == 100 else f"{percent} to {percent + 4}%"
 
 
 class _Scan:

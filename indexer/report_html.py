@@ -13,6 +13,7 @@ import leather
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from indexer.matching.rule import MatchRule
 from indexer.report import Report, ShownPair
 from indexer.report_figures import Share
 from indexer.text_diff import Piece, shortened
@@ -38,14 +39,12 @@ class _Row:
 
 def report_html(report: Report, version: str) -> str:
     """The whole page: below 5 MB, everything from documents escaped, with a content security policy of its own."""
-    environment = _environment()
+    environment = _environment(report.figures.rule)
     style, script = _asset("report.css"), _asset("report.js")
     cluster_template, pair_template = environment.get_template("cluster.html"), environment.get_template("pair.html")
     clusters = _fitting((cluster_template.render(cluster=each) for each in report.clusters), _CLUSTER_ROOM)
     pairs = _fitting((_pair(pair_template, each) for each in report.pairs), _PAIR_ROOM)
     numbers = report.figures
-    last = max((bits for bits, count in enumerate(numbers.distances) if count), default=-1)
-    distances = list(enumerate(numbers.distances))[: last + 1]
     notes = []
     if len(clusters) < len(report.clusters):
         notes.append(f"To keep this file small, {len(report.clusters) - len(clusters):,} clusters were left out.")
@@ -68,8 +67,10 @@ def report_html(report: Report, version: str) -> str:
         size_chart=_chart(
             "Clusters by size", [(each.label.replace(" to ", "-"), each.clusters) for each in numbers.sizes]
         ),
-        distances=distances,
-        distance_chart=_chart("Redundant documents by distance", [(str(bits), count) for bits, count in distances]),
+        similarity_chart=_chart(
+            "Redundant documents by similarity",
+            [(each.label.replace(" to ", "-").removesuffix("%"), each.documents) for each in numbers.similarities],
+        ),
         clusters=clusters,
         pairs=pairs,
         notes=notes,
@@ -78,7 +79,7 @@ def report_html(report: Report, version: str) -> str:
     return page.lstrip().encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def _environment() -> Environment:
+def _environment(rule: MatchRule) -> Environment:
     environment = Environment(
         loader=PackageLoader("indexer"),
         autoescape=True,
@@ -92,6 +93,7 @@ def _environment() -> Environment:
         "percent": lambda value: f"{value:.1%}",
         "octets": _octets,
         "cut": _cut,
+        "near": rule.shown,
         "cut_path": _cut_path,
     }
     return environment

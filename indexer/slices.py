@@ -10,15 +10,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 
-from indexer.errors import StoreError
-from indexer.stores.connection import AnswerError, Client
-from indexer.stores.search_finding import require_whole
+from indexer.errors import STOPPED
+from indexer.stores.connection import Client
+from indexer.stores.snapshots import Snapshot
 
 PAGE_OCTETS = 8 << 20
 _FIRST_PAGE = 10
-_KEEP_ALIVE = "30m"
 _POLL_SECONDS = 0.1
-_GONE = 404
 
 Page = list[dict[str, Any]]
 
@@ -28,13 +26,13 @@ class Slices:
 
     `body` is the search without paging; no more than two pages for each slice are ever held. A page has at most `page`
     hits, and about PAGE_OCTETS as far as the page before it tells. StoreError where the cluster does not answer, or the
-    point in time ran out.
+    point in time is gone.
     """
 
     def __init__(self, client: Client, path: str, body: Mapping[str, Any], slices: int, page: int) -> None:
-        self._client, self._body, self._page = client, body, page
+        self._body, self._page = body, page
         self._slices = slices
-        self._snapshot = client.open_snapshot(path, _KEEP_ALIVE)
+        self._snapshot = Snapshot(client, path)
         self._pages: queue.Queue[Page | BaseException | None] = queue.Queue(slices)
         self._stop = threading.Event()
         self._threads = [
@@ -43,6 +41,7 @@ class Slices:
         ]
 
     def __enter__(self) -> Self:
+        self._snapshot.keep()
         for thread in self._threads:
             thread.start()
         return self
@@ -51,11 +50,12 @@ class Slices:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._stop.set()
+        if kind and issubclass(kind, STOPPED):
+            # A thread that waits for an engine that hangs is left to itself; the point in time runs out.
+            return
         for thread in self._threads:
             thread.join()
-        # It runs out by itself.
-        with contextlib.suppress(StoreError):
-            self._client.close_snapshot(self._snapshot)
+        self._snapshot.close()
 
     def __iter__(self) -> Iterator[Page]:
         left = self._slices
@@ -91,23 +91,12 @@ class Slices:
             "size": size,
             "sort": [{"_shard_doc": "asc"}],
             "track_total_hits": False,
-            "pit": {"id": self._snapshot, "keep_alive": _KEEP_ALIVE},
         }
         if self._slices > 1:
             asked["slice"] = {"id": number, "max": self._slices}
         if after is not None:
             asked["search_after"] = after
-        try:
-            answer = self._client.request("POST", "/_search", asked)
-        except AnswerError as error:
-            if error.status == _GONE:
-                raise StoreError(
-                    f"{self._client.target.shown}: the point in time is gone ({error.reason}); "
-                    "run the same command again, it goes on from here"
-                ) from error
-            raise
-        require_whole(answer, self._client.target.shown)
-        hits: Page = answer["hits"]["hits"]
+        hits: Page = self._snapshot.search(asked)["hits"]["hits"]
         return hits
 
     def _give(self, item: Page | BaseException | None) -> None:

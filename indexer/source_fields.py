@@ -110,7 +110,7 @@ def lost_by_update(mapping: Mapping[str, Any], settings: Mapping[str, Any]) -> s
     mode = source.get("mode") or settings.get("index.mapping.source.mode", "stored")
     if mode != "stored":
         return f"_source is {mode}"
-    if settings.get("index.mode", "standard") in ("time_series", "logsdb"):
+    if settings.get("index.mode", "standard") not in ("standard", "lookup"):
         return f"the index is in mode {settings['index.mode']}, without a stored _source"
     return "_source is derived" if settings.get("index.derived_source.enabled") == "true" else ""
 

@@ -13,9 +13,10 @@ from fnmatch import fnmatchcase
 from itertools import islice
 from typing import Any, BinaryIO, Literal
 
-from indexer import jsonlines
+from indexer import jsonlines, own_files
 from indexer.errors import NotFoundError, UsageError
 from indexer.extract.base import Format
+from indexer.own_files import OwnFileError
 
 IdFrom = Literal["path", "absolute", "relative", "name", "stem", "digest"]
 STDIN = "-"
@@ -71,7 +72,7 @@ class Selection:
 
     `include` and `exclude` are shell patterns, matched against the file's name, or against its path below the named
     folder where they hold a slash; there "*" matches slashes too. `base` is the folder that ids of `id_from="path"`
-    are seen from. Files in `never` (absolute paths) are left out without counting. `line_limit` is in octets.
+    are seen from. `line_limit` is in octets.
     """
 
     include: tuple[str, ...] = ()
@@ -80,7 +81,6 @@ class Selection:
     follow_links: bool = False
     id_from: IdFrom = "path"
     base: str = ""
-    never: frozenset[str] = frozenset()
     line_limit: int = 200_000_000
 
 
@@ -102,6 +102,8 @@ class UnreadableError(Exception):
 
 class Sources:
     """The documents that a user's names stand for, lazily, in bounded memory; iterate once.
+
+    Files that this process has in use (see `indexer.own_files`) are passed over without counting.
 
     `left_out` counts the files of walked folders that were passed over by name, links to folders among them.
     """
@@ -161,7 +163,7 @@ class Sources:
     def _walk_or_file(self, name: str) -> Iterator[_File | Rejected]:
         if os.path.isdir(name):
             yield from self._walk(name)
-        else:
+        elif not own_files.is_own(name):
             yield _File(name, os.path.normpath(name), named=True)
 
     def _walk(self, root: str) -> Iterator[_File | Rejected]:
@@ -202,9 +204,9 @@ class Sources:
         yield from part
 
     def _wanted(self, name: str, relative: str, path: str) -> bool:
-        chosen = self.selection
-        if chosen.never and os.path.abspath(path) in chosen.never:
+        if own_files.is_own(path):
             return False
+        chosen = self.selection
         if chosen.include:
             wanted = any(_matches(name, relative, pattern) for pattern in chosen.include)
         else:
@@ -268,8 +270,10 @@ def open_regular(path: str, *, any_kind: bool = False) -> BinaryIO:
     """
     try:
         if any_kind:
-            return open(path, "rb")
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+            return open(path, "rb", opener=own_files.reader)
+        descriptor = own_files.reader(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
+    except OwnFileError as error:
+        raise UnreadableError("special-file", error.strerror) from None
     except (OSError, ValueError) as error:
         # ENXIO: a socket, or a pipe that nobody reads from.
         special = isinstance(error, OSError) and error.errno == errno.ENXIO
@@ -299,7 +303,7 @@ def read_file(path: str, limit: int, *, any_kind: bool = False) -> bytes:
 def list_of_paths(name: str) -> Iterator[str]:
     """The paths in a file ("-": standard input), one a line, or ended by NUL where the first block holds one."""
     try:
-        file = sys.stdin.buffer if name == STDIN else open(name, "rb")  # noqa: SIM115 - closed below
+        file = sys.stdin.buffer if name == STDIN else open(name, "rb", opener=own_files.reader)  # noqa: SIM115 - closed below
     except OSError as error:
         raise NotFoundError(f"{printable_path(name)}: the list of paths can't be read: {error.strerror}") from None
     with file:

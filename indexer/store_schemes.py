@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from indexer.corpus import Corpus, read_corpus
 from indexer.errors import IncompatibleStoreError, UsageError
+from indexer.model import SIMHASH_DOC
 from indexer.schemes import registry
 from indexer.schemes.base import Scheme
 from indexer.stores.base import Store
@@ -39,6 +40,31 @@ def scheme_of(store: Store, name: str) -> Scheme:
     return made
 
 
+def scheme_written(scheme: Scheme) -> str:
+    """A scheme as short as it can be written: its family, and those parameters that are not the usual ones."""
+    try:
+        usual = registry.scheme(scheme.family)
+        own, known = (each.id.partition(":")[2].split(",") for each in (scheme, usual))
+        others = ",".join(part for part in own if part not in known)
+        short = f"{scheme.family}:{others}" if others else scheme.family
+        if registry.scheme(short).id == scheme.id:
+            return short
+    except UsageError:
+        # It takes the statistics of a corpus, so that no two are the same by their name.
+        pass
+    return scheme.id
+
+
+def require_same(store: Store, own: Scheme, specification: str) -> None:
+    """IncompatibleStoreError unless a specification with parameters is of the scheme that the store has."""
+    made = registry.scheme(specification, corpus_of(store))
+    if made.id != own.id:
+        raise IncompatibleStoreError(
+            f"the store has sketches of {own.id}, which can't be compared with those of {made.id}: name {own.family} "
+            f"alone, remove the old one (neardup schemes --remove {own.family}), or use a new store"
+        )
+
+
 def wanted_schemes(store: Store, specifications: Sequence[str]) -> list[Scheme]:
     """Every scheme that the store has beside its first, and those named, each once.
 
@@ -48,13 +74,10 @@ def wanted_schemes(store: Store, specifications: Sequence[str]) -> list[Scheme]:
     found = {each.name: scheme_of(store, each.name) for each in store.info.schemes}
     for specification in specifications:
         family, parameters = registry.split(specification)
-        if family in found and not parameters:
+        if family == SIMHASH_DOC or (family in found and not parameters):
             continue
-        made = registry.scheme(specification, corpus_of(store))
-        if family in found and found[family].id != made.id:
-            raise IncompatibleStoreError(
-                f"the store has sketches of {found[family].id}, which can't be compared with those of {made.id}: name "
-                f"--scheme {family} alone, remove the old one (neardup schemes --remove {family}), or use a new store"
-            )
-        found[family] = made
+        if family in found:
+            require_same(store, found[family], specification)
+            continue
+        found[family] = registry.scheme(specification, corpus_of(store))
     return list(found.values())

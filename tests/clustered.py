@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from indexer.cluster import stored_clusters
+from indexer.clustering.arrivals import ArrivalRule, Arrivals
+from indexer.clustering.canonical import CanonicalRule
+from indexer.clustering.clusters import Clustering, cluster
+from indexer.clustering.stored import stored_clusters
 from indexer.keys import SIMHASH64_LAYOUT, simhash_keys
+from indexer.matching.rule import MatchRule, parse_rule
 from indexer.model import SIMHASH_DOC, Fingerprint, Record, Ref
 from indexer.stores import Store, StoreInfo
 
@@ -29,3 +33,20 @@ def partition(store: Store) -> dict[str, str]:
 def wide(values: Sequence[int], bound: int) -> bool:
     """Whether any two are further apart than the bound."""
     return any((a ^ b).bit_count() > bound for a in values for b in values)
+
+
+def bits(distance: int) -> MatchRule:
+    """The rule of simhash-doc alone."""
+    return parse_rule(f"simhash-doc@{distance}bits")
+
+
+def cluster_store(
+    store: Store, distance: int = 3, *, bound: int | None = None, canonical: CanonicalRule | None = None, **more: Any
+) -> Clustering:
+    """Cluster by simhash-doc alone, `bound` in bits."""
+    return cluster(store, bits(distance), bound=None if bound is None else bound / 64, canonical=canonical, **more)
+
+
+def arrivals_of(store: Store, distance: int = 3, **more: Any) -> Arrivals:
+    """What looks at documents as they come, by simhash-doc alone."""
+    return Arrivals(store, ArrivalRule(bits(distance)), **more)

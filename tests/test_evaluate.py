@@ -14,11 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from indexer.errors import UsageError
-from indexer.evaluate import BANDS, Evaluation, Truth, candidates, evaluate, parse_method, score
+from indexer.evaluate import BANDS, Evaluation, Truth, candidates, evaluate, read_rule
 from indexer.evaluate_documents import placed, read_truth
 from indexer.evaluate_show import COLUMNS, as_json, heading, picture, rows
 from indexer.exact import jaccard_pairs, shingle_sets
 from indexer.keys import KeyLayout
+from indexer.matching.rule import Finder, MatchRule
 from indexer.model import Sketch
 from indexer.schemes.base import Plan, Scheme
 
@@ -38,6 +39,9 @@ def versions(seed: int, families: int, words: int = 300) -> list[str]:
             changed = [chance.choice(VOCABULARY) if chance.random() < share else word for word in base]
             texts.append(" ".join(changed))
     return texts
+
+
+RULES = ("minhash@0.6", "simhash-doc@7bits+minhash@0.6", "simhash-doc@3bits")
 
 
 class Keyed(Scheme):
@@ -73,23 +77,20 @@ def keyed(keys: set[int]) -> Sketch | None:
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.sets(st.integers(0, 31), max_size=6), max_size=20), st.integers(1, 3))
 def test_lookup_in_memory_equals_brute_force(sets: list[set[int]], agreeing: int) -> None:
-    by = Keyed(agreeing)
-    sketches = [keyed(each) for each in sets]
-    found = candidates(by, sketches, 0.5)
+    rule = MatchRule((Finder(Keyed(agreeing), 0.5),))
+    found = candidates(rule, {"keyed": [keyed(each) for each in sets]})
     expected = {
         (a, b) for a, b in combinations(range(len(sets)), 2) if len({key >> 3 for key in sets[a] & sets[b]}) >= agreeing
     }
     assert set(zip(found.left.tolist(), found.right.tolist(), strict=True)) == expected
-    assert found.left.size == len(expected)
-    scores = score(by, sketches, found.left, found.right)
-    assert scores.tolist() == [len(sets[a] & sets[b]) / 32 for a, b in zip(found.left, found.right, strict=True)]
+    assert found.left.size == found.compared == len(expected)
+    assert found.probes == max(map(len, sets), default=0)
+    assert found.scores.tolist() == [len(sets[a] & sets[b]) / 32 for a, b in zip(found.left, found.right, strict=True)]
 
 
 @pytest.fixture(scope="module")
 def evaluation() -> Evaluation:
-    return evaluate(
-        versions(7, 40), [parse_method(name) for name in ("minhash", "simhash@0.890625+minhash", "simhash")]
-    )
+    return evaluate(versions(7, 40), [read_rule(text) for text in RULES])
 
 
 def test_minhash_keeps_what_it_promises(evaluation: Evaluation) -> None:
@@ -127,20 +128,26 @@ def test_figures_agree_with_themselves(evaluation: Evaluation) -> None:
         assert result.judged.wrong <= result.judged.returned
 
 
-def test_every_form_has_every_method(evaluation: Evaluation) -> None:
+def test_every_form_has_every_rule(evaluation: Evaluation) -> None:
     table = list(rows(evaluation))
-    assert [row[0] for row in table] == ["minhash", "simhash@0.890625+minhash", "simhash"]
+    assert [row[0] for row in table] == list(RULES)
     assert all(len(row) == len(COLUMNS) for row in table)
     assert any("wanted" in line for line in heading(evaluation))
     plain = json.loads(json.dumps(as_json(evaluation)))
-    assert [method["method"] for method in plain["methods"]] == [row[0] for row in table]
+    assert [str(read_rule(each["rule"])) for each in plain["rules"]] == [row[0] for row in table]
+    assert [[finder["scheme"].partition(":")[0] for finder in each["finders"]] for each in plain["rules"]] == [
+        ["minhash"],
+        ["simhash-doc"],
+        ["simhash-doc"],
+    ]
+    assert plain["rules"][0]["measure"] == plain["rules"][1]["measure"] != plain["rules"][2]["measure"]
     assert picture(evaluation).count("<svg") == 1
 
 
 def test_named_truth_replaces_the_coefficient() -> None:
     texts = versions(3, 2)
     truth = Truth(frozenset({(0, 1), (0, 15)}), "pairs of mine")
-    found = evaluate(texts, [parse_method("minhash")], truth)
+    found = evaluate(texts, [read_rule("minhash@0.6")], truth)
     [result] = found.results
     assert found.wanted == 2
     assert result.judged.overall == 0.5
@@ -149,15 +156,19 @@ def test_named_truth_replaces_the_coefficient() -> None:
 
 def test_one_document_is_too_few() -> None:
     with pytest.raises(UsageError, match="at least two"):
-        evaluate(["alone"], [parse_method("minhash")])
+        evaluate(["alone"], [read_rule("minhash@0.6")])
 
 
 @pytest.mark.parametrize(
-    "text", ["minhash+minhash+minhash", "+minhash", "minhash@2", "minhash@much", "nothing", "minhash:x"]
+    "text",
+    [
+        *("minhash+minhash+minhash", "+minhash", "minhash+", "minhash@2", "minhash@much", "nothing", "minhash:x"),
+        *("minhash/simhash-doc", "simhash-doc@7bits+text@0.5"),
+    ],
 )
-def test_methods_that_can_not_be(text: str) -> None:
+def test_rules_that_can_not_be(text: str) -> None:
     with pytest.raises(UsageError):
-        parse_method(text)
+        read_rule(text)
 
 
 def test_truth_of_pairs_and_of_groups(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import re
 from pathlib import Path
@@ -59,6 +60,25 @@ def test_links_lead_somewhere(guide: Path) -> None:
         if anchor:
             headings = re.findall(r"^#+ (.*)$", path.read_text(), re.MULTILINE)
             assert anchor in {re.sub(r"[^a-z0-9 -]", "", each.lower()).replace(" ", "-") for each in headings}
+
+
+def test_each_promise_to_an_owner_is_held_by_tests() -> None:
+    text = (
+        (ROOT / "docs" / "operations.md")
+        .read_text()
+        .partition("## What an owner is promised\n")[2]
+        .partition("\n## ")[0]
+    )
+    promises = re.findall(r"^- (.*(?:\n  .*)*)", text, re.MULTILINE)
+    assert len(promises) > 15
+    for promise in promises:
+        held = re.findall(r"`([\w/]+\.py)::(\w+)`", promise)
+        assert held, promise
+        for file, name in held:
+            tree = ast.parse((ROOT / "tests" / file).read_text())
+            assert name in {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}, (
+                f"{file}::{name}"
+            )
 
 
 def test_the_readme_leads_to_operations() -> None:

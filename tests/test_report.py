@@ -18,8 +18,9 @@ from pathlib import Path
 import pytest
 
 from indexer import open_store
-from indexer.cluster import cluster_store
+from indexer.clustering.clusters import cluster
 from indexer.errors import UsageError
+from indexer.matching.rule import parse_rule
 from indexer.model import Fingerprint, Record, Ref
 from indexer.pipeline import store_info
 from indexer.report import Asked, Report, ShownCluster, build_report, report_csv, report_json, report_markdown
@@ -32,6 +33,9 @@ HOSTILE = (
     '<img src=x onerror=\'document.title="taken"\'>\u202e\x1b[31m&"'
 )
 FIVE_MB = 5_000_000
+RULE = parse_rule("simhash-doc@3bits")
+# Similarities are stored to the fourth place.
+ONE_BIT, TWO_BITS = round(63 / 64, 4), round(62 / 64, 4)
 
 
 def record(number: int, value: int, **about: object) -> Record:
@@ -68,7 +72,7 @@ def known() -> list[Record]:
 def store(tmp_path: Path) -> Iterator[Store]:
     with open_store(tmp_path / "known.neardup", create=store_info("landmarks")) as made:
         list(made.put(known()))
-        cluster_store(made)
+        cluster(made, RULE)
         yield made
 
 
@@ -78,7 +82,12 @@ def test_figures_of_known_duplicates(store: Store) -> None:
     assert (figures.fingerprinted, figures.short, figures.unclustered) == (7, 1, 0)
     assert (figures.clusters, figures.in_clusters, figures.exact) == (2, 5, 1)
     # d3 is the earliest of its three, so the others are measured from it.
-    assert {bits: count for bits, count in enumerate(figures.distances) if count} == {0: 1, 1: 1, 2: 1}
+    assert [(step.label, step.least, step.documents) for step in figures.similarities] == [
+        ("0", 1.0, 1),
+        ("1", ONE_BIT, 1),
+        ("2", TWO_BITS, 1),
+    ]
+    assert figures.rule == RULE
     assert [(size.label, size.clusters, size.documents) for size in figures.sizes] == [("2", 1, 2), ("3", 1, 3)]
     assert {name: (share.documents, share.redundant) for name, share in figures.by_format.items()} == {
         "html": (7, 2),
@@ -97,7 +106,8 @@ def test_figures_of_known_duplicates(store: Store) -> None:
 
 def test_largest_clusters_come_first(store: Store) -> None:
     clusters = build_report(store, "known", Asked(clusters=1, members=2)).clusters
-    assert [(each.size, len(each.members), each.widest) for each in clusters] == [(3, 2, 2)]
+    assert [(each.size, len(each.members), each.least) for each in clusters] == [(3, 2, TWO_BITS)]
+    assert [(member.ref.id, near) for member, near in clusters[0].members] == [("d3", 1.0), ("d2", ONE_BIT)]
 
 
 def test_time_by_a_field_of_the_metadata(store: Store) -> None:
@@ -106,13 +116,18 @@ def test_time_by_a_field_of_the_metadata(store: Store) -> None:
 
 
 def test_documents_that_came_since_are_counted(store: Store) -> None:
-    list(store.put([record(9, 5)]))
+    # A clustering remembers when it was made: what came before it and is alone has been looked at.
+    list(store.put([record(9, 5, indexed_at="9999-01-01T00:00:00Z")]))
     assert build_report(store, "known").figures.unclustered == 1
+
+
+def test_a_store_without_documents_has_a_report(tmp_path: Path) -> None:
+    with open_store(tmp_path / "new.neardup", create=store_info("landmarks")) as made:
+        assert build_report(made, "new").figures.total.documents == 0
 
 
 def test_a_store_without_clusters_says_what_to_do(tmp_path: Path) -> None:
     with open_store(tmp_path / "new.neardup", create=store_info("landmarks")) as made:
-        assert build_report(made, "new").figures.total.documents == 0
         list(made.put(known()))
         with pytest.raises(UsageError, match="neardup cluster"):
             build_report(made, "new")
@@ -121,7 +136,7 @@ def test_a_store_without_clusters_says_what_to_do(tmp_path: Path) -> None:
 def test_many_folders_are_counted_together(tmp_path: Path) -> None:
     with open_store(tmp_path / "many.neardup", create=store_info("landmarks")) as made:
         list(made.put(record(n, n << 20, source=f"/data/{n % 100}/{n}.html") for n in range(300)))
-        cluster_store(made)
+        cluster(made, RULE)
         by_source = build_report(made, "many").figures.by_source
     assert len(by_source) == 25
     assert list(by_source)[-1] == "others"
@@ -141,7 +156,7 @@ def hostile(tmp_path: Path) -> Iterator[Report]:
                 for each in known()
             )
         )
-        cluster_store(made)
+        cluster(made, RULE)
         yield build_report(made, HOSTILE, text_of=texts)
 
 
@@ -262,7 +277,7 @@ def test_sorting_searching_and_dark(store: Store, tmp_path: Path) -> None:
 def test_the_page_stays_small(hostile: Report) -> None:
     """A hundred thousand clusters, ten thousand asked for, each text as long and as costly to escape as can be."""
     worst = replace(known()[0], title="\u202e&" * 250, source="/" + "\x1b<" * 2000)
-    many = tuple(ShownCluster(f"c{n}", 11, 3, ((worst, 0),) * 11) for n in range(10_000))
+    many = tuple(ShownCluster(f"c{n}", 11, 61 / 64, ((worst, 1.0),) * 11) for n in range(10_000))
     figures = replace(hostile.figures, clusters=100_000)
     pairs = hostile.pairs * 100
     page = report_html(replace(hostile, clusters=many, figures=figures, pairs=pairs), "1")
@@ -274,7 +289,12 @@ def test_the_page_stays_small(hostile: Report) -> None:
 def test_json(hostile: Report) -> None:
     value = json.loads(report_json(hostile))
     assert (value["documents"], value["redundant"], value["clusters"]) == (8, 3, 2)
-    assert value["distances"] == {"0": 1, "1": 1, "2": 1}
+    assert value["rule"] == "simhash-doc@3bits"
+    assert value["similarities"] == [
+        {"label": "0", "from": 1.0, "documents": 1},
+        {"label": "1", "from": ONE_BIT, "documents": 1},
+        {"label": "2", "from": TWO_BITS, "documents": 1},
+    ]
     assert value["largest"][0]["size"] == 3
     assert value["largest"][0]["members"][0]["title"] == HOSTILE
     assert report_json(hostile).isascii()

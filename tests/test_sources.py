@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indexer import jsonlines, sources
+from indexer import jsonlines, own_files, sources
 from indexer.errors import NotFoundError
 from indexer.sources import Input, Rejected, Selection, Sources, UnreadableError, list_of_paths, read_file
 
@@ -195,9 +195,28 @@ def test_names_that_are_no_utf8(tmp_path: Path) -> None:
     assert read_file(item.path, 100) == b"text"
 
 
-def test_own_files_of_the_store_are_left_out(tmp_path: Path) -> None:
-    touch(tmp_path, "a.txt", "own")
-    assert walked(tmp_path, never=frozenset([str(tmp_path / "own")])) == ["a.txt"]
+def test_files_in_use_are_left_out_under_every_name(tmp_path: Path) -> None:
+    touch(tmp_path, "a.txt", "own", "own-wal")
+    (tmp_path / "link.txt").symlink_to("own")
+    (tmp_path / "hard.txt").hardlink_to(tmp_path / "own-wal")
+    assert walked(tmp_path) == ["a.txt", "hard.txt", "link.txt", "own", "own-wal"]
+    named = [str(path) for path in tmp_path.iterdir()]
+    with own_files.in_use(tmp_path / "own", store=True), own_files.in_use(tmp_path / "own", store=True):
+        assert walked(tmp_path) == ["a.txt"]
+        for names in (named, [str(tmp_path / "*")]):
+            found = Sources(names, Selection(id_from="name"))
+            assert found.count() == 1
+            assert ids(found) == ["a.txt"]
+            assert found.left_out == 0
+        assert ids(Sources([], Selection(id_from="name"), paths_from=named)) == ["a.txt"]
+        for name in ("link.txt", "hard.txt", "own"):
+            for any_kind in (False, True):
+                with pytest.raises(UnreadableError, match="belongs to a store") as caught:
+                    read_file(str(tmp_path / name), 100, any_kind=any_kind)
+                assert caught.value.reason == "special-file"
+            with pytest.raises(NotFoundError, match="belongs to a store"):
+                list(list_of_paths(str(tmp_path / name)))
+    assert len(walked(tmp_path)) == 5
 
 
 @pytest.mark.parametrize("end", [b"\n", b"\0"])

@@ -1,4 +1,4 @@
-"""Measures clusters on real documents with truth: pairs and B-cubed for each distance.
+"""Measures clusters on real documents with truth: pairs and B-cubed for each match rule.
 
 Run as `python -m indexer.bench.cluster [FOLDER]`. The documents are 529 pages of the documentation of two libraries in
 several versions; the truth is the Jaccard index of the 5-word shingles of every two pages.
@@ -14,15 +14,19 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from indexer.cluster import cluster_store, stored_clusters
-from indexer.pipeline import index, store_info
+from indexer.clustering.clusters import cluster
+from indexer.clustering.stored import stored_clusters
+from indexer.matching.pairing import pairs_of
+from indexer.matching.rule import default_rule, parse_rule
+from indexer.pipeline import Settings, index, store_info
+from indexer.schemes import registry
 from indexer.sources import Input
-from indexer.store_pairs import pairs_of_store
 from indexer.stores import Store, open_store
 
 Pair = tuple[str, str]
 
-DISTANCES = (3, 4, 5, 6, 7)
+# The first is the default of a new store.
+RULES = ("", *(f"simhash-doc@{bits}bits" for bits in (3, 5, 7)), "simhash-doc@7bits+minhash@0.6", "minhash@0.6")
 BANDS = ((0.95, 1.01), (0.8, 0.95), (0.6, 0.8), (0.4, 0.6))
 # Two pages are truly alike, and so are chains of them, from here on.
 ALIKE = (0.8, 0.5)
@@ -32,12 +36,12 @@ def run(shared_data: Path) -> dict[str, Any]:
     """Measure and print; gives the figures. `shared_data` is the folder of real documents with truth."""
     info = store_info("landmarks")
     with tempfile.TemporaryDirectory() as folder, open_store(Path(folder) / "javadoc.neardup", create=info) as store:
-        index(_inputs(shared_data), store)
+        index(_inputs(shared_data), store, Settings(schemes=[registry.scheme("minhash")]))
         return _measure(store, _truth(shared_data))
 
 
 def _measure(store: Store, truth: Mapping[Pair, float]) -> dict[str, Any]:
-    compared = [ref.id for batch in store.scan_values() for ref in batch.refs]
+    compared = [record.ref.id for record in store.scan() if record.fingerprint and not record.short]
     inside = set(compared)
     truth = {pair: jaccard for pair, jaccard in truth.items() if inside.issuperset(pair)}
     print(f"{len(compared)} pages, {len(truth)} pairs of them with a Jaccard index of 5-word shingles from 0.40")
@@ -45,14 +49,16 @@ def _measure(store: Store, truth: Mapping[Pair, float]) -> dict[str, Any]:
     print(f"{'':22}recall by Jaccard from   precision: Jaccard from     B-cubed, alike from {ALIKE[0]} and {ALIKE[1]}")
     print(f"{'':20}{names}    0.80   0.60   0.40     P     R     F      P     R     F   pairs")
     figures: dict[str, Any] = {}
-    for distance in DISTANCES:
-        near = {_pair(pair.left.id, pair.right.id) for pair in pairs_of_store(store, distance)}
-        cluster_store(store, distance=distance)
+    for written in RULES:
+        rule = parse_rule(written, store) if written else default_rule(store)
+        near = {_pair(pair.left.id, pair.right.id) for pair in pairs_of(store, rule)}
+        cluster(store, rule)
         clusters = [{ref.id for ref in each.members} & inside for each in stored_clusters(store)]
         together = {_pair(a, b) for each in clusters for a, b in combinations(sorted(each), 2)}
-        figures[str(distance)] = {
-            "pairs": _judged(f"k={distance} pairs", near, truth, ""),
-            "clusters": _judged(f"k={distance} clusters", together, truth, _b_cubed_of(clusters, compared, truth)),
+        print(rule)
+        figures[written or "default"] = {
+            "pairs": _judged("    pairs", near, truth, ""),
+            "clusters": _judged("    clusters", together, truth, _b_cubed_of(clusters, compared, truth)),
         }
     return figures
 

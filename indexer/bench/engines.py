@@ -34,8 +34,10 @@ from indexer.bench.engines_data import (
 )
 from indexer.errors import NeardupError
 from indexer.keys import probes
+from indexer.matching.lookups import lookup
+from indexer.matching.question import Question
+from indexer.matching.rule import parse_rule
 from indexer.schemes import simhash
-from indexer.similar import similar
 from indexer.stores import mapping
 from indexer.stores.bulk import Action, batches, in_flight, send
 from indexer.stores.connection import Client, connect
@@ -131,11 +133,12 @@ def measure_lookups(store: SearchStore, url: str, collection: Collection, asked:
     figures: dict[str, Any] = {}
     bare = Bare(url)
     for distance in DISTANCES:
-        prints = [simhash.fingerprint(each.text) for each in asked]
+        prints = [Question("", fingerprint=simhash.fingerprint(each.text)) for each in asked]
         requests = [bare_request(store.bodies, each.value, distance) for each in asked]
+        rule = parse_rule(f"simhash-doc@{distance}bits")
         ours, theirs = timed(
             zip(prints, requests, strict=True),
-            lambda pair, k=distance: similar(store, pair[0], distance=k),  # type: ignore[misc]
+            lambda pair, by=rule: lookup(store, by, pair[0]),  # type: ignore[misc]
             lambda pair: bare.ask(f"/{WITH}/_search", pair[1]),
         )
         recall = measure_recall(store, collection, asked[:100], distance)
@@ -152,7 +155,8 @@ def measure_recall(store: SearchStore, collection: Collection, asked: Sequence[A
     """The share of all documents within the distance, found by comparing each, that lookups answer with."""
     wanted = found = 0
     for each in asked:
-        answer = similar(store, simhash.fingerprint(each.text), distance=distance, limit=None)
+        question = Question("", fingerprint=simhash.fingerprint(each.text))
+        answer = lookup(store, parse_rule(f"simhash-doc@{distance}bits"), question, limit=None)
         truth = {name_of(number) for number in collection.within(each.value, distance).tolist()}
         given = {match.record.ref.id for match in answer.matches}
         if given - truth or answer.total != len(given):

@@ -19,7 +19,7 @@ import numpy as np
 
 from indexer import core
 from indexer.errors import NeardupError, UsageError
-from indexer.evaluate import Judge, Judged, corpus_of, evaluate, parse_method
+from indexer.evaluate import Judge, Judged, corpus_of, evaluate, read_rule
 from indexer.evaluate_documents import read_texts
 from indexer.evaluate_show import COLUMNS, as_json, heading, judged_cells, rows
 from indexer.exact import shingle_sets
@@ -29,10 +29,11 @@ from indexer.schemes.registry import scheme
 from indexer.sources import Input
 
 SETS = ("javadoc", "udhr", "jose")
-METHODS = (
-    "simhash",
-    "simhash@0.890625",
-    "simhash@0.890625+minhash",
+RULES = (
+    "simhash-doc@3bits",
+    "simhash-doc@7bits",
+    "simhash-doc@7bits+minhash",
+    "simhash-doc@3bits/minhash@0.6+minhash@0.6",
     "minhash",
     "weighted-minhash",
     "supershingles",
@@ -89,7 +90,7 @@ def texts_of(shared_data: Path, name: str) -> list[str]:
 
 
 def _measure(name: str, texts: Sequence[str]) -> dict[str, Any]:
-    found = evaluate(texts, [parse_method(each, corpus_of(texts)) for each in METHODS])
+    found = evaluate(texts, [read_rule(each, corpus_of(texts)) for each in RULES])
     print(f"-- {name}")
     for line in heading(found):
         print(line)

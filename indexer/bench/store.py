@@ -26,8 +26,10 @@ import numpy as np
 from indexer import __version__, core
 from indexer.errors import NeardupError
 from indexer.keys import SIMHASH64_LAYOUT
+from indexer.matching.lookups import lookup
+from indexer.matching.question import Question
+from indexer.matching.rule import parse_rule
 from indexer.model import SIMHASH_DOC, Fingerprint, Record, Ref
-from indexer.similar import similar
 from indexer.stores import StoreInfo, open_store
 from indexer.stores.base import PutStatus, Store
 
@@ -219,10 +221,11 @@ def _child(command: list[str]) -> tuple[float, int]:
 def measure_lookups(store: Store, plain: PlainTable | None, documents: int, distance: int, count: int) -> None:
     """Print the rate of exact lookups, which all must find the document that the question was made from."""
     asked = list(questions(documents, distance, count if distance == 3 else count // 5))
+    rule = parse_rule(f"simhash-doc@{distance}bits")
     for fingerprint in asked[:500]:
-        similar(store, fingerprint, distance=distance)
+        lookup(store, rule, Question("", fingerprint=fingerprint))
     start = time.perf_counter()
-    answers = [similar(store, fingerprint, distance=distance) for fingerprint in asked]
+    answers = [lookup(store, rule, Question("", fingerprint=fingerprint)) for fingerprint in asked]
     spent = time.perf_counter() - start
     found = sum(answer.total > 0 for answer in answers)
     beside = ""
@@ -232,7 +235,7 @@ def measure_lookups(store: Store, plain: PlainTable | None, documents: int, dist
             plain.similar(fingerprint.value)
         beside = f" ({(time.perf_counter() - start) / spent:.2f})"
     print(
-        f"similar, k={distance}  {len(asked) / spent:10,.0f} lookups/s{beside}, {answers[0].probes:,} probes, "
+        f"similar, k={distance}  {len(asked) / spent:10,.0f} lookups/s{beside}, {answers[0].keys:,} probes, "
         f"{found / len(asked):.0%} of the planted found"
     )
 

@@ -26,9 +26,11 @@ from indexer.cli import (
     setup,
     similar,
 )
+from indexer.cli.interrupts import second_ends
 from indexer.cli.output import printable
 from indexer.config import ENVIRONMENT_PREFIX, command_defaults, load_settings
 from indexer.errors import NeardupError
+from indexer.hiding import without_credentials
 
 INTERRUPTED = 130
 BROKEN_PIPE = 141
@@ -133,14 +135,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")
     debug = "--debug" in words or bool(os.environ.get("NEARDUP_DEBUG"))
     try:
-        return _run(words)
+        with second_ends():
+            # click takes away what it has read.
+            return _run(list(words))
     except BrokenPipeError:
         return _reader_gone()
     except (Exception, KeyboardInterrupt) as error:
         if debug:
-            traceback.print_exc()
+            sys.stderr.write(without_credentials(traceback.format_exc(), _parts(words)))
         try:
-            return _explain(error, debug)
+            return _explain(error, debug, words)
         except BrokenPipeError:
             return _reader_gone()
 
@@ -165,25 +169,25 @@ def _open_standard_streams() -> None:
     sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
 
 
-def _explain(error: BaseException, debug: bool) -> int:
+def _explain(error: BaseException, debug: bool, words: Sequence[str]) -> int:
     """Say what went wrong, and the exit code for it."""
     if isinstance(error, click.Abort | KeyboardInterrupt):
         return INTERRUPTED
     if isinstance(error, click.ClickException):
-        return _explain_usage(error)
+        return _explain_usage(error, words)
     if isinstance(error, NeardupError):
-        _complain(str(error))
+        _complain(str(error), words)
         return error.exit_code
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EFBIG):
         _complain(f"the output can't be written: {error.strerror}")
         # What Python still holds for standard output would fail again at exit.
         _discard_output()
         return 1
-    _complain(f"unexpected {type(error).__name__}: {error}" + ("" if debug else "; --debug shows where"))
+    _complain(f"unexpected {type(error).__name__}: {error}" + ("" if debug else "; --debug shows where"), words)
     return 1
 
 
-def _explain_usage(error: click.ClickException) -> int:
+def _explain_usage(error: click.ClickException, words: Sequence[str]) -> int:
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         error.show()
         return error.exit_code
@@ -195,12 +199,17 @@ def _explain_usage(error: click.ClickException) -> int:
             message = f"{ctx.find_root().obj['config']}: {message}"
         click.echo(ctx.get_usage(), err=True)
         message += f" (see {ctx.command_path} --help)"
-    _complain(message)
+    _complain(message, words)
     return error.exit_code
 
 
-def _complain(message: str) -> None:
-    click.echo(f"neardup: {printable(message)}", err=True)
+def _complain(message: str, words: Sequence[str] = ()) -> None:
+    """Say it, without what may have been meant for a store and was given in another place."""
+    click.echo(f"neardup: {printable(without_credentials(message, _parts(words)))}", err=True)
+
+
+def _parts(words: Sequence[str]) -> list[str]:
+    return [part for word in words for part in (word.removeprefix("id:"), word.partition("=")[2])]
 
 
 def _reader_gone() -> int:

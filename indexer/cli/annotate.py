@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterable
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import click
 
@@ -20,7 +21,7 @@ from indexer.cli.options import (
     timeout_option,
 )
 from indexer.cli.output import answer_json, say, shown_store
-from indexer.cli.scheme_options import schemes_option
+from indexer.cli.scheme_options import scheme_option
 from indexer.errors import UsageError
 from indexer.extract.base import Limits
 from indexer.pipeline import default_jobs
@@ -92,7 +93,7 @@ is refused; --to keeps its fingerprints in an index of their own.
 )
 @jobs_option
 @min_tokens_option
-@schemes_option
+@scheme_option
 @timeout_option
 @memory_option
 @refresh_option
@@ -145,8 +146,8 @@ def annotate(store: str, field: tuple[str, ...], to: str | None, json: bool, qui
 
 def _beside(store: str, name: str) -> str:
     if "/" in name or "*" in name or "," in name:
-        raise UsageError(f"--to {name}: name one index of the same cluster")
-    return f"{store.rstrip('/').rpartition('/')[0]}/{name}"
+        raise UsageError(f"--to {shown_store(name)}: name one index of the same cluster")
+    return f"{store.rstrip('/').rpartition('/')[0]}/{quote(name, safe='')}"
 
 
 def _bar(summary: Annotated) -> AbstractContextManager[object]:

@@ -5,35 +5,20 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from indexer.errors import ExtractionError, NotFoundError, UsageError
 from indexer.extract.base import REASONS, Content, Limits, Options
-from indexer.model import Fingerprint, Record, Ref, name_of
+from indexer.model import Record, Ref, name_of
 from indexer.sources import STDIN, UnreadableError, printable_path, read_file
 
 if TYPE_CHECKING:
+    from indexer.matching.question import Question
     from indexer.stores import Store
 
 # So many of the places of an ambiguous id are named.
 _LISTED = 5
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A document by its fingerprint; `name` is what the user called it.
-
-    `ref` and `record` are set where it is stored, `text` where its text is at hand.
-    """
-
-    name: str
-    fingerprint: Fingerprint | None
-    title: str = ""
-    format: str = ""
-    ref: Ref | None = None
-    text: str | bytes | None = None
-    record: Record | None = None
 
 
 def reading(given: dict[str, Any], content: Content | None) -> tuple[Options, Limits]:
@@ -63,10 +48,10 @@ def octets_of(path: str, limit: int) -> bytes:
         raise ExtractionError(error.reason, f"{printable_path(path)}: {error.detail}") from None
 
 
-def from_file(path: str, options: Options, limits: Limits) -> Asked:
-    """A file's fingerprint. Raises NotFoundError, and ExtractionError that names the file."""
+def from_file(path: str, options: Options, limits: Limits) -> Question:
+    """A file's text. Raises NotFoundError, and ExtractionError that names the file."""
     from indexer.extract import extract
-    from indexer.schemes import simhash
+    from indexer.matching.question import Question
 
     data = octets_of(path, limits.input_bytes)
     try:
@@ -74,22 +59,22 @@ def from_file(path: str, options: Options, limits: Limits) -> Asked:
     except ExtractionError as error:
         detail = error.detail or REASONS.get(error.reason, "")
         raise ExtractionError(error.reason, f"{printable_path(path)}: {detail}") from None
-    text = document.text
-    return Asked(printable_path(path), simhash.fingerprint(text), document.title, document.format, text=text)
+    return Question(printable_path(path), document.text, title=document.title, format=document.format)
 
 
-def from_text(text: str) -> Asked:
-    """A text's fingerprint; "-" reads the text from standard input, as UTF-8."""
-    from indexer.schemes import simhash
+def from_text(text: str) -> Question:
+    """A text; "-" reads it from standard input, as UTF-8."""
+    from indexer.matching.question import Question
 
-    read = sys.stdin.buffer.read() if text == STDIN else text
-    return Asked("the text", simhash.fingerprint(read), text=read)
+    return Question("the text", sys.stdin.buffer.read() if text == STDIN else text)
 
 
-def stored(store: Store, identity: str) -> Asked:
+def stored(store: Store, identity: str) -> Question:
     """A stored document. Raises NotFoundError."""
+    from indexer.matching.question import Question
+
     record = found(store, identity)
-    return Asked(identity, record.fingerprint, record.title, record.format, record.ref, record=record)
+    return Question(identity, record=record, title=record.title, format=record.format, ref=record.ref)
 
 
 def found(store: Store, identity: str) -> Record:

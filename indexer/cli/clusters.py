@@ -5,54 +5,38 @@ from __future__ import annotations
 import functools
 import os
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from indexer.cli.options import filter_option, json_option, opened, refresh_option, store_option
-from indexer.cli.output import answer, answer_json, fields, record_json, say, shown_store, size
-from indexer.cli.scheme_options import (
-    checked,
-    chosen,
-    explain_option,
-    scheme_option,
-    similarity_option,
+from indexer import own_files
+from indexer.cli.match_options import (
+    distance_option,
+    match_option,
+    match_options,
+    show_rule,
+    tell_lacking,
     tell_unread,
-    verify_options,
+    wanted,
 )
-from indexer.errors import NotFoundError, StoreError, UsageError
-from indexer.model import DEFAULT_DISTANCE
+from indexer.cli.options import filter_option, json_option, opened, refresh_option, store_option, tell_contended
+from indexer.cli.output import answer, answer_json, fields, record_json, say, shown_store, size
+from indexer.errors import NotFoundError, UsageError
 
 if TYPE_CHECKING:
-    from indexer.canonical import Rule
-    from indexer.cluster import Grouped
-    from indexer.incremental import Arrivals, Near
+    from indexer.clustering.arrivals import Arrivals, Near
+    from indexer.clustering.canonical import CanonicalRule
+    from indexer.clustering.prune import Pruning
+    from indexer.matching.nodes import Nodes
+    from indexer.matching.rule import MatchRule
     from indexer.model import Record
-    from indexer.placing import Collection
-    from indexer.planning import Choice
-    from indexer.store_pairs import StorePair
     from indexer.stores import Store
-    from indexer.verifying import Verifier
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-
-# The largest distance at which all pairs are found.
-MAX_DISTANCE = 16
-
-
-def distance_option(most: int, text: str) -> Callable[[Command], Command]:
-    """-k up to a number of bits."""
-    return click.option(
-        "-k",
-        "--distance",
-        type=click.IntRange(0, most),
-        metavar="BITS",
-        default=DEFAULT_DISTANCE,
-        show_default=True,
-        help=f"{text}, 0 to {most}.",
-    )
 
 
 def cluster_options(command: Command) -> Command:
@@ -60,18 +44,16 @@ def cluster_options(command: Command) -> Command:
     options = (
         click.option(
             "--bound",
-            type=click.IntRange(0, 64),
-            metavar="BITS",
-            help="How far apart two documents of a cluster may be; chains that are longer are split.  "
-            "[default: twice the distance]",
+            type=click.FloatRange(0, 1),
+            metavar="S",
+            help="How far apart two documents of a cluster may be, as 1 - similarity; longer chains are split.  "
+            "[default: twice what the rule allows]",
         ),
         click.option(
             "--canonical",
             metavar="RULE",
-            default="earliest",
-            show_default=True,
             help="Which document stands for a cluster: earliest (first indexed), longest (most words), field:NAME or "
-            "field:NAME:desc (smallest or largest metadata field), source (by --prefer).",
+            "field:NAME:desc (smallest or largest metadata field), source (by --prefer).  [default: earliest]",
         ),
         click.option(
             "--prefer",
@@ -100,7 +82,8 @@ def arrival_options(command: Command) -> Command:
             help="With either: write the ids of documents that were near nothing when they came to FILE (-: standard "
             "output), one a line.",
         ),
-        distance_option(7, "With either: how many of the 64 bits may differ"),
+        match_option,
+        distance_option,
         cluster_options,
     )
     return functools.reduce(lambda wrapped, option: option(wrapped), reversed(options), command)
@@ -114,23 +97,28 @@ def arrivals(store: Store, given: dict[str, Any]) -> Iterator[Arrivals | None]:
             raise UsageError("--new-to goes with --cluster or --skip-duplicates")
         yield None
         return
-    from indexer.incremental import Arrivals
+    from indexer.clustering.arrivals import Arrivals, rule_for
+    from indexer.matching.shorthand import Wanted, rule_of
 
+    asked = Wanted(match=given["match"], distance=given["distance"])
+    by = rule_for(
+        store,
+        rule_of(asked, store) if asked.given else None,
+        bound=given["bound"],
+        canonical=_canonical(given),
+        cluster=given["cluster"],
+    )
+    if by.refused:
+        say(f"documents are stored, each in a cluster of its own: {by.refused}")
     with _lines_to(given["new_to"]) as write:
 
         def told(record: Record, near: Near | None) -> None:
             if near is None and write:
                 write(record.ref.id)
 
-        yield Arrivals(
-            store,
-            distance=given["distance"],
-            bound=given["bound"],
-            rule=_rule(given),
-            cluster=given["cluster"],
-            skip=given["skip_duplicates"],
-            told=told,
-        )
+        coming = Arrivals(store, by, cluster=given["cluster"], skip=given["skip_duplicates"], told=told)
+        yield coming
+        coming.close()
 
 
 @contextmanager
@@ -141,16 +129,21 @@ def _lines_to(name: str | None) -> Iterator[Callable[[str], None] | None]:
         yield answer
     else:
         try:
-            with open(name, "w", encoding="utf-8", errors="backslashreplace") as file:
+            lines = open(name, "w", encoding="utf-8", errors="backslashreplace", opener=own_files.writer)  # noqa: SIM115
+            with lines as file, own_files.in_use(name):
                 yield lambda line: print(line, file=file)
         except OSError as error:
             raise UsageError(f"--new-to {name}: {error.strerror}") from error
 
 
-def _rule(given: dict[str, Any]) -> Rule:
-    from indexer.canonical import parse_rule
+def _canonical(given: dict[str, Any]) -> CanonicalRule | None:
+    from indexer.clustering.canonical import parse_canonical
 
-    return parse_rule(given["canonical"], given["prefer"])
+    if given["canonical"] is None:
+        if given["prefer"]:
+            raise UsageError("--prefer goes with --canonical source")
+        return None
+    return parse_canonical(given["canonical"], given["prefer"])
 
 
 @click.command(
@@ -159,23 +152,23 @@ def _rule(given: dict[str, Any]) -> Rule:
 \b
 Examples:
   neardup pairs > pairs.csv
-  neardup pairs -k 6 --format jsonl | jq -c 'select(.distance > 3)'
+  neardup pairs --match simhash-doc@6bits --format jsonl | jq -c 'select(.bits > 3)'
   neardup pairs --against new.neardup             two stores against each other
   neardup hash new/*.html --json > new.jsonl
-  neardup pairs --against new.jsonl --format csv  files against the store
+  neardup pairs --against new.jsonl --format csv  files against the store, by their simhash
   neardup pairs --similarity 0.8 --explain
-  neardup pairs -k 7 --verify sketch --min-jaccard 0.7
+  neardup pairs --match simhash-doc@7bits+minhash@0.7
 
-Every pair of stored documents within the distance is listed once, none is missed. n equal documents are n(n-1)/2
-pairs; --collapse pairs all with the first only. Pairs come in no given order, as they are found.
+Every pair of stored documents that the rule calls near is listed once. n equal documents are n(n-1)/2 pairs; --collapse
+pairs them with the first one only. Pairs come in no given order, as they are found.
 
-Columns: id_a, id_b, distance (bits), similarity (1 - distance/64); with a store of several indexes also index_a,
-routing_a, index_b, routing_b. With --against, a is in the store and b in the other one. With --scheme or --similarity
-the similarity is as measured, and the distance is the dissimilarity in 64ths, rounded up.
+Columns: id_a, id_b, similarity (0 to 1, by the rule's verifier, else its finder), and bits where that is a simhash;
+with a store of several indexes also index_a, routing_a, index_b, routing_b. With --against, a is in the store and b in
+the other one.
 """,
 )
 @store_option
-@distance_option(16, "How many of the 64 bits may differ")
+@match_options
 @click.option(
     "--format",
     type=click.Choice(["csv", "jsonl", "parquet"]),
@@ -191,11 +184,7 @@ the similarity is as measured, and the distance is the dissimilarity in 64ths, r
     help="List pairs with the documents of another store, or with a list of fingerprints as neardup hash --json "
     "prints it.",
 )
-@similarity_option
-@scheme_option
-@explain_option
-@verify_options
-@click.option("--collapse", is_flag=True, help="Pair equal fingerprints with the first document that has it only.")
+@click.option("--collapse", is_flag=True, help="Pair documents with equal sketches with the first of them only.")
 @click.option(
     "--include-short", is_flag=True, help="Compare documents with too few words for a meaningful fingerprint too."
 )
@@ -204,60 +193,50 @@ def pairs(store: str, output: str | None, against: str | None, **given: Any) -> 
     """List all pairs of stored documents that are near-duplicates."""
     if against and given["collapse"]:
         raise UsageError("--collapse is for the pairs of one store, not for --against")
-    from indexer.cli.pair_formats import written
+    from indexer.cli.pair_formats import Form, written
+    from indexer.matching.pairing import pairs_of
+    from indexer.matching.reading import reader_of
+    from indexer.matching.rule import LEAN_RULE
+    from indexer.matching.shorthand import rule_of
 
     with opened(store, read_only=True) as source:
         if given["filter"] is not None:
             source.narrow(given["filter"])
-        choice, check = chosen(source, given, MAX_DISTANCE), checked(source, given)
-        found = _found_pairs(source, against, choice, check, given)
-        count = written(found, given["format"], output, places=source.capabilities.routing)
-        tell_unread(check)
-    near = f"from {choice.plan.similarity:g} on by {choice.name}" if choice.scheme else f"within {choice.distance} bits"
-    say(f"{count:,} pairs {near}" + (f", written to {output}" if output else ""))
+        listed = against is not None and not _is_store(against)
+        asked = wanted(given)
+        rule = rule_of(replace(asked, match=LEAN_RULE) if listed and not asked.given else asked, source)
+        if given["explain"]:
+            show_rule(rule)
+        reader = reader_of(source, rule)
+        short = given["include_short"]
+        other = _other(source, rule, against, include_short=short) if against else None
+        found = pairs_of(source, rule, against=other, collapse=given["collapse"], include_short=short, reader=reader)
+        form = Form(places=source.capabilities.routing, width=rule.width)
+        count = written(found, given["format"], output, form)
+    tell_unread(reader.unread if reader else {})
+    pairs_named = "1 pair" if count == 1 else f"{count:,} pairs"
+    say(f"{pairs_named} by {rule}" + (f", written to {output}" if output else ""))
 
 
-def _found_pairs(
-    source: Store, against: str | None, choice: Choice, check: Verifier | None, given: dict[str, Any]
-) -> Iterator[StorePair]:
-    from indexer.scheme_pairs import scheme_pairs_of_store
-    from indexer.store_pairs import pairs_between, pairs_of_store
+def _is_store(name: str) -> bool:
+    from indexer.matching.lists import is_store
 
-    collapse, include_short = given["collapse"], given["include_short"]
-    if against:
-        if choice.scheme or check:
-            raise UsageError("--against compares fingerprints of simhash-doc alone: without --scheme and --verify")
-        other = _other(source, against, include_short=include_short)
-        return pairs_between(source, other, choice.distance, include_short=include_short)
-    if choice.scheme:
-        wanted = choice.plan.similarity
-        found = scheme_pairs_of_store(source, choice.scheme, wanted, collapse=collapse, include_short=include_short)
-    else:
-        found = pairs_of_store(source, choice.distance, collapse=collapse, include_short=include_short)
-    return _passing(found, check) if check else found
+    return is_store(name)
 
 
-def _passing(pairs: Iterator[StorePair], check: Verifier) -> Iterator[StorePair]:
-    from indexer.store_pairs import batched
-
-    for some in batched(pairs, 2000):
-        passed = check.between([pair.left for pair in some], [pair.right for pair in some])
-        yield from (pair for pair, fine in zip(some, passed.tolist(), strict=True) if fine)
-
-
-def _other(source: Store, against: str, *, include_short: bool) -> Collection:
+def _other(source: Store, rule: MatchRule, against: str, *, include_short: bool) -> Nodes:
     from pathlib import Path
 
-    from indexer.cluster import read_documents
-    from indexer.store_pairs import is_store, read_list
+    from indexer.matching.lists import read_list
+    from indexer.matching.nodes import read_nodes
 
-    if not is_store(against):
+    if not _is_store(against):
         if not os.path.exists(against):
-            raise NotFoundError(f"{against}: no such file or store")
-        return read_list(Path(against))
+            raise NotFoundError(f"{shown_store(against)}: no such file or store")
+        return read_list(Path(against), rule)
     with opened(against, read_only=True) as other:
-        source.info.require_comparable(other.info, against)
-        return read_documents(other, include_short=include_short)
+        source.info.require_comparable(other.info, shown_store(against))
+        return read_nodes(other, rule, include_short=include_short)
 
 
 @click.command(
@@ -266,53 +245,53 @@ def _other(source: Store, against: str, *, include_short: bool) -> Collection:
 \b
 Examples:
   neardup cluster
-  neardup cluster -k 5 --canonical longest --dry-run
+  neardup cluster --canonical longest --dry-run
   neardup cluster --canonical source --prefer 'https://docs.example.org/*' --prefer '*/mirror/*'
   neardup cluster --canonical field:published
-  neardup cluster --scheme minhash --similarity 0.8
-  neardup cluster -k 7 --min-jaccard 0.5
+  neardup cluster --similarity 0.8
+  neardup cluster --match simhash-doc@3bits
 
-Documents within the distance go together, directly or through others. Where that makes a chain whose ends are further
-apart than --bound, it is split around the documents that have most others within the distance. Every document gets a
-cluster id, a single one its own; a cluster keeps its id as long as the document that it was named after stays in it.
-Short documents and those without words are compared with nothing.
+Documents that the rule calls near go together, directly or through others. Where that makes a chain, it is split: each
+document of a cluster is near the one in its centre. Every document has a cluster id, a single one its own; a cluster
+keeps its id as long as the document that it was named after stays in it. Documents that are short, or lack what the
+rule compares, are alone. The store remembers the rule: prune, report and index --cluster obey it.
 
-With --scheme or --similarity distances, and --bound, are the dissimilarity in 64ths, rounded up. --verify throws out
-pairs that were near by chance; documents go together only over pairs that pass.
-
-Running it again writes nothing. "neardup show ID" shows a document's cluster. With --json one object: documents,
-compared, clusters, clustered, largest, split, and written: documents, clusters, removed.
+Running it again writes nothing. "neardup show ID" shows a document's cluster. With --json one object: rule, documents,
+compared, not_comparable, clusters, clustered, largest, split, comparisons, contended (documents that others change all
+the time and that were left as they are), and written: documents, clusters, removed.
 """,
 )
 @store_option
-@distance_option(16, "How many of the 64 bits may differ between two near-duplicates")
-@similarity_option
-@scheme_option
-@explain_option
-@verify_options
+@match_options
 @cluster_options
 @refresh_option
 @click.option("--dry-run", is_flag=True, help="Say what would be written, and write nothing.")
 @json_option
 def cluster(store: str, dry_run: bool, json: bool, **given: Any) -> None:
     """Put all stored documents into clusters of near-duplicates, and write what changed to the store."""
-    from indexer.cluster import cluster_store
+    from indexer.clustering.clusters import cluster as clustered
+    from indexer.matching.reading import reader_of
+    from indexer.matching.shorthand import rule_of
 
-    rule = _rule(given)
+    canonical = _canonical(given)
     with opened(store, read_only=dry_run, refresh=given["refresh"]) as target:
-        choice, check = chosen(target, given, MAX_DISTANCE), checked(target, given)
-        by = _grouping(choice, check, given["bound"])
-        near = {"distance": choice.distance, "bound": given["bound"]}
-        found = cluster_store(target, **near, rule=rule, dry_run=dry_run, by=by)
-        tell_unread(check)
+        rule = rule_of(wanted(given), target)
+        if given["explain"]:
+            show_rule(rule)
+        reader = reader_of(target, rule)
+        found = clustered(target, rule, bound=given["bound"], canonical=canonical, dry_run=dry_run, reader=reader)
+        contended = tell_contended(target)
+    tell_unread(reader.unread if reader else {})
     changes = found.changes
     written = {"documents": changes.documents, "clusters": changes.clusters, "removed": changes.removed}
     if json:
-        names = ("documents", "compared", "clusters", "clustered", "largest", "split")
-        answer_json({**{name: getattr(found, name) for name in names}, "written": written, "dry_run": dry_run})
+        names = ("documents", "compared", "clusters", "clustered", "largest", "split", "comparisons")
+        counts = {name: getattr(found, name) for name in names} | {"not_comparable": found.lacking}
+        answer_json({"rule": str(rule), **counts, "written": written, "contended": contended, "dry_run": dry_run})
         return
     fields(
         [
+            ("rule", str(rule)),
             ("documents", f"{found.documents:,}, of them {found.compared:,} compared"),
             ("clusters", f"{found.clusters:,}, the largest of {found.largest:,}" if found.clusters else "0"),
             ("clustered", f"{found.clustered:,} documents, {found.clustered - found.clusters:,} of them not canonical"),
@@ -323,19 +302,11 @@ def cluster(store: str, dry_run: bool, json: bool, **given: Any) -> None:
             ),
         ]
     )
+    tell_lacking(found.lacking, rule)
+    if rule.by_hash_alone:
+        say("a simhash alone also puts documents together that share nothing but their language; see neardup compare")
     if dry_run:
         say("a dry run: nothing was written")
-
-
-def _grouping(choice: Choice, check: Verifier | None, bound: int | None) -> Callable[[Store], Grouped] | None:
-    """How documents are grouped, where it is not by the simhash alone."""
-    from indexer.scheme_clusters import group_by_scheme, group_checked
-
-    if scheme := choice.scheme:
-        return lambda store: group_by_scheme(store, scheme, choice.plan.similarity, bound, check)
-    if check:
-        return lambda store: group_checked(store, choice.distance, bound, check)
-    return None
 
 
 @click.command(
@@ -347,12 +318,14 @@ Examples:
   neardup prune --keep canonical             mark it: annotation duplicate_of
   neardup prune --keep canonical --delete    delete it, after the question
 
-"neardup cluster" comes first. Only documents are named whose cluster is still true: the canonical document is there,
-and both have the fingerprints that they were compared by. The files themselves stay. In a cluster a document that has
-other fields than neardup's is its owner's: --delete leaves it there, and takes neardup's fields away.
+"neardup cluster" comes first. Only documents are named that, compared anew now, are as near to the canonical document
+of their cluster as the rule demands by which the clusters were made; the others are kept, and --dry-run says why. After
+a clustering by a simhash alone, --delete takes a verification. The files themselves stay. In a search engine a document
+that has other fields than neardup's is its owner's: --delete leaves it there, and takes neardup's fields away.
 
-With --dry-run --json one object a line: cluster, canonical, distance, and the document as in "neardup show --json";
-otherwise one object: marked and unmarked, or deleted.
+With --dry-run --json one object a line: cluster, canonical, similarity, kept (why; empty for what would go), and the
+document as in "neardup show --json"; otherwise one object: marked and unmarked, or deleted; and contended, how many
+others change all the time.
 """,
 )
 @store_option
@@ -360,53 +333,88 @@ otherwise one object: marked and unmarked, or deleted.
 @click.option("--dry-run", is_flag=True, help="List the documents, and do nothing.")
 @click.option("--delete", is_flag=True, allow_from_autoenv=False, help="Delete them from the store; do not mark them.")
 @click.option("--yes", is_flag=True, allow_from_autoenv=False, help="With --delete: do not ask.")
+@click.option(
+    "--verify",
+    type=click.Choice(["sketch", "text"]),
+    help="Demand too that stored sketches (60% of all passages), or the texts (50%), say that a document is near.",
+)
+@click.option(
+    "--unverified",
+    is_flag=True,
+    allow_from_autoenv=False,
+    help="With --delete: delete what a simhash alone calls near. One in ten may have nothing to do with what is kept.",
+)
 @refresh_option
 @json_option
-def prune(store: str, dry_run: bool, delete: bool, yes: bool, json: bool, **given: Any) -> None:
+def prune(store: str, dry_run: bool, delete: bool, json: bool, **given: Any) -> None:
     """Mark the documents of each cluster that are not canonical, or delete them from the store."""
-    from indexer import prune as pruning
+    from indexer.clustering.prune import Pruning, verification
 
-    if dry_run:
-        with opened(store, read_only=True) as source:
-            _list_surplus(source, as_json=json)
-        return
-    with opened(store, refresh=given["refresh"]) as target:
+    with opened(store, read_only=dry_run, refresh=given["refresh"]) as target:
+        measure = verification(target, given["verify"]) if given["verify"] else None
+        pruning = Pruning(target, verify=measure, unverified=given["unverified"])
+        if dry_run:
+            _list_surplus(pruning, as_json=json)
+            return
         if not delete:
-            done = pruning.mark(target)
+            done = pruning.mark()
+            contended = tell_contended(target)
             if json:
-                answer_json({"marked": done.documents, "unmarked": done.removed})
+                answer_json({"marked": done.documents, "unmarked": done.removed, "contended": contended})
             else:
                 fields([("marked", f"{done.documents:,}"), ("unmarked", f"{done.removed:,}")])
             return
-        count = sum(1 for _ in pruning.surplus(target))
-        total = target.stats().documents
-        say(f"{count:,} of {total:,} documents are to be deleted from {shown_store(store)}; their canonical ones stay")
-        if count and not yes:
-            if not sys.stdin.isatty():
-                raise UsageError("--delete asks on a terminal only; give --yes to delete without being asked")
-            click.confirm("Delete them?", abort=True, err=True)
-        deleted = pruning.delete(target) if count else 0
+        pruning.require_verified()
+        deleted = _delete(pruning, shown_store(store), asked=not given["yes"])
+        contended = tell_contended(target)
     if json:
-        answer_json({"deleted": deleted})
+        answer_json({"deleted": deleted, "contended": contended})
     else:
         fields([("deleted", f"{deleted:,}")])
 
 
-def _list_surplus(source: Store, *, as_json: bool) -> None:
-    from indexer.prune import surplus
+def _delete(pruning: Pruning, shown: str, *, asked: bool) -> int:
+    found = list(Counter(bool(each.kept) for each in pruning.surplus()).items())
+    counts = dict(found)
+    count, kept = counts.get(False, 0), counts.get(True, 0)
+    total = pruning.store.stats().documents
+    more = f"; {kept:,} others of their clusters are kept, --dry-run says why" if kept else ""
+    say(f"{count:,} of {total:,} documents are to be deleted from {shown}; their canonical ones stay{more}")
+    if count and asked:
+        if not sys.stdin.isatty():
+            raise UsageError("--delete asks on a terminal only; give --yes to delete without being asked")
+        click.confirm("Delete them?", abort=True, err=True)
+    deleted = pruning.delete() if count else 0
+    if deleted < count:
+        say(f"{count - deleted:,} have changed since they were checked, and stay")
+    return deleted
 
-    count = octets = 0
-    for each in surplus(source):
-        count += 1
-        octets += each.record.size
-        if as_json:
-            about = {"cluster": each.cluster, "canonical": each.canonical.id, "distance": each.distance}
-            answer_json({**about, **record_json(each.record)})
+
+def _list_surplus(pruning: Pruning, *, as_json: bool) -> None:
+    count = kept = octets = 0
+    least = 1.0
+    for each in pruning.surplus():
+        if each.kept:
+            kept += 1
         else:
-            answer(f"{each.record.ref.id}  {each.distance} bits from {each.canonical.id}")
-    if not count and next(source.clusters(), None) is None and source.stats().documents:
-        raise StoreError("no clusters are stored; run neardup cluster first")
-    say(f"a dry run: {count:,} documents ({size(octets)}) are not canonical; nothing was changed")
+            count += 1
+            octets += each.record.size
+            least = min(least, each.similarity)
+        if as_json:
+            about = {"cluster": each.cluster, "canonical": each.canonical.id}
+            answer_json({**about, "similarity": each.similarity, "kept": each.kept, **record_json(each.record)})
+        elif each.kept:
+            say(f"kept: {each.record.ref.id}: {each.kept}")
+        else:
+            answer(f"{each.record.ref.id}  {pruning.rule.said(each.similarity, each.canonical.id)}")
+    found = f"{count:,} documents ({size(octets)}) have another that stands for them"
+    say(
+        f"a dry run: {found}"
+        + (f", the least similar {pruning.rule.shown(least)}" if count else "")
+        + "; nothing was changed"
+    )
+    if kept:
+        say(f"{kept:,} documents of the same clusters are kept")
 
 
 COMMANDS = (pairs, cluster, prune)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from indexer.cli.asked import found, only
-from indexer.cli.options import json_option, opened, refresh_option, store_option
+from indexer.cli.options import json_option, opened, refresh_option, store_option, tell_contended
 from indexer.cli.output import answer_json, fields, record_json, say, shown_store, size
 from indexer.errors import NeardupError, NotFoundError, UsageError
 from indexer.model import Ref
@@ -86,7 +86,7 @@ def delete(identities: tuple[str, ...], listed: str | None, store: str, refresh:
     In a cluster a document that has other fields than neardup's is its owner's: it stays, and only loses neardup's.
 
     Ends with exit code 5 if an id was not there, or several documents have it; the others are deleted. With --json one
-    object: deleted, missing.
+    object: deleted, missing, contended (others change them all the time).
     """
     if not identities and not listed:
         raise UsageError("name at least one id, or give --from")
@@ -106,8 +106,9 @@ def delete(identities: tuple[str, ...], listed: str | None, store: str, refresh:
                     missing += 1
                     say(str(error))
             deleted += target.delete(chosen)
+        contended = tell_contended(target)
     if json:
-        answer_json({"deleted": deleted, "missing": missing})
+        answer_json({"deleted": deleted, "missing": missing, "contended": contended})
     else:
         click.echo(f"deleted  {deleted:,}")
     return NotFoundError.exit_code if missing else 0

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from indexer import own_files
 from indexer.cli.asked import reading
 from indexer.cli.options import extraction_options, jobs_option, json_option, opened, store_option
 from indexer.cli.output import answer, answer_json, say, table
@@ -23,18 +24,17 @@ _SAMPLE = 2000
 
 
 @click.command(
-    short_help="Measure which scheme finds what on your documents.",
+    short_help="Measure which match rule finds what on your documents.",
     epilog="""
 \b
 Examples:
   neardup evaluate                              a sample of the store, against exact Jaccard
   neardup evaluate --documents docs/            documents that are in no store
   neardup evaluate truth.jsonl --documents docs/
-  neardup evaluate --schemes minhash --schemes 'simhash@0.89+minhash@0.7'
+  neardup evaluate --match minhash@0.6 --match simhash-doc@7bits+minhash@0.7
   neardup evaluate --picture curves.svg --json > figures.json
 
-A scheme is written as for --scheme elsewhere, with @ and the similarity to look up and return from; two with + between
-them: the first finds candidates, the second verifies them.
+Match rules are written as for --match elsewhere; a scheme may be one that no store has, with parameters of its own.
 
 TRUTH is JSON lines: {"a", "b"} for each pair of ids that are near-duplicates, or {"id", "group"} for each document,
 those of one group being near-duplicates; "path" names the file of a document, seen from --root. Without it a pair
@@ -43,11 +43,13 @@ counts as wanted from a Jaccard coefficient of 5-word shingles of --alike on, an
 )
 @click.argument("truth", required=False, type=click.Path())
 @click.option(
+    "--match",
     "--schemes",
+    "schemes",
     multiple=True,
-    metavar="SCHEME",
-    help="A scheme to measure; give it several times.  [default: simhash within 3 and within 7 bits, the latter also "
-    "verified by minhash, and minhash]",
+    metavar="RULE",
+    help="A match rule to measure; give it several times.  [default: the store's own, simhash-doc within 3 and within "
+    "7 bits, the latter also verified by minhash, and minhash]",
 )
 @click.option(
     "--documents", multiple=True, metavar="PATH|DIR|GLOB", help="Documents to measure on, in place of the store's."
@@ -83,12 +85,12 @@ counts as wanted from a Jaccard coefficient of 5-word shingles of --alike on, an
 @extraction_options
 @json_option
 def evaluate(truth: str | None, schemes: tuple[str, ...], json: bool, picture: str | None, **given: Any) -> None:
-    """Measure which scheme finds what on your documents: recall, precision, curves and costs.
+    """Measure which match rule finds what on your documents: recall, precision, curves and costs.
 
     The truth is TRUTH, or else the exact Jaccard coefficient of the documents' sets of 5-word shingles.
 
-    With --json one object: documents, bytes, bands, wanted, truth, notes, and methods, each with finder, similarity,
-    verifier, measure, threshold, recall_by_band, precision, recall, f1, returned, wrong, best, curve,
+    With --json one object: documents, bytes, bands, wanted, truth, notes, and rules, each with rule, finders,
+    measure, threshold, recall_by_band, precision, recall, f1, returned, wrong, best, curve,
     megabytes_per_second, documents_per_second, payload_octets, key_octets, candidates_per_query, keys_asked,
     lookup_seconds, without_fingerprint.
     """
@@ -98,12 +100,14 @@ def evaluate(truth: str | None, schemes: tuple[str, ...], json: bool, picture: s
 
     if given["right"] > given["alike"]:
         raise UsageError(f"--right {given['right']:g} is above --alike {given['alike']:g}")
-    for name in schemes:
-        measure.check_method(name)
+    for rule in schemes:
+        measure.check_rule(rule)
     named = read_truth(Path(truth), Path(given["root"]) if given["root"] else None) if truth else None
     texts = _texts(named, given)
     corpus = measure.corpus_of(texts.texts)
-    methods = [measure.parse_method(each, corpus) for each in schemes or measure.DEFAULT_METHODS]
+    wanted = schemes or (_usual(named, given), *measure.DEFAULT_RULES)
+    named_rules = [measure.read_rule(each, corpus) for each in wanted]
+    rules = list({rule.written(whole=True): rule for rule in named_rules}.values())
     notes = [f"left out: {count:,} documents ({reason})" for reason, count in sorted(texts.left_out.items())]
     known = None
     if named:
@@ -111,12 +115,22 @@ def evaluate(truth: str | None, schemes: tuple[str, ...], json: bool, picture: s
         if missing:
             notes.append(f"left out: {missing:,} pairs of {named.name}: a document of theirs is not here")
     found = measure.evaluate(
-        texts.texts, methods, known, alike=given["alike"], right=given["right"], progress=_told(json=json)
+        texts.texts, rules, known, alike=given["alike"], right=given["right"], progress=_told(json=json)
     )
     found = dataclasses.replace(found, notes=(*found.notes, *notes))
     if picture:
         _write(picture, evaluate_show.picture(found))
     _show(found, as_json=json)
+
+
+def _usual(named: Named | None, given: dict[str, Any]) -> str:
+    """The rule of the store that is measured, else that of a new one."""
+    from indexer.matching.rule import default_rule
+
+    if given["documents"] or (named and named.paths):
+        return default_rule().written(whole=True)
+    with opened(given["store"], read_only=True) as store:
+        return default_rule(store).written(whole=True)
 
 
 def _told(*, json: bool) -> Any:
@@ -153,6 +167,8 @@ def _show(found: Evaluation, *, as_json: bool) -> None:
         return
     for line in evaluate_show.heading(found):
         answer(line)
+    for line in evaluate_show.in_words(found):
+        answer(line)
     answer("")
     columns = evaluate_show.COLUMNS
     table(columns, evaluate_show.rows(found), right=columns[1:])
@@ -160,7 +176,8 @@ def _show(found: Evaluation, *, as_json: bool) -> None:
 
 def _write(name: str, text: str) -> None:
     try:
-        Path(name).write_text(text, "utf-8")
+        with open(name, "w", encoding="utf-8", opener=own_files.writer) as file:
+            file.write(text)
     except OSError as error:
         raise NeardupError(f"{name}: the picture can't be written: {error.strerror}") from error
 

@@ -8,7 +8,7 @@ import shlex
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from types import FrameType
@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
+from indexer import own_files
 from indexer.cli.clusters import arrival_options, arrivals
+from indexer.cli.interrupts import end_at_once
 from indexer.cli.options import (
     content_of,
     extraction_options,
@@ -29,11 +31,12 @@ from indexer.cli.options import (
     store_file,
     store_folder,
     store_option,
+    tell_contended,
 )
 from indexer.cli.output import answer, answer_json, printable, say, shown_store, size
-from indexer.cli.scheme_options import schemes_option
+from indexer.cli.scheme_options import schemes_of, schemes_of_new, schemes_options
 from indexer.config import DEFAULT_STORE
-from indexer.errors import ExtractionError, UsageError
+from indexer.errors import ExtractionError, NoStoreError, UsageError
 from indexer.extract.base import Content, Limits, Options
 from indexer.pipeline import Settings, Summary, default_jobs, store_info
 from indexer.pipeline import index as run_index
@@ -42,8 +45,7 @@ from indexer.sources import IdFrom, Selection, Sources, list_of_paths
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from indexer.incremental import Arrived
-    from indexer.schemes.base import Scheme
+    from indexer.clustering.arrivals import Arrived
     from indexer.stores import Store
     from indexer.stores.dead_letters import DeadLetters
 
@@ -99,7 +101,7 @@ again. A document that fails is recorded with its reason, never stops the run, a
 )
 @jobs_option
 @min_tokens_option
-@schemes_option
+@schemes_options
 @extraction_options
 @arrival_options
 @refresh_option
@@ -132,7 +134,8 @@ def index(paths: tuple[str, ...], store: str, json: bool, quiet: bool, **given: 
     from indexer.cli.refused import Refused, letters_path
 
     letters_file = letters_path(given["dead_letters"], paths)
-    selection = _selection(store, given, letters_file)
+    _keep_out(store, letters_file)
+    selection = _selection(store, given)
 
     def sources() -> Sources:
         listed = list_of_paths(given["paths_from"]) if given["paths_from"] else ()
@@ -152,14 +155,18 @@ def index(paths: tuple[str, ...], store: str, json: bool, quiet: bool, **given: 
     summary, near = Summary(), None
     letters = Refused(letters_file, settings.options, settings.limits)
     shown = sys.stderr.isatty() and not quiet
-    with opened(store, create=store_info(content), refresh=given["refresh"]) as target, _stoppable() as (stop, stopped):
+    made = store_info(content, schemes_of_new(given))
+    with opened(store, create=made, refresh=given["refresh"]) as target, _stoppable() as (stop, stopped):
         try:
-            settings = dataclasses.replace(settings, schemes=_schemes(target, given["scheme"]))
+            settings = dataclasses.replace(settings, schemes=schemes_of(target, given))
+            for scheme in settings.schemes:
+                target.add_scheme(scheme.info)
             loading = _bulk_load(target) if given["bulk_load"] else nullcontext()
             bar = _bar(summary, sources) if shown else nullcontext()
             with loading, letters, arrivals(target, given) as coming, bar:
                 near = coming.counts if coming else None
                 run_index(found, target, settings, summary=summary, stop=stop, arrivals=coming, refused=letters)
+            tell_contended(target)
         except KeyboardInterrupt:
             stopped.number = stopped.number or signal.SIGINT
     _report(summary, found.left_out, store, as_json=json, stopped=bool(stopped.number), near=near, letters=letters)
@@ -167,15 +174,6 @@ def index(paths: tuple[str, ...], store: str, json: bool, quiet: bool, **given: 
         say("stopped; what was done is stored, and the same command again goes on from here")
         return 128 + stopped.number
     return ExtractionError.exit_code if given["strict"] and summary.failures + summary.failed_before else 0
-
-
-def _schemes(target: Store, named: Sequence[str]) -> Sequence[Scheme]:
-    """The schemes beside the first: those of the store, and those that are named."""
-    if not named and not target.info.schemes:
-        return ()
-    from indexer.store_schemes import wanted_schemes
-
-    return wanted_schemes(target, named)
 
 
 def _bar(summary: Summary, sources: Callable[[], Sources]) -> AbstractContextManager[object]:
@@ -192,11 +190,17 @@ def _bulk_load(store: Store) -> AbstractContextManager[None]:
     return bulk_load(store)
 
 
-def _selection(store: str, given: dict[str, Any], letters: Path) -> Selection:
+def _keep_out(store: str, letters: Path) -> None:
+    """Let the store and the refused documents be no documents, in a dry run too, until the command ends."""
+    command = click.get_current_context()
+    command.with_resource(own_files.in_use(letters))
+    if path := store_file(store):
+        command.with_resource(own_files.in_use(path, store=True))
+
+
+def _selection(store: str, given: dict[str, Any]) -> Selection:
     from indexer.cli.refused import PATTERN
 
-    own = store_file(store)
-    never = [own + suffix for suffix in ("", "-wal", "-shm", "-lock")] if own else []
     return Selection(
         include=given["include"],
         exclude=(*given["exclude"], PATTERN),
@@ -204,19 +208,19 @@ def _selection(store: str, given: dict[str, Any], letters: Path) -> Selection:
         follow_links=given["follow_links"],
         id_from=cast(IdFrom, given["id_from"]),
         base=store_folder(store),
-        never=frozenset((*never, os.path.abspath(letters))),
         line_limit=given["max_size"],
     )
 
 
 def _content_for(store: str) -> Content:
     """The content mode of a store that is there already, else the default."""
-    if store_file(store) and not os.path.exists(store_file(store)):
-        return "landmarks"
     from indexer.stores import open_store
 
-    with open_store(store, read_only=True) as found:
-        return content_of(found)
+    try:
+        with open_store(store, read_only=True) as found:
+            return content_of(found)
+    except NoStoreError:
+        return "landmarks"
 
 
 def _list(found: Sources) -> int:
@@ -233,8 +237,7 @@ def _stoppable() -> Iterator[tuple[threading.Event, _Stopped]]:
 
     def on_signal(number: int, _frame: FrameType | None) -> None:
         if stop.is_set():
-            os.write(2, b"\x1b[?25h" if sys.stderr.isatty() else b"")
-            os._exit(128 + number)
+            end_at_once(number)
         stopped.number = number
         # The exception may be lost in some library's clean-up; the event is not.
         stop.set()
@@ -291,7 +294,7 @@ def _report(
     if near:
         lines.insert(2, ("near", near.near, "of these; something near was stored before them"))
         lines.insert(2, ("new", near.new, "of these; nothing near was stored before them"))
-        lines.append(("duplicates", summary.duplicates, "left out; listed by: neardup failures --reason duplicate"))
+        lines.append(("duplicates", summary.duplicates, f"left out; listed by: {listed} --reason duplicate"))
     if letters.count:
         again = f"neardup index {shlex.quote(os.fspath(letters.path))}"
         lines.append(("refused", letters.count, f"of these; kept with the reason, and tried again by: {again}"))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
-from indexer.cli.output import say
+from indexer.cli.output import say, shown_store
 from indexer.config import DEFAULT_STORE
 from indexer.errors import UsageError
 from indexer.extract.base import Content, Limits
@@ -76,8 +76,19 @@ jobs_option = click.option(
     "--jobs", type=click.IntRange(1), metavar="N", help="Worker processes.  [default: one for each processor]"
 )
 
+
+class _StoreOption(click.Option):
+    def get_help_extra(self, ctx: click.Context) -> click.types.OptionHelpExtra:
+        # The default may come from a settings file.
+        extra = super().get_help_extra(ctx)
+        if "default" in extra:
+            extra["default"] = shown_store(extra["default"])
+        return extra
+
+
 store_option = click.option(
     "--store",
+    cls=_StoreOption,
     type=click.Path(),
     metavar="FILE",
     default=DEFAULT_STORE,
@@ -162,6 +173,13 @@ def opened(store: str, *, create: StoreInfo | None = None, read_only: bool = Fal
     for notice in found.notices() if read_only else ():
         say(notice)
     return found
+
+
+def tell_contended(store: Store) -> int:
+    """Say which documents a command left as they are, because others change them all the time; how many."""
+    if told := store.contended.told():
+        say(told)
+    return store.contended.count
 
 
 def content_of(store: Store) -> Content:

@@ -11,17 +11,20 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from indexer import visible
-from indexer.model import Fingerprint, Match, Record
+from indexer.hiding import shown_name, without_credentials
+from indexer.model import Fingerprint, Record
 
 if TYPE_CHECKING:
-    from indexer.scheme_similar import SketchMatch
+    from indexer.matching.lookups import Match
 
 printable = visible.printable
+# A store's path or URL as it may be printed.
+shown_store = shown_name
 
 
 def say(text: str) -> None:
     """A remark for the person at the terminal."""
-    click.echo(f"neardup: {printable(text)}", err=True)
+    click.echo(f"neardup: {printable(without_credentials(text))}", err=True)
 
 
 def answer(text: str) -> None:
@@ -106,20 +109,12 @@ def record_json(record: Record) -> dict[str, Any]:
     }
 
 
-def match_json(match: Match | SketchMatch) -> dict[str, Any]:
-    """A match: its distance, similarity and label, then the record."""
+def match_json(match: Match) -> dict[str, Any]:
+    """A match: its similarity, the bits of the simhash, and its label, then the record."""
     return {
-        "distance": match.distance,
         "similarity": match.similarity,
+        "near": match.near,
+        "bits": match.bits,
         "label": match.label,
         **record_json(match.record),
     }
-
-
-def shown_store(store: str) -> str:
-    """A store's path or URL as it may be printed: without a credential."""
-    if "://" not in store:
-        return store
-    from indexer.stores.connection import hide_credentials
-
-    return hide_credentials(store)

@@ -8,32 +8,58 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
+from indexer import own_files
 from indexer.cli.output import printable
 from indexer.errors import UsageError
-from indexer.store_pairs import StorePair, batched
+from indexer.matching.pairing import Pair
 
-_PLAIN = ("id_a", "id_b", "distance", "similarity")
-_PLACED = ("id_a", "index_a", "routing_a", "id_b", "index_b", "routing_b", "distance", "similarity")
+_PLAIN = ("id_a", "id_b")
+_PLACED = ("id_a", "index_a", "routing_a", "id_b", "index_b", "routing_b")
 _AT_ONCE = 50_000
 
 
-def written(pairs: Iterable[StorePair], form: str, output: str | None, *, places: bool) -> int:
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What is written of a pair: the ids, with `places` indices and routing too, with `width` bits that differ.
+
+    `width` is that of a simhash; 0 for a rule whose similarity is a share.
+    """
+
+    places: bool = False
+    width: int = 0
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of what row() gives."""
+        return (_PLACED if self.places else _PLAIN) + (("bits",) if self.width else ()) + ("similarity",)
+
+    def row(self, pair: Pair) -> tuple[Any, ...]:
+        """A pair in these columns."""
+        left, right = pair.left, pair.right
+        plain = (left.id, right.id)
+        names = (left.id, left.index, left.routing, right.id, right.index, right.routing) if self.places else plain
+        bits = (round(self.width * (1 - pair.similarity)),) if self.width else ()
+        return (*names, *bits, round(pair.similarity, 6))
+
+
+def written(pairs: Iterable[Pair], kind: str, output: str | None, form: Form) -> int:
     """Write pairs to a file, or to standard output for None; how many.
 
     A file is there under its name only when it is complete. Raises UsageError where it can't be written, and for
     Parquet without pyarrow or on a terminal.
     """
-    writer = _WRITERS[form]
-    with _target(output, form) as file:
-        return writer(pairs, file, _PLACED if places else _PLAIN)
+    with _target(output, kind) as file:
+        return _WRITERS[kind](pairs, file, form)
 
 
 @contextmanager
-def _target(output: str | None, form: str) -> Iterator[Any]:
-    binary = form == "parquet"
+def _target(output: str | None, kind: str) -> Iterator[Any]:
+    binary = kind == "parquet"
     if output is None:
         if binary and sys.stdout.isatty():
             raise UsageError("Parquet is not for a terminal; name a file with -o")
@@ -42,6 +68,7 @@ def _target(output: str | None, form: str) -> Iterator[Any]:
     part = Path(f"{output}.{os.getpid()}.part")
     text: dict[str, Any] = {} if binary else {"encoding": "utf-8", "errors": "backslashreplace", "newline": ""}
     try:
+        own_files.require_free(output)
         with part.open("wb" if binary else "w", **text) as file:
             yield file
         part.replace(output)
@@ -51,49 +78,48 @@ def _target(output: str | None, form: str) -> Iterator[Any]:
         part.unlink(missing_ok=True)
 
 
-def _row(pair: StorePair, columns: tuple[str, ...]) -> tuple[Any, ...]:
-    left, right = pair.left, pair.right
-    if columns == _PLAIN:
-        return left.id, right.id, pair.distance, pair.similarity
-    return left.id, left.index, left.routing, right.id, right.index, right.routing, pair.distance, pair.similarity
-
-
-def _write_csv(pairs: Iterable[StorePair], file: IO[str], columns: tuple[str, ...]) -> int:
+def _write_csv(pairs: Iterable[Pair], file: IO[str], form: Form) -> int:
     count = 0
     # A terminal obeys what is in a name; a file keeps it as it is.
     terminal = file.isatty()
     out = csv.writer(file, lineterminator="\n")
-    out.writerow(columns)
+    out.writerow(form.columns)
     for pair in pairs:
-        row = _row(pair, columns)
+        row = form.row(pair)
         out.writerow([printable(cell) if isinstance(cell, str) else cell for cell in row] if terminal else row)
         count += 1
     return count
 
 
-def _write_jsonl(pairs: Iterable[StorePair], file: IO[str], columns: tuple[str, ...]) -> int:
+def _write_jsonl(pairs: Iterable[Pair], file: IO[str], form: Form) -> int:
     count = 0
     for pair in pairs:
-        file.write(json.dumps(dict(zip(columns, _row(pair, columns), strict=True))) + "\n")
+        file.write(json.dumps(dict(zip(form.columns, form.row(pair), strict=True))) + "\n")
         count += 1
     return count
 
 
-def _write_parquet(pairs: Iterable[StorePair], file: IO[bytes], columns: tuple[str, ...]) -> int:
+def _write_parquet(pairs: Iterable[Pair], file: IO[bytes], form: Form) -> int:
     try:
         import pyarrow
         import pyarrow.parquet
     except ImportError:
         raise UsageError("Parquet needs pyarrow, which is not installed: pip install 'neardup[parquet]'") from None
-    kinds = {"distance": pyarrow.uint8(), "similarity": pyarrow.float64()}
-    schema = pyarrow.schema([(name, kinds.get(name, pyarrow.string())) for name in columns])
+    kinds = {"bits": pyarrow.uint8(), "similarity": pyarrow.float64()}
+    schema = pyarrow.schema([(name, kinds.get(name, pyarrow.string())) for name in form.columns])
     count = 0
     with pyarrow.parquet.ParquetWriter(file, schema) as out:
-        for some in batched(pairs, _AT_ONCE):
-            rows = [[_utf8(cell) for cell in _row(pair, columns)] for pair in some]
+        for some in _batched(pairs, _AT_ONCE):
+            rows = [[_utf8(cell) for cell in form.row(pair)] for pair in some]
             out.write_batch(pyarrow.record_batch(list(map(list, zip(*rows, strict=True))), schema=schema))
             count += len(some)
     return count
+
+
+def _batched(pairs: Iterable[Pair], size: int) -> Iterator[list[Pair]]:
+    iterator = iter(pairs)
+    while some := list(islice(iterator, size)):
+        yield some
 
 
 def _utf8(cell: Any) -> Any:
@@ -101,7 +127,7 @@ def _utf8(cell: Any) -> Any:
     return cell.encode("utf-8", "backslashreplace").decode() if isinstance(cell, str) else cell
 
 
-_WRITERS: dict[str, Callable[[Iterable[StorePair], Any, tuple[str, ...]], int]] = {
+_WRITERS: dict[str, Callable[[Iterable[Pair], Any, Form], int]] = {
     "csv": _write_csv,
     "jsonl": _write_jsonl,
     "parquet": _write_parquet,

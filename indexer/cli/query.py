@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from indexer.cli import asked
-from indexer.cli.asked import Asked
+from indexer.cli.match_options import match_options, show_rule, wanted
 from indexer.cli.options import (
     content_of,
     extraction_options,
@@ -20,32 +20,41 @@ from indexer.cli.options import (
 )
 from indexer.cli.output import answer, answer_json, fields, fingerprint_json, say, shown_store
 from indexer.errors import ExtractionError, NeardupError, NotFoundError, UsageError
-from indexer.model import Fingerprint, label_of
 from indexer.sources import STDIN, printable_path
 
 if TYPE_CHECKING:
+    from indexer.matching.comparing import Compared
+    from indexer.matching.question import Question
     from indexer.schemes.base import Scheme
 
 
 @click.command(
-    short_help="Show how far apart two documents are.",
+    short_help="Show what two documents share.",
     epilog="""
 \b
 Examples:
   neardup compare old.html new.pdf
   neardup compare draft.html docs/guide.html --json
   neardup compare id:17 id:18 --store pages.neardup
+  neardup compare old.html new.html --match simhash-doc@3bits
 
 A and B are files, or else ids of stored documents; "id:ID" is always an id. - is standard input.
+
+With --json one object: rule, near, similarity (by the rule), shares (of 5-word passages; null where it can't be told),
+estimated (whether by sketches), bits (of the simhash), and a and b, each with name, hash, hex and tokens.
 """,
 )
 @click.argument("a", type=click.Path())
 @click.argument("b", type=click.Path())
 @store_option
+@match_options
 @extraction_options
 @json_option
 def compare(a: str, b: str, store: str, json: bool, **given: Any) -> None:
-    """Show how far apart two documents are: the bits that differ, the similarity, the label."""
+    """Show what two documents share: how much of their passages, how many bits of the simhash, and if they are near."""
+    from indexer.matching.comparing import compare as compared
+    from indexer.matching.shorthand import rule_of
+
     in_store = any(_is_id(each) for each in (a, b))
     if in_store and store_file(store) and not os.path.exists(store_file(store)):
         missing = next(each for each in (a, b) if _is_id(each))
@@ -53,6 +62,7 @@ def compare(a: str, b: str, store: str, json: bool, **given: Any) -> None:
             f"{printable_path(missing)}: no such file, and no store at {shown_store(store)} to look for an id in"
         )
     with opened(store, read_only=True) if in_store else nullcontext() as source:
+        rule = rule_of(wanted(given), source)
         reading = asked.reading(given, content_of(source) if source else None)
         one, two = (
             asked.stored(source, name.removeprefix("id:"))
@@ -60,30 +70,39 @@ def compare(a: str, b: str, store: str, json: bool, **given: Any) -> None:
             else asked.from_file(name, *reading)
             for name in (a, b)
         )
-    left, right = _comparable(one), _comparable(two)
-    distance = left.distance(right)
-    similarity, label = 1 - distance / 64, label_of(distance)
+        if given["explain"]:
+            show_rule(rule)
+        for each in (one, two):
+            if each.simhash is None:
+                raise ExtractionError("empty", f"{each.name} has no words, so there is nothing to compare")
+        found = compared(rule, one, two, source)
     if json:
-        sides = {
-            key: {"name": each.name, **fingerprint_json(each.fingerprint)} for key, each in (("a", one), ("b", two))
-        }
-        answer_json({"distance": distance, "similarity": similarity, "label": label, **sides})
+        sides = {key: {"name": each.name, **fingerprint_json(each.simhash)} for key, each in (("a", one), ("b", two))}
+        names = ("near", "similarity", "shares", "estimated", "bits")
+        answer_json({"rule": str(rule), **{name: getattr(found, name) for name in names}, **sides})
         return
     fields(
         [
-            ("distance", f"{distance} of 64 bits"),
-            ("similarity", f"{similarity:.3f}"),
-            ("label", label or "none (more than 6 bits)"),
-            ("A", f"{left}  {left.tokens:,} words  {one.name}"),
-            ("B", f"{right}  {right.tokens:,} words  {two.name}"),
+            ("near", f"{'yes' if found.near else 'no'}, by {rule}"),
+            ("shares", _shares(found)),
+            ("simhash", f"{found.bits} of 64 bits differ: 0 to 3 in close copies, 18 on average in unrelated English"),
+            *((side, _side(each)) for side, each in (("A", one), ("B", two))),
         ]
     )
 
 
-def _comparable(document: Asked) -> Fingerprint:
-    if document.fingerprint is None:
-        raise ExtractionError("empty", f"{document.name} has no words, so there is no fingerprint to compare")
-    return document.fingerprint
+def _shares(found: Compared) -> str:
+    from indexer.matching.rule import share_shown
+
+    if found.shares is None:
+        return ""
+    how = "estimated from sketches" if found.estimated else "counted in the texts"
+    return f"{share_shown(found.shares)} of all 5-word passages are in both ({how})"
+
+
+def _side(question: Question) -> str:
+    fingerprint = question.simhash
+    return f"{fingerprint}  {fingerprint.tokens if fingerprint else 0:,} words  {question.name}"
 
 
 def _is_id(name: str) -> bool:
@@ -103,7 +122,7 @@ Examples:
 
 One line for each document: fingerprint, number of words, name; a document without words has no fingerprint, shown
 as "-". With --scheme the sketch of that scheme and the number of its features stand there: minhash in the form for
-interchange, mh1-..., others in hexadecimal digits.
+interchange, mh2-..., others in hexadecimal digits.
 With --json one object a line: name, hash, hex, tokens, title, format; with --scheme also scheme, sketch, features. Ends
 with exit code 6 if a document gave no text.
 """,
@@ -135,8 +154,8 @@ def hash_(files: tuple[str, ...], text: str | None, scheme: str | None, json: bo
     return code
 
 
-def _print_hash(document: Asked, by: Scheme | None, *, as_json: bool) -> None:
-    fingerprint = document.fingerprint
+def _print_hash(document: Question, by: Scheme | None, *, as_json: bool) -> None:
+    fingerprint = document.simhash
     shown, features = (str(fingerprint), fingerprint.tokens) if fingerprint else (None, 0)
     about: dict[str, Any] = {"title": document.title, "format": document.format}
     if by is not None:

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from indexer import own_files
 from indexer.cli.output import say
 from indexer.errors import ExtractionError, UsageError
 from indexer.sources import UnreadableError, read_file
@@ -26,14 +27,25 @@ PATTERN = "neardup-refused-*.jsonl"
 def letters_path(asked: str | None, inputs: Iterable[str]) -> Path:
     """The file for refused documents: the one asked for, or one of this run's own in the current folder.
 
-    Raises UsageError for a file that is to be read in the same run.
+    Raises UsageError for a file that is to be read in the same run, and for one that belongs to a store.
     """
     if asked is None:
         # The time, so that a run that reads an earlier one's file never adds to it.
         return Path(PATTERN.replace("*", datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ") + f"-{os.getpid()}"))
-    if os.path.realpath(asked) in {os.path.realpath(name) for name in inputs}:
+    if any(_is_same(asked, name) for name in inputs):
         raise UsageError(f"--dead-letters {asked}: this file is read in the same run; name another one")
+    try:
+        own_files.require_free(asked)
+    except own_files.OwnFileError as error:
+        raise UsageError(f"--dead-letters {asked}: {error.strerror}") from None
     return Path(asked)
+
+
+def _is_same(one: str, other: str) -> bool:
+    try:
+        return os.path.samefile(one, other)
+    except OSError:
+        return os.path.realpath(one) == os.path.realpath(other)
 
 
 class Refused(DeadLetters):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from indexer import own_files
 from indexer.cli import asked
 from indexer.cli.options import content_of, extraction_options, json_option, opened, store_file, store_option
 from indexer.cli.output import answer, answer_json, printable, say, shown_store, size
@@ -119,7 +120,7 @@ def _write(output: str, text: str) -> None:
         sys.stdout.buffer.flush()
         return
     try:
-        with open(output, "wb") as file:
+        with open(output, "wb", opener=own_files.writer) as file:
             file.write(data)
     except OSError as error:
         raise NeardupError(f"{printable_path(output)}: the report can't be written: {error.strerror}") from None

@@ -36,12 +36,12 @@ Examples:
   neardup schemes --store pages.neardup
   neardup schemes --store pages.neardup --remove minhash
 
-A scheme turns a text into a fingerprint, and a fingerprint into keys. A store's first scheme is simhash-doc. Others
-stand beside it: neardup index --scheme NAME. Octets are those of the payload of a document of 500 words, keys those
-that are looked up and stored; the similarity is where near-duplicates begin by default.
+A scheme turns a text into a sketch, and a sketch into keys. A new store keeps those of simhash-doc and minhash; others
+are added by neardup index --scheme NAME. Bytes are those of the payload of a document of 500 words, keys those
+that are looked up and stored; "near from" is the threshold of a rule that names the scheme alone.
 
-With --json one object: schemes (name, summary, measure, parameters, tables, octets, keys, agreeing, similarity,
-corpus), and with --store also stored (name, id, documents).
+With --json one object: schemes (name, summary, measure, parameters, tables, bytes, keys, agreeing, similarity,
+near_from, corpus), and with --store also stored (name, id, documents).
 """,
 )
 @click.option("--store", type=click.Path(), metavar="FILE", envvar="NEARDUP_STORE", help="Say what this store has too.")
@@ -52,7 +52,7 @@ def schemes(store: str | None, remove: str | None, json: bool) -> None:
     if remove is not None:
         _remove(store, remove)
         return
-    listed = [_first(), *map(_about, _families())]
+    listed = list(map(_about, _families()))
     stored: list[dict[str, Any]] = []
     if store is not None:
         with opened(store, read_only=True) as source:
@@ -60,8 +60,8 @@ def schemes(store: str | None, remove: str | None, json: bool) -> None:
     if json:
         answer_json({"schemes": listed} | ({"stored": stored} if store is not None else {}))
         return
-    columns = ("name", "similarity", "octets", "keys", "measure")
-    table(columns, [[str(each[name]) for name in columns] for each in listed], right=columns[1:4])
+    columns = ("name", "near from", "bytes", "keys", "measure")
+    table(columns, [[str(each[name.replace(" ", "_")]) for name in columns] for each in listed], right=columns[1:4])
     for each in listed:
         answer("")
         written = ",".join(f"{name}={value}" for name, value in each["parameters"].items())
@@ -101,23 +101,6 @@ def _remove(store: str | None, name: str) -> None:
     say(f"{name} and its sketches are removed from {shown_store(store)}")
 
 
-def _first() -> dict[str, Any]:
-    from indexer.model import DEFAULT_DISTANCE, SIMHASH_DOC
-
-    return {
-        "name": SIMHASH_DOC,
-        "summary": "Compares the words that two documents count; finds exact and very close copies. Always there.",
-        "measure": "share of equal bits of the simhash of all words",
-        "parameters": {},
-        "tables": 16,
-        "octets": 8,
-        "keys": 16,
-        "agreeing": 1,
-        "similarity": round(1 - DEFAULT_DISTANCE / 64, 3),
-        "corpus": "",
-    }
-
-
 def _about(family: str) -> dict[str, Any]:
     from indexer.schemes import registry
 
@@ -136,10 +119,13 @@ def _about(family: str) -> dict[str, Any]:
         "measure": found.measure,
         "parameters": {name: str(value).lower() if isinstance(value, bool) else value for name, value in shown.items()},
         "tables": found.layout.tables,
-        "octets": len(sketch.payload) if sketch else 0,
+        "bytes": len(sketch.payload) if sketch else 0,
         "keys": len(sketch.keys) if sketch else 0,
         "agreeing": found.agreeing,
         "similarity": round(found.default_similarity, 3),
+        "near_from": found.written(found.default_similarity)
+        if found.unit == "bits"
+        else f"{found.default_similarity:.3g}",
         "corpus": corpora[0] if corpora else "",
     }
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -27,11 +29,11 @@ Examples:
   neardup setup --store https://host:9200/articles --remove
 
 Makes the index where there is none; to one that is there it adds fields below "neardup", and changes nothing else.
-Doing it again changes nothing. --remove deletes an index that neardup made and nobody else filled; from any other it
-strips neardup's values, by a script for each document (where the cluster allows no scripts, "neardup" stays as null),
-and deletes documents that hold nothing else. The names of the fields stay in its mapping until the next reindex: no
-mapping can give up a field. --pipelines adds neardup-keys-INDEX and neardup-simhash-INDEX; with --remove only
-they are taken away.
+Doing it again changes nothing. --remove deletes an index that neardup made and nobody else filled, once you have said
+yes; from any other it strips neardup's values, by a script for each document (where the cluster allows no scripts,
+"neardup" stays as null), and deletes documents that hold nothing else. The names of the fields stay in its mapping
+until the next reindex: no mapping can give up a field. --pipelines adds neardup-keys-INDEX and neardup-simhash-INDEX;
+with --remove only they are taken away.
 
 --dashboards puts "Duplicate clusters" and "Ingest health" into Kibana or OpenSearch Dashboards, in place of those of an
 earlier time; with --remove only they are taken away. Who asks is said by the same settings as for the store.
@@ -65,6 +67,7 @@ earlier time; with --remove only they are taken away. Who asks is said by the sa
 @click.option("--space", default="", metavar="NAME", help="The space, or tenant, for --dashboards.  [default: its own]")
 @click.option("--dry-run", is_flag=True, help="Print the exact requests, and send none that changes anything.")
 @click.option("--remove", is_flag=True, help="Take away what neardup added.")
+@click.option("--yes", is_flag=True, allow_from_autoenv=False, help="With --remove: do not ask.")
 @click.option(
     "--repair",
     is_flag=True,
@@ -96,6 +99,8 @@ def setup(store: str, dry_run: bool, remove: bool, repair: bool, json: bool, **g
             for step in everything:
                 for line in (f"# {step.why}", *step.request().splitlines(), ""):
                     answer(line)
+        if not dry_run and not given["yes"]:
+            _confirm(provision, [step.deletes for step in steps if step.deletes])
         done = [] if dry_run else [_told(sentence) for sentence in provision.carry_out(steps)]
         if boards and not dry_run:
             done += [_told(sentence) for sentence in boards.carry_out(more)]
@@ -162,6 +167,17 @@ def _removal(provision: Provision, given: dict[str, Any]) -> list[Step]:
         return []
     steps = Pipelines(provision.client).removal(asked=given["pipelines"])
     return steps if given["pipelines"] else steps + provision.removal()
+
+
+def _confirm(provision: Provision, indices: Sequence[str]) -> None:
+    """Ask before indices are deleted as a whole."""
+    for index in indices:
+        count = provision.documents(index)
+        say(f"the index {index} is to be deleted with its {count:,} documents, which are neardup's own")
+    if indices:
+        if not sys.stdin.isatty():
+            raise UsageError("--remove asks on a terminal only; give --yes to delete the index without being asked")
+        click.confirm("Delete it?" if len(indices) == 1 else "Delete them?", abort=True, err=True)
 
 
 def _told(sentence: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from indexer import own_files
 from indexer.errors import ExtractionError, NeardupError
 from indexer.extract.base import Extracted, Format, Limits, Options, too_large
 from indexer.extract.sniff import sniff, unpack
@@ -19,7 +20,7 @@ _MAX_DETAIL = 300
 def read_file(path: str, limits: Limits) -> bytes:
     """The octets of a file; ExtractionError "unreadable" or "too-large"."""
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=own_files.reader) as file:
             data = file.read(limits.input_bytes + 1)
     except (OSError, ValueError) as error:
         raise ExtractionError("unreadable", f"{path}: {getattr(error, 'strerror', None) or error}") from None

@@ -3,19 +3,41 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from itertools import pairwise
+from typing import ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from indexer.errors import UsageError
 from indexer.keys import KeyLayout, SchemeInfo
 from indexer.model import Fingerprint, Sketch
-from indexer.schemes import simhash
+from indexer.ragged import Ragged
 
 Parameter = int | float | str | bool
+Positions = npt.NDArray[np.int64]
+Similarities = npt.NDArray[np.float64]
+
+# What a similarity may lose by rounding.
+SLACK = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Sketches:
+    """Many sketches of one scheme: `payloads` (uint8) and packed `keys` (int64), a row for each."""
+
+    payloads: Ragged
+    keys: Ragged
+
+    def __len__(self) -> int:
+        return len(self.payloads)
+
+    def take(self, positions: Positions) -> Sketches:
+        """The sketches at these positions."""
+        return Sketches(self.payloads.take(positions), self.keys.take(positions) if len(self.keys) else self.keys)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +78,13 @@ class Scheme(ABC):
     default_similarity: float
     """From where on two documents count as near-duplicates unless the user says otherwise."""
 
+    unit: ClassVar[Literal["bits", "share"]] = "share"
+    """In what a threshold is written: how many bits may differ, or what share must be equal."""
+    exact_join: ClassVar[bool] = False
+    """Whether join() gives only pairs that are as similar as asked."""
+    joins_keys: ClassVar[bool] = True
+    """Whether all pairs are found by the keys, so that these have to be read."""
+
     @classmethod
     def needed(cls, parameters: Mapping[str, Parameter]) -> str:  # noqa: ARG003 some schemes need none
         """The name of the corpus (see `indexer.corpus`) that a scheme of these parameters takes; empty for none."""
@@ -72,6 +101,12 @@ class Scheme(ABC):
         written = ",".join(f"{name}={_written(value)}" for name, value in sorted(self.parameters.items()))
         return f"{self.family}:{written}" if written else self.family
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Scheme) and other.id == self.id
+
+    def __hash__(self) -> int:
+        return hash(self.id)
+
     @property
     def info(self) -> SchemeInfo:
         """What a store keeps of the scheme."""
@@ -83,6 +118,8 @@ class Scheme(ABC):
 
     def fingerprint_and_sketch(self, text: str | bytes) -> tuple[Fingerprint | None, Sketch | None]:
         """The simhash-doc fingerprint of a text and its sketch; each may be None where the other is not."""
+        from indexer.schemes import simhash
+
         return simhash.fingerprint(text), self.sketch(text)
 
     @abstractmethod
@@ -99,6 +136,62 @@ class Scheme(ABC):
     def probes(self, sketch: Sketch, similarity: float) -> Sequence[int]:  # noqa: ARG002 some schemes ask for more
         """The packed keys to ask for; every document that the plan promises shares `agreeing` tables with them."""
         return sketch.keys
+
+    def compare(self, payloads: Ragged, left: Positions, right: Positions) -> Similarities:
+        """The similarities of the payloads at `left[i]` and `right[i]`; shape (len(left),)."""
+        found = np.empty(left.size, dtype=np.float64)
+        order = np.argsort(left, kind="stable")
+        for start, end in runs(left[order]):
+            places = order[start:end]
+            one = payloads.bytes_of(int(left[places[0]]))
+            found[places] = self.similarities(one, [payloads.bytes_of(other) for other in right[places].tolist()])
+        return found
+
+    def join(
+        self, sketches: Sketches, similarity: float, *, threads: int | None = None
+    ) -> Iterator[tuple[Positions, Positions]]:
+        """Blocks of pairs of positions, each pair once, left < right, that the plan for a similarity lets meet.
+
+        They may be less similar: compare() verifies them. Here a join on the keys; memory: some 50 bytes a key, and a
+        block of pairs. `threads` is the number of processors where None.
+        """
+        from indexer.schemes.join import joined
+
+        del threads
+        return joined(self, sketches, similarity)
+
+    def join_between(
+        self, asked: Sketches, sketches: Sketches, similarity: float, *, threads: int | None = None
+    ) -> Iterator[tuple[Positions, Positions]]:
+        """Blocks of (position in `asked`, position in `sketches`) that a plan lets meet, each once."""
+        from indexer.schemes.join import between
+
+        del threads
+        return between(self, asked, sketches, similarity)
+
+    def least(self, text: str) -> float:
+        """The similarity (0 to 1) of a written threshold; UsageError for one that is none, or can't be served."""
+        try:
+            found = float(text)
+        except ValueError:
+            found = -1.0
+        if not 0 <= found <= 1:
+            raise UsageError(f"{self.family}@{text}: the threshold of {self.family} is a share from 0 to 1")
+        return found
+
+    def written(self, similarity: float) -> str:
+        """A threshold as it is written in a rule; the reverse of least()."""
+        return f"{similarity:.12g}"
+
+    def described(self, similarity: float) -> str:
+        """A threshold in words, after "near-duplicates"."""
+        return f"that share {similarity:.0%} or more ({self.measure})"
+
+
+def runs(ordered: Positions) -> Iterator[tuple[int, int]]:
+    """Start and end of each run of equal numbers; nothing for no numbers."""
+    if ordered.size:
+        yield from pairwise((0, *(np.flatnonzero(np.diff(ordered)) + 1).tolist(), ordered.size))
 
 
 def _written(value: Parameter) -> str:

@@ -18,8 +18,9 @@ from indexer import core, core_sketch
 from indexer.errors import UsageError
 from indexer.keys import KeyLayout
 from indexer.model import Sketch
+from indexer.ragged import Ragged
 from indexer.schemes import parameters
-from indexer.schemes.base import Parameter, Plan, Scheme
+from indexer.schemes.base import Parameter, Plan, Positions, Scheme, Similarities
 
 Signature = npt.NDArray[np.uint32]
 
@@ -83,10 +84,11 @@ def estimates(one: bytes, others: Sequence[bytes], values: int, bits: int) -> np
     b bits of different values agree with the probability c = 2**-b, so that the share of equal ones is s + (1 - s) * c,
     and s is (share - c) / (1 - c) (Li and Koenig 2010, for sets that are small beside all possible features).
     """
-    return _unbiased((values - core.differing_values(one, others, bits).astype(np.int64)) / values, bits)
+    return estimated((values - core.differing_values(one, others, bits).astype(np.int64)) / values, bits)
 
 
-def _unbiased(share: npt.NDArray[np.float64], bits: int) -> npt.NDArray[np.float64]:
+def estimated(share: npt.NDArray[np.float64], bits: int) -> Similarities:
+    """The similarities that shares of equal values of so many bits stand for; see `estimates`."""
     chance = 2.0**-bits
     return np.clip((share - chance) / (1 - chance), 0.0, 1.0)
 
@@ -164,28 +166,18 @@ class MinwiseScheme(Scheme):
                 raise UsageError(f"{self.family}: a payload has {size} octets, not {len(octets)}")
         return estimates(payload, others, self.values, self.bits)
 
-    def similarities_to(self, payload: bytes, packed: npt.NDArray[np.uint8]) -> npt.NDArray[np.float64]:
-        """The same for payloads that are the rows of an array, uint8 of shape (n, octets): float64 of shape (n,)."""
-        return self._estimated(core_sketch.equal_parts(payload, packed, self.bits), packed)
-
-    def similarities_of(
-        self, packed: npt.NDArray[np.uint8], left: npt.ArrayLike, right: npt.ArrayLike
-    ) -> npt.NDArray[np.float64]:
-        """The same for pairs of such rows, left[i] and right[i]: float64 of their shape (m,)."""
-        return self._estimated(core_sketch.equal_parts_of_pairs(packed, left, right, self.bits), packed)
+    def compare(self, payloads: Ragged, left: Positions, right: Positions) -> Similarities:
+        """The estimates of each pair."""
+        size = (self.values * self.bits + 7) // 8
+        equal = core_sketch.equal_parts_of_pairs(payloads.matrix(size), left, right, self.bits)
+        filling = 8 * size // self.bits - self.values
+        return estimated((equal - filling) / self.values, self.bits)
 
     def containments(self, one: Sketch, others: Sequence[Sketch]) -> npt.NDArray[np.float64]:
         """How much of the smaller set of features is in the other; NaN where that can't be told: see `containments`."""
         sizes = np.array([other.features for other in others], dtype=np.float64)
         jaccard = self.similarities(one.payload, [other.payload for other in others])
         return containments(jaccard, one.features, sizes, self.values, self.bits)
-
-    def _estimated(self, equal: npt.NDArray[np.int32], packed: npt.NDArray[np.uint8]) -> npt.NDArray[np.float64]:
-        size = (self.values * self.bits + 7) // 8
-        if packed.shape[1] != size:
-            raise UsageError(f"{self.family}: a payload has {size} octets, not {packed.shape[1]}")
-        filling = 8 * size // self.bits - self.values
-        return _unbiased((equal - filling) / self.values, self.bits)
 
     def plan(self, similarity: float) -> Plan:
         """One key for each band; what they find follows from the similarity alone."""

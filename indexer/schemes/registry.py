@@ -12,6 +12,7 @@ Maker = Callable[..., Scheme]
 
 # By family: where its class is. Imported when asked for, so that a command pays for what it uses.
 FAMILIES: Mapping[str, str] = {
+    "simhash-doc": "indexer.schemes.simhash:SimhashDoc",
     "simhash": "indexer.schemes.simhash_variants:SimhashVariant",
     "i-match": "indexer.schemes.imatch:IMatch",
     "spotsigs": "indexer.schemes.spotsigs:SpotSigs",

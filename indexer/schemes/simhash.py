@@ -2,8 +2,23 @@
 
 from __future__ import annotations
 
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
 from indexer import core
-from indexer.model import SIMHASH_DOC, Fingerprint
+from indexer.errors import UsageError
+from indexer.hamming import HammingIndex
+from indexer.keys import MAX_DISTANCE, SIMHASH64_LAYOUT, probes
+from indexer.model import DEFAULT_DISTANCE, SIMHASH_DOC, Fingerprint, Sketch
+from indexer.pairs import iter_pairs
+from indexer.ragged import Ragged
+from indexer.schemes.base import Parameter, Plan, Positions, Scheme, Similarities, Sketches
+
+_ASKED_AT_ONCE = 4096
 
 SCHEME = SIMHASH_DOC
 UNICODE_VERSION = core.UNICODE_VERSION
@@ -21,3 +36,115 @@ def fingerprint(text: str | bytes) -> Fingerprint | None:
 def keys(of: Fingerprint) -> tuple[int, ...]:
     """The 16 packed keys of a fingerprint, table << 28 | key, in the order of the tables."""
     return tuple(core.simhash_keys([of.value])[0].tolist())
+
+
+def bits_allowed(width: int, similarity: float) -> int:
+    """How many of `width` bits may differ from a similarity (0 to 1) on, so that 0.90 of 64 bits are 6 and 0.98 one."""
+    return math.floor(width * (1 - similarity) + 1e-9)
+
+
+def bits_written(text: str, family: str, width: int) -> float:
+    """The similarity of a threshold written in bits ("3bits") or as a share; UsageError for what is neither."""
+    found = re.fullmatch(r"(\d{1,3}) ?bits?", text.strip())
+    if found and int(found[1]) <= width:
+        return 1 - int(found[1]) / width
+    try:
+        share = float(text)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 1:
+        raise UsageError(f"{family}@{text}: the threshold is a number of bits from 0bits to {width}bits, or a share")
+    return 1 - bits_allowed(width, share) / width
+
+
+class SimhashDoc(Scheme):
+    """simhash-doc: 64 bits that the words of a document vote on; docs/simhash-doc.md specifies it."""
+
+    family = SIMHASH_DOC
+    summary = "Compares 64 bits that the words vote on; the smallest thing that finds copies with few changes."
+    measure = "share of equal bits of the simhash"
+    unit = "bits"
+    joins_keys = False
+    exact_join = True
+    default_similarity = 1 - DEFAULT_DISTANCE / 64
+    layout = SIMHASH64_LAYOUT
+
+    @property
+    def parameters(self) -> Mapping[str, Parameter]:
+        """None: everything is fixed by the specification."""
+        return {}
+
+    def sketch(self, text: str | bytes) -> Sketch | None:
+        """The 8 bytes of the simhash, big-endian, with the 16 keys; None where the text holds no token."""
+        found = fingerprint(text)
+        return None if found is None else Sketch(self.id, found.value.to_bytes(8, "big"), keys(found), found.tokens)
+
+    def similarities(self, payload: bytes, others: Sequence[bytes]) -> npt.NDArray[np.float64]:
+        """1 - d / 64, of the Hamming distance d."""
+        if any(len(each) != 8 for each in (payload, *others)):
+            raise UsageError("simhash-doc: a payload has 8 bytes")
+        rows = np.frombuffer(b"".join(others), dtype=">u8").astype(np.uint64)
+        return 1.0 - core.hamming_distances(int.from_bytes(payload, "big"), rows) / 64.0
+
+    def compare(self, payloads: Ragged, left: Positions, right: Positions) -> Similarities:
+        """1 - d / 64 of each pair."""
+        values = values_of(payloads)
+        return np.asarray(1.0 - np.bitwise_count(values[left] ^ values[right]) / 64.0, dtype=np.float64)
+
+    def plan(self, similarity: float) -> Plan:
+        """Every pair within the bits that the similarity allows, by neighbouring keys too."""
+        distance = self._distance(similarity)
+        count = len(probes(0, distance))
+        said = f"asks for {count:,} keys of {self.layout.describe()}; misses no pair within {distance} of 64 bits."
+        return Plan(similarity, count, 1, 1.0, True, said)
+
+    def probes(self, sketch: Sketch, similarity: float) -> Sequence[int]:
+        """The keys of the plan; see `indexer.keys.probes`."""
+        return probes(int.from_bytes(sketch.payload, "big"), self._distance(similarity))
+
+    def join(
+        self, sketches: Sketches, similarity: float, *, threads: int | None = None
+    ) -> Iterator[tuple[Positions, Positions]]:
+        """Every pair within the bits that the similarity allows (0 to 16), by the search in C: none is missed."""
+        for block in iter_pairs(values_of(sketches.payloads), bits_allowed(64, similarity), threads):
+            yield block.left, block.right
+
+    def join_between(
+        self, asked: Sketches, sketches: Sketches, similarity: float, *, threads: int | None = None
+    ) -> Iterator[tuple[Positions, Positions]]:
+        """Every pair within the bits that the similarity allows, by an index of one side; see `HammingIndex`."""
+        del threads
+        index = HammingIndex(values_of(sketches.payloads), bits_allowed(64, similarity))
+        values = values_of(asked.payloads)
+        for start in range(0, values.size, _ASKED_AT_ONCE):
+            found = index.search(values[start : start + _ASKED_AT_ONCE])
+            yield found.query + start, found.position
+
+    def least(self, text: str) -> float:
+        """The similarity of "3bits", or of a share, which allows floor(64 (1 - s)) bits."""
+        return bits_written(text, self.family, 64)
+
+    def written(self, similarity: float) -> str:
+        """A threshold in bits."""
+        distance = bits_allowed(64, similarity)
+        return f"{distance}bit" + "s" * (distance != 1)
+
+    def described(self, similarity: float) -> str:
+        """A threshold in words."""
+        distance = bits_allowed(64, similarity)
+        return f"within {distance} of 64 bits"
+
+    def _distance(self, similarity: float) -> int:
+        if not 0 <= similarity <= 1:
+            raise UsageError(f"{self.family}: a similarity is 0 to 1, not {similarity}")
+        if similarity < 1 - MAX_DISTANCE / 64 - 1e-9:
+            raise UsageError(
+                f"{self.family}@{self.written(similarity)}: simhash-doc looks up within 0bits to {MAX_DISTANCE}bits, a "
+                f"similarity from {1 - MAX_DISTANCE / 64:.3f} on"
+            )
+        return bits_allowed(64, similarity)
+
+
+def values_of(payloads: Ragged) -> npt.NDArray[np.uint64]:
+    """The simhashes (uint64) of payloads of 8 bytes."""
+    return payloads.matrix(8).view(">u8").reshape(-1).astype(np.uint64)

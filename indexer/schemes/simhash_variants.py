@@ -15,8 +15,10 @@ from indexer.corpus import Corpus, resource_name
 from indexer.errors import UsageError
 from indexer.features import Counts, Hashes, Recipe, check_weights, recipe, weighted
 from indexer.model import Sketch
+from indexer.ragged import Ragged
 from indexer.schemes import blocks
-from indexer.schemes.base import Parameter, Plan, Scheme
+from indexer.schemes.base import Parameter, Plan, Positions, Scheme, Similarities
+from indexer.schemes.simhash import bits_allowed, bits_written
 
 WIDTHS = (32, 64, 128)
 
@@ -40,6 +42,7 @@ class SimhashVariant(Scheme):
     family = "simhash"
     summary = "Compares bits that the weighted features vote on; finds copies with few changes by few lookups."
     measure = "1 - angle / pi of the weighted vectors of features, by the share of equal bits"
+    unit = "bits"
     default_similarity = 0.95
 
     def __init__(
@@ -98,6 +101,25 @@ class SimhashVariant(Scheme):
             distances += core.hamming_distances(int(column[0]), column[1:])
         return 1.0 - distances / self.bits
 
+    def compare(self, payloads: Ragged, left: Positions, right: Positions) -> Similarities:
+        """The share of equal bits of each pair."""
+        words = payloads.matrix(self.bits // 8).view(f"u{min(self.bits // 8, 8)}")
+        distances = np.bitwise_count(words[left] ^ words[right]).sum(axis=1, dtype=np.int64)
+        return np.asarray(1.0 - distances / self.bits, dtype=np.float64)
+
+    def least(self, text: str) -> float:
+        """The similarity of a number of bits ("3bits"), or of a share, which allows floor(bits (1 - s)) of them."""
+        return bits_written(text, self.family, self.bits)
+
+    def written(self, similarity: float) -> str:
+        """A threshold in bits."""
+        distance = bits_allowed(self.bits, similarity)
+        return f"{distance}bit" + "s" * (distance != 1)
+
+    def described(self, similarity: float) -> str:
+        """A threshold in words."""
+        return f"within {bits_allowed(self.bits, similarity)} of {self.bits} bits"
+
     def plan(self, similarity: float) -> Plan:
         """Every pair within the distance that the similarity allows, by neighbouring keys too."""
         distance = self._distance(similarity)
@@ -113,14 +135,16 @@ class SimhashVariant(Scheme):
         return blocks.probes(sketch.payload, distance)
 
     def _distance(self, similarity: float) -> int:
+        if not 0 <= similarity <= 1:
+            raise UsageError(f"{self.family}: a similarity is 0 to 1, not {similarity}")
         farthest = keys.MAX_DISTANCE if self.bits == 64 else blocks.max_distance(self.bits)
         lowest = 1 - farthest / self.bits
-        if not lowest - 1e-9 <= similarity <= 1:
+        if similarity < lowest - 1e-9:
             raise UsageError(
-                f"similarity {similarity}: simhash of {self.bits} bits looks up from {math.ceil(lowest * 1000) / 1000} "
-                f"(distance {farthest}) to 1"
+                f"{self.family}@{self.written(similarity)}: simhash of {self.bits} bits looks up within 0bits to "
+                f"{farthest}bits, a similarity from {math.ceil(lowest * 1000) / 1000} on"
             )
-        return math.floor((1 - similarity) * self.bits + 1e-9)
+        return bits_allowed(self.bits, similarity)
 
     def _octets(self, hashes: Hashes, weights: Counts | None) -> bytes | None:
         halves = [hashes] if self.bits <= 64 else [hashes, mixed(hashes)]

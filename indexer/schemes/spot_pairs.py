@@ -5,17 +5,12 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Iterator, Sequence
-from itertools import islice
 
 import numpy as np
 import numpy.typing as npt
 
 from indexer import core
-from indexer.errors import UsageError
-from indexer.model import Sketch
-
-# What a product of a length and a similarity may be off by; it only ever makes a search look at more.
-SLACK = 1e-9
+from indexer.schemes.base import SLACK
 
 # Pairs that are compared at once.
 BLOCK = 1 << 16
@@ -38,26 +33,9 @@ def prefix(size: int, similarity: float) -> int:
     return size - least_shared(size, similarity) + 1
 
 
-def all_pairs(sketches: Sequence[Sketch], similarity: float) -> Iterator[tuple[int, int, float]]:
-    """Every pair of sketches of SpotSigs with at least this Jaccard coefficient (above 0): positions, i < j, and it.
-
-    Raises UsageError for another similarity. Memory: about 40 octets a spot.
-    """
-    if not 0 < similarity <= 1:
-        raise UsageError(f"similarity {similarity}: pairs are found above 0, to 1")
-    values = [np.frombuffer(sketch.payload, dtype=">u8").astype(np.uint64) for sketch in sketches]
-    numbers, offsets = _joined(values)
-    pairs = candidates(_ranked(values), similarity)
-    while block := list(islice(pairs, BLOCK)):
-        left, right = np.sort(np.array(block, dtype=np.int64), axis=1).T
-        for i, j, found in zip(left, right, _jaccards(numbers, offsets, left, right), strict=True):
-            if found >= similarity - SLACK:
-                yield int(i), int(j), float(found)
-
-
 def jaccards(sets: Sequence[Hashes], one: int, others: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
     """The Jaccard coefficients of set number `one` (of distinct, rising numbers) and those numbered `others`."""
-    return _jaccards(*_joined(sets), np.full(others.size, one), others)
+    return pair_jaccards(*_joined(sets), np.full(others.size, one), others)
 
 
 def _joined(sets: Sequence[Hashes]) -> tuple[Hashes, npt.NDArray[np.int64]]:
@@ -65,9 +43,10 @@ def _joined(sets: Sequence[Hashes]) -> tuple[Hashes, npt.NDArray[np.int64]]:
     return np.concatenate([np.empty(0, dtype=np.uint64), *sets]), ends
 
 
-def _jaccards(
+def pair_jaccards(
     numbers: Hashes, offsets: npt.NDArray[np.int64], left: npt.NDArray[np.int64], right: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.float64]:
+    """The Jaccard coefficients of the sets (see `indexer.core.intersection_sizes`) left[i] and right[i]."""
     shared = core.intersection_sizes(numbers, offsets, left, right)
     sizes = np.diff(offsets)
     return np.asarray(shared / (sizes[left] + sizes[right] - shared), dtype=np.float64)
@@ -102,7 +81,7 @@ def candidates(sets: Sequence[Ranks], similarity: float) -> Iterator[tuple[int, 
             others.append((number, place))
 
 
-def _ranked(sets: Sequence[npt.NDArray[np.uint64]]) -> list[Ranks]:
+def ranked(sets: Sequence[npt.NDArray[np.uint64]]) -> list[Ranks]:
     """The same sets as numbers that rise with how many sets an element is in: the rarest come first."""
     if not sets:
         return []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 
 import numpy as np
 import numpy.typing as npt
@@ -13,9 +14,10 @@ from indexer.errors import UsageError
 from indexer.features import Hashes, among, hashes_of_rows, recipe, rising_hashes
 from indexer.keys import KeyLayout
 from indexer.model import Sketch
-from indexer.schemes.base import Parameter, Plan, Scheme
+from indexer.ragged import Ragged
+from indexer.schemes.base import SLACK, Parameter, Plan, Positions, Scheme, Similarities, Sketches
 from indexer.schemes.simhash_variants import mixed, recipe_parameters
-from indexer.schemes.spot_pairs import SLACK, jaccards, least_shared, prefix
+from indexer.schemes.spot_pairs import BLOCK, candidates, jaccards, least_shared, pair_jaccards, prefix, ranked
 
 PARTITION_BITS = 12
 SPOT_BITS = 40
@@ -106,6 +108,22 @@ class SpotSigs(Scheme):
         """The Jaccard coefficient of the spots."""
         return jaccards([self._elements(each) for each in (payload, *others)], 0, np.arange(1, len(others) + 1))
 
+    def compare(self, payloads: Ragged, left: Positions, right: Positions) -> Similarities:
+        """The Jaccard coefficients of the spots of each pair."""
+        return pair_jaccards(_numbers(payloads), payloads.offsets // 8, left, right)
+
+    def join(
+        self, sketches: Sketches, similarity: float, *, threads: int | None = None
+    ) -> Iterator[tuple[Positions, Positions]]:
+        """Every pair whose lengths and rarest spots allow the similarity; see `indexer.schemes.spot_pairs`."""
+        del threads
+        self._require(similarity)
+        numbers, ends = _numbers(sketches.payloads), sketches.payloads.offsets // 8
+        pairs = candidates(ranked(np.split(numbers, ends[1:-1])), similarity) if len(sketches) else iter(())
+        while block := list(islice(pairs, BLOCK)):
+            left, right = np.sort(np.array(block, dtype=np.int64), axis=1).T
+            yield left, right
+
     def plan(self, similarity: float) -> Plan:
         """Every pair from the similarity on, by the spots that one of must be shared, in the lengths that can match."""
         self._require(similarity)
@@ -169,6 +187,11 @@ def numbered(spots: Hashes) -> Hashes:
     fresh = np.ones(found.size, dtype=bool)
     fresh[1:] = found[1:] != found[:-1]
     return np.compress(fresh, found)
+
+
+def _numbers(payloads: Ragged) -> Hashes:
+    """The spots of all payloads, one after the other."""
+    return payloads.values.view(">u8").astype(np.uint64)
 
 
 def _packed(elements: Hashes, partition: int) -> Iterator[int]:

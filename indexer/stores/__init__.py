@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from indexer.errors import UsageError
+from indexer.hiding import may_be_credential, shown_name
 from indexer.stores.base import (
     Candidate,
     Capabilities,
@@ -42,20 +43,30 @@ def open_store(
 ) -> Store:
     """Open the store at a path, a `sqlite:///path` URL or a cluster's URL.
 
-    A store that is not there is made only where `create` is given. With `create` the store is opened to be written at
-    once: a store that is there must be comparable with it (IncompatibleStoreError), and the place of the one writer is
-    taken now and kept until close() (StoreBusyError after `wait` seconds). Without it the first write takes that
-    place. With `read_only` nothing is ever written; `create` is then only compared. Raises StoreError where there is
-    no store or it can't be used, UsageError where the URL names no kind of store.
+    A store that is not there is made only where `create` is given, with its schemes. With `create` the store is opened
+    to be written at once: a store that is there must be comparable with it (IncompatibleStoreError), and the place of
+    the one writer is taken now and kept until close() (StoreBusyError after `wait` seconds). Without it the first write
+    takes that place. With `read_only` nothing is ever written; `create` is then only compared. Raises StoreError where
+    there is no store or it can't be used, UsageError where the URL names no kind of store.
     """
     name = os.fspath(url)
     scheme = _SCHEME.match(name)
     if scheme is None:
-        return _open_sqlite(name, create, read_only, wait)
+        return _with_schemes(_open_sqlite(name, create, read_only, wait), create)
     opener = _OPENERS.get(scheme[1].lower())
     if opener is None:
-        raise UsageError(f"{name}: no store is opened by {scheme[1]}:// in this version; give a path or sqlite:///path")
-    return opener(name, create, read_only, wait)
+        raise UsageError(
+            f"{shown_name(name)}: no store is opened by {scheme[1]}:// in this version; give a path or sqlite:///path"
+        )
+    return _with_schemes(opener(name, create, read_only, wait), create)
+
+
+def _with_schemes(store: Store, create: StoreInfo | None) -> Store:
+    """The store, with the schemes that a new one is made with."""
+    if store.created and create is not None:
+        for scheme in create.schemes:
+            store.add_scheme(scheme)
+    return store
 
 
 def _open_sqlite(url: str, create: StoreInfo | None, read_only: bool, wait: float) -> Store:
@@ -66,10 +77,15 @@ def _open_sqlite(url: str, create: StoreInfo | None, read_only: bool, wait: floa
     if scheme:
         # As SQLAlchemy has it: three slashes before a relative path, four before an absolute one.
         if not path.startswith("/"):
-            raise UsageError(f"{url}: write sqlite:///relative/path or sqlite:////absolute/path")
+            raise UsageError(f"{shown_name(url)}: write sqlite:///relative/path or sqlite:////absolute/path")
         path = path[1:]
     if not path or "\0" in path:
-        raise UsageError(f"{url!r}: is no path of a store")
+        raise UsageError(f"{shown_name(url)!r}: is no path of a store")
+    if may_be_credential(path):
+        # Not even as the name of a new file.
+        raise UsageError(
+            f"{shown_name(path)}: is no path of a store; the address of a cluster is written https://host:9200/INDEX"
+        )
     return SqliteStore(Path(path), create=create, read_only=read_only, wait=wait)
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from types import TracebackType
@@ -14,7 +15,7 @@ import numpy.typing as npt
 
 from indexer.errors import IncompatibleStoreError, UsageError
 from indexer.keys import KeyLayout, SchemeInfo
-from indexer.model import ClusterRecord, Failure, Record, Ref
+from indexer.model import ClusteringNote, ClusterRecord, Failure, Record, Ref, name_of
 from indexer.stores.sketches import SketchStore
 
 Refresh = Literal["wait", "none", "true"]
@@ -86,11 +87,35 @@ class PutStatus(Enum):
 
 @dataclass(frozen=True, slots=True)
 class PutResult:
-    """What put() did with one record; `reason` is set where it failed."""
+    """What put() did with one record; `reason` is set where it failed, `passing` where the same may succeed later."""
 
     ref: Ref
     status: PutStatus
     reason: str = ""
+    passing: bool = False
+
+
+@dataclass(slots=True)
+class Contended:
+    """Documents that were left as they are, because others change them all the time: how many, and the first few."""
+
+    count: int = 0
+    some: list[Ref] = field(default_factory=list)
+
+    def add(self, refs: Sequence[Ref]) -> None:
+        """Count more of them."""
+        self.count += len(refs)
+        self.some += refs[: max(0, 3 - len(self.some))]
+
+    def told(self) -> str:
+        """A sentence about them; empty where there are none."""
+        if not self.count:
+            return ""
+        named = ", ".join(map(name_of, self.some)) + (", ..." if self.count > len(self.some) else "")
+        return (
+            f"{self.count:,} documents ({named}) are changed by others all the time and were left as they are; the "
+            "same command again does them"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +132,18 @@ class ValueBatch:
 
     refs: Sequence[Ref]
     values: npt.NDArray[np.uint64]
+
+
+@dataclass(frozen=True, slots=True)
+class Versioned:
+    """A document as it was read: its record, its annotations, and a version that is another after any change of them.
+
+    `record` is None for a document that has no record yet; `version` is for delete() of the same store alone.
+    """
+
+    record: Record | None
+    annotations: Mapping[str, Any]
+    version: Hashable
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,12 +170,16 @@ class Store(SketchStore, ABC):
 
     capabilities: Capabilities
     info: StoreInfo
+    created: bool = False
+    """Whether opening it has made it."""
     refresh: Refresh = "wait"
     """When others find what was written, where that is not at once.
 
     "wait": when close() has come back; "true": also when each put(), annotate() and delete() has; "none": when the
     engine gets to it. This object's own searches always see what it wrote.
     """
+    contended: Contended = Contended()
+    """The documents that annotate() and delete() of this object gave up, where the store has other writers."""
 
     @abstractmethod
     def put(self, records: Iterable[Record]) -> Iterator[PutResult]:
@@ -225,7 +266,11 @@ class Store(SketchStore, ABC):
 
     @abstractmethod
     def annotate(self, annotations: Iterable[tuple[Ref, Mapping[str, Any]]]) -> int:
-        """Merge fields into the stored annotations of documents; how many of those named were there.
+        """Merge fields into the stored annotations of documents; how many of those named were there and were changed.
+
+        What is known of a document's cluster is the annotation `cluster`: `{"id", "is_canonical", "similarity" (0 to 1,
+        to the canonical document), "size_class"}`. A document without it is in no cluster; stores where documents are
+        grouped by the cluster's id then keep one of its own for it, a new one at each put().
 
         Values are JSON types (UsageError otherwise), None removes a field, a field is replaced as a whole. Kept in
         batches like put().
@@ -260,12 +305,32 @@ class Store(SketchStore, ABC):
         """Forget clusters, not their documents; how many were there."""
 
     @abstractmethod
+    def clustering_notes(self) -> Mapping[str, ClusteringNote]:
+        """How the clusters that stand were made, by the index that they are in ("" in an embedded store).
+
+        An index without a note is left out.
+        """
+
+    @abstractmethod
+    def put_clustering_note(self, note: ClusteringNote | None) -> None:
+        """Remember how clusters are made, in place of what is remembered; None forgets it."""
+
+    @abstractmethod
     def find_digests(self, digests: Sequence[str]) -> Mapping[str, Record]:
         """For each source digest that the store holds, one record that has it."""
 
+    def versioned(self, refs: Sequence[Ref]) -> list[Versioned | None]:
+        """These documents with their versions, in this order; None where there is none."""
+        found = zip(self.get(refs), self.annotations(refs), strict=True)
+        return [None if noted is None else Versioned(record, noted, _digest(record, noted)) for record, noted in found]
+
     @abstractmethod
-    def delete(self, refs: Sequence[Ref]) -> int:
-        """Delete documents and their recorded failures; how many documents were there."""
+    def delete(self, refs: Sequence[Ref], *, versions: Mapping[Ref, Hashable] | None = None) -> int:
+        """Delete documents and their recorded failures; how many documents were deleted.
+
+        With `versions`, as versioned() gave them, a document that is another now, or has none there, is kept, and so is
+        its failure.
+        """
 
     @abstractmethod
     def put_failures(self, failures: Iterable[Failure]) -> None:
@@ -294,3 +359,7 @@ class Store(SketchStore, ABC):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _digest(record: Record | None, annotations: Mapping[str, Any]) -> bytes:
+    return hashlib.sha256(repr((record, annotations)).encode("utf-8", "surrogatepass")).digest()

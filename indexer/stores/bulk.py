@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import random
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, wait
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from indexer.errors import STOPPED
 from indexer.stores.connection import NDJSON, RETRIED, Client, error_of
 from indexer.stores.search_bodies import encoded
 
@@ -18,7 +21,9 @@ R = TypeVar("R")
 BATCH_RECORDS = 500
 BATCH_OCTETS = 4 << 20
 IN_FLIGHT = 4
-_ANSWER = "items.*.status,items.*.error,items.*.result,items.*._index"
+# How often a document that others change at the same time is done again.
+ROUNDS = 8
+_ANSWER = ",".join(f"items.*.{name}" for name in ("status", "error", "result", "_index", "_seq_no", "_primary_term"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +49,8 @@ class Action:
 class Outcome:
     """What became of an action: its HTTP status, "created", "updated", "noop", "deleted", or an error.
 
-    `again` tells that the action was sent more than once, so that an earlier try may have done it.
+    `again` tells that the action was sent more than once, so that an earlier try may have done it; `seq_no` and
+    `primary_term` are those of the change.
     """
 
     status: int
@@ -52,6 +58,8 @@ class Outcome:
     reason: str = ""
     index: str = ""
     again: bool = False
+    seq_no: int = -1
+    primary_term: int = -1
 
     @property
     def ok(self) -> bool:
@@ -81,13 +89,26 @@ def send(client: Client, actions: Sequence[Action], **params: str) -> list[Outco
             if int(next(iter(item.values()))["status"]) in RETRIED:
                 rejected.append(place)
         left = rejected
-        wait = client.patience.wait(attempt, None)
-        if left and time.monotonic() + wait > deadline:
+        seconds = client.patience.wait(attempt, None)
+        if left and time.monotonic() + seconds > deadline:
             break
         if left:
-            time.sleep(wait)
+            client.pause(seconds)
         attempt += 1
     return [outcome for outcome in outcomes if outcome]
+
+
+def rounds() -> Iterator[int]:
+    """The numbers of tries to change documents that others change at the same time, with a pause before each again."""
+    for number in range(ROUNDS):
+        pause(number)
+        yield number
+
+
+def pause(number: int) -> None:
+    """Wait before the so many-th try: not before the first, then 0.05 seconds, doubling up to 2, jittered by half."""
+    if number:
+        time.sleep(min(2.0, 0.025 * 2.0**number) * random.uniform(0.5, 1.0))  # noqa: S311 no secret
 
 
 class _Tries:
@@ -119,7 +140,9 @@ def _outcome(item: Mapping[str, Any], again: bool) -> Outcome:
     (detail,) = item.values()
     error = detail.get("error")
     reason = ": ".join(error_of(error)) if error else ""
-    return Outcome(int(detail["status"]), str(detail.get("result", "")), reason, str(detail.get("_index", "")), again)
+    change = int(detail.get("_seq_no", -1)), int(detail.get("_primary_term", -1))
+    index, result = str(detail.get("_index", "")), str(detail.get("result", ""))
+    return Outcome(int(detail["status"]), result, reason, index, again, *change)
 
 
 def batches(items: Iterable[T], octets: Callable[[T], int]) -> Iterator[list[T]]:
@@ -142,14 +165,36 @@ def in_flight(
     """The results of `work` on each part, in order, with up to IN_FLIGHT parts at work in threads.
 
     Two parts with an item of the same name are never at work at once. No more than IN_FLIGHT parts are ever held, so a
-    slow cluster slows the reading and memory stays flat.
+    slow cluster slows the reading and memory stays flat. What is at work is waited for also where the reading fails or
+    ends early, but not when the process is told to stop: a request to an engine that hangs does not hold it up.
     """
     waiting: deque[tuple[set[object], Future[list[R]]]] = deque()
-    with ThreadPoolExecutor(IN_FLIGHT, thread_name_prefix="bulk") as pool:
+    try:
         for part in parts:
             own = {names(item) for item in part}
             while waiting and (len(waiting) >= IN_FLIGHT or any(own & other for other, _ in waiting)):
                 yield from waiting.popleft()[1].result()
-            waiting.append((own, pool.submit(work, part)))
+            waiting.append((own, _started(work, part)))
         while waiting:
             yield from waiting.popleft()[1].result()
+    except STOPPED:
+        raise
+    except BaseException:
+        wait(future for _, future in waiting)
+        raise
+
+
+def _started(work: Callable[[list[T]], list[R]], part: list[T]) -> Future[list[R]]:
+    """The result to come of a piece of work, in a thread that does not outlive the process."""
+    future: Future[list[R]] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(work(part))
+        except BaseException as error:
+            # It is raised where the result is asked for.
+            future.set_exception(error)
+
+    # Those of an executor would be waited for when the process ends.
+    threading.Thread(target=run, name="bulk", daemon=True).start()
+    return future

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import random
 import re
-import socket
-import ssl
+import threading
 import time
-import urllib.error
 import urllib.parse
-import urllib.request
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
-from email.message import Message
 from typing import Any
 
 from indexer.errors import StoreError, UsageError
+from indexer.hiding import PLACE, shown_name
 from indexer.stores.access import Access, load_access
+from indexer.stores.plain_http import Answer, CertificateError, UnknownHostError, UnreachableError, ask
 
 JSON = "application/json"
 NDJSON = "application/x-ndjson"
@@ -25,6 +24,12 @@ _ENGINES = ("elasticsearch", "opensearch")
 _URL = re.compile(r"(?:(elasticsearch|opensearch)\+)?(https?)://([^/?#]*)(/[^?#]*)?\Z", re.IGNORECASE)
 # What may pass: overload, a node that is starting or was lost, a gateway in front of it.
 RETRIED = frozenset({429, 502, 503, 504})
+_LEADS_AWAY = (
+    "the server sends elsewhere (status {status}), where no credentials are sent after it; name the address where the "
+    "cluster itself answers"
+)
+# Seconds for a request that nothing depends on.
+_BRIEFLY = 10.0
 # Seconds to wait for somebody to listen at a URL that has not answered yet.
 FIRST_CONTACT = 8.0
 
@@ -67,21 +72,26 @@ class AnswerError(StoreError):
         self.status, self.kind, self.reason, self.retry_after = status, kind, reason, retry_after
 
     @classmethod
-    def from_body(cls, status: int, body: Any, retry_after: float | None = None) -> AnswerError:
-        """From an answer's body, which is the engines' JSON, or something of a proxy between."""
+    def from_body(
+        cls, status: int, body: Any, retry_after: float | None = None, *, hidden: Callable[[str], str] = str
+    ) -> AnswerError:
+        """From an answer's body, which is the engines' JSON, or something of a proxy between.
+
+        `hidden` takes secrets out of it: some servers send back what they were sent.
+        """
         error = body.get("error") if isinstance(body, Mapping) else None
         if isinstance(error, Mapping):
-            return cls(status, *error_of(error), retry_after)
-        return cls(status, "error", str(error or body)[:300], retry_after)
+            return cls(status, *error_of(error, hidden), retry_after)
+        return cls(status, "error", hidden(str(error or body))[:300], retry_after)
 
 
-def error_of(error: Mapping[str, Any]) -> tuple[str, str]:
+def error_of(error: Mapping[str, Any], hidden: Callable[[str], str] = str) -> tuple[str, str]:
     """The type and the reason of an engine's error object, with the cause that says most."""
     reasons = [str(error.get("reason", ""))]
     cause = error.get("caused_by") or next(iter(error.get("root_cause") or ()), None)
     if isinstance(cause, Mapping) and cause.get("reason") and str(cause["reason"]) not in reasons[0]:
         reasons.append(str(cause["reason"]))
-    return str(error.get("type", "error")), ": ".join(reasons)[:1000]
+    return str(error.get("type", "error")), hidden(": ".join(reasons))[:1000]
 
 
 def retry_after(value: str | None) -> float | None:
@@ -92,36 +102,28 @@ def retry_after(value: str | None) -> float | None:
         return None
 
 
-class UnreachableError(Exception):
-    """No whole answer came: refused, reset, cut short or too late."""
-
-
-class CertificateError(Exception):
-    """The server's certificate was not accepted, or it did not accept the client's."""
-
-
-def trouble(text: str) -> CertificateError | UnreachableError:
-    """The exception for a connection that failed, by what the library says of it."""
-    if re.search(r"\bssl|_ssl\.c|tls[v ]|certificate", text, re.IGNORECASE):
-        return CertificateError(text)
-    return UnreachableError(text[:300])
-
-
 def parse_url(url: str) -> Target:
     """Read `[elasticsearch+|opensearch+]http[s]://host[:port][,host[:port]...][/prefix]/INDEX`.
 
     Raises UsageError, which never repeats a credential.
     """
+    shown = shown_name(url)
+    if re.search(r"[\x00-\x20\x7f-\x9f]", url):
+        raise UsageError(f"{shown}: holds a space or a control character; write it as %20 and so on")
+    if re.search(r"[/?#].*@", url.partition("://")[2]):
+        raise UsageError(
+            f"{shown}: holds an @ behind a / ? or #; in a password write these as %2F %3F %23, and @ as %40"
+        )
     found = _URL.match(url)
     if not found:
-        raise UsageError(f"{hide_credentials(url)}: write https://host:9200/INDEX, several hosts with commas between")
+        raise UsageError(f"{shown}: write https://host:9200/INDEX, several hosts with commas between")
     engine, scheme, authority, path = found.groups(default="")
     userinfo, _, places = authority.rpartition("@")
     parts = [urllib.parse.unquote(part) for part in path.strip("/").split("/")]
     name = parts.pop()
-    if not places or not name or not all(places.split(",")):
-        raise UsageError(f"{hide_credentials(url)}: name a host and an index, as in https://host:9200/INDEX")
-    _check_name(name, hide_credentials(url))
+    if not name or not all(map(is_host, places.split(","))):
+        raise UsageError(f"{shown}: name a host and an index, as in https://host:9200/INDEX")
+    _check_name(name, shown)
     prefix = "/" + "/".join(parts) if parts else ""
     port = ":443" if scheme.lower() == "https" else ":80"
     hosts = tuple(
@@ -129,16 +131,17 @@ def parse_url(url: str) -> Target:
         for place in places.split(",")
     )
     user, _, password = userinfo.partition(":")
-    return Target(
-        engine.lower(), hosts, name, hide_credentials(url), urllib.parse.unquote(user), urllib.parse.unquote(password)
-    )
+    return Target(engine.lower(), hosts, name, shown, urllib.parse.unquote(user), urllib.parse.unquote(password))
 
 
-def hide_credentials(url: str) -> str:
-    """A URL without what stands before its "@"."""
-    scheme, mark, rest = url.partition("://")
-    authority, slash, path = rest.partition("/")
-    return scheme + mark + authority.rpartition("@")[2] + slash + path
+def is_host(place: str) -> bool:
+    """Whether this is a host as a URL has it, with a port or without."""
+    found = PLACE.match(place)
+    try:
+        urllib.parse.urlsplit(f"//{place}")
+    except ValueError:
+        return False
+    return bool(found and int(found[1] or 0) < 1 << 16)
 
 
 def _check_name(name: str, shown: str) -> None:
@@ -155,6 +158,7 @@ class Client(ABC):
     def __init__(self, target: Target, access: Access, patience: Patience) -> None:
         self.target, self.access, self.patience = target, access, patience
         self._answered = False
+        self._closed = threading.Event()
 
     @abstractmethod
     def perform(
@@ -170,12 +174,17 @@ class Client(ABC):
         """Open a point in time over an index, alias or pattern; its id."""
 
     @abstractmethod
-    def close_snapshot(self, snapshot: str) -> None:
-        """Let go of a point in time."""
+    def _closing(self, snapshot: str) -> tuple[str, object]:
+        """Path and body of the request that lets go of a point in time."""
 
-    @abstractmethod
     def close(self) -> None:
-        """Let go of the connections."""
+        """Let go of the connections; a request that waits to be tried again, in whatever thread, fails at once."""
+        self._closed.set()
+
+    def pause(self, seconds: float) -> None:
+        """Wait before a request is tried again; StoreError where the client is closed, or is closed meanwhile."""
+        if self._closed.wait(seconds):
+            raise StoreError(f"{self.target.shown}: the connection is closed")
 
     def request(
         self,
@@ -196,6 +205,7 @@ class Client(ABC):
         deadline = deadline or start + self.patience.limit
         attempt = 0
         while True:
+            self.pause(0)
             if on_try:
                 on_try()
             try:
@@ -210,8 +220,41 @@ class Client(ABC):
                 wait = self.patience.wait(attempt, asked)
                 if time.monotonic() + wait > (deadline if self._answered else min(deadline, start + FIRST_CONTACT)):
                     raise StoreError(f"{self.target.shown}: given up after {attempt + 1} tries: {error}") from error
-            time.sleep(wait)
+            except StoreError:
+                raise
+            except Exception as error:
+                # What a library says of a value that it can't send holds the value.
+                kind = type(error).__name__
+                raise StoreError(
+                    f"{self.target.shown}: {self.product}'s client can't send a request ({kind})"
+                ) from None
+            self.pause(wait)
             attempt += 1
+
+    def perform_once(self, method: str, path: str, body: object = None) -> Any:
+        """One request, tried once and not for long, that no command waits for; see perform()."""
+        return self.perform(method, path, {}, body, JSON, min(self.patience.timeout, _BRIEFLY))
+
+    def search(self, name: str, body: Mapping[str, Any], **params: Any) -> Any:
+        """The answer to a search in an index, alias or pattern, or at the point in time that the body names.
+
+        All shards have to answer: some engines leave out those that are away without a word. StoreError as request().
+        """
+        path = f"/{name}/_search" if name else "/_search"
+        answer = self.request("POST", path, body, allow_partial_search_results="false", **params)
+        require_whole(answer, self.target.shown)
+        return answer
+
+    def count(self, name: str, query: Mapping[str, Any]) -> int:
+        """How many documents match; StoreError where some shards do not answer."""
+        answer = self.request("POST", f"/{name}/_count", {"query": query})
+        require_whole(answer, self.target.shown)
+        return int(answer["count"])
+
+    def close_snapshot(self, snapshot: str) -> None:
+        """Let go of a point in time; where that fails it runs out by itself, and nothing else fails with it."""
+        with suppress(Exception):
+            self.perform_once("DELETE", *self._closing(snapshot))
 
     def _passing(self, error: AnswerError | UnreachableError) -> float | None:
         """The wait that the server asked for, for trouble that may pass; raise where it won't."""
@@ -222,6 +265,16 @@ class Client(ABC):
         if error.status in (400, 404, 405, 409):
             raise error
         raise StoreError(explain_answer(error, self.target, self.access)) from error
+
+
+def require_whole(answer: Mapping[str, Any], shown: str) -> None:
+    """Raise StoreError where some shards did not answer: what they hold would be missed in silence."""
+    shards = answer["_shards"]
+    away = shards["total"] - shards["successful"]
+    if away or answer.get("timed_out"):
+        failures = shards.get("failures") or [{}]
+        reason = failures[0].get("reason", {}).get("reason") or "no reason given"
+        raise StoreError(f"{shown}: {away} of {shards['total']} shards did not answer: {reason}")
 
 
 def explain_answer(error: AnswerError, target: Target, access: Access) -> str:
@@ -235,6 +288,8 @@ def explain_answer(error: AnswerError, target: Target, access: Access) -> str:
         return (
             f"{target.shown}: the cluster does not accept the {access.kind} (401); check it, and that it is not expired"
         )
+    if 300 <= error.status < 400:
+        return f"{target.shown}: {_LEADS_AWAY.format(status=error.status)}"
     if error.status == 403:
         who = access.kind or "anonymous user"
         return f"{target.shown}: the cluster does not allow this to the {who} (403): {error.reason}"
@@ -287,29 +342,27 @@ def _recognise(target: Target, access: Access, patience: Patience) -> str:
     while True:
         host = target.hosts[attempt % len(target.hosts)]
         try:
-            status, headers, body = _ask(host + "/", access, patience.timeout)
-        except ssl.SSLError as error:
+            answer = ask(host + "/", access, patience.timeout)
+        except CertificateError as error:
             raise StoreError(explain_certificate(str(error), target)) from error
-        except (OSError, ValueError) as error:
-            reason = getattr(error, "reason", error)
-            if isinstance(reason, ssl.SSLError):
-                raise StoreError(explain_certificate(str(reason), target)) from error
-            if isinstance(reason, socket.gaierror) and len(target.hosts) == 1:
-                raise StoreError(f"{target.shown}: no host of that name is known ({reason.strerror})") from error
-            trouble, limit = str(reason), min(patience.limit, FIRST_CONTACT)
+        except UnreachableError as error:
+            if isinstance(error, UnknownHostError) and len(target.hosts) == 1:
+                raise StoreError(f"{target.shown}: no host of that name is known ({error})") from error
+            trouble, limit = str(error), min(patience.limit, FIRST_CONTACT)
         else:
-            if "elasticsearch" in headers.get("x-elastic-product", "").lower():
-                return "elasticsearch"
-            if b"opensearch" in body.lower() or "opensearch" in headers.get("www-authenticate", "").lower():
-                return "opensearch"
-            if status == 401:
+            if engine := _engine_of(answer):
+                return engine
+            if answer.status == 401:
                 raise StoreError(explain_answer(AnswerError(401, "", ""), target, access))
-            if status not in RETRIED:
+            if answer.leads_away:
+                named = f" {answer.where}".rstrip()
+                raise StoreError(f"{target.shown}: {_LEADS_AWAY.format(status=f'{answer.status}{named}')}")
+            if answer.status not in RETRIED:
                 raise StoreError(
-                    f"{target.shown}: neither Elasticsearch nor OpenSearch answers there (status {status}); if one "
-                    "does behind a proxy, say which: elasticsearch+https://... or opensearch+https://..."
+                    f"{target.shown}: neither Elasticsearch nor OpenSearch answers there (status {answer.status}); if "
+                    "one does behind a proxy, say which: elasticsearch+https://... or opensearch+https://..."
                 )
-            trouble, limit = f"status {status}", patience.limit
+            trouble, limit = f"status {answer.status}", patience.limit
         wait = patience.wait(attempt, None)
         if time.monotonic() + wait > start + limit:
             raise StoreError(f"{target.shown}: no answer after {attempt + 1} tries: {trouble}; is the URL right?")
@@ -317,17 +370,10 @@ def _recognise(target: Target, access: Access, patience: Patience) -> str:
         attempt += 1
 
 
-def _lower(headers: Message) -> dict[str, str]:
-    return {name.lower(): value for name, value in headers.items()}
-
-
-def _ask(url: str, access: Access, timeout: float) -> tuple[int, Mapping[str, str], bytes]:
-    request = urllib.request.Request(url, headers=access.headers())  # noqa: S310 the scheme is checked in parse_url
-    context = access.ssl_context() if url.startswith("https:") else None
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=context))
-    try:
-        with opener.open(request, timeout=timeout) as answer:
-            return answer.status, _lower(answer.headers), answer.read(1 << 20)
-    except urllib.error.HTTPError as error:
-        with error:
-            return error.code, _lower(error.headers), error.read(1 << 20)
+def _engine_of(answer: Answer) -> str:
+    """Which engine gave this answer; empty where it does not tell."""
+    if "elasticsearch" in answer.headers.get("x-elastic-product", "").lower():
+        return "elasticsearch"
+    if b"opensearch" in answer.body.lower() or "opensearch" in answer.headers.get("www-authenticate", "").lower():
+        return "opensearch"
+    return ""

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from indexer import own_files
 from indexer.errors import StoreError
 from indexer.model import REASON_KEY
 
@@ -41,7 +42,7 @@ class DeadLetters:
         line = {**(metadata or {}), **line, REASON_KEY: reason}
         try:
             if self._descriptor is None:
-                self._descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+                self._descriptor = own_files.writer(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
             # Escapes alone, so that text that is no Unicode is a line all the same.
             octets = json.dumps(line).encode("ascii") + b"\n"
             while octets:

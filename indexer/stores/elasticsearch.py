@@ -16,8 +16,8 @@ from indexer.stores.connection import (
     Patience,
     Target,
     retry_after,
-    trouble,
 )
+from indexer.stores.plain_http import trouble
 
 try:
     import elastic_transport
@@ -66,18 +66,23 @@ class ElasticsearchClient(Client):
                 client = self._with_timeout[timeout] = self._client.options(request_timeout=timeout)
             return client.perform_request(method, path, params=params, headers=headers, body=body).body
         except elastic_transport.TransportError as error:
-            raise trouble(" ".join(map(str, (error.message, *error.errors, error.__cause__ or "")))) from error
-        except elasticsearch.UnsupportedProductError as error:
+            # The library's own errors are not chained: --debug would print what they say of what was sent.
+            told = " ".join(map(str, (error.message, *error.errors, error.__cause__ or "")))
+            raise trouble(self.access.hidden(told)) from None
+        except elasticsearch.UnsupportedProductError:
             raise StoreError(
                 f"{self.target.shown}: is no Elasticsearch; for OpenSearch write opensearch+https:// and "
                 "pip install 'neardup[opensearch]'"
-            ) from error
+            ) from None
         except elasticsearch.ApiError as error:
-            raise self._answer(error) from error
+            raise self._answer(error) from None
 
     def _answer(self, error: elasticsearch.ApiError) -> StoreError:
         answer = AnswerError.from_body(
-            error.status_code, error.body, retry_after(error.meta.headers.get("retry-after"))
+            error.status_code,
+            error.body,
+            retry_after(error.meta.headers.get("retry-after")),
+            hidden=self.access.hidden,
         )
         if answer.status == 400 and answer.kind == "media_type_header_exception":
             major = elasticsearch.__version__[0]
@@ -91,10 +96,10 @@ class ElasticsearchClient(Client):
         """See Client.open_snapshot."""
         return str(self.request("POST", f"/{name}/_pit", keep_alive=keep_alive, ignore_unavailable="true")["id"])
 
-    def close_snapshot(self, snapshot: str) -> None:
-        """See Client.close_snapshot."""
-        self.request("DELETE", "/_pit", {"id": snapshot})
+    def _closing(self, snapshot: str) -> tuple[str, object]:
+        return "/_pit", {"id": snapshot}
 
     def close(self) -> None:
         """See Client.close."""
+        super().close()
         self._client.close()

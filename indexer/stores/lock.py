@@ -5,32 +5,36 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-import threading
+import struct
 import time
+import weakref
+from contextlib import suppress
 from pathlib import Path
 
 from indexer.errors import StoreBusyError, StoreError
 
 _POLL_SECONDS = 0.05
 
-# A POSIX lock holds between processes only, so the writers of this one are known by their lock file's device and inode.
-_own: set[tuple[int, int]] = set()
-_own_guard = threading.Lock()
+# struct flock of fcntl(2): type, whence, start, length (0: to the end), process.
+_WHOLE_FILE = struct.pack("hhqqi", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+_BUSY = (errno.EACCES, errno.EAGAIN)
+_UNKNOWN = (errno.EINVAL, errno.ENOSYS)
 
 
 class WriterLock:
-    """A POSIX lock on the file `<store>-lock`, which the system lets go of when the process dies.
+    """A lock on the file `<store>-lock`, which the system lets go of when the process dies.
 
-    Such a lock is not inherited over fork(), so that worker processes outliving a killed parent don't keep it. SQLite's
-    own lock would do for single batches, but a second long run must wait or fail at its start, not in its middle.
+    It belongs to the descriptor that it was taken with (fcntl(2), "open file description locks"; flock(2) where there
+    are none), not to the process as SQLite's do: whatever else opens and closes the file, it holds. SQLite's own lock
+    would do for single batches, but a second long run must wait or fail at its start, not in its middle.
     """
 
     def __init__(self, store: Path, wait: float) -> None:
         self._store = store
-        self._path = Path(f"{store}-lock")
+        # Beside the file itself, as SQLite's log, so that two writers that name the store by different links meet.
+        self._path = Path(f"{os.path.realpath(store)}-lock")
         self._wait = wait
         self._file = -1
-        self._identity = (0, 0)
 
     @property
     def held(self) -> bool:
@@ -54,47 +58,71 @@ class WriterLock:
             # The file stays: removing it would let two writers lock two files of the same name.
             os.close(self._file)
             self._file = -1
-            with _own_guard:
-                _own.discard(self._identity)
+            _held.discard(self)
 
     def _try(self) -> bool:
-        with _own_guard:
-            # Looked up by name, not opened: closing a second descriptor would drop this process's lock on the file.
-            if self._path.exists() and _identity(os.stat(self._path)) in _own:
-                return False
-            try:
-                file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-            except OSError as error:
-                raise StoreError(
-                    f"{self._path}: the lock file can't be made or opened: {error.strerror}; "
-                    "a store is written in a directory that can be written to"
-                ) from error
-            try:
-                fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as error:
-                os.close(file)
-                if error.errno in (errno.EACCES, errno.EAGAIN):
-                    return False
-                raise StoreError(f"{self._path}: the file system gives no locks: {error.strerror}") from error
-            self._file, self._identity = file, _identity(os.fstat(file))
-            _own.add(self._identity)
         try:
+            file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        except OSError as error:
+            raise StoreError(
+                f"{self._path}: the lock file can't be made or opened: {error.strerror}; "
+                "a store is written in a directory that can be written to"
+            ) from error
+        try:
+            if not _lock(file):
+                os.close(file)
+                return False
+        except OSError as error:
+            os.close(file)
+            raise StoreError(f"{self._path}: the file system gives no locks: {error.strerror}") from error
+        self._file = file
+        _held.add(self)
+        with suppress(OSError):
+            # The number is for the message of others only; a full disk is told by the store itself.
             os.ftruncate(file, 0)
             os.pwrite(file, f"{os.getpid()}\n".encode(), 0)
-        except OSError:
-            pass  # the number is for the message of others only; a full disk is told by the store itself
         return True
 
     def _holder(self) -> str:
-        with _own_guard:
-            if self._path.exists() and _identity(os.stat(self._path)) in _own:
-                return "this process itself, through another store object,"
-            try:
-                number = self._path.read_text("ascii").strip()
-            except (OSError, ValueError):
-                number = ""
+        try:
+            number = self._path.read_text("ascii").strip()
+        except (OSError, ValueError):
+            number = ""
+        if number == str(os.getpid()):
+            return "this process itself, through another store object,"
         return f"process {number}" if number.isdigit() else "another process"
 
 
-def _identity(status: os.stat_result) -> tuple[int, int]:
-    return status.st_dev, status.st_ino
+def _lock(file: int) -> bool:
+    """Take the lock on an open file, without waiting; False where another descriptor holds it."""
+    command = getattr(fcntl, "F_OFD_SETLK", None)
+    try:
+        if command is not None:
+            fcntl.fcntl(file, command, _WHOLE_FILE)
+            return True
+    except OSError as error:
+        if error.errno in _BUSY:
+            return False
+        # Headers may know more than the system that runs.
+        if error.errno not in _UNKNOWN:
+            raise
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno in (*_BUSY, errno.EWOULDBLOCK):
+            return False
+        raise
+    return True
+
+
+_held: weakref.WeakSet[WriterLock] = weakref.WeakSet()
+
+
+def _let_go_in_child() -> None:
+    # A child has the descriptors too, and would keep the lock when it outlives the writer. Closing them there takes
+    # nothing from the parent.
+    for lock in list(_held):
+        lock.release()
+
+
+os.register_at_fork(after_in_child=_let_go_in_child)

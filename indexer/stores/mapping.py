@@ -11,10 +11,14 @@ from indexer.errors import IncompatibleStoreError, NotFoundError, UsageError
 from indexer.keys import KeyLayout, SchemeInfo
 from indexer.stores.base import StoreInfo
 from indexer.stores.connection import Client
+from indexer.stores.names import path_of
 from indexer.stores.search_bodies import MAPPING_VERSION, ROOT
+from indexer.stores.sketch_fields import scheme_in
 
 FIELDS_SETTING = "index.mapping.total_fields.limit"
 _DEFAULT_FIELDS = 1000
+# The field, below `neardup`, that notes an owner's settings while a bulk load has turned them down.
+NOTE = "relaxed"
 PACKAGE = Path(__file__).resolve().parents[1]
 
 
@@ -56,13 +60,19 @@ def meta(info: StoreInfo, **more: Any) -> dict[str, Any]:
     }
 
 
+def own_meta(mapping: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What neardup says in a mapping's `_meta`; empty where it says nothing, and where what stands there is not its."""
+    found = mapping.get("_meta", {}).get(ROOT)
+    return found if isinstance(found, Mapping) and "tables" in found else {}
+
+
 def info_of(mapping: Mapping[str, Any], where: str) -> StoreInfo | None:
     """What the fingerprints of an index were made with; None for an index that is no store.
 
     IncompatibleStoreError for the mapping of a newer neardup, and for one whose `_meta` was damaged.
     """
-    found = mapping.get("_meta", {}).get(ROOT)
-    if not found or "tables" not in found:
+    found = own_meta(mapping)
+    if not found:
         return None
     try:
         version = int(found["mapping_version"])
@@ -97,20 +107,18 @@ def require_current(mapping: Mapping[str, Any], where: str) -> None:
 
 
 def schemes_of(mapping: Mapping[str, Any]) -> tuple[SchemeInfo, ...]:
-    """The schemes beside the first that a mapping's `_meta` names. Raises KeyError, TypeError or ValueError."""
-    found = mapping.get("_meta", {}).get(ROOT, {}).get("schemes") or ()
-    return tuple(
-        SchemeInfo(str(each["name"]), str(each["id"]), KeyLayout(int(each["tables"]), int(each["key_bits"])))
-        for each in found
-    )
+    """The schemes beside the first that a mapping describes, by name. Raises KeyError, TypeError or ValueError."""
+    # Earlier stores have them in `_meta`.
+    layouts = ((each, KeyLayout(int(each["tables"]), int(each["key_bits"]))) for each in old_schemes(mapping))
+    found = {str(each["name"]): SchemeInfo(str(each["name"]), str(each["id"]), layout) for each, layout in layouts}
+    inside = mapping.get("properties", {}).get(ROOT, {}).get("properties", {})
+    found |= {name: scheme for name, field in inside.items() if (scheme := scheme_in(name, field))}
+    return tuple(found[name] for name in sorted(found))
 
 
-def schemes_meta(schemes: Iterable[SchemeInfo]) -> list[dict[str, Any]]:
-    """The same as `_meta` has them."""
-    return [
-        {"name": each.name, "id": each.id, "tables": each.layout.tables, "key_bits": each.layout.bits}
-        for each in schemes
-    ]
+def old_schemes(mapping: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The schemes that an earlier neardup has put into a mapping's `_meta`."""
+    return list(own_meta(mapping).get("schemes") or ())
 
 
 def lacking(mappings: Mapping[str, Mapping[str, Any]], shown: str, schemes: Iterable[SchemeInfo] = ()) -> list[str]:
@@ -135,7 +143,7 @@ def named(indices: Sequence[str]) -> str:
 
 def require_room(client: Client, index: str, found: Mapping[str, Any], fields: Mapping[str, Any], shown: str) -> None:
     """Raise UsageError where an index's limit has no room for more fields; the limit is its owner's."""
-    settings = client.request("GET", f"/{index}/_settings/{FIELDS_SETTING}", flat_settings="true")
+    settings = client.request("GET", f"{path_of(index)}/_settings/{FIELDS_SETTING}", flat_settings="true")
     limit = int(settings.get(index, {}).get("settings", {}).get(FIELDS_SETTING, _DEFAULT_FIELDS))
     there = found.get("properties", {})
     have = _count(there) + len(found.get("runtime", {}))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -15,10 +16,9 @@ from indexer.stores.connection import (
     Client,
     Patience,
     Target,
-    UnreachableError,
     retry_after,
-    trouble,
 )
+from indexer.stores.plain_http import UnreachableError, trouble
 
 try:
     import opensearchpy
@@ -33,7 +33,14 @@ logging.getLogger("opensearch").addHandler(logging.NullHandler())
 
 
 class _Connection(Urllib3HttpConnection):
-    """Raises AnswerError for an error, with the header Retry-After, which the client's own exceptions lose."""
+    """Raises AnswerError for an error, with the header Retry-After, which the client's own exceptions lose.
+
+    `hidden` takes secrets out of what the server says.
+    """
+
+    def __init__(self, *args: Any, hidden: Callable[[str], str], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._hidden = hidden
 
     def perform_request(
         self,
@@ -53,7 +60,7 @@ class _Connection(Urllib3HttpConnection):
             parsed = json.loads(data)
         except ValueError:
             parsed = data
-        raise AnswerError.from_body(status, parsed, retry_after(received.get("retry-after")))
+        raise AnswerError.from_body(status, parsed, retry_after(received.get("retry-after")), hidden=self._hidden)
 
 
 class OpenSearchClient(Client):
@@ -71,7 +78,7 @@ class OpenSearchClient(Client):
             headers=access.headers(),
             http_auth=self._signer(),
             max_retries=0,
-            connection_class=_Connection,
+            connection_class=functools.partial(_Connection, hidden=access.hidden),
             ssl_context=access.ssl_context() if secure else None,
         )
 
@@ -85,7 +92,13 @@ class OpenSearchClient(Client):
             raise StoreError(
                 f"{self.target.shown}: signing for Amazon needs its library: pip install botocore"
             ) from None
-        credentials = botocore.session.get_session().get_credentials()
+        try:
+            credentials = botocore.session.get_session().get_credentials()
+        except Exception as error:
+            # What it says of a setting may hold it.
+            raise StoreError(
+                f"{self.target.shown}: Amazon's library can't read its own settings ({type(error).__name__})"
+            ) from None
         if credentials is None:
             raise StoreError(f"{self.target.shown}: there are no credentials of Amazon's to sign with")
         return opensearchpy.Urllib3AWSV4SignerAuth(credentials, self.access.region, self.access.service)
@@ -99,19 +112,23 @@ class OpenSearchClient(Client):
                 method, path, params=dict(params), headers={"content-type": content_type}, body=body, timeout=timeout
             )
         except opensearchpy.exceptions.ConnectionError as error:
-            raise trouble(str(error.error)) from error
-        except opensearchpy.exceptions.SerializationError as error:
-            raise UnreachableError(f"the answer is no JSON: {error}") from error
+            # The library's own errors are not chained: --debug would print what they say of what was sent.
+            raise trouble(self.access.hidden(str(error.error))) from None
+        except opensearchpy.exceptions.SerializationError:
+            raise UnreachableError("the answer is no JSON") from None
 
     def open_snapshot(self, name: str, keep_alive: str) -> str:
         """See Client.open_snapshot."""
         path = f"/{name}/_search/point_in_time"
-        return str(self.request("POST", path, keep_alive=keep_alive, ignore_unavailable="true")["pit_id"])
+        answer = self.request(
+            "POST", path, keep_alive=keep_alive, ignore_unavailable="true", allow_partial_pit_creation="false"
+        )
+        return str(answer["pit_id"])
 
-    def close_snapshot(self, snapshot: str) -> None:
-        """See Client.close_snapshot."""
-        self.request("DELETE", "/_search/point_in_time", {"pit_id": [snapshot]})
+    def _closing(self, snapshot: str) -> tuple[str, object]:
+        return "/_search/point_in_time", {"pit_id": [snapshot]}
 
     def close(self) -> None:
         """See Client.close."""
+        super().close()
         self._client.close()

@@ -1,24 +1,30 @@
-"""Refreshes and replicas turned down for a bulk load: the owner's values are noted in the index first, and put back."""
+"""Refreshes and replicas turned down for a bulk load: the owner's values are noted in the index first, and put back.
+
+The note is metadata of a field that holds nothing else. The mapping's `_meta` can only be written as a whole: of two
+processes that change it at once, one would undo what the other has noted.
+"""
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
-from urllib.parse import quote
 
 from indexer.errors import StoreError
 from indexer.stores import mapping
 from indexer.stores.connection import AnswerError, Client
+from indexer.stores.names import path_of, reading_path
 from indexer.stores.search_bodies import ROOT
 
 if TYPE_CHECKING:
     from indexer.stores.search import SearchStore
 
-# What stands in _meta.neardup while a load is under way: each setting with the owner's value, null for one not set.
-NOTE = "relaxed"
+# What is noted while a load is under way: each setting with the owner's value as JSON, null for one that is not set.
 RELAXED: Mapping[str, str] = {"index.refresh_interval": "-1", "index.number_of_replicas": "0"}
+_NOTE_TYPE = {"type": "boolean", "index": False, "doc_values": False}
+_ROUNDS = 8
 _EXPANDED = "index.auto_expand_replicas"
 _FORBIDDEN = 403
 
@@ -55,10 +61,10 @@ def bulk_load(store: SearchStore) -> Iterator[None]:
 
 
 def relax(client: Client, index: str) -> dict[str, str | None]:
-    """Note an index's settings in its `_meta`, then turn them down; what was noted."""
+    """Note an index's settings in its mapping, then turn them down; what was noted."""
     found = _described(client, index)
     settings = found["settings"]
-    former = _note(found)
+    former = _note_in(found["mappings"])
     if not former:
         former = {name: settings.get(name) for name in RELAXED}
         if settings.get(_EXPANDED, "false") != "false":
@@ -67,9 +73,11 @@ def relax(client: Client, index: str) -> dict[str, str | None]:
     try:
         # Changes nothing, and asks whether the settings may be changed before anything is noted.
         same = {"index.number_of_replicas": RELAXED["index.number_of_replicas"]}
-        client.request("PUT", f"{_path(index)}/_settings", same, preserve_existing="true")
-        client.request("PUT", f"{_path(index)}/_mapping", {"_meta": _noted(found, former)})
-        client.request("PUT", f"{_path(index)}/_settings", {name: RELAXED[name] for name in former})
+        client.request("PUT", f"{path_of(index)}/_settings", same, preserve_existing="true")
+        mapping.require_room(client, index, found["mappings"], {ROOT: _noting(former)["properties"][ROOT]}, index)
+        client.request("PUT", f"{path_of(index)}/_mapping", _noting(former))
+        client.request("PUT", f"{path_of(index)}/_settings", {name: RELAXED[name] for name in former})
+        _keep_note(client, index, former)
     except StoreError as error:
         if isinstance(error.__cause__, AnswerError) and error.__cause__.status == _FORBIDDEN:
             raise StoreError(
@@ -92,7 +100,7 @@ def requests(client: Client, index: str, former: Mapping[str, str | None] | None
         if error.status == 404:
             return []
         raise
-    note = _note(found)
+    note = _note_in(found["mappings"])
     settings = found["settings"]
     back = {
         name: value
@@ -102,17 +110,17 @@ def requests(client: Client, index: str, former: Mapping[str, str | None] | None
     found_requests = []
     if back:
         why = f"put refreshes and replicas of {index} back to what they were before the bulk load"
-        found_requests.append(Request(why, "PUT", f"{_path(index)}/_settings", back))
+        found_requests.append(Request(why, "PUT", f"{path_of(index)}/_settings", back))
     if note is not None:
-        why = f"take the note of a bulk load out of _meta of {index}"
-        found_requests.append(Request(why, "PUT", f"{_path(index)}/_mapping", {"_meta": _noted(found, None)}))
+        why = f"take the note of a bulk load out of the mapping of {index}"
+        found_requests.append(Request(why, "PUT", f"{path_of(index)}/_mapping", _forgetting(found["mappings"])))
     return found_requests
 
 
 def repairs(client: Client) -> list[Request]:
     """What puts back every index, behind the name of a client's URL, that a bulk load has left behind."""
     try:
-        found = client.request("GET", f"/{quote(client.target.name, safe='*,-')}/_mapping")
+        found = client.request("GET", f"/{reading_path(client.target.name)}/_mapping")
     except AnswerError as error:
         if error.status == 404:
             return []
@@ -165,7 +173,27 @@ def _restored(client: Client, index: str, former: Mapping[str, str | None] | Non
     found = requests(client, index, former)
     for each in found:
         client.request(each.method, each.path, each.body)
+    for each in found:
+        if each.path.endswith("/_settings"):
+            _keep_note(client, index, each.body)
     return bool(found)
+
+
+def _keep_note(client: Client, index: str, former: Mapping[str, str | None]) -> None:
+    """Note settings again where they are turned down without a note: another load has ended, or begun, meanwhile."""
+    turned = [name for name, value in former.items() if value != RELAXED[name]]
+    if not turned:
+        return
+    for _ in range(_ROUNDS):
+        try:
+            found = _described(client, index)
+        except AnswerError as error:
+            if error.status == 404:
+                return
+            raise
+        if _note_in(found["mappings"]) or any(found["settings"].get(name) != RELAXED[name] for name in turned):
+            return
+        client.request("PUT", f"{path_of(index)}/_mapping", _noting(former))
 
 
 def _surely_restored(client: Client, index: str, former: Mapping[str, str | None]) -> None:
@@ -180,31 +208,51 @@ def _surely_restored(client: Client, index: str, former: Mapping[str, str | None
 
 def _described(client: Client, index: str) -> dict[str, Any]:
     # Mapping and settings in one answer, so that both are of the same moment.
-    answer = client.request("GET", _path(index), flat_settings="true")
+    answer = client.request("GET", path_of(index), flat_settings="true")
     (found,) = answer.values()
-    return {"settings": found.get("settings", {}), "meta": found.get("mappings", {}).get("_meta", {})}
+    return {"settings": found.get("settings", {}), "mappings": found.get("mappings", {})}
 
 
-def _note(found: Mapping[str, Any]) -> dict[str, str | None] | None:
-    """The note of an index; of it only what a load ever changes."""
-    note = found["meta"].get(ROOT, {}).get(NOTE)
+def _note_in(found: Mapping[str, Any]) -> dict[str, str | None] | None:
+    """The note in a mapping; of it only what a load ever changes."""
+    meta = _field(found).get("meta") or {}
+    note: Any = {name: json.loads(meta[_short(name)]) for name in RELAXED if _short(name) in meta}
+    if not note:
+        # An earlier neardup has it in `_meta`.
+        note = mapping.own_meta(found).get(mapping.NOTE)
     if not isinstance(note, Mapping):
         return None
     return {name: None if note[name] is None else str(note[name]) for name in RELAXED if name in note}
 
 
-def _noted(found: Mapping[str, Any], note: Mapping[str, str | None] | None) -> dict[str, Any]:
-    """The `_meta` with this note, or without one; what else is there stays."""
-    own = {name: value for name, value in found["meta"].get(ROOT, {}).items() if name != NOTE}
-    return mapping.with_meta(found["meta"], own | ({NOTE: dict(note)} if note is not None else {}))
+def _field(found: Mapping[str, Any]) -> Mapping[str, Any]:
+    inside: Mapping[str, Any] = found.get("properties", {}).get(ROOT, {}).get("properties", {})
+    return inside.get(mapping.NOTE) or {}
+
+
+def _noting(note: Mapping[str, str | None]) -> dict[str, Any]:
+    """The change of a mapping that puts a note into it; an empty one takes it out."""
+    meta = {_short(name): json.dumps(value) for name, value in note.items()}
+    return {"properties": {ROOT: {"properties": {mapping.NOTE: {**_NOTE_TYPE, "meta": meta}}}}}
+
+
+def _forgetting(found: Mapping[str, Any]) -> dict[str, Any]:
+    """The change of a mapping after which it has no note."""
+    body = _noting({}) if _field(found) else {}
+    own = mapping.own_meta(found)
+    if mapping.NOTE in own:
+        rest = {name: value for name, value in own.items() if name != mapping.NOTE}
+        body["_meta"] = mapping.with_meta(found["_meta"], rest)
+    return body
+
+
+def _short(name: str) -> str:
+    # The engines' limit for a name is 20 characters.
+    return name.removeprefix("index.")
 
 
 def _is_noted(found: Mapping[str, Any]) -> bool:
-    return NOTE in found.get("_meta", {}).get(ROOT, {})
-
-
-def _path(index: str) -> str:
-    return "/" + quote(index, safe="-")
+    return _note_in(found) is not None
 
 
 def _advice(store: SearchStore) -> str:

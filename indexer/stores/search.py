@@ -5,36 +5,51 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from types import TracebackType
 from typing import Any
-from urllib.parse import quote
 
 import numpy as np
 
-from indexer.errors import StoreError
+from indexer.errors import STOPPED, StoreError
 from indexer.keys import SchemeInfo
-from indexer.model import ClusterRecord, Failure, Record, Ref
+from indexer.model import ClusteringNote, ClusterRecord, Failure, Record, Ref, Sketch
 from indexer.stores import mapping, relaxed
-from indexer.stores.base import Candidate, Capabilities, PutResult, Stats, Store, StoreInfo, ValueBatch
+from indexer.stores.base import (
+    Candidate,
+    Capabilities,
+    Contended,
+    PutResult,
+    Stats,
+    Store,
+    StoreInfo,
+    ValueBatch,
+    Versioned,
+)
 from indexer.stores.bulk import in_flight
 from indexer.stores.connection import AnswerError, Client, Patience, connect
+from indexer.stores.multi_get import multi_get
+from indexer.stores.names import reading_path
 from indexer.stores.search_bodies import (
     CLUSTER_ID,
     FORMAT,
     ROOT,
     SHORT,
     SINGLE,
+    TOKENS,
     Bodies,
     both,
     is_record,
+    own_part,
 )
 from indexer.stores.search_bodies import annotations_of as _annotations_of
-from indexer.stores.search_finding import PAGE, RECORDS_PAGE, VALUES_CHUNK, Finder, chunks, is_unicode, require_whole
+from indexer.stores.search_finding import PAGE, RECORDS_PAGE, VALUES_CHUNK, Finder, chunks, is_unicode
+from indexer.stores.search_probing import Prober
 from indexer.stores.search_schemes import Schemes
-from indexer.stores.search_writes import Writer
-from indexer.stores.sketches import SketchBatch, is_new
+from indexer.stores.search_writes import Writer, version_of
+from indexer.stores.sketches import Check, Found, Probe, is_new
+from indexer.stores.snapshots import Snapshot
 
-_KEEP_ALIVE = "5m"
 _PRECISION = 40_000
 
 
@@ -51,11 +66,13 @@ class SearchStore(Store):
     def __init__(self, client: Client, *, create: StoreInfo | None = None, read_only: bool = False) -> None:
         self.client, self.read_only = client, read_only
         self.name, self.shown = client.target.name, client.target.shown
+        self.contended = Contended()
         self._closed = False
         try:
             self.mappings = self.read_mappings()
             if not self.mappings and create is not None and not read_only:
                 self._make(create)
+                self.created = True
                 self.mappings = self.read_mappings()
             self.describe(self.read_info())
             if create is not None:
@@ -67,6 +84,7 @@ class SearchStore(Store):
         self.data_stream = not self.single and all(index.startswith(".ds-") for index in self.mappings)
         self.writer = Writer(self)
         self.finder = Finder(self)
+        self.prober = Prober(self)
         self.beside = Schemes(self)
         if create is not None and not read_only:
             self.writer.require_mapped()
@@ -75,15 +93,14 @@ class SearchStore(Store):
     def describe(self, info: StoreInfo) -> None:
         """Take note of what the store is made of now."""
         self.info = info
-        self.bodies = Bodies(info)
+        self.bodies = Bodies(info, self.mappings.values())
 
     # Opening
 
     @property
     def path(self) -> str:
         """What searches are sent to."""
-        own = ",-*-neardup-failures,-*-neardup-clusters,-*-neardup-resources" if "*" in self.name else ""
-        return quote(self.name + own, safe="*,-")
+        return reading_path(self.name)
 
     def read_mappings(self) -> dict[str, Any]:
         """The mapping of every index that the name stands for, as they are now."""
@@ -133,7 +150,7 @@ class SearchStore(Store):
         bare = mapping.lacking(self.mappings, self.shown)
         if not bare:
             return []
-        count = self.client.request("POST", f"/{self.path}/_count", {"query": {"terms": {"_index": bare}}})["count"]
+        count = self.client.count(self.path, {"terms": {"_index": bare}})
         if not count:
             return []
         return [
@@ -154,8 +171,8 @@ class SearchStore(Store):
     def annotate(self, annotations: Iterable[tuple[Ref, Mapping[str, Any]]]) -> int:
         return self.writer.annotate(annotations)
 
-    def delete(self, refs: Sequence[Ref]) -> int:
-        return self.writer.delete(refs)
+    def delete(self, refs: Sequence[Ref], *, versions: Mapping[Ref, Hashable] | None = None) -> int:
+        return self.writer.delete(refs, versions)
 
     def put_failures(self, failures: Iterable[Failure]) -> None:
         self.writer.put_failures(failures)
@@ -172,6 +189,15 @@ class SearchStore(Store):
         hits = self.fetch(refs)
         self.writer.remember(refs, hits)
         return [_annotations_of(found["_source"][ROOT]) if found else None for found in hits]
+
+    def versioned(self, refs: Sequence[Ref]) -> list[Versioned | None]:
+        self.check_open()
+        return [
+            Versioned(self.bodies.record(hit, ref), _annotations_of(hit["_source"][ROOT]), version_of(hit))
+            if hit
+            else None
+            for ref, hit in zip(refs, self.fetch(refs, sketches=True), strict=True)
+        ]
 
     def fetch(self, refs: Sequence[Ref], *, whole: bool = False, sketches: bool = False) -> list[dict[str, Any] | None]:
         """The stored documents of these identities, as they are now, each with what stands under neardup."""
@@ -191,11 +217,11 @@ class SearchStore(Store):
         places = self.places(refs)
         asked = [place for place in places if place]
         docs = [_place(place) for place in asked]
-        answers = self.client.request("POST", "/_mget", {"docs": docs}, **source)["docs"] if docs else []
+        answers = multi_get(self.client, docs, **source)
         hits = {
             place: hit
             for place, hit in zip(asked, answers, strict=True)
-            if hit.get("found") and hit.get("_routing") == place.routing and hit.get("_source", {}).get(ROOT)
+            if hit.get("found") and hit.get("_routing") == place.routing and own_part(hit.get("_source")) is not None
         }
         return [hits.get(place) if place else None for place in places]
 
@@ -235,30 +261,23 @@ class SearchStore(Store):
 
     def search(self, query: Mapping[str, Any], **body: Any) -> Any:
         """One answer of a search."""
-        return self.client.request("POST", f"/{self.path}/_search", {"query": query, **body})
+        return self.client.search(self.path, {"query": query, **body})
 
     def pages(self, body: Mapping[str, Any], size: int, *, path: str = "") -> Iterator[list[dict[str, Any]]]:
         """All hits of a search, in pages, at a point in time."""
-        snapshot = self.client.open_snapshot(path or self.path, _KEEP_ALIVE)
         order = [*body.get("sort", ()), {"_shard_doc": "asc"}]
-        after: Sequence[Any] | None = None
-        try:
+        asked = {**body, "size": size, "sort": order, "track_total_hits": False}
+        with Snapshot(self.client, path or self.path) as snapshot:
             while True:
-                asked = {**body, "size": size, "sort": order, "track_total_hits": False}
-                asked["pit"] = {"id": snapshot, "keep_alive": _KEEP_ALIVE}
-                if after is not None:
-                    asked["search_after"] = after
-                answer = self.client.request("POST", "/_search", asked)
-                require_whole(answer, self.shown)
-                snapshot = answer.get("pit_id", snapshot)
-                hits = answer["hits"]["hits"]
-                if hits:
-                    yield hits
-                    after = hits[-1]["sort"]
+                hits = snapshot.search(asked)["hits"]["hits"]
                 if len(hits) < size:
+                    snapshot.close()
+                    if hits:
+                        yield hits
                     return
-        finally:
-            self.client.close_snapshot(snapshot)
+                snapshot.keep()
+                yield hits
+                asked["search_after"] = hits[-1]["sort"]
 
     def narrow(self, query: str) -> None:
         self.check_open()
@@ -323,10 +342,10 @@ class SearchStore(Store):
     def scan_annotations(self) -> Iterator[tuple[Ref, Mapping[str, Any]]]:
         self.check_open()
         self.writer.settle()
-        body = {"query": is_record(), "_source": [f"{ROOT}.cluster", f"{ROOT}.annotations"]}
+        body = {"query": is_record(), "_source": [TOKENS, f"{ROOT}.cluster", f"{ROOT}.annotations"]}
         for hits in self.pages(body, RECORDS_PAGE):
             for hit in hits:
-                yield self.ref(hit), _annotations_of(hit["_source"].get(ROOT) or {})
+                yield self.ref(hit), _annotations_of(own_part(hit["_source"]) or {})
 
     def cluster_members(self, ids: Sequence[str]) -> Iterator[tuple[str, Ref]]:
         self.check_open()
@@ -344,13 +363,33 @@ class SearchStore(Store):
     def remove_scheme(self, name: str) -> None:
         self.beside.remove(name)
 
-    def sketched(
-        self, name: str, keys: Sequence[int], *, agreeing: int = 1, include_short: bool = False
-    ) -> Iterator[SketchBatch]:
-        return self.beside.sketched(name, keys, agreeing, include_short)
+    def probe(
+        self,
+        probes: Sequence[Probe],
+        schemes: Sequence[str] = (),
+        *,
+        check: Check | None = None,
+        include_short: bool = False,
+    ) -> Iterator[Found]:
+        return self.prober.probe(probes, schemes, check, include_short)
 
-    def scan_sketches(self, name: str, *, include_short: bool = False) -> Iterator[SketchBatch]:
-        return self.beside.scan(name, include_short)
+    def probe_many(
+        self, questions: Sequence[Sequence[Probe]], schemes: Sequence[str] = (), *, include_short: bool = False
+    ) -> Iterator[Iterable[Found]]:
+        return self.prober.probe_many(questions, schemes, include_short)
+
+    def scan_sketches(
+        self, schemes: Sequence[str], *, keys: Sequence[str] = (), include_short: bool = False
+    ) -> Iterator[Found]:
+        return self.prober.scan(schemes, keys, include_short)
+
+    def holders(
+        self, scheme: str, sketches: Sequence[Sketch], *, include_short: bool = False, limit: int | None = None
+    ) -> Iterator[Record]:
+        return self.prober.holders(scheme, sketches, include_short, limit)
+
+    def lacking(self, schemes: Sequence[str]) -> Mapping[str, int]:
+        return self.prober.lacking(schemes)
 
     def sketch_counts(self) -> Mapping[str, int]:
         return self.beside.counts()
@@ -384,6 +423,14 @@ class SearchStore(Store):
     def delete_clusters(self, ids: Sequence[str]) -> int:
         return self.writer.delete_clusters(ids)
 
+    def clustering_notes(self) -> Mapping[str, ClusteringNote]:
+        self.check_open()
+        return self.writer.notes.read()
+
+    def put_clustering_note(self, note: ClusteringNote | None) -> None:
+        self.writer.check()
+        self.writer.notes.write(note)
+
     def stats(self) -> Stats:
         self.check_open()
         self.writer.settle()
@@ -395,7 +442,6 @@ class SearchStore(Store):
             "formats": {"terms": {"field": FORMAT, "missing": "", "size": 1000}},
         }
         answer = self.search(is_record(), size=0, track_total_hits=True, aggs=aggregations)
-        require_whole(answer, self.shown)
         counts = answer["aggregations"]
         documents = answer["hits"]["total"]["value"]
         distinct = counts["distinct"]["value"]
@@ -427,6 +473,14 @@ class SearchStore(Store):
                 return 0
             raise
         return int(answer["_all"]["total"]["store"]["size_in_bytes"])
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind and issubclass(kind, STOPPED):
+            # What was written is there, and found at the next refresh.
+            self.refresh = "none"
+        super().__exit__(kind, error, trace)
 
     def close(self) -> None:
         if not self._closed:

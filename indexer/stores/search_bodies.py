@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import base64
 import json
-from collections.abc import Iterable, Mapping, Sequence
+import secrets
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from indexer.keys import KeyLayout
-from indexer.model import Fingerprint, Record, Ref, Sketch, own_cluster_id, to_signed, to_unsigned
+from indexer.model import Fingerprint, Record, Ref, Sketch, to_signed, to_unsigned
 from indexer.origins import origin_of
 from indexer.stores.base import StoreInfo
-from indexer.stores.sketch_fields import replacing_fields, sketch_fields, sketch_of
+from indexer.stores.sketch_fields import KeyFields, replacing_fields, sketch_fields, sketch_of
 from indexer.stores.sketches import refusal
 
 ROOT = "neardup"
-MAPPING_VERSION = 2
+MAPPING_VERSION = 3
 SHORT = f"{ROOT}.short"
 # Every record has it, also one without a fingerprint: what tells a record from an owner's other documents.
 TOKENS = f"{ROOT}.tokens"
@@ -23,15 +25,25 @@ FORMAT = f"{ROOT}.format"
 CLUSTER_ID = f"{ROOT}.cluster.id"
 # A document that is in no cluster has a cluster id of its own, so that collapsing on the field swallows none.
 SINGLE = f"{ROOT}.cluster.single"
-CLUSTER_FIELDS = ("id", "is_canonical", "distance", "size_class")
+# With the types that an annotation may have there.
+CLUSTER_FIELDS: Mapping[str, tuple[type, ...]] = {
+    "id": (str,),
+    "is_canonical": (bool,),
+    "similarity": (float, int),
+    "distance": (int,),
+    "size_class": (str,),
+}
 # Elasticsearch's own limits: octets of an id, and of a keyword that is indexed.
 MAX_ID_OCTETS = 512
 MAX_TERM_OCTETS = 32_766
 MAX_RECORD_OCTETS = 16 << 20
 MAX_TERMS = 50_000
 VALUES_PAGE = 1000
+# As many as in the digest that clusters of several documents are named by.
+_DRAWN_OCTETS = 16
 _MAX_LONG = (1 << 63) - 1
 _MAX_INTEGER = (1 << 31) - 1
+OWNERS_FIELD = f"its field {ROOT!r} is its owner's and is left as it is"
 # The record's fields in a document, and the attributes that they hold; what is empty is left out.
 _TEXTS = {
     "format": "format",
@@ -50,9 +62,9 @@ class RefusedError(Exception):
 
 
 class Bodies:
-    """Documents and queries for the scheme and key layout of a store."""
+    """Documents and queries for the scheme and key layout of a store whose indices have these mappings."""
 
-    def __init__(self, info: StoreInfo) -> None:
+    def __init__(self, info: StoreInfo, mappings: Collection[Mapping[str, Any]] = ()) -> None:
         self.info = info
         self.layout: KeyLayout = info.layout
         self.scheme = info.scheme.partition(" ")[0]
@@ -60,6 +72,10 @@ class Bodies:
         self.doc_values = [self.bits, TOKENS, SHORT]
         self.schemes = {scheme.name: scheme for scheme in info.schemes}
         self.sketches = [f"{ROOT}.{name}" for name in self.schemes]
+        self.key_fields = {
+            name: KeyFields.of(scheme, [fields_of(each, name) for each in mappings])
+            for name, scheme in self.schemes.items()
+        }
 
     # Documents
 
@@ -70,7 +86,7 @@ class Bodies:
         if record.fingerprint:
             hashed = {"hash": record.fingerprint.base32, "bits": record.fingerprint.bits}
             body[self.scheme] = hashed | self._keys(record.keys)
-        body |= {name: sketch_fields(self.schemes[name], sketch) for name, sketch in record.sketches.items()}
+        body |= {name: sketch_fields(each, self.key_fields[name]) for name, each in record.sketches.items()}
         if record.size:
             body["bytes"] = record.size
         for name, attribute in _TEXTS.items():
@@ -79,16 +95,14 @@ class Bodies:
         body["origin"] = origin_of(record.source)
         if record.metadata:
             body["metadata"] = pack_json(record.metadata, "metadata")
-        if record.fingerprint:
-            body["cluster"] = alone(record.ref)
+        body["cluster"] = alone()
         return body
 
     def replacing(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """The same for a partial update: a field that it does not have becomes null, and everything else goes."""
         empty = dict.fromkeys(["bytes", *_TEXTS, "metadata", "annotations", "cluster", self.scheme, *self.schemes])
-        own = {name: replacing_fields(each, body[name]) for name, each in self.schemes.items() if name in body}
-        cluster = body.get("cluster")
-        return empty | dict(body) | own | ({"cluster": dict.fromkeys(CLUSTER_FIELDS) | cluster} if cluster else {})
+        own = {name: replacing_fields(body[name], each) for name, each in self.key_fields.items() if name in body}
+        return empty | dict(body) | own | {"cluster": dict.fromkeys(CLUSTER_FIELDS) | body["cluster"]}
 
     def _keys(self, keys: Sequence[int]) -> dict[str, Any]:
         return {name: terms[0] if len(terms) == 1 else terms for name, terms in self.layout.terms(keys).items()}
@@ -113,7 +127,9 @@ class Bodies:
 
     def record(self, hit: Mapping[str, Any], ref: Ref) -> Record | None:
         """The record of a hit; values come from doc values where the hit has them. None for another's document."""
-        source = (hit.get("_source") or {}).get(ROOT) or {}
+        source = own_part(hit.get("_source"))
+        if source is None:
+            return None
         values = {name: each[0] for name, each in hit.get("fields", {}).items()}
         tokens = values.get(TOKENS, source.get("tokens"))
         if tokens is None:
@@ -125,7 +141,7 @@ class Bodies:
         return Record(
             ref=ref,
             fingerprint=None if bits is None else Fingerprint(to_unsigned(int(bits)), int(tokens), self.info.scheme),
-            keys=tuple(self._packed(hashed)),
+            keys=self.packed(hashed),
             short=_true(values.get(SHORT, source.get("short"))),
             size=source.get("bytes") or 0,
             metadata=json.loads(metadata) if metadata else {},
@@ -134,14 +150,21 @@ class Bodies:
         )
 
     def _sketches(self, source: Mapping[str, Any]) -> dict[str, Sketch]:
-        found = {name: sketch_of(scheme, source.get(name) or {}) for name, scheme in self.schemes.items()}
+        found = {
+            name: sketch_of(scheme, source.get(name) or {}, self.key_fields[name])
+            for name, scheme in self.schemes.items()
+        }
         return {name: sketch for name, sketch in found.items() if sketch}
 
-    def _packed(self, hashed: Mapping[str, Any]) -> Iterable[int]:
+    def packed(self, hashed: Mapping[str, Any]) -> tuple[int, ...]:
+        """The packed keys of a fingerprint's fields."""
+        found: list[int] = []
         for table in range(self.layout.tables):
             terms = hashed.get(self.layout.field(table)) or ()
-            for term in (terms,) if isinstance(terms, str) else terms:
-                yield self.layout.pack(table, int(term, 16))
+            found += (
+                self.layout.pack(table, int(term, 16)) for term in ((terms,) if isinstance(terms, str) else terms)
+            )
+        return tuple(found)
 
     # Queries
 
@@ -176,6 +199,29 @@ class Bodies:
         return {"values": {"composite": composite}}
 
 
+def own_part(source: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """What neardup keeps in a document with this `_source`: a record, or a pipeline's mark.
+
+    None where it keeps nothing, and where what stands under `neardup` is something of the owner's.
+    """
+    part = (source or {}).get(ROOT)
+    if not isinstance(part, Mapping):
+        return None
+    # A boolean is an integer to Python.
+    return part if type(part.get("tokens")) is int or isinstance(part.get("pending"), str) else None
+
+
+def is_owners(source: Mapping[str, Any] | None) -> bool:
+    """Whether what stands under `neardup` in a document with this `_source` is something of its owner's."""
+    return (source or {}).get(ROOT) is not None and own_part(source) is None
+
+
+def fields_of(mapping: Mapping[str, Any], name: str = "") -> Mapping[str, Any]:
+    """The fields that an index's mapping has under `neardup`, or under a scheme's name there."""
+    own: Mapping[str, Any] = mapping.get("properties", {}).get(ROOT, {}).get("properties", {})
+    return own.get(name, {}).get("properties", {}) if name else own
+
+
 def is_record() -> dict[str, Any]:
     """Documents that neardup knows, with a fingerprint or without."""
     return {"exists": {"field": TOKENS}}
@@ -194,9 +240,13 @@ def merged(old: Mapping[str, Any], added: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in {**old, **added}.items() if value is not None}
 
 
-def alone(ref: Ref) -> dict[str, Any]:
-    """The cluster fields of a fingerprinted document that is in no cluster."""
-    return {"id": own_cluster_id(ref), "single": True}
+def alone() -> dict[str, Any]:
+    """The cluster fields of a document that is in no cluster.
+
+    The id is drawn: one that followed from the document's name would be that of a cluster that it once founded.
+    """
+    drawn = base64.b32encode(secrets.token_bytes(_DRAWN_OCTETS)).decode("ascii")
+    return {"id": drawn.rstrip("=").lower(), "single": True}
 
 
 def annotations_of(source: Mapping[str, Any]) -> dict[str, Any]:
@@ -206,14 +256,14 @@ def annotations_of(source: Mapping[str, Any]) -> dict[str, Any]:
     return found | ({"cluster": cluster} if cluster and not cluster.pop("single", False) else {})
 
 
-def annotation_fields(annotations: Mapping[str, Any], otherwise: Mapping[str, Any] | None) -> dict[str, Any]:
+def annotation_fields(annotations: Mapping[str, Any], there: Mapping[str, Any] | None) -> dict[str, Any]:
     """The partial update that makes these the annotations: the cluster in fields of its own, the rest as JSON.
 
-    `otherwise` are the cluster fields where the annotations have none that fit the fields.
+    `there` are the document's cluster fields, which stay where it was and remains in no cluster.
     """
     cluster = annotations.get("cluster")
     rest = dict(annotations)
-    fields = None if otherwise is None else {**dict.fromkeys(CLUSTER_FIELDS), **otherwise}
+    fields = {**dict.fromkeys(CLUSTER_FIELDS), **(there if there and there.get("single") else alone())}
     if isinstance(cluster, Mapping) and _fits(cluster):
         fields = {**dict.fromkeys((*CLUSTER_FIELDS, "single")), **cluster}
         del rest["cluster"]
@@ -222,11 +272,11 @@ def annotation_fields(annotations: Mapping[str, Any], otherwise: Mapping[str, An
 
 def _fits(cluster: Mapping[str, Any]) -> bool:
     """Whether an annotation can be kept in the fields of the mapping."""
-    kinds = {"id": str, "is_canonical": bool, "distance": int, "size_class": str}
     return (
         isinstance(cluster.get("id"), str)
         and len(cluster["id"]) <= MAX_ID_OCTETS
-        and all(name in kinds and type(value) is kinds[name] for name, value in cluster.items())
+        and all(type(value) in CLUSTER_FIELDS.get(name, ()) for name, value in cluster.items())
+        and 0 <= cluster.get("similarity", 0) <= 1
         and 0 <= cluster.get("distance", 0) <= 64
         and len(cluster.get("size_class", "")) <= MAX_ID_OCTETS
     )

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from indexer.errors import StoreError, UsageError
+from indexer.errors import UsageError
 from indexer.model import Record, Ref, readings_of, to_unsigned
 from indexer.refs import ref_order
 from indexer.stores.base import Candidate
@@ -93,7 +93,6 @@ class Finder:
         """All records of a query in one answer, None where there are more than a few."""
         store = self._store
         answer = store.search(query, size=_FEW, track_total_hits=_FEW + 1, **store.record_fields())
-        require_whole(answer, store.shown)
         return None if answer["hits"]["total"]["value"] > _FEW else list(store.records(answer["hits"]["hits"]))
 
     def candidates_within(
@@ -117,7 +116,6 @@ class Finder:
         after = None
         while True:
             answer = store.search(query, size=0, track_total_hits=False, aggs=store.bodies.per_value(after))
-            require_whole(answer, store.shown)
             found = answer["aggregations"]["values"]
             yield from found["buckets"]
             after = found.get("after_key")
@@ -146,7 +144,11 @@ class Finder:
             for hit in hits
         )
         chosen = sorted(refs, key=ref_order) if limit is None else heapq.nsmallest(limit, refs, key=ref_order)
-        for some in chunks(chosen, _FEW):
+        yield from self.chosen(chosen)
+
+    def chosen(self, refs: Iterable[Ref]) -> Iterator[Record]:
+        """The records of identities, in this order; what is not there any more is left out."""
+        for some in chunks(refs, _FEW):
             yield from self._chosen(some)
 
     def _chosen(self, refs: Sequence[Ref]) -> Iterator[Record]:
@@ -185,7 +187,6 @@ class Finder:
             query = both({"ids": {"values": some}}, is_record())
             body = {"_source": False, "stored_fields": ["_routing"]}
             answer = store.search(query, size=RECORDS_PAGE, track_total_hits=False, **body)
-            require_whole(answer, store.shown)
             hits = answer["hits"]["hits"]
             # Mostly one answer holds them all.
             pages = iter([hits]) if len(hits) < RECORDS_PAGE else store.pages({"query": query, **body}, PAGE)
@@ -219,15 +220,6 @@ def parser_reason(text: str, query: str) -> str:
     """What the engines' parser has against a query, without the names of classes and all that it would have liked."""
     _, found, rest = text.partition(f"Cannot parse '{query}': ")
     return (rest if found else text).partition("\n")[0].partition("; nested:")[0][:300].strip()
-
-
-def require_whole(answer: Mapping[str, Any], shown: str) -> None:
-    """Raise StoreError where some shards did not answer: what they hold would be missed in silence."""
-    shards = answer["_shards"]
-    if shards.get("failed") or answer.get("timed_out"):
-        failures = shards.get("failures") or [{}]
-        reason = failures[0].get("reason", {}).get("reason", "no reason given")
-        raise StoreError(f"{shown}: {shards.get('failed')} of {shards.get('total')} shards did not answer: {reason}")
 
 
 def chunks(items: Iterable[T], size: int) -> Iterator[list[T]]:

@@ -4,32 +4,25 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from indexer.errors import StoreError, UsageError
 from indexer.keys import SchemeInfo
 from indexer.model import Ref
 from indexer.stores import mapping
-from indexer.stores.bulk import BATCH_RECORDS, Action, send
+from indexer.stores.bulk import BATCH_RECORDS, ROUNDS, Action, pause, send
 from indexer.stores.connection import Client
-from indexer.stores.search_bodies import ROOT, both, encoded
-from indexer.stores.search_finding import require_whole
+from indexer.stores.names import path_of
+from indexer.stores.search_bodies import ROOT, encoded, fields_of
 from indexer.stores.side_index import SideIndex
-from indexer.stores.sketch_fields import FEATURES, PAYLOAD, packed_keys, sketch_properties, unpacked_payload
-from indexer.stores.sketches import SketchBatch, check_resource, is_new, scheme_named
+from indexer.stores.sketch_fields import FEATURES, forgotten, sketch_properties
+from indexer.stores.sketches import check_resource, is_new
+from indexer.stores.stripping import lost
 
 if TYPE_CHECKING:
     from indexer.stores.search import SearchStore
 
-# The engines' own limit for the terms of one clause.
-_MAX_TERMS = 65_536
-# So many are read by the first answer; where there are more, a snapshot is opened.
-_FIRST = 1000
-_PAGE = 2000
-_ROUNDS = 8
 _CHUNK_OCTETS = 2 << 20
 _RESOURCE_PROPERTIES: Mapping[str, Any] = {"name": {"type": "keyword"}}
 
@@ -40,9 +33,8 @@ class Schemes:
     def __init__(self, store: SearchStore) -> None:
         self._store = store
         self._client: Client = store.client
-        name = f"{store.name}-neardup-resources"
         self._resources: SideIndex[Mapping[str, Any]] = SideIndex(
-            store.client, name, _RESOURCE_PROPERTIES, lambda body: body, lambda source: source
+            store.client, "resources", _RESOURCE_PROPERTIES, lambda body: body, lambda source: source
         )
 
     # Adding and removing
@@ -59,12 +51,15 @@ class Schemes:
             if (info := mapping.info_of(found, f"{store.shown} ({index})"))
             and is_new(info.schemes, scheme, f"{store.shown} ({index})")
         }
-        fields = {ROOT: {"properties": {scheme.name: {"properties": sketch_properties(scheme)}}}}
+        fields = {
+            index: {ROOT: {"properties": {scheme.name: {"properties": sketch_properties(scheme, there)}}}}
+            for index, found in missing.items()
+            for there in [fields_of(found, scheme.name)]
+        }
         for index, found in missing.items():
-            mapping.require_room(self._client, index, found, fields, store.shown)
-        for index, found in missing.items():
-            known = mapping.schemes_of(found)
-            self._describe(index, found, (*known, scheme), fields)
+            mapping.require_room(self._client, index, found, fields[index], store.shown)
+        for index in missing:
+            self._client.request("PUT", f"{path_of(index)}/_mapping", {"properties": fields[index]})
         self._read_again()
 
     def remove(self, name: str) -> None:
@@ -72,23 +67,20 @@ class Schemes:
         store = self._store
         store.writer.check()
         for index, found in store.read_mappings().items():
-            known = mapping.schemes_of(found)
-            if any(scheme.name == name for scheme in known):
+            if any(scheme.name == name for scheme in mapping.schemes_of(found)):
                 self._strip(index, name)
-                self._describe(index, found, [scheme for scheme in known if scheme.name != name])
+                self._forget(index, found, name)
         self._read_again()
 
-    def _describe(
-        self,
-        index: str,
-        found: Mapping[str, Any],
-        schemes: Sequence[SchemeInfo],
-        fields: Mapping[str, Any] | None = None,
-    ) -> None:
-        old = found.get("_meta", {})
-        own = {**old.get(ROOT, {}), "schemes": mapping.schemes_meta(schemes)}
-        body = {"_meta": mapping.with_meta(old, own)} | ({"properties": fields} if fields else {})
-        self._client.request("PUT", f"/{index}/_mapping", body)
+    def _forget(self, index: str, found: Mapping[str, Any], name: str) -> None:
+        body: dict[str, Any] = {"properties": {ROOT: {"properties": {name: {"properties": forgotten()}}}}}
+        old = mapping.old_schemes(found)
+        if any(each["name"] == name for each in old):
+            own = {**mapping.own_meta(found), "schemes": [each for each in old if each["name"] != name]}
+            if not own["schemes"]:
+                del own["schemes"]
+            body["_meta"] = mapping.with_meta(found["_meta"], own)
+        self._client.request("PUT", f"{path_of(index)}/_mapping", body)
 
     def _read_again(self) -> None:
         store = self._store
@@ -97,12 +89,16 @@ class Schemes:
 
     def _strip(self, index: str, name: str) -> None:
         """Make a scheme's fields null in every document of an index."""
+        if reason := lost(self._client, index, self._store.mappings.get(index, {})):
+            raise StoreError(
+                f"{self._store.shown}: {index}: {reason}; to take the sketches out would lose what _source leaves out"
+            )
         idle = 0
         query = {"exists": {"field": f"{ROOT}.{name}.{FEATURES}"}}
         body = {"query": query, "size": BATCH_RECORDS, "_source": False, "seq_no_primary_term": True}
-        while idle < _ROUNDS:
-            self._client.request("POST", f"/{index}/_refresh")
-            hits = self._client.request("POST", f"/{index}/_search", body)["hits"]["hits"]
+        while idle < ROUNDS:
+            self._client.request("POST", f"{path_of(index)}/_refresh")
+            hits = self._client.search(path_of(index)[1:], body)["hits"]["hits"]
             if not hits:
                 return
             outcomes = send(self._client, [_nulling(hit, name) for hit in hits])
@@ -110,47 +106,8 @@ class Schemes:
                 if not outcome.ok and outcome.status not in (404, 409):
                     raise StoreError(f"{self._store.shown}: sketches can't be removed from {index}: {outcome.reason}")
             idle = 0 if any(outcome.ok for outcome in outcomes) else idle + 1
+            pause(idle)
         raise StoreError(f"{self._store.shown}: documents of {index} change all the time; run the same command again")
-
-    # Finding and scanning
-
-    def sketched(self, name: str, keys: Sequence[int], agreeing: int, include_short: bool) -> Iterator[SketchBatch]:
-        """See Store.sketched."""
-        store, scheme = self._ready(name)
-        terms: dict[int, list[str]] = {}
-        for key in dict.fromkeys(keys):
-            table, rest = scheme.layout.unpack(key)
-            terms.setdefault(table, []).append(scheme.layout.term(rest))
-        if any(len(each) > _MAX_TERMS for each in terms.values()):
-            raise UsageError(f"{store.shown}: a lookup of {len(keys):,} keys is too large; ask for a higher similarity")
-        if len(terms) < agreeing:
-            return
-        clauses = [{"terms": {f"{ROOT}.{name}.{scheme.layout.field(table)}": each}} for table, each in terms.items()]
-        shared = {"bool": {"should": clauses, "minimum_should_match": agreeing}}
-        query = both(shared, store.finder.narrowing, include_short=include_short)
-        body = {"_source": False, "docvalue_fields": [_payload(name)]}
-        answer = store.search(query, size=_FIRST, track_total_hits=False, **body)
-        require_whole(answer, store.shown)
-        hits = answer["hits"]["hits"]
-        pages = iter([hits]) if len(hits) < _FIRST else store.pages({"query": query, **body}, _PAGE)
-        for hits in pages:
-            if hits:
-                yield SketchBatch([store.ref(hit) for hit in hits], [_octets(hit, name) for hit in hits])
-
-    def scan(self, name: str, include_short: bool) -> Iterator[SketchBatch]:
-        """See Store.scan_sketches."""
-        store, scheme = self._ready(name)
-        query = both({"exists": {"field": _payload(name)}}, store.finder.narrowing, include_short=include_short)
-        body = {"query": query, "_source": [f"{ROOT}.{name}.t*"], "docvalue_fields": [_payload(name)]}
-        for hits in store.pages(body, _PAGE):
-            keys = [np.array(packed_keys(scheme, hit["_source"][ROOT][name]), dtype=np.int64) for hit in hits]
-            yield SketchBatch([store.ref(hit) for hit in hits], [_octets(hit, name) for hit in hits], keys)
-
-    def _ready(self, name: str) -> tuple[SearchStore, SchemeInfo]:
-        store = self._store
-        store.check_open()
-        store.writer.settle()
-        return store, scheme_named(store.info.schemes, name, store.shown)
 
     def counts(self) -> Mapping[str, int]:
         """See Store.sketch_counts."""
@@ -162,7 +119,6 @@ class Schemes:
             return {}
         asked = {name: {"filter": {"exists": {"field": f"{ROOT}.{name}.{FEATURES}"}}} for name in names}
         answer = store.search({"match_all": {}}, size=0, track_total_hits=False, aggs=asked)
-        require_whole(answer, store.shown)
         return {name: int(answer["aggregations"][name]["doc_count"]) for name in names}
 
     # Resources: the head of each names its parts, so that a new one takes the place of the old one at once.
@@ -185,7 +141,7 @@ class Schemes:
     def get_resource(self, name: str) -> bytes | None:
         """See Store.get_resource."""
         self._store.check_open()
-        for _ in range(_ROUNDS):
+        for _ in range(ROUNDS):
             [head] = self._resources.get([name])
             if head is None:
                 return None
@@ -206,11 +162,3 @@ def _nulling(hit: Mapping[str, Any], name: str) -> Action:
     place = Ref(hit["_id"], hit["_index"], hit.get("_routing"))
     conditions = {"if_seq_no": hit["_seq_no"], "if_primary_term": hit["_primary_term"]}
     return Action("update", place.index, place.id, place.routing, encoded({"doc": {ROOT: {name: None}}}), conditions)
-
-
-def _octets(hit: Mapping[str, Any], name: str) -> bytes:
-    return unpacked_payload(hit["fields"][_payload(name)][0])
-
-
-def _payload(name: str) -> str:
-    return f"{ROOT}.{name}.{PAYLOAD}"

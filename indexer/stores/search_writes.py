@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -12,26 +12,29 @@ from indexer.keys import SchemeInfo
 from indexer.model import ClusterRecord, Failure, Record, Ref
 from indexer.stores import mapping, relaxed
 from indexer.stores.base import PutResult, PutStatus
-from indexer.stores.bulk import BATCH_RECORDS, Action, batches, in_flight, send
+from indexer.stores.bulk import BATCH_RECORDS, Action, Outcome, batches, in_flight, rounds, send
+from indexer.stores.clustering_notes import ClusteringNotes
+from indexer.stores.connection import RETRIED
+from indexer.stores.landings import Landings
+from indexer.stores.multi_get import multi_get
 from indexer.stores.search_bodies import (
+    OWNERS_FIELD,
     ROOT,
     RefusedError,
-    alone,
     annotation_fields,
     annotations_of,
     check_id,
     encoded,
+    is_owners,
     merged,
 )
 from indexer.stores.search_finding import chunks
 from indexer.stores.side_index import clusters_index, failure_id, failures_index
-from indexer.stores.stripping import Stripper, is_own_index, lost
+from indexer.stores.stripping import Stripper, lost, own_names
 
 if TYPE_CHECKING:
     from indexer.stores.search import SearchStore
 
-# How often a document that others change at the same time is done again.
-_ROUNDS = 8
 _CHANGED = 409
 _REMEMBERED = 10_000
 
@@ -52,15 +55,19 @@ class Writer:
         self._store = store
         self._client = store.client
         self._unseen = False
+        # Counts what this object has written, so that others can tell whether they know the latest.
+        self.changes = 0
         self._put_back = False
         self._remembered: dict[Ref, dict[str, Any]] = {}
-        self._stripper = Stripper(store.client)
+        self._stripper = Stripper(store.client, lambda index: own_names(self._mapping_of(index)))
         # The indices that were seen to keep all of a document in its source.
         self._losses: dict[str, str] = {}
         self.failures = failures_index(store.client)
         self.clusters = clusters_index(store.client)
+        self.notes = ClusteringNotes(store.client, self.clusters)
         # What was written just before may lie in an index behind the alias that no refresh has shown yet.
         self._settled_once = store.single
+        self._landings = Landings()
 
     def check(self) -> None:
         """Raise StoreError where the store can't be written."""
@@ -82,6 +89,7 @@ class Writer:
             names = self._client.request("GET", f"/{store.path}/_settings/index.creation_date")
             if not names.keys() <= store.mappings.keys():
                 store.mappings = store.read_mappings()
+                store.describe(store.info)
         bare = mapping.lacking(store.mappings, store.shown, schemes)
         if bare:
             raise StoreError(
@@ -101,14 +109,18 @@ class Writer:
             # What another thread writes meanwhile has to be refreshed again.
             self._unseen = False
             try:
-                self._client.request("POST", f"/{self._store.path}/_refresh")
+                self._refresh()
             except BaseException:
                 self._unseen = True
                 raise
         self.failures.settle()
         self.clusters.settle()
 
+    def _refresh(self) -> None:
+        self._client.request("POST", f"/{self._store.path}/_refresh")
+
     def _wrote(self) -> None:
+        self.changes += 1
         if self._store.refresh == "true":
             self.settle()
 
@@ -130,7 +142,7 @@ class Writer:
 
     def _settle_others(self) -> None:
         if not self._settled_once:
-            self._client.request("POST", f"/{self._store.path}/_refresh")
+            self._refresh()
             self._settled_once = True
 
     def _row(self, record: Record) -> _Row | PutResult:
@@ -169,50 +181,107 @@ class Writer:
         """Create what is new, replace what is there: only what stands under neardup, where it lies."""
         done: dict[Ref, PutResult] = {}
         places: dict[Ref, Ref] = {}
+        before = self._landings.indices()
         if not self._store.single:
             self._look(rows, places, done)
         left = [row for row in rows if row.ref not in done]
         # Documents that an earlier try, whose answer was lost, may have created.
         own: set[Ref] = set()
-        for _ in range(_ROUNDS):
+        for _ in rounds():
             left = self._replace(left, places, done, own)
-            left = self._create(left, places, done, own)
+            left = self._create(left, places, done, own, before)
             if not left:
                 break
         for row in left:
-            done[row.ref] = PutResult(row.ref, PutStatus.FAILED, "others create and delete it all the time")
+            reason = "others create and delete it all the time"
+            done[row.ref] = PutResult(row.ref, PutStatus.FAILED, reason, passing=True)
         return done
 
     def _look(self, rows: list[_Row], places: dict[Ref, Ref], done: dict[Ref, PutResult]) -> None:
         """Where documents lie behind an alias or in a data stream."""
-        known = self._store.locate([row.ref.id for row in rows if not row.ref.index])
-        for row in rows:
-            lie = [place for place in known.get(row.ref.id, ()) if row.ref.routing in (None, place.routing)]
+        for row, lie in self._lying(rows):
             if len(lie) > 1:
                 named = ", ".join(f"{place.index}/{place.id}" for place in lie)
                 done[row.ref] = PutResult(row.ref, PutStatus.FAILED, f"the id is ambiguous: {named}")
             elif lie:
                 places[row.ref] = lie[0]
 
+    def _lying(self, rows: Sequence[_Row]) -> Iterator[tuple[_Row, list[Ref]]]:
+        """Each document that names no index itself, with the places that a search shows."""
+        unplaced = [row for row in rows if not row.ref.index]
+        known = self._store.locate([row.ref.id for row in unplaced])
+        for row in unplaced:
+            yield row, [place for place in known.get(row.ref.id, ()) if row.ref.routing in (None, place.routing)]
+
     def _create(
-        self, rows: list[_Row], places: dict[Ref, Ref], done: dict[Ref, PutResult], own: set[Ref]
+        self,
+        rows: list[_Row],
+        places: dict[Ref, Ref],
+        done: dict[Ref, PutResult],
+        own: set[Ref],
+        before: frozenset[str],
     ) -> list[_Row]:
         """Create documents; those that are there already are left, with their places."""
-        if not rows:
-            return []
+        new = [row for row in rows if row.ref not in places]
+        left = [row for row in rows if row.ref in places]
+        if not new:
+            return left
         name = self._store.name
-        actions = [Action("create", row.ref.index or name, row.ref.id, row.ref.routing, row.document) for row in rows]
-        left = []
-        for row, outcome in zip(rows, send(self._client, actions), strict=True):
+        actions = [Action("create", row.ref.index or name, row.ref.id, row.ref.routing, row.document) for row in new]
+        created: dict[Ref, tuple[_Row, Outcome]] = {}
+        for row, outcome in zip(new, send(self._client, actions), strict=True):
             if outcome.ok:
                 done[row.ref] = PutResult(row.ref, PutStatus.CREATED)
+                created[row.ref] = (row, outcome)
             elif outcome.status == _CHANGED:
                 left.append(row)
                 if outcome.again:
                     own.add(row.ref)
                 places[row.ref] = Ref(row.ref.id, outcome.index or row.ref.index or name, row.ref.routing)
             else:
-                done[row.ref] = PutResult(row.ref, PutStatus.FAILED, outcome.reason)
+                done[row.ref] = _failed(row, outcome)
+        if not self._store.single:
+            left += self._undone(created, before, places, done)
+        return left
+
+    def _undone(
+        self,
+        created: Mapping[Ref, tuple[_Row, Outcome]],
+        before: frozenset[str],
+        places: dict[Ref, Ref],
+        done: dict[Ref, PutResult],
+    ) -> list[_Row]:
+        """Take back what was created beside an older copy, which no search showed, in the index before a rollover.
+
+        Those documents are left, with the places of the older copies; `before` is where documents had landed when they
+        were looked for.
+        """
+        landed = {outcome.index for _, outcome in created.values()}
+        self._landings.note(landed)
+        if len(landed | before) < 2:
+            return []
+        self._landings.refreshed(self._refresh)
+        left, actions = [], []
+        for row, lie in self._lying([row for row, _ in created.values()]):
+            outcome = created[row.ref][1]
+            older = [place for place in lie if place.index != outcome.index]
+            if len(older) == 1 and len(lie) == 2:
+                conditions = {"if_seq_no": outcome.seq_no, "if_primary_term": outcome.primary_term}
+                actions.append(Action("delete", outcome.index, row.ref.id, row.ref.routing, conditions=conditions))
+                places[row.ref] = older[0]
+                left.append(row)
+        if not actions:
+            return []
+        outcomes = send(self._client, actions)
+        # A search would go on showing them.
+        self._refresh()
+        for row, outcome in zip(list(left), outcomes, strict=True):
+            if outcome.ok or outcome.status == 404:
+                del done[row.ref]
+            else:
+                # Somebody has changed it already; then it is his, and both are there.
+                left.remove(row)
+                done[row.ref] = _failed(row, outcome)
         return left
 
     def _replace(
@@ -222,36 +291,41 @@ class Writer:
         known = [row for row in rows if row.ref in places]
         if not known:
             return rows
-        # OpenSearch tells the routing of a document without its source only where it is asked for.
-        own_source, routing = {"_source": [ROOT]}, {"_source": False, "stored_fields": ["_routing"]}
-        wanted = [{**_place(places[row.ref]), **(own_source if row.ref in own else routing)} for row in known]
-        hits = self._client.request("POST", "/_mget", {"docs": wanted})["docs"]
+        # What stands under the name may have become something of the owner's since the index was set up.
+        wanted = [{**_place(places[row.ref]), "_source": [ROOT]} for row in known]
+        hits = multi_get(self._client, wanted)
         actions, asked, gone = [], [], []
         for row, hit in zip(known, hits, strict=True):
             place = places[row.ref]
             if not hit.get("found"):
                 gone.append(row)
-            elif hit.get("_routing") != place.routing:
-                reason = f"its shard holds the same id with routing {hit.get('_routing')!r}"
+            elif reason := self._refusal(hit, place):
                 done[row.ref] = PutResult(row.ref, PutStatus.FAILED, reason)
             elif row.ref in own and hit["_source"].get(ROOT) == row.fields:
                 done[row.ref] = PutResult(row.ref, PutStatus.CREATED)
-            elif reason := self._loss(hit["_index"]):
-                done[row.ref] = PutResult(row.ref, PutStatus.FAILED, f"{reason}; a change would lose what is left out")
             else:
                 fields = self._store.bodies.replacing(row.fields)
-                actions.append(_update(place, {ROOT: fields}, retry_on_conflict=_ROUNDS))
+                actions.append(_update(place, {ROOT: fields}, **_unchanged(hit)))
                 asked.append(row)
         for row, outcome in zip(asked, send(self._client, actions) if actions else [], strict=True):
             if outcome.ok:
                 done[row.ref] = PutResult(row.ref, PutStatus.REPLACED)
             elif outcome.status == 404:
                 gone.append(row)
-            else:
-                done[row.ref] = PutResult(row.ref, PutStatus.FAILED, outcome.reason)
+            elif outcome.status != _CHANGED:
+                done[row.ref] = _failed(row, outcome)
         for row in gone:
             del places[row.ref]
         return [row for row in rows if row.ref not in done]
+
+    def _refusal(self, hit: Mapping[str, Any], place: Ref) -> str:
+        """Why a document that is there can't be given a record; empty where it can."""
+        if hit.get("_routing") != place.routing:
+            return f"its shard holds the same id with routing {hit.get('_routing')!r}"
+        if is_owners(hit.get("_source")):
+            return OWNERS_FIELD
+        reason = self._loss(hit["_index"])
+        return f"{reason}; a change would lose what is left out" if reason else ""
 
     # Annotations
 
@@ -262,7 +336,11 @@ class Writer:
         parts = chunks(annotations, BATCH_RECORDS)
         try:
             # The same document may be named in more than one way, but not by another id.
-            return sum(in_flight(self._annotate_batch, parts, lambda each: each[0].id))
+            count = 0
+            for changed, left in in_flight(self._annotate_batch, parts, lambda each: each[0].id):
+                count += changed
+                self._store.contended.add(left)
+            return count
         finally:
             self._remembered = {}
             self._wrote()
@@ -283,14 +361,15 @@ class Writer:
             known.update(zip(left, self._store.fetch(left), strict=True))
         return known
 
-    def _annotate_batch(self, batch: list[tuple[Ref, Mapping[str, Any]]]) -> list[int]:
+    def _annotate_batch(self, batch: list[tuple[Ref, Mapping[str, Any]]]) -> list[tuple[int, list[Ref]]]:
+        """How many were changed, and those that others change all the time."""
         changes: dict[Ref, dict[str, Any]] = {}
         named: dict[Ref, int] = {}
         for ref, added in batch:
             changes[ref] = {**changes.get(ref, {}), **added}
             named[ref] = named.get(ref, 0) + 1
         count = 0
-        for _ in range(_ROUNDS):
+        for _ in rounds():
             actions, asked = [], []
             for ref, found in self._noted(list(changes)).items():
                 if found is None:
@@ -298,8 +377,7 @@ class Writer:
                     continue
                 try:
                     source = found["_source"][ROOT]
-                    otherwise = alone(self._store.ref(found)) if source.get(self._store.bodies.scheme) else None
-                    fields = annotation_fields(merged(annotations_of(source), changes[ref]), otherwise)
+                    fields = annotation_fields(merged(annotations_of(source), changes[ref]), source.get("cluster"))
                     actions.append(_update(_found_place(found), {ROOT: fields}, **_unchanged(found)))
                 except RefusedError as error:
                     raise UsageError(f"{ref.id!r}: {error}") from error
@@ -318,12 +396,12 @@ class Writer:
                     del changes[ref]
             self._unseen = True
             if not changes:
-                return [count]
-        raise StoreError(f"{self._store.shown}: {len(changes)} documents change all the time and can't be annotated")
+                break
+        return [(count, list(changes))]
 
     # Deleting
 
-    def delete(self, refs: Sequence[Ref]) -> int:
+    def delete(self, refs: Sequence[Ref], versions: Mapping[Ref, Hashable] | None) -> int:
         """See Store.delete. A document that has fields of its owner's too keeps them, and loses neardup's.
 
         StoreError for an index whose source does not tell which documents these are.
@@ -333,22 +411,31 @@ class Writer:
         iterator = iter(dict.fromkeys(refs))
         try:
             while some := list(islice(iterator, BATCH_RECORDS)):
-                count += self._delete_batch(some)
-                self._forget_failures(some)
+                deleted, kept, left = self._delete_batch(some, versions)
+                count += deleted
+                self._store.contended.add([*left, *kept])
+                self._forget_failures([ref for ref in some if ref not in kept and ref not in left])
         finally:
             self._wrote()
         return count
 
-    def _delete_batch(self, refs: list[Ref]) -> int:
+    def _delete_batch(
+        self, refs: list[Ref], versions: Mapping[Ref, Hashable] | None
+    ) -> tuple[int, set[Ref], list[Ref]]:
+        """How many were deleted, which were kept as others than those of the versions, and which others change."""
         count = 0
+        kept: set[Ref] = set()
         left = refs
-        for _ in range(_ROUNDS):
+        for _ in rounds():
             found = {ref: hit for ref, hit in zip(left, self._store.fetch(left, whole=True), strict=True) if hit}
             self._require_whole(
                 {hit["_index"] for hit in found.values()},
                 "so neardup can't tell an owner's document from its own, and to take its values out would lose what "
                 "_source leaves out; delete in the cluster's own way",
             )
+            if versions is not None:
+                kept |= {ref for ref, hit in found.items() if version_of(hit) != versions.get(ref)}
+                found = {ref: hit for ref, hit in found.items() if ref not in kept}
             left = []
             for ref, outcome in zip(found, self._stripper.strip(list(found.values())), strict=True):
                 if outcome.ok:
@@ -359,15 +446,18 @@ class Writer:
                     raise StoreError(f"{self._store.shown}: {ref.id!r} can't be deleted: {outcome.reason}")
             self._unseen = self._unseen or bool(found)
             if not left:
-                return count
-        raise StoreError(f"{self._store.shown}: {len(left)} documents change all the time and can't be deleted")
+                break
+        return count, kept, left
 
     def _loss(self, index: str) -> str:
         """Why a change of a document of this index would lose something of its owner's; empty where it would not."""
         if index not in self._losses:
-            found = self._store.mappings.get(index) or self._store.read_mappings().get(index, {})
-            self._losses[index] = "" if is_own_index(found) else lost(self._client, index, found)
+            self._losses[index] = lost(self._client, index, self._mapping_of(index))
         return self._losses[index]
+
+    def _mapping_of(self, index: str) -> Mapping[str, Any]:
+        found: Mapping[str, Any] = self._store.mappings.get(index) or self._store.read_mappings().get(index, {})
+        return found
 
     def _require_whole(self, indices: Iterable[str], act: str) -> None:
         """Raise StoreError where that would lose what `_source` leaves out of an owner's document."""
@@ -400,8 +490,18 @@ class Writer:
             self.failures.delete([failure_id(ref) for ref in refs])
 
 
+def _failed(row: _Row, outcome: Outcome) -> PutResult:
+    passing = outcome.status == _CHANGED or outcome.status in RETRIED
+    return PutResult(row.ref, PutStatus.FAILED, outcome.reason, passing=passing)
+
+
 def _update(place: Ref, document: Mapping[str, Any], **conditions: Any) -> Action:
     return Action("update", place.index, place.id, place.routing, encoded({"doc": document}), conditions)
+
+
+def version_of(hit: Mapping[str, Any]) -> Hashable:
+    """What is another after any change of a document, given as it was read."""
+    return hit["_seq_no"], hit["_primary_term"]
 
 
 def _unchanged(hit: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The indices beside a store's own: failures and clusters, one small document each."""
+"""The indices beside a store's own: failures, clusters and resources, one small document each."""
 
 from __future__ import annotations
 
@@ -13,10 +13,13 @@ from indexer.errors import StoreError
 from indexer.model import ClusterRecord, Failure, Ref, size_class
 from indexer.stores.bulk import BATCH_RECORDS, Action, send
 from indexer.stores.connection import AnswerError, Client
+from indexer.stores.multi_get import multi_get
 from indexer.stores.search_bodies import ROOT, encoded
 
 T = TypeVar("T")
 
+# The engines' own default for the most hits of one answer.
+_MOST_HITS = 10_000
 _TERM = {"type": "keyword", "ignore_above": 8191}
 # JSON with escapes alone: a lone half of a surrogate pair, as file names can have, comes back as it was.
 _EXACT = {"exact": {"type": "keyword", "index": False, "doc_values": False}}
@@ -34,6 +37,7 @@ CLUSTER_PROPERTIES: Mapping[str, Any] = {
     "title": {"type": "text", "fields": {"keyword": {"type": "keyword", "ignore_above": 1024}}},
     **dict.fromkeys(("size", "octets", "redundant", "redundant_octets"), _LONG),
     "radius": {"type": "byte"},
+    "least_similarity": {"type": "float"},
     "first_seen": _DATE,
     "last_seen": _DATE,
     # By the names that documents have, so that one filter of a dashboard narrows both.
@@ -48,20 +52,27 @@ CLUSTER_PROPERTIES: Mapping[str, Any] = {
 
 
 class SideIndex(Generic[T]):
-    """An index that is made at the first document, and stands for an empty one before."""
+    """An index that is made at the first document, and stands for an empty one before.
+
+    Of a store that is a list or a pattern, which is only read, it is those of all its parts together.
+    """
 
     def __init__(
         self,
         client: Client,
-        name: str,
+        kind: str,
         properties: Mapping[str, Any],
         body: Callable[[T], Mapping[str, Any]],
         read: Callable[[Mapping[str, Any]], T],
+        query: Mapping[str, Any] | None = None,
     ) -> None:
-        self._client, self.name = client, name
+        self._client, self.name = client, side_name(client.target.name, kind)
+        self._query = query or {"match_all": {}}
         self._properties, self._body, self._read = properties, body, read
-        self._path = f"/{quote(name, safe='*,-')}"
+        self._path = quote(self.name, safe="*,-")
+        self._several = "*" in self.name or "," in self.name
         self._exists: bool | None = None
+        self._count = 0
         self._unseen = False
         self._known: Mapping[str, Any] = {}
 
@@ -69,9 +80,9 @@ class SideIndex(Generic[T]):
         """Whether it is there; what is not there is asked for once."""
         if self._exists is None:
             try:
-                # A pattern that matches nothing is answered by an empty object.
-                found = self._client.request("GET", f"{self._path}/_mapping")
-                self._exists = bool(found)
+                # One of a list may be missing; a pattern that matches nothing is answered by an empty object.
+                found = self._client.request("GET", f"/{self._path}/_mapping", ignore_unavailable="true")
+                self._exists, self._count = bool(found), len(found)
                 self._known = found.get(self.name, {}).get("mappings", {}).get("properties", self._properties)
             except AnswerError as error:
                 if error.status != 404:
@@ -82,18 +93,19 @@ class SideIndex(Generic[T]):
     def settle(self) -> None:
         """Make what was written visible to searches."""
         if self._unseen:
-            self._client.request("POST", f"{self._path}/_refresh")
+            self._client.request("POST", f"/{self._path}/_refresh")
             self._unseen = False
 
     def making(self) -> tuple[str, dict[str, Any]] | None:
         """Path and body of the PUT that makes the index or adds fields that came since; None where all is there."""
         if not self.exists():
-            return self._path, {"mappings": {"dynamic": False, "properties": self._properties}}
+            return f"/{self._path}", {"mappings": {"dynamic": False, "properties": self._properties}}
         if self._known.keys() >= self._properties.keys():
             return None
-        return f"{self._path}/_mapping", {"properties": self._properties}
+        return f"/{self._path}/_mapping", {"properties": self._properties}
 
-    def _make(self) -> None:
+    def make(self) -> None:
+        """Make the index where it is not there, and add the fields that came since."""
         wanted = self.making()
         if wanted is None:
             return
@@ -108,7 +120,7 @@ class SideIndex(Generic[T]):
         """Store items under their ids, in batches; StoreError where the cluster refuses one."""
         iterator = iter(items)
         while some := list(islice(iterator, BATCH_RECORDS)):
-            self._make()
+            self.make()
             self._send([Action("index", self.name, name, None, encoded(self._body(item))) for name, item in some])
 
     def get(self, names: Sequence[str]) -> list[T | None]:
@@ -118,11 +130,26 @@ class SideIndex(Generic[T]):
         found: dict[str, T] = {}
         unique = list(dict.fromkeys(names))
         for start in range(0, len(unique), BATCH_RECORDS):
-            docs = [{"_id": name} for name in unique[start : start + BATCH_RECORDS]]
-            for hit in self._client.request("POST", f"{self._path}/_mget", {"docs": docs})["docs"]:
-                if hit.get("found"):
-                    found[hit["_id"]] = self._read(hit["_source"])
+            some = unique[start : start + BATCH_RECORDS]
+            for hit in self._found(some) if self._several else self._got(some):
+                # Several parts may have one of the same id; then it is that of the first part by name.
+                found.setdefault(hit["_id"], self._read(hit["_source"]))
         return [found.get(name) for name in names]
+
+    def _got(self, names: Sequence[str]) -> Iterator[dict[str, Any]]:
+        hits = multi_get(self._client, [{"_id": name} for name in names], path=f"/{self._path}")
+        return (hit for hit in hits if hit.get("found"))
+
+    def _found(self, names: Sequence[str]) -> Iterator[dict[str, Any]]:
+        """The same of several indices, which can only be searched: as of their last refresh."""
+        at_once = max(1, _MOST_HITS // max(self._count, 1))
+        for start in range(0, len(names), at_once):
+            some = list(names[start : start + at_once])
+            body = {"query": {"ids": {"values": some}}, "size": _MOST_HITS, "sort": ["_index"]}
+            yield from self._search(body)["hits"]["hits"]
+
+    def _search(self, body: Mapping[str, Any]) -> Any:
+        return self._client.search(self._path, body, ignore_unavailable="true")
 
     def delete(self, names: Sequence[str]) -> int:
         """Delete by id; how many were there. Ids that are not there cost nothing but the question."""
@@ -144,7 +171,7 @@ class SideIndex(Generic[T]):
             return
         self.settle()
         sort = [{name: {"order": "asc", "missing": "_first"}} for name in order]
-        for hits in pages({"query": {"match_all": {}}, "sort": sort}, 1000, path=self._path.removeprefix("/")):
+        for hits in pages({"query": self._query, "sort": sort}, 1000, path=self._path):
             yield from (self._read(hit["_source"]) for hit in hits)
 
     def counts(self, field: str) -> dict[str, int]:
@@ -153,20 +180,24 @@ class SideIndex(Generic[T]):
             return {}
         self.settle()
         body = {"size": 0, "aggs": {"terms": {"terms": {"field": field, "missing": "", "size": 1000}}}}
-        answer = self._client.request("POST", f"{self._path}/_search", body)
-        return {bucket["key"]: bucket["doc_count"] for bucket in answer["aggregations"]["terms"]["buckets"]}
+        found = self._search(body).get("aggregations", {}).get("terms", {}).get("buckets", ())
+        return {bucket["key"]: bucket["doc_count"] for bucket in found}
+
+
+def side_name(store: str, kind: str) -> str:
+    """The name of an index beside a store's own; of a list and of patterns, those of all parts."""
+    return ",".join(f"{part}-neardup-{kind}" for part in store.split(",") if part)
 
 
 def failures_index(client: Client) -> SideIndex[Failure]:
     """The documents that could not be indexed."""
-    name = f"{client.target.name}-neardup-failures"
-    return SideIndex(client, name, FAILURE_PROPERTIES, _failure_body, _failure)
+    return SideIndex(client, "failures", FAILURE_PROPERTIES, _failure_body, _failure)
 
 
 def clusters_index(client: Client) -> SideIndex[ClusterRecord]:
     """What belongs to clusters as a whole."""
-    name = f"{client.target.name}-neardup-clusters"
-    return SideIndex(client, name, CLUSTER_PROPERTIES, _cluster_body, _cluster)
+    # Beside them lies the note of how they were made.
+    return SideIndex(client, "clusters", CLUSTER_PROPERTIES, _cluster_body, _cluster, {"exists": {"field": "size"}})
 
 
 def failure_id(ref: Ref) -> str:
@@ -191,8 +222,8 @@ def _cluster_body(cluster: ClusterRecord) -> Mapping[str, Any]:
     canonical = {"id": cluster.canonical.id, "index": cluster.canonical.index, "routing": cluster.canonical.routing}
     texts = {"id": cluster.id, "title": cluster.title}
     texts |= {"first_seen": cluster.first_seen, "last_seen": cluster.last_seen}
-    numbers = {"size": cluster.size, "octets": cluster.octets, "radius": cluster.radius}
-    numbers["redundant_octets"] = cluster.redundant_octets
+    numbers: dict[str, Any] = {"size": cluster.size, "octets": cluster.octets, "radius": cluster.radius}
+    numbers |= {"redundant_octets": cluster.redundant_octets, "least_similarity": cluster.least_similarity}
     lists = {"formats": cluster.formats, "origins": cluster.origins}
     exact = json.dumps([list(canonical.values()), texts, numbers, lists])
     formats, origins = ([_passing(name) for name in names] for names in lists.values())
@@ -203,8 +234,10 @@ def _cluster_body(cluster: ClusterRecord) -> Mapping[str, Any]:
 
 
 def _cluster(source: Mapping[str, Any]) -> ClusterRecord:
-    # The lists are missing from what an earlier neardup wrote.
+    # The lists, and the least similarity, are missing from what an earlier neardup wrote; its radius was in bits of 64,
+    # or a dissimilarity in 64ths.
     canonical, texts, numbers, *lists = json.loads(source["exact"])
+    numbers.setdefault("least_similarity", 1 - numbers["radius"] / 64)
     names: dict[str, Any] = {name: tuple(each) for name, each in (lists[0] if lists else {}).items()}
     return ClusterRecord(canonical=Ref(*canonical), **texts, **numbers, **names)
 

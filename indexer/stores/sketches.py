@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from indexer.errors import IncompatibleStoreError, UsageError
 from indexer.keys import SchemeInfo
-from indexer.model import Ref, Sketch
+from indexer.model import SIMHASH_DOC, Record, Ref, Sketch
+from indexer.ragged import Ragged
+
+T = TypeVar("T")
 
 MAX_RESOURCE_OCTETS = 64 << 20
 
@@ -28,6 +32,60 @@ class SketchBatch:
     keys: Sequence[npt.NDArray[np.int64]] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """What one finder asks a store for: documents that share one of these packed keys in `agreeing` tables or more."""
+
+    scheme: str
+    keys: Sequence[int]
+    agreeing: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What an engine verifies itself: simhash-doc payloads that differ from this one in at most `distance` bits."""
+
+    payload: bytes
+    distance: int
+    scheme: str = SIMHASH_DOC
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Some documents of a lookup or a scan, with what was asked for of them.
+
+    `payloads[scheme]` has one row (uint8) for each of `refs`, empty where the document has no sketch with features of
+    the scheme; so has `keys[scheme]` (int64, packed), where keys were asked for. `records` are the same documents,
+    whole but for their sketches, where the store gave them in the same answer; each is made when it is asked for.
+    `lacking` is what Store.lacking() tells of the lookup's schemes, with the first answer of a lookup only.
+    """
+
+    refs: Sequence[Ref]
+    payloads: Mapping[str, Ragged]
+    keys: Mapping[str, Ragged] = field(default_factory=dict)
+    records: Sequence[Record] | None = None
+    lacking: Mapping[str, int] | None = None
+
+
+class Few(Sequence[Record]):
+    """Records that are made from what a store answered when they are asked for, each time anew."""
+
+    def __init__(self, rows: Sequence[T], make: Callable[[T], Record]) -> None:
+        self._rows, self._make = rows, make
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @overload
+    def __getitem__(self, place: int) -> Record: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Record]: ...
+    def __getitem__(self, place: int | slice) -> Record | list[Record]:
+        if isinstance(place, slice):
+            return [self._make(row) for row in self._rows[place]]
+        return self._make(self._rows[place])
+
+
 class SketchStore(ABC):
     """What a store does for schemes beside its first; `indexer.stores.base.Store` is all of the contract."""
 
@@ -42,18 +100,70 @@ class SketchStore(ABC):
     def remove_scheme(self, name: str) -> None:
         """Forget a scheme and all sketches of it; nothing where it is not there."""
 
-    @abstractmethod
     def sketched(
         self, name: str, keys: Sequence[int], *, agreeing: int = 1, include_short: bool = False
     ) -> Iterator[SketchBatch]:
-        """The documents that share one of these packed keys in at least `agreeing` tables: each once, with no limit.
+        """The documents that share one of these packed keys in at least `agreeing` tables: probe() for one scheme.
 
-        In batches without keys, in bounded memory, and as of one moment. UsageError for a scheme that is not there.
+        In batches without keys.
+        """
+        for found in self.probe([Probe(name, keys, agreeing)], [name], include_short=include_short):
+            payloads = found.payloads[name]
+            if found.refs:
+                yield SketchBatch(found.refs, [payloads.bytes_of(place) for place in range(len(payloads))])
+
+    @abstractmethod
+    def probe(
+        self,
+        probes: Sequence[Probe],
+        schemes: Sequence[str] = (),
+        *,
+        check: Check | None = None,
+        include_short: bool = False,
+    ) -> Iterator[Found]:
+        """The documents that satisfy at least one of the probes: each once, with no limit, as of one moment.
+
+        A probe is satisfied by a document that shares a key with it in `agreeing` (1 or more) tables of its scheme or
+        more. With the payloads of `schemes`, in bounded memory. The first answer always comes, if only with `lacking`;
+        where few documents are found it is the only one and has their records. `check` leaves out, inside the store,
+        what lies too far. UsageError for a scheme that the store has not, and for a check where it can't verify (see
+        capabilities).
+        """
+
+    def probe_many(
+        self, questions: Sequence[Sequence[Probe]], schemes: Sequence[str] = (), *, include_short: bool = False
+    ) -> Iterator[Iterable[Found]]:
+        """What probe() finds for each of these questions, in their order; each is as of a moment of its own.
+
+        An answer has to be read before the next is asked for.
+        """
+        for probes in questions:
+            yield self.probe(probes, schemes, include_short=include_short)
+
+    @abstractmethod
+    def scan_sketches(
+        self, schemes: Sequence[str], *, keys: Sequence[str] = (), include_short: bool = False
+    ) -> Iterator[Found]:
+        """Every document that has features for at least one of these schemes, with the payloads of each; as scan().
+
+        With the packed keys too for those named in `keys`. UsageError for a scheme that the store has not.
         """
 
     @abstractmethod
-    def scan_sketches(self, name: str, *, include_short: bool = False) -> Iterator[SketchBatch]:
-        """Identity, payload and keys of every document with features for the scheme; else as scan()."""
+    def holders(
+        self, scheme: str, sketches: Sequence[Sketch], *, include_short: bool = False, limit: int | None = None
+    ) -> Iterator[Record]:
+        """The records, without their sketches, that have one of these sketches of a scheme, by ref, at most `limit`.
+
+        A sketch is looked for by its keys and has to have the same payload. UsageError as probe().
+        """
+
+    @abstractmethod
+    def lacking(self, schemes: Sequence[str]) -> Mapping[str, int]:
+        """For each of these schemes how many documents that are not short and have words lack a sketch of it.
+
+        A sketch without features is one. UsageError as probe().
+        """
 
     @abstractmethod
     def sketch_counts(self) -> Mapping[str, int]:
@@ -70,6 +180,13 @@ class SketchStore(ABC):
     @abstractmethod
     def resources(self) -> list[str]:
         """The names of all resources, sorted."""
+
+
+def require_schemes(known: Sequence[SchemeInfo], names: Iterable[str], store: str) -> None:
+    """UsageError where the store has not one of these schemes; it always has simhash-doc."""
+    for name in names:
+        if name != SIMHASH_DOC:
+            scheme_named(known, name, store)
 
 
 def scheme_named(schemes: Sequence[SchemeInfo], name: str, store: str) -> SchemeInfo:

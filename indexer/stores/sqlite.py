@@ -10,22 +10,25 @@ import os
 import sqlite3
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from functools import lru_cache
-from itertools import islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
+from indexer import own_files
 from indexer.errors import StoreError, UsageError
 from indexer.model import Failure, Record, Ref, Sketch, to_signed, to_unsigned
+from indexer.stores import sqlite_cells as cells
 from indexer.stores import sqlite_file
 from indexer.stores.base import Candidate, Capabilities, PutResult, PutStatus, Stats, StoreInfo, ValueBatch
 from indexer.stores.lock import WriterLock
 from indexer.stores.sqlite_clusters import ClusterTable, cluster_name
 from indexer.stores.sqlite_file import StoreFile, transaction
+from indexer.stores.sqlite_parts import READ_ROWS, chunks, document_numbers, hash_numbers, marks, stored_annotations
+from indexer.stores.sqlite_probing import SketchLookups
 from indexer.stores.sqlite_rows import (
     RECORD_COLUMNS,
     Packer,
@@ -37,18 +40,15 @@ from indexer.stores.sqlite_rows import (
     pack_ref,
     pack_text,
     unpack_failure,
-    unpack_text,
 )
-from indexer.stores.sqlite_schemes import SchemeTables, SketchRows
-
-T = TypeVar("T")
+from indexer.stores.sqlite_schemes import SchemeTables
+from indexer.stores.sqlite_sketches import SketchChanges, read_schemes, sketches_of
 
 # A batch is one transaction: large enough that its keys, sorted, share pages; ended early by size and by time, so that
 # slow documents are safe soon.
 BATCH_RECORDS = 2000
 BATCH_OCTETS = 32 << 20
 BATCH_SECONDS = 2.0
-_READ_ROWS = 1000
 _SCAN_ROWS = 16_384
 _MIN_MERGE_BITS = 12
 # Up to so many values the large table of keys is small enough to be written to at once.
@@ -57,7 +57,7 @@ _SMALL_STORE = 1 << 15
 _MAX_MARKS = 4000
 
 
-class SqliteStore(ClusterTable, SchemeTables):
+class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
     """A store in one file of this machine, for one writer and any number of readers at once.
 
     Beside the file stand SQLite's log (`-wal`, `-shm`, while it is open) and the writer's lock file (`-lock`).
@@ -70,13 +70,16 @@ class SqliteStore(ClusterTable, SchemeTables):
     ) -> None:
         self.path = path
         self._file = StoreFile(path, read_only=read_only, wait=wait)
+        self._in_use = ExitStack()
         self._lock = WriterLock(path, wait)
         self._process = os.getpid()
         self._connection: sqlite3.Connection | None = None
         try:
+            self._in_use.enter_context(own_files.in_use(self._file.real, store=True))
             self._connection = self._made(create) if create is not None and not read_only else self._opened()
+            self._file.require_in_place()
             with self._file.explained():
-                self.info = sqlite_file.read_info(self._connection, path)
+                self.info = sqlite_file.read_info(self._connection)
             if create is not None:
                 self.info.require_comparable(create, str(path))
         except BaseException:
@@ -87,14 +90,13 @@ class SqliteStore(ClusterTable, SchemeTables):
     def _described(self, info: StoreInfo) -> None:
         self.info = info
         self._packer = Packer(info)
-        self._sketch_rows = SketchRows(info.schemes)
 
     def _made(self, info: StoreInfo) -> sqlite3.Connection:
         self._file.require_place()
-        self._lock.take()
+        self._take_place()
         connection = self._connection = self._file.make()
         with self._file.explained():
-            empty = sqlite_file.is_empty(connection)
+            empty = self.created = sqlite_file.is_empty(connection)
             if empty or sqlite_file.check(connection, self.path):
                 sqlite_file.migrate(connection, info if empty else None)
         return connection
@@ -108,9 +110,14 @@ class SqliteStore(ClusterTable, SchemeTables):
                     f"{self.path}: was made by an older neardup; open it once for writing to bring it up to date"
                 )
             if missing:
-                self._lock.take()
+                self._take_place()
                 sqlite_file.migrate(connection, None)
         return connection
+
+    def _take_place(self) -> None:
+        """Become the one writer."""
+        self._file.require_one_name()
+        self._lock.take()
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
@@ -127,9 +134,11 @@ class SqliteStore(ClusterTable, SchemeTables):
             if self._file.read_only:
                 raise StoreError(f"{self.path}: the store was opened to be read only")
             if not self._lock.held:
-                self._lock.take()
+                self._take_place()
+            self._file.require_in_place()
             with transaction(connection):
                 yield connection
+            self._file.require_in_place()
 
     def put(self, records: Iterable[Record]) -> Iterator[PutResult]:
         batch: list[Row | PutResult] = []
@@ -154,12 +163,11 @@ class SqliteStore(ClusterTable, SchemeTables):
         # Of equal refs in one batch the last is stored; the others were there for a moment that nobody saw.
         last = {entry.id: entry for entry in batch if isinstance(entry, Row)}
         with self._writing() as connection:
-            stored = _numbers(connection, list(last))
-            changes = _Changes(self._packer, self._sketch_rows)
+            stored = document_numbers(connection, list(last))
+            changes = _Changes(self._packer, SketchChanges(read_schemes(connection)))
             changes.remove_documents(connection, list(stored.values()))
             changes.add_documents(connection, list(last.values()))
             changes.finish(connection)
-            self._add_sketches(connection, last)
             connection.executemany("DELETE FROM failures WHERE id = ?", [(name,) for name in last])
         results = []
         seen = set(stored)
@@ -171,17 +179,12 @@ class SqliteStore(ClusterTable, SchemeTables):
             seen.add(entry.id)
         return results
 
-    def _add_sketches(self, connection: sqlite3.Connection, rows: Mapping[bytes, Row]) -> None:
-        sketched = [name for name, row in rows.items() if row.sketches]
-        numbers = _numbers(connection, sketched)
-        self._sketch_rows.add(connection, {numbers[name][0]: rows[name].sketches for name in sketched})
-
     def get(self, refs: Sequence[Ref], *, sketches: bool = True) -> list[Record | None]:
         names = [pack_ref(ref) for ref in refs]
         found: dict[bytes, Record] = {}
         with self._reading() as connection:
-            for some in _chunks([name for name in names if name is not None], _READ_ROWS):
-                where = f"d.id IN ({_marks(len(some))})"
+            for some in chunks([name for name in names if name is not None], READ_ROWS):
+                where = f"d.id IN ({marks(len(some))})"
                 rows = connection.execute(_select(where), some)
                 found.update(self._read(connection, rows.fetchall(), sketches=sketches))
         return [None if name is None else found.get(name) for name in names]
@@ -192,11 +195,9 @@ class SqliteStore(ClusterTable, SchemeTables):
         """Stored ids and records of rows, with their sketches where these are wanted and the store has any."""
         found: Mapping[int, Mapping[str, Sketch]] = {}
         if sketches and self.info.schemes:
-            numbers = {name: document for name, (document, _, _) in _numbers(connection, [r[0] for r in rows]).items()}
-            found = self._sketch_rows.of(connection, list(numbers.values()))
+            found = sketches_of(connection, self.info.schemes, [number for number, *_ in rows])
         for row in rows:
-            own = found.get(numbers[row[0]]) if found else None
-            yield row[0], self._packer.record(row, own or {})
+            yield row[1], self._packer.record(row, found.get(row[0]))
 
     def candidates(self, keys: Sequence[int], *, include_short: bool = False) -> Iterator[Candidate]:
         asked = self._packer.stored_keys(keys)
@@ -206,9 +207,9 @@ class SqliteStore(ClusterTable, SchemeTables):
             else:
                 cursor = connection.execute(_candidates_of("SELECT value FROM json_each(?1)"), (json.dumps(asked),))
             for value, documents, short in cursor:
-                counted = documents if include_short else documents - short
+                counted = cells.count(documents) - (0 if include_short else cells.count(short, documents))
                 if counted:
-                    yield Candidate(to_unsigned(value), counted)
+                    yield Candidate(to_unsigned(cells.integer(value)), counted)
 
     def with_value(
         self, values: Sequence[int], *, include_short: bool = False, limit: int | None = None
@@ -226,9 +227,9 @@ class SqliteStore(ClusterTable, SchemeTables):
                     "SELECT id, number FROM documents WHERE hash = ? AND short <= ? ORDER BY id LIMIT ?",
                     (number, include_short, most),
                 )
-                for number in _hash_numbers(connection, [to_signed(value) for value in values]).values()
+                for number in hash_numbers(connection, [to_signed(value) for value in values]).values()
             )
-            found = (row for cursor in listed for row in cursor)
+            found = ((cells.blob(name), number) for cursor in listed for name, number in cursor)
             for _, number in sorted(found) if limit is None else heapq.nsmallest(limit, found):
                 row = connection.execute(_select("d.number = ?"), (number,)).fetchone()
                 if row:
@@ -237,14 +238,15 @@ class SqliteStore(ClusterTable, SchemeTables):
     @contextmanager
     def _snapshot(self) -> Iterator[sqlite3.Connection]:
         # A connection of its own: what is written through the store meanwhile stays out of the scan.
-        with self._reading(), closing(self._file.connect()) as connection:
+        in_use = own_files.in_use(self._file.real, store=True)
+        with self._reading(), in_use, closing(self._file.connect()) as connection:
             connection.execute("BEGIN")
             yield connection
 
     def scan(self, *, sketches: bool = True) -> Iterator[Record]:
         with self._snapshot() as connection:
             cursor = connection.execute(_select("1") + " ORDER BY d.number")
-            while rows := cursor.fetchmany(_READ_ROWS):
+            while rows := cursor.fetchmany(READ_ROWS):
                 for _, record in self._read(connection, rows, sketches=sketches):
                     yield record
 
@@ -257,12 +259,12 @@ class SqliteStore(ClusterTable, SchemeTables):
                 (include_short,),
             )
             while rows := cursor.fetchmany(_SCAN_ROWS):
-                values = np.array([value for _, value in rows], dtype=np.int64).view(np.uint64)
-                yield ValueBatch([Ref(unpack_text(name)) for name, _ in rows], values)
+                values = np.array([cells.integer(value) for _, value in rows], dtype=np.int64).view(np.uint64)
+                yield ValueBatch([Ref(cells.text(name)) for name, _ in rows], values)
 
     def annotate(self, annotations: Iterable[tuple[Ref, Mapping[str, Any]]]) -> int:
         count = 0
-        for some in _chunks(annotations, BATCH_RECORDS):
+        for some in chunks(annotations, BATCH_RECORDS):
             count += self._annotate_batch(some)
         return count
 
@@ -272,9 +274,9 @@ class SqliteStore(ClusterTable, SchemeTables):
         with self._writing() as connection:
             numbers = {
                 name: document
-                for name, (document, _, _) in _numbers(connection, [n for n in names if n is not None]).items()
+                for name, (document, _, _) in document_numbers(connection, [n for n in names if n is not None]).items()
             }
-            fields = _annotations(connection, list(numbers.values()))
+            fields = stored_annotations(connection, list(numbers.values()))
             for name, (ref, added) in zip(names, batch, strict=True):
                 if name is None or name not in numbers:
                     continue
@@ -294,29 +296,30 @@ class SqliteStore(ClusterTable, SchemeTables):
     def annotations(self, refs: Sequence[Ref]) -> list[Mapping[str, Any] | None]:
         names = [pack_ref(ref) for ref in refs]
         with self._reading() as connection:
-            stored = _numbers(connection, [name for name in names if name is not None])
+            stored = document_numbers(connection, [name for name in names if name is not None])
             numbers = {name: document for name, (document, _, _) in stored.items()}
-            fields = _annotations(connection, list(numbers.values()))
+            fields = stored_annotations(connection, list(numbers.values()))
         return [None if name is None or name not in numbers else fields.get(numbers[name], {}) for name in names]
 
     def find_digests(self, digests: Sequence[str]) -> Mapping[str, Record]:
         wanted = set(digests) - {""}
         found: dict[str, Record] = {}
         with self._reading() as connection:
-            for some in _chunks({digest_crc(pack_text(digest)) for digest in wanted}, _READ_ROWS):
-                where = f"d.digest_crc IN ({_marks(len(some))})"
+            for some in chunks({digest_crc(pack_text(digest)) for digest in wanted}, READ_ROWS):
+                where = f"d.digest_crc IN ({marks(len(some))})"
                 rows = connection.execute(_select(where) + " ORDER BY d.number", some).fetchall()
                 for _, record in self._read(connection, rows, sketches=True):
                     if record.source_digest in wanted:
                         found.setdefault(record.source_digest, record)
         return found
 
-    def delete(self, refs: Sequence[Ref]) -> int:
+    def delete(self, refs: Sequence[Ref], *, versions: Mapping[Ref, Hashable] | None = None) -> int:
         count = 0
-        for some in _chunks([name for name in map(pack_ref, refs) if name is not None], BATCH_RECORDS):
+        for batch in chunks(refs, BATCH_RECORDS):
             with self._writing() as connection:
-                stored = list(_numbers(connection, some).values())
-                changes = _Changes(self._packer, self._sketch_rows)
+                some = [name for ref in self._unchanged(batch, versions) if (name := pack_ref(ref)) is not None]
+                stored = list(document_numbers(connection, some).values())
+                changes = _Changes(self._packer, SketchChanges(read_schemes(connection)))
                 changes.remove_documents(connection, stored)
                 changes.finish(connection)
                 connection.executemany("DELETE FROM failures WHERE id = ?", [(name,) for name in some])
@@ -324,7 +327,7 @@ class SqliteStore(ClusterTable, SchemeTables):
         return count
 
     def put_failures(self, failures: Iterable[Failure]) -> None:
-        for some in _chunks(failures, BATCH_RECORDS):
+        for some in chunks(failures, BATCH_RECORDS):
             with self._writing() as connection:
                 connection.executemany(
                     "INSERT OR REPLACE INTO failures VALUES (?, ?, ?, ?, ?, ?)", map(pack_failure, some)
@@ -341,34 +344,39 @@ class SqliteStore(ClusterTable, SchemeTables):
             formats = connection.execute(
                 "SELECT format, count(*), sum(short) FROM documents GROUP BY format"
             ).fetchall()
-            distinct, fingerprinted = connection.execute("SELECT count(*), total(documents) FROM hashes").fetchone()
+            distinct, fingerprinted = connection.execute(
+                "SELECT count(*), coalesce(sum(documents), 0) FROM hashes"
+            ).fetchone()
             reasons = connection.execute("SELECT reason, count(*) FROM failures GROUP BY reason").fetchall()
             (schema,) = connection.execute("PRAGMA user_version").fetchone()
-        documents = sum(count for _, count, _ in formats)
-        return Stats(
-            documents=documents,
-            fingerprinted=int(fingerprinted),
-            distinct=distinct,
-            short=sum(short for _, _, short in formats),
-            empty=documents - int(fingerprinted),
-            failures={unpack_text(reason): count for reason, count in reasons},
-            formats={unpack_text(kind): count for kind, count, _ in formats},
-            bytes_on_disk=self._file.octets(),
-            extra={"schema": schema},
-        )
+            documents = sum(count for _, count, _ in formats)
+            return Stats(
+                documents=documents,
+                fingerprinted=cells.count(fingerprinted, documents),
+                distinct=distinct,
+                short=sum(cells.count(short, count) for _, count, short in formats),
+                empty=documents - fingerprinted,
+                failures={cells.text(reason): count for reason, count in reasons},
+                formats={cells.text(kind): count for kind, count, _ in formats},
+                bytes_on_disk=self._file.octets(),
+                extra={"schema": schema},
+            )
 
     def close(self) -> None:
         connection, self._connection = self._connection, None
-        if connection is not None:
-            with self._file.explained():
-                connection.close()
-        self._lock.release()
+        try:
+            if connection is not None:
+                with self._file.explained():
+                    connection.close()
+        finally:
+            self._in_use.close()
+            self._lock.release()
 
 
 class _Changes:
     """What one transaction does to documents, and so to the counts and keys of their values."""
 
-    def __init__(self, packer: Packer, sketches: SketchRows) -> None:
+    def __init__(self, packer: Packer, sketches: SketchChanges) -> None:
         self._packer, self._sketches = packer, sketches
         self._documents: Counter[int] = Counter()
         self._short: Counter[int] = Counter()
@@ -379,7 +387,7 @@ class _Changes:
             if number is not None:
                 self._documents[number] -= 1
                 self._short[number] -= short
-        self._sketches.remove(connection, [document for document, _, _ in stored])
+        self._sketches.unlink(connection, stored)
         gone = [(document,) for document, _, _ in stored]
         connection.executemany("DELETE FROM documents WHERE number = ?", gone)
         connection.executemany("DELETE FROM annotations WHERE document = ?", gone)
@@ -387,8 +395,9 @@ class _Changes:
     def add_documents(self, connection: sqlite3.Connection, rows: Sequence[Row]) -> None:
         """Add documents whose ids are not there, and the values that are new."""
         keys = {row.value: row.keys for row in rows if row.value is not None}
-        numbers = _hash_numbers(connection, list(keys))
+        numbers = hash_numbers(connection, list(keys))
         (top,) = connection.execute("SELECT coalesce(max(number), 0) FROM hashes").fetchone()
+        cells.count(top, 1 << 62)
         new = [value for value in keys if value not in numbers]
         numbers.update((value, top + place) for place, value in enumerate(new, 1))
         connection.executemany(
@@ -409,17 +418,23 @@ class _Changes:
             [(row.id, None if row.value is None else numbers[row.value], *row.columns) for row in rows],
         )
         self._merge(connection, top, top + len(new))
+        sketched = {row.id: row.sketches for row in rows if row.sketches}
+        stored = document_numbers(connection, list(sketched))
+        self._sketches.link(connection, [(stored[name], sketches) for name, sketches in sketched.items()])
 
     def finish(self, connection: sqlite3.Connection) -> None:
         """Write the counts, and remove the values that no document has any more, with their keys."""
+        self._sketches.finish(connection)
+        comparable = self._documents.total() - self._short.total()
+        connection.execute("UPDATE counts SET number = number + ? WHERE name = 'comparable'", (comparable,))
         counts = [(self._documents[n], self._short[n], n) for n in self._documents]
         connection.executemany(
             "UPDATE hashes SET documents = documents + ?, short = short + ? WHERE number = ?", counts
         )
         lost = [number for number, change in self._documents.items() if change < 0]
-        for some in _chunks(lost, _READ_ROWS):
+        for some in chunks(lost, READ_ROWS):
             unused = connection.execute(
-                f"SELECT number, keys FROM hashes WHERE documents = 0 AND number IN ({_marks(len(some))})",  # noqa: S608
+                f"SELECT number, keys FROM hashes WHERE documents = 0 AND number IN ({marks(len(some))})",  # noqa: S608
                 some,
             ).fetchall()
             gone = [
@@ -461,33 +476,3 @@ def _candidates_of(keys: str) -> str:
 @lru_cache(maxsize=64)
 def _numbered(count: int) -> str:
     return ",".join(f"?{place}" for place in range(1, count + 1))
-
-
-def _marks(count: int) -> str:
-    return ",".join("?" * count)
-
-
-def _chunks(items: Iterable[T], size: int) -> Iterator[list[T]]:
-    iterator = iter(items)
-    while some := list(islice(iterator, size)):
-        yield some
-
-
-def _numbers(connection: sqlite3.Connection, names: Sequence[bytes]) -> dict[bytes, tuple[int, int | None, int]]:
-    """For each stored id its document's number, its value's number and whether it is short."""
-    found: dict[bytes, tuple[int, int | None, int]] = {}
-    for some in _chunks(names, _READ_ROWS):
-        sql = f"SELECT id, number, hash, short FROM documents WHERE id IN ({_marks(len(some))})"  # noqa: S608 only marks
-        found.update((name, (number, value, short)) for name, number, value, short in connection.execute(sql, some))
-    return found
-
-
-def _hash_numbers(connection: sqlite3.Connection, values: Sequence[int]) -> dict[int, int]:
-    """For each stored value, signed, its number."""
-    sql = "SELECT value, number FROM hashes WHERE value IN (SELECT value FROM json_each(?))"
-    return dict(connection.execute(sql, (json.dumps(values),)))
-
-
-def _annotations(connection: sqlite3.Connection, numbers: Sequence[int]) -> dict[int, dict[str, Any]]:
-    sql = "SELECT document, fields FROM annotations WHERE document IN (SELECT value FROM json_each(?))"
-    return {number: json.loads(fields) for number, fields in connection.execute(sql, (json.dumps(numbers),))}

@@ -4,18 +4,22 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from indexer.model import ClusterRecord, Ref
+from indexer.model import ClusteringNote, ClusterRecord, Ref
+from indexer.stores import sqlite_cells as cells
 from indexer.stores.sqlite_parts import OnFile
-from indexer.stores.sqlite_rows import pack_text, unpack_text
+from indexer.stores.sqlite_rows import pack_text
 
 _BATCH = 2000
 _READ = 1000
-_COLUMNS = """id, canonical, title, size, octets, radius, first_seen, last_seen, redundant_octets, formats, origins"""
+_COLUMNS = """id, canonical, title, size, octets, radius, first_seen, last_seen, redundant_octets, formats, origins,
+    least_similarity"""
+_NOTE = "clustering"
 
 
 class ClusterTable(OnFile):
@@ -26,7 +30,7 @@ class ClusterTable(OnFile):
             sql = """SELECT d.id, a.fields FROM documents d LEFT JOIN annotations a ON a.document = d.number
                 ORDER BY d.number"""
             for name, fields in connection.execute(sql):
-                yield Ref(unpack_text(name)), json.loads(fields) if fields else {}
+                yield Ref(cells.text(name)), {} if fields is None else cells.json_object(fields)
 
     def cluster_members(self, ids: Sequence[str]) -> Iterator[tuple[str, Ref]]:
         with self._reading() as connection:
@@ -34,14 +38,14 @@ class ClusterTable(OnFile):
                 WHERE a.cluster = ? ORDER BY d.id"""
             for cluster in dict.fromkeys(ids):
                 for (name,) in connection.execute(sql, (pack_text(cluster),)):
-                    yield cluster, Ref(unpack_text(name))
+                    yield cluster, Ref(cells.text(name))
 
     def put_clusters(self, clusters: Iterable[ClusterRecord]) -> None:
         iterator = iter(clusters)
         while some := list(islice(iterator, _BATCH)):
             with self._writing() as connection:
                 connection.executemany(
-                    "INSERT OR REPLACE INTO clusters VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", map(_row, some)
+                    "INSERT OR REPLACE INTO clusters VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", map(_row, some)
                 )
 
     def get_clusters(self, ids: Sequence[str]) -> list[ClusterRecord | None]:
@@ -66,6 +70,17 @@ class ClusterTable(OnFile):
                 count += connection.executemany("DELETE FROM clusters WHERE id = ?", gone).rowcount
         return count
 
+    def clustering_notes(self) -> Mapping[str, ClusteringNote]:
+        with self._reading() as connection:
+            row = connection.execute("SELECT value FROM meta WHERE name = ?", (_NOTE,)).fetchone()
+        return {"": _note(cells.json_object(row[0]))} if row else {}
+
+    def put_clustering_note(self, note: ClusteringNote | None) -> None:
+        with self._writing() as connection:
+            connection.execute("DELETE FROM meta WHERE name = ?", (_NOTE,))
+            if note is not None:
+                connection.execute("INSERT INTO meta VALUES (?, ?)", (_NOTE, json.dumps(dataclasses.asdict(note))))
+
 
 def cluster_name(annotations: Mapping[str, Any]) -> bytes | None:
     """The cluster id in a document's annotations as it is looked up by, None where there is none."""
@@ -78,13 +93,21 @@ def _row(cluster: ClusterRecord) -> tuple[Any, ...]:
     seen = (pack_text(cluster.first_seen), pack_text(cluster.last_seen))
     names = (pack_text(cluster.id), pack_text(cluster.canonical.id), pack_text(cluster.title))
     places = (json.dumps(cluster.formats), json.dumps(cluster.origins))
-    return (*names, cluster.size, cluster.octets, cluster.radius, *seen, cluster.redundant_octets, *places)
+    numbers = (cluster.size, cluster.octets, cluster.radius)
+    return (*names, *numbers, *seen, cluster.redundant_octets, *places, cluster.least_similarity)
 
 
 def _cluster(row: Sequence[Any]) -> ClusterRecord:
-    name, canonical, title, size, octets, radius, first, last, redundant, formats, origins = row
-    names = (unpack_text(name), Ref(unpack_text(canonical)), unpack_text(title))
-    seen = (unpack_text(first), unpack_text(last))
-    return ClusterRecord(
-        *names, size, octets, radius, *seen, redundant, tuple(json.loads(formats)), tuple(json.loads(origins))
-    )
+    name, canonical, title, size, octets, radius, first, last, redundant, formats, origins, least = row
+    names = (cells.text(name), Ref(cells.text(canonical)), cells.text(title))
+    figures = (cells.count(size), cells.count(octets), cells.count(radius))
+    seen = (cells.text(first), cells.text(last))
+    places = (cells.json_strings(formats), cells.json_strings(origins))
+    return ClusterRecord(*names, *figures, *seen, cells.count(redundant), *places, cells.share(least))
+
+
+def _note(held: dict[str, Any]) -> ClusteringNote:
+    try:
+        return ClusteringNote(**held)
+    except TypeError:
+        raise cells.DamagedError("no note of a clustering") from None

@@ -12,16 +12,17 @@ from typing import Any
 import numpy as np
 
 from indexer.model import Failure, Fingerprint, Record, Ref, Sketch, to_signed, to_unsigned
+from indexer.stores import sqlite_cells as cells
 from indexer.stores.base import StoreInfo
 from indexer.stores.sketches import refusal
 
 MAX_RECORD_OCTETS = 16 << 20
 _MAX_INTEGER = (1 << 63) - 1
 
-# The order of the columns in every query that reads whole records.
+# The order of the columns in every query that reads whole records, the document's number before them.
 RECORD_COLUMNS = (
-    "d.id, h.value, d.tokens, h.keys, d.short, d.source, d.title, d.format, d.extractor, d.size, d.source_digest, "
-    "d.indexed_at, d.metadata"
+    "d.number, d.id, d.hash, h.value, d.tokens, h.keys, d.short, d.source, d.title, d.format, d.extractor, d.size, "
+    "d.source_digest, d.indexed_at, d.metadata"
 )
 
 
@@ -44,13 +45,8 @@ class Row:
 
 
 def pack_text(text: str) -> bytes:
-    """UTF-8 in which lone surrogates pass, so that any Python string comes back as it was."""
+    """UTF-8 in which lone surrogates pass, so that any Python string comes back as it was (sqlite_cells.text)."""
     return text.encode("utf-8", "surrogatepass")
-
-
-def unpack_text(octets: bytes) -> str:
-    """The reverse of pack_text."""
-    return octets.decode("utf-8", "surrogatepass")
 
 
 def pack_ref(ref: Ref) -> bytes | None:
@@ -108,9 +104,9 @@ class Packer:
         """Keys as the little-endian array that a value's row keeps."""
         return np.array(keys, dtype=self._kind).tobytes()
 
-    def unpack_keys(self, octets: bytes) -> tuple[int, ...]:
+    def unpack_keys(self, cell: Any) -> tuple[int, ...]:
         """The reverse of pack_keys."""
-        return tuple(np.frombuffer(octets, dtype=self._kind).tolist())
+        return tuple(cells.numbers(cell, self._kind, self._end).tolist())
 
     def row(self, record: Record) -> Row:
         """The row of a record; RefusedError with the reason where it can't be stored exactly."""
@@ -149,20 +145,23 @@ class Packer:
 
     def record(self, row: Sequence[Any], sketches: Mapping[str, Sketch] | None = None) -> Record:
         """A record from RECORD_COLUMNS."""
-        name, value, tokens, keys, short, source, title, kind, extractor, size, digest, indexed_at, metadata = row
+        _, name, number, value, tokens, keys, short, source, title, kind, extractor, size, digest, at, metadata = row
+        fingerprint = None
+        if number is not None:
+            fingerprint = Fingerprint(to_unsigned(cells.integer(value)), cells.count(tokens), self._scheme)
         return Record(
-            ref=Ref(unpack_text(name)),
-            fingerprint=None if value is None else Fingerprint(to_unsigned(value), tokens, self._scheme),
-            keys=() if value is None else self.unpack_keys(keys),
-            short=bool(short),
-            source=unpack_text(source),
-            title=unpack_text(title),
-            format=unpack_text(kind),
-            extractor=unpack_text(extractor),
-            size=size,
-            source_digest=unpack_text(digest),
-            indexed_at=unpack_text(indexed_at),
-            metadata=json.loads(metadata) if metadata else {},
+            ref=Ref(cells.text(name)),
+            fingerprint=fingerprint,
+            keys=() if fingerprint is None else self.unpack_keys(keys),
+            short=bool(cells.count(short, 1)),
+            source=cells.text(source),
+            title=cells.text(title),
+            format=cells.text(kind),
+            extractor=cells.text(extractor),
+            size=cells.count(size),
+            source_digest=cells.text(digest),
+            indexed_at=cells.text(at),
+            metadata={} if metadata is None else cells.json_object(metadata),
             sketches=sketches or {},
         )
 
@@ -174,7 +173,7 @@ def pack_failure(failure: Failure) -> tuple[bytes, ...]:
     return (name, *map(pack_text, texts))
 
 
-def unpack_failure(row: Sequence[bytes]) -> Failure:
+def unpack_failure(row: Sequence[Any]) -> Failure:
     """The reverse of pack_failure."""
-    name, source, reason, detail, failed_at, digest = map(unpack_text, row)
+    name, source, reason, detail, failed_at, digest = map(cells.text, row)
     return Failure(Ref(name), source, reason, detail, failed_at, digest)

@@ -97,11 +97,15 @@ def over_time(name: str, label: str) -> Aggregation:
     )
 
 
-def in_order(name: str, label: str, size: int) -> Aggregation:
-    """The values of a field in their own order."""
-    order = {"orderBy": "_key", "order": "asc", "size": size, "otherBucket": False, "otherBucketLabel": "others"}
-    missing = {"missingBucket": False, "missingBucketLabel": "unknown"}
-    return Aggregation("terms", "segment", {"field": name, **order, **missing, "customLabel": label})
+def in_steps(name: str, label: str, step: float) -> Aggregation:
+    """A number of a field's in steps, in order; a step without documents is left out."""
+    how = {
+        "interval": step,
+        "min_doc_count": False,
+        "has_extended_bounds": False,
+        "extended_bounds": {"min": "", "max": ""},
+    }
+    return Aggregation("histogram", "segment", {"field": name, **how, "customLabel": label})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -293,12 +297,13 @@ CLUSTER_PANELS: tuple[Panel, ...] = (
     ),
     _sizes(),
     Chart(
-        name="distances",
-        title="Distances to the canonical document",
-        about="How many documents that could be removed lie so many bits from the canonical one.",
+        name="similarities",
+        title="Similarity to the canonical document",
+        about="How many documents that could be removed are so similar to the canonical one, by the rule of the last "
+        "clustering: the share of common passages, or of equal bits of the simhash.",
         view="documents",
         query=REDUNDANT,
-        aggregations=(count("documents"), in_order("neardup.cluster.distance", "bits", 65)),
+        aggregations=(count("documents"), in_steps("neardup.cluster.similarity", "similarity from", 0.05)),
     ),
     Chart(
         name="formats",
@@ -340,7 +345,7 @@ CLUSTER_PANELS: tuple[Panel, ...] = (
             "canonical.id",
             "redundant",
             "redundant_octets",
-            "radius",
+            "least_similarity",
             "neardup.format",
             "neardup.cluster.id",
         ),
@@ -355,7 +360,7 @@ CLUSTER_PANELS: tuple[Panel, ...] = (
         columns=(
             "neardup.cluster.id",
             "neardup.cluster.is_canonical",
-            "neardup.cluster.distance",
+            "neardup.cluster.similarity",
             "_id",
             "neardup.title",
             "neardup.source",
@@ -364,7 +369,7 @@ CLUSTER_PANELS: tuple[Panel, ...] = (
         sort=(
             ("neardup.cluster.id", "asc"),
             ("neardup.cluster.is_canonical", "desc"),
-            ("neardup.cluster.distance", "asc"),
+            ("neardup.cluster.similarity", "desc"),
         ),
     ),
 )

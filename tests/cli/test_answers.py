@@ -15,6 +15,7 @@ from indexer import fingerprint
 from indexer.cli.output import printable
 from indexer.interchange import fingerprints
 
+ALIKE = ("docs/a.html", "docs/b.pdf", "docs/deep/c.xml", "docs/deep/d.txt", "docs/near.txt")
 HOSTILE = "\x1b[31mred\x1b]0;title\x07 \x9b2J \u202egpj.exe [bold]x[/bold] \r\nline"
 
 
@@ -34,10 +35,18 @@ def test_similar_finds_the_same_text_in_every_format(stored: Neardup) -> None:
         assert others | {"docs/near.txt"} == set(matches), name
         assert found["total"] == 4
         for match in matches.values():
-            assert match["similarity"] == 1 - match["distance"] / 64
-            assert match["label"] == ("close" if match["distance"] <= 1 else "loose" if match["distance"] <= 6 else "")
-        distances = [match["distance"] for match in found["matches"]]
-        assert distances == sorted(distances)
+            assert match["similarity"] == 1 - match["bits"] / 64
+            assert match["label"] == ("close" if match["bits"] <= 1 else "loose" if match["bits"] <= 6 else "")
+        bits = [match["bits"] for match in found["matches"]]
+        assert bits == sorted(bits)
+        # By the default rule they are the same ones, by what they share.
+        usual = stored("similar", f"docs/{name}", "--json").json
+        assert usual["rule"] == "simhash-doc@3bits/minhash@0.6+minhash@0.6"
+        assert {match["id"] for match in usual["matches"]} == set(matches)
+        assert {match["label"] for match in usual["matches"]} == {"near"}
+        shares = [match["similarity"] for match in usual["matches"]]
+        assert shares == sorted(shares, reverse=True)
+        assert (shares[0], usual["not_comparable"]) == (1.0, 0)
 
 
 def test_similar_by_every_way_of_asking(stored: Neardup) -> None:
@@ -51,15 +60,24 @@ def test_similar_by_every_way_of_asking(stored: Neardup) -> None:
     assert {match["id"] for match in by_id["matches"]} == {match["id"] for match in by_text["matches"]} - {
         "docs/a.html"
     }
+    # A hash has no sketch: it is asked about by the simhash where no rule says otherwise.
+    by_hash = stored("similar", "--hash", value, "--json").json
+    assert by_hash["rule"] == "simhash-doc@3bits"
+    assert {match["id"] for match in by_hash["matches"]} == {match["id"] for match in by_text["matches"]}
+    refused = stored("similar", "--hash", value, "--match", "minhash@0.6", code=2).err
+    assert "--match simhash-doc@3bits" in refused
 
 
 def test_similar_in_words(stored: Neardup) -> None:
     done = stored("similar", "docs/deep/d.txt", "-k", "7", "--limit", "2")
     header, *rows = done.out.splitlines()
-    assert header.split() == ["id", "bits", "similarity", "label", "title"]
+    assert header.split() == ["id", "bits", "label", "title"]
     assert len(rows) == 2
     assert all("close" in row for row in rows)
     assert "the nearest 2 of 4" in done.err
+    header, first, *_ = stored("similar", "docs/deep/d.txt").out.splitlines()
+    assert header.split() == ["id", "shares", "bits", "label", "title"]
+    assert first.split()[1:4] == ["100%", "0", "near"]
     # From elsewhere the path is not the id, and is shown.
     elsewhere = Neardup(stored.folder / "docs/deep")
     done = elsewhere("similar", "d.txt", "--store", "../../collection.neardup")
@@ -67,7 +85,24 @@ def test_similar_in_words(stored: Neardup) -> None:
     assert str(stored.folder / "docs/a.html") in done.out
     done = stored("similar", "docs/other.html")
     assert done.out == ""
-    assert "nothing else within 3 bits" in done.err
+    assert "nothing else is near by simhash-doc@3bits/minhash@0.6+minhash@0.6; --at-least 0" in done.err
+
+
+def test_the_nearest_candidates_whatever_they_are_like(stored: Neardup) -> None:
+    asked = ["similar", "docs/deep/d.txt", "--match", "minhash@0.99"]
+    strict = stored(*asked, "--json").json
+    nearest = stored(*asked, "--at-least", "0", "--json").json
+    near = {match["id"]: match for match in nearest["matches"]}
+    assert {match["id"] for match in strict["matches"]} == set(ALIKE) - {"docs/deep/d.txt", "docs/near.txt"}
+    assert set(near) == set(ALIKE) - {"docs/deep/d.txt"}
+    assert {name: (match["near"], match["label"]) for name, match in near.items()} == {
+        name: (False, "") if name == "docs/near.txt" else (True, "near") for name in near
+    }
+    # In the table what is not near has no label.
+    rows = stored(*asked, "--at-least", "0").out.splitlines()[1:]
+    assert [("near.txt" in row, "  near" in row) for row in rows] == [(False, True)] * 3 + [(True, False)]
+    assert stored(*asked, "--at-least", "1", "--json").json["total"] == 3
+    stored(*asked, "--at-least", "1.5", code=2)
 
 
 def test_short_and_empty_questions_are_said_to_be_so(stored: Neardup) -> None:
@@ -86,7 +121,7 @@ def test_wrong_questions(stored: Neardup) -> None:
     stored("similar", code=2)
     stored("similar", "docs/a.html", "--id", "x", code=2)
     stored("similar", "--hash", "nonsense", code=2)
-    stored("similar", "docs/a.html", "-k", "8", code=2)
+    assert "0bits to 7bits" in stored("similar", "docs/a.html", "-k", "8", code=2).err
     assert "docs/nowhere.html" in stored("similar", "docs/nowhere.html", code=5).err
     assert "no document" in stored("similar", "--id", "nowhere", code=5).err
     assert "docs/broken.pdf" in stored("similar", "docs/broken.pdf", code=6).err
@@ -106,19 +141,46 @@ def test_compare_files_and_ids(stored: Neardup) -> None:
     done = stored("compare", "docs/a.html", "docs/near.txt", "--json").json
     assert done["a"]["hash"] == str(fingerprint(prose(1)))
     assert done["b"]["hash"] == str(fingerprint(changed(prose(1))))
-    assert done["similarity"] == 1 - done["distance"] / 64
+    # One word of 200 is in five passages of 196.
+    assert done["shares"] == pytest.approx(191 / 201)
+    assert (done["near"], done["estimated"]) == (True, False)
     by_id = stored("compare", "id:docs/a.html", "docs/near.txt", "--json").json
-    assert by_id["distance"] == done["distance"]
+    assert (by_id["bits"], by_id["estimated"]) == (done["bits"], True)
+    assert by_id["shares"] == by_id["similarity"] == pytest.approx(done["shares"], abs=0.1)
     outside = Neardup(stored.folder / "docs")
     plain = outside("compare", "docs/a.html", "near.txt", "--store", "../collection.neardup")
-    assert f"{done['distance']} of 64 bits" in plain.out
+    for words in (f"{done['bits']} of 64 bits differ", "yes, by simhash-doc@3bits", "(estimated from sketches)"):
+        assert words in plain.out
+    assert (
+        "95% of all 5-word passages are in both (counted in the texts)"
+        in stored("compare", "docs/a.html", "docs/near.txt").out
+    )
     stored("compare", "docs/a.html", "docs/empty.txt", code=6)
     stored("compare", "docs/a.html", "nowhere", code=5)
 
 
+def test_compare_by_a_rule_of_one_s_own(stored: Neardup) -> None:
+    for arguments, rule, near in (
+        (["-k", "0"], "simhash-doc@0bits", False),
+        (["-k", "10"], "simhash-doc@10bits", True),
+        (["--match", "minhash@0.99"], "minhash@0.99", False),
+        (["-k", "10", "--verify", "text", "--min-jaccard", "0.95"], "simhash-doc@10bits+text@0.95", True),
+        (["-k", "10", "--min-jaccard", "0.99"], "simhash-doc@10bits+minhash@0.99", False),
+    ):
+        for a in ("docs/a.html", "id:docs/a.html"):
+            found = stored("compare", a, "docs/near.txt", *arguments, "--json").json
+            assert (found["rule"], found["near"]) == (rule, near)
+    # By reading, stored documents are read again, and what they share is counted.
+    found = stored("compare", "id:docs/a.html", "id:docs/near.txt", "-k", "10", "--verify", "text", "--json").json
+    assert (found["shares"], found["estimated"]) == (pytest.approx(191 / 201), False)
+    (stored.folder / "docs/near.txt").unlink()
+    refused = stored("compare", "id:docs/a.html", "id:docs/near.txt", "-k", "10", "--verify", "text", code=6)
+    assert "docs/near.txt: No such file" in refused.err
+
+
 def test_compare_and_hash_need_no_store(neardup: Neardup) -> None:
     write(neardup.folder, {"a.txt": prose(1), "b.xml": xml(prose(1)), "empty.txt": ""})
-    assert neardup("compare", "a.txt", "b.xml", "--json").json["distance"] == 0
+    assert neardup("compare", "a.txt", "b.xml", "--json").json["bits"] == 0
     assert "no store" in neardup("compare", "a.txt", "nowhere", code=5).err
     done = neardup("hash", "a.txt", "b.xml", "empty.txt", "-", stdin=prose(2))
     rows = [line.split() for line in done.out.splitlines()]
@@ -146,7 +208,7 @@ def test_show(stored: Neardup) -> None:
 
 
 def test_delete(stored: Neardup) -> None:
-    assert stored("delete", "docs/a.html", "--json").json == {"deleted": 1, "missing": 0}
+    assert stored("delete", "docs/a.html", "--json").json == {"deleted": 1, "missing": 0, "contended": 0}
     assert (stored.folder / "docs/a.html").exists()
     stored("show", "docs/a.html", code=5)
     done = stored("delete", "docs/near.txt", "nowhere", code=5)
@@ -215,13 +277,16 @@ def test_printable_text_is_one_harmless_line(text: str) -> None:
 def test_the_library_at_the_root(stored: Neardup) -> None:
     import indexer
 
-    assert len(indexer.__all__) <= 12
+    assert len(indexer.__all__) <= 17
     document = indexer.extract(stored.folder / "docs/a.html")
     one = indexer.fingerprint(document.text)
     assert one is not None
     with indexer.open_store(stored.folder / "collection.neardup", read_only=True) as store:
-        answer = indexer.similar(store, one, distance=7)
+        rule = indexer.parse_rule("simhash-doc@7bits", store)
+        answer = indexer.lookup(store, rule, indexer.Question("a.html", document.text))
+        pairs = list(indexer.pairs_of(store, rule))
     assert {match.record.ref.id for match in answer.matches} >= {"docs/a.html", "docs/near.txt"}
+    assert len(pairs) == 10
     assert indexer.fingerprint("") is None
     # The name is the function, also after the submodule of the same name was imported.
     from indexer.extract import Limits

@@ -14,6 +14,7 @@ import pytest
 from command import COMMAND, Neardup, clean_environment, contents, mixed_folder, write
 from written import changed, html, prose
 
+USUAL = "simhash-doc@3bits/minhash@0.6+minhash@0.6"
 ALIKE = ["docs/a.html", "docs/b.pdf", "docs/deep/c.xml", "docs/deep/d.txt", "docs/near.txt"]
 
 
@@ -41,17 +42,32 @@ def test_pairs_in_every_form(indexed: Neardup) -> None:
     shown = indexed("pairs")
     pairs = rows(shown.out)
     assert len(pairs) == 10
-    assert "10 pairs within 3 bits" in shown.err
+    assert f"10 pairs by {USUAL}" in shown.err
     assert {frozenset((row["id_a"], row["id_b"])) for row in pairs} == {
         frozenset((a, b)) for a in ALIKE for b in ALIKE if a < b
     }
     for row in pairs:
-        assert float(row["similarity"]) == 1 - int(row["distance"]) / 64
-        assert (int(row["distance"]) > 0) == ("docs/near.txt" in row.values())
+        assert set(row) == {"id_a", "id_b", "similarity"}
+        assert (float(row["similarity"]) < 1) == ("docs/near.txt" in row.values())
+        assert len(row["similarity"]) <= 8
     lines = indexed("pairs", "--format", "jsonl").lines
     assert [{key: str(value) for key, value in line.items()} for line in lines] == pairs
     assert len(indexed("pairs", "--collapse", "--format", "jsonl").lines) == 4
-    assert len(indexed("pairs", "-k", "0", "--format", "jsonl").lines) == 6
+
+
+def test_pairs_by_bits_have_these_too(indexed: Neardup) -> None:
+    shown = indexed("pairs", "--match", "simhash-doc@3bits")
+    assert "10 pairs by simhash-doc@3bits" in shown.err
+    for row in rows(shown.out):
+        assert float(row["similarity"]) == 1 - int(row["bits"]) / 64
+        assert (int(row["bits"]) > 0) == ("docs/near.txt" in row.values())
+    exact = indexed("pairs", "-k", "0", "--format", "jsonl").lines
+    assert [(line["bits"], line["similarity"]) for line in exact] == [(0, 1.0)] * 6
+    # All pairs are searched further than lookups go, and it is said so.
+    far = indexed("pairs", "-k", "12", "--explain")
+    assert len(rows(far.out)) == 10
+    assert "for all pairs alone, of which every one is found" in far.err
+    assert set(rows(indexed("pairs", "-k", "12", "--verify", "sketch").out)[0]) == {"id_a", "id_b", "similarity"}
 
 
 def test_pairs_into_a_file(indexed: Neardup) -> None:
@@ -85,6 +101,25 @@ def test_pairs_against_another_store_and_against_a_list(indexed: Neardup) -> Non
     (indexed.folder / "new.jsonl").write_text(indexed("hash", "new/one.txt", "new/two.txt", "--json").out)
     listed = rows(indexed("pairs", "--against", "new.jsonl", "-k", "6").out)
     assert sorted(listed, key=str) == sorted(found, key=str)
+    # By default stores are compared as they are clustered, and a list by the simhash, which is all that it has.
+    by_share = rows(indexed("pairs", "--against", "new.neardup").out)
+    assert {(row["id_a"], row["id_b"]) for row in by_share} == {(row["id_a"], row["id_b"]) for row in found}
+    assert all(0.6 <= float(row["similarity"]) < 1 for row in by_share)
+    assert "by simhash-doc@3bits" in indexed("pairs", "--against", "new.jsonl").err
+    refused = indexed("pairs", "--against", "new.jsonl", "--match", "minhash@0.6", code=2).err
+    assert "new.jsonl: has simhashes alone" in refused
+    assert "not for --against" in indexed("pairs", "--against", "new.neardup", "--collapse", code=2).err
+
+
+def test_stores_whose_sketches_differ_are_not_compared(indexed: Neardup) -> None:
+    indexed("index", "docs", "--store", "lean.neardup", "--schemes", "simhash-doc")
+    indexed("index", "docs", "--store", "other.neardup", "--schemes", "simhash-doc,minhash:shingle=3")
+    assert "no sketches of the scheme 'minhash'" in indexed("pairs", "--against", "lean.neardup", code=2).err
+    refused = indexed("pairs", "--against", "other.neardup", code=4).err
+    assert "shingle=5" in refused
+    assert "shingle=3" in refused
+    assert len(rows(indexed("pairs", "--against", "lean.neardup", "-k", "0").out)) == 18
+    assert "of the scheme" not in indexed("pairs", "--store", "lean.neardup").err
 
 
 @pytest.mark.parametrize(
@@ -128,14 +163,33 @@ def test_names_are_harmless_on_a_terminal(neardup: Neardup) -> None:
 
 def test_cluster_writes_once(indexed: Neardup) -> None:
     tried = indexed("cluster", "--dry-run", "--json").json
-    assert tried["written"] == {"documents": 8, "clusters": 1, "removed": 0}
+    # Only what is in a cluster of two or more is written.
+    assert tried["written"] == {"documents": 5, "clusters": 1, "removed": 0}
+    assert tried["rule"] == USUAL
+    counts = ("documents", "compared", "not_comparable", "clusters", "clustered", "largest", "split")
+    assert [tried[name] for name in counts] == [8, 6, 0, 1, 5, 5, 0]
     assert clusters(indexed)["docs/a.html"] == {}
     assert indexed("cluster", "--json").json == {**tried, "dry_run": False}
     assert indexed("cluster", "--json").json["written"] == {"documents": 0, "clusters": 0, "removed": 0}
     found = clusters(indexed)
     assert len({str(found[name]["cluster"]["id"]) for name in ALIKE}) == 1  # type: ignore[index]
-    assert len({str(noted["cluster"]["id"]) for noted in found.values()}) == 4  # type: ignore[index]
-    assert "largest of 5" in indexed("cluster").out
+    assert {name for name, noted in found.items() if noted} == set(ALIKE)
+    assert min(found[name]["cluster"]["similarity"] for name in ALIKE) > 0.9  # type: ignore[index]
+
+
+def test_what_cluster_says(indexed: Neardup) -> None:
+    done = indexed("cluster", "--dry-run")
+    for words in (f"rule       {USUAL}", "8, of them 6 compared", "1, the largest of 5", "4 of them not canonical"):
+        assert words in done.out
+    assert "to write   5 documents, 1 clusters" in done.out
+    assert "a dry run: nothing was written" in done.err
+    assert "a simhash alone" not in done.err
+    lean = indexed("cluster", "-k", "3")
+    assert "rule       simhash-doc@3bits\n" in lean.out
+    assert "a simhash alone also puts documents together that share nothing but their language" in lean.err
+    verified = indexed("cluster", "-k", "7", "--verify", "sketch", "--explain")
+    assert "verified by minhash@0.6" in verified.err
+    assert "a simhash alone" not in verified.err
 
 
 def test_the_user_chooses_who_is_canonical(indexed: Neardup) -> None:
@@ -144,7 +198,14 @@ def test_the_user_chooses_who_is_canonical(indexed: Neardup) -> None:
     indexed("cluster", "--canonical", "source", "--prefer", "*.xml", "--prefer", "*.pdf")
     assert clusters(indexed)["docs/deep/c.xml"]["cluster"]["is_canonical"]  # type: ignore[index]
     assert "no rule" in indexed("cluster", "--canonical", "best", code=2).err
-    assert "bound" in indexed("cluster", "-k", "5", "--bound", "3", code=2).err
+    assert "--bound" in indexed("cluster", "-k", "5", "--bound", "3", code=2).err
+
+
+def test_the_bound_says_how_far_apart_documents_may_be(indexed: Neardup) -> None:
+    # near.txt is not within a hundredth of any other one.
+    narrow = indexed("cluster", "--bound", "0.02", "--json").json
+    assert (narrow["clusters"], narrow["clustered"], narrow["split"]) == (1, 4, 1)
+    assert indexed("cluster", "--bound", "1", "--json").json["clustered"] == 5
 
 
 def test_index_puts_documents_into_clusters_as_they_come(neardup: Neardup) -> None:
@@ -161,6 +222,51 @@ def test_index_puts_documents_into_clusters_as_they_come(neardup: Neardup) -> No
     assert "--new-to goes with" in neardup("index", "docs", "--new-to", "-", code=2).err
 
 
+def test_what_comes_obeys_the_rule_of_the_clusters(indexed: Neardup) -> None:
+    write(indexed.folder, {"docs/later.txt": changed(prose(1), 50)})
+    indexed("cluster", "--match", "minhash@0.5", "--canonical", "longest")
+    for arguments in (["-k", "3"], ["--match", "minhash@0.7"], ["--canonical", "earliest"], ["--bound", "0.2"]):
+        refused = indexed("index", "docs", "--cluster", *arguments, code=2).err
+        assert "the store's clusters were made with the" in refused
+        assert "run neardup cluster with the new one first" in refused
+    same = ["--match", "minhash@0.5", "--canonical", "longest"]
+    assert indexed("index", "docs", "--cluster", *same, "--json").json["near"] == 1
+    shown = indexed("cluster", *same, "--json").json
+    assert (shown["clustered"], shown["written"]["documents"]) == (6, 0)
+    # What is only left out may be judged in another way; a rule that can't be looked up is refused before anything.
+    write(indexed.folder, {"docs/again.txt": changed(prose(1), 70)})
+    assert indexed("index", "docs", "--skip-duplicates", "-k", "7", "--json").json["duplicates"] == 1
+    assert "0bits to 7bits" in indexed("index", "docs", "--skip-duplicates", "-k", "9", code=2).err
+    read = ["--match", "simhash-doc@3bits+text@0.5"]
+    assert "can't be verified by reading" in indexed("index", "docs", "--skip-duplicates", *read, code=2).err
+    assert "says it all" in indexed("index", "docs", "--cluster", "-k", "3", "--match", "minhash", code=2).err
+
+
+def test_clusters_that_were_left_unfinished_are_told_of(indexed: Neardup) -> None:
+    from indexer import open_store
+    from indexer.model import ClusteringNote
+
+    indexed("cluster")
+    for note, said in (
+        (ClusteringNote("minhash@0.6", finished=False), "was not finished"),
+        (None, "don't say by which"),
+    ):
+        with open_store(indexed.folder / "collection.neardup") as store:
+            store.put_clustering_note(note)
+        for command in (["prune", "--keep", "canonical"], ["prune", "--keep", "canonical", "--dry-run"], ["report"]):
+            refused = indexed(*command, code=3).err
+            assert said in refused
+            assert "run neardup cluster again" in refused
+        write(indexed.folder, {"docs/later.txt": changed(prose(1), 50)})
+        done = indexed("index", "docs", "--cluster")
+        assert "each in a cluster of its own" in done.err
+        assert said in done.err
+        assert clusters(indexed)["docs/later.txt"] == {}
+        indexed("delete", "docs/later.txt")
+    indexed("cluster")
+    assert indexed("prune", "--keep", "canonical", "--json").json["marked"] == 4
+
+
 def test_near_copies_can_be_left_out(neardup: Neardup) -> None:
     write(neardup.folder, {"docs/a.txt": prose(1)})
     neardup("index", "docs")
@@ -172,6 +278,7 @@ def test_near_copies_can_be_left_out(neardup: Neardup) -> None:
     assert {name: each["reason"] for name, each in failures.items()} == dict.fromkeys(ALIKE, "duplicate")
     listed = neardup("failures", "--reason", "duplicate").out
     assert listed.count("docs/a.txt") == 5
+    assert "docs/near.txt: shares 9" in listed
     # Once what they repeat is gone, the first of them takes its place.
     neardup("delete", "docs/a.txt")
     (neardup.folder / "docs/a.txt").unlink()
@@ -191,9 +298,15 @@ def test_prune_marks_lists_and_deletes_only_when_told(indexed: Neardup) -> None:
     surplus = sorted(set(ALIKE) - {"docs/b.pdf"})
     assert sorted(line["id"] for line in listed) == surplus
     assert {line["canonical"] for line in listed} == {"docs/b.pdf"}
+    assert {line["kept"] for line in listed} == {""}
+    assert {line["id"] for line in listed if line["similarity"] == 1} == set(surplus) - {"docs/near.txt"}
+    plain = indexed("prune", "--keep", "canonical", "--dry-run")
+    assert "docs/a.html  shares 100% with docs/b.pdf\n" in plain.out
+    assert "a dry run: 4 documents" in plain.err
+    assert "the least similar shares 9" in plain.err
     assert "duplicate_of" not in str(clusters(indexed))
-    assert indexed("prune", "--keep", "canonical", "--json").json == {"marked": 4, "unmarked": 0}
-    assert indexed("prune", "--keep", "canonical", "--json").json == {"marked": 0, "unmarked": 0}
+    assert indexed("prune", "--keep", "canonical", "--json").json == {"marked": 4, "unmarked": 0, "contended": 0}
+    assert indexed("prune", "--keep", "canonical", "--json").json == {"marked": 0, "unmarked": 0, "contended": 0}
     assert {name for name, noted in clusters(indexed).items() if noted.get("duplicate_of") == "docs/b.pdf"} == set(
         surplus
     )
@@ -204,7 +317,7 @@ def test_prune_marks_lists_and_deletes_only_when_told(indexed: Neardup) -> None:
     indexed("prune", "--keep", "canonical", NEARDUP_PRUNE_DELETE="1")
     assert contents(indexed) == before
     gone = indexed("prune", "--keep", "canonical", "--delete", "--yes", "--json")
-    assert gone.json == {"deleted": 4}
+    assert gone.json == {"deleted": 4, "contended": 0}
     assert "4 of 8 documents" in gone.err
     assert set(contents(indexed)[0]) == set(before[0]) - set(surplus)
     assert indexed("cluster", "--json").json["written"] == {"documents": 0, "clusters": 0, "removed": 0}
@@ -217,9 +330,48 @@ def test_prune_leaves_what_is_no_longer_true(indexed: Neardup) -> None:
     write(indexed.folder, {"docs/near.txt": prose(77)})
     indexed("index", "docs")
     indexed("delete", "docs/b.pdf")
-    assert indexed("prune", "--keep", "canonical", "--dry-run", "--json").lines == []
-    assert indexed("prune", "--keep", "canonical", "--json").json == {"marked": 0, "unmarked": 3}
-    assert indexed("prune", "--keep", "canonical", "--delete", "--yes", "--json").json == {"deleted": 0}
+    listed = indexed("prune", "--keep", "canonical", "--dry-run", "--json").lines
+    assert [line["kept"][:26] for line in listed] == ["the canonical document of "] * 2
+    plain = indexed("prune", "--keep", "canonical", "--dry-run")
+    assert plain.out == ""
+    assert plain.err.count("neardup: kept: docs/") == 2
+    assert "2 documents of the same clusters are kept" in plain.err
+    assert indexed("prune", "--keep", "canonical", "--json").json == {"marked": 0, "unmarked": 3, "contended": 0}
+    gone = indexed("prune", "--keep", "canonical", "--delete", "--yes", "--json")
+    assert gone.json == {"deleted": 0, "contended": 0}
+    assert "2 others of their clusters are kept, --dry-run says why" in gone.err
+
+
+def test_a_simhash_alone_deletes_nothing_unless_told(indexed: Neardup) -> None:
+    write(indexed.folder, {"docs/sorted.txt": " ".join(sorted(prose(1).split()))})
+    indexed("index", "docs")
+    indexed("cluster", "-k", "3", "--canonical", "source", "--prefer", "*.pdf")
+    assert clusters(indexed)["docs/sorted.txt"]["cluster"]["similarity"] == 1  # type: ignore[index]
+    refused = indexed("prune", "--keep", "canonical", "--delete", "--yes", code=2).err
+    for words in ("made by simhash-doc@3bits alone", "--verify sketch or --verify text", "--unverified"):
+        assert words in refused
+    assert indexed("stats", "--json").json["documents"] == 9
+    # Verified, the one with the same words in another order is kept, and it is said why.
+    for way, why in (("sketch", "and minhash@0.6 is demanded"), ("text", "and text@0.5 is demanded")):
+        listed = indexed("prune", "--keep", "canonical", "--verify", way, "--dry-run", "--json").lines
+        kept = {line["id"]: line["kept"] for line in listed if line["kept"]}
+        assert list(kept) == ["docs/sorted.txt"]
+        assert kept["docs/sorted.txt"].endswith(f"with docs/b.pdf, {why}")
+    assert indexed("prune", "--keep", "canonical", "--verify", "sketch", "--delete", "--yes", "--json").json == {
+        "deleted": 4,
+        "contended": 0,
+    }
+    assert set(contents(indexed)[0]) >= {"docs/b.pdf", "docs/sorted.txt"}
+    assert indexed("prune", "--keep", "canonical", "--unverified", "--delete", "--yes", "--json").json == {
+        "deleted": 1,
+        "contended": 0,
+    }
+    # Neither the environment nor a file of settings says so.
+    write(indexed.folder, {"docs/sorted.txt": " ".join(sorted(prose(1).split())) + " "})
+    indexed("index", "docs")
+    indexed("cluster", "-k", "3")
+    again = ["prune", "--keep", "canonical", "--delete", "--yes"]
+    assert "--unverified" in indexed(*again, code=2, NEARDUP_PRUNE_UNVERIFIED="1").err
 
 
 def test_settings_do_not_delete(indexed: Neardup) -> None:
@@ -236,6 +388,6 @@ def test_a_reader_who_goes_away_ends_the_stream(neardup: Neardup) -> None:
     done = subprocess.run(
         ["bash", "-c", script], cwd=neardup.folder, env=clean_environment(), capture_output=True, timeout=60
     )
-    assert done.stdout == b"id_a,id_b,distance,similarity\n"
+    assert done.stdout == b"id_a,id_b,similarity\n"
     assert done.returncode == 141
     assert Path(neardup.folder / "collection.neardup").exists()

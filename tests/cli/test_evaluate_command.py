@@ -7,6 +7,8 @@ import random
 
 from command import Neardup
 
+from indexer.evaluate import read_rule
+
 WORDS = [
     a + b + c
     for a in ("lo", "va", "nem", "tri")
@@ -32,13 +34,18 @@ def test_documents_against_exact_jaccard(neardup: Neardup) -> None:
     found = neardup("evaluate", "--documents", "docs", "--json", "--picture", "curves.svg").json
     assert found["documents"] == 12
     assert sum(band["pairs"] for band in found["bands"]) <= 18
-    assert [method["method"] for method in found["methods"]] == [
-        "simhash", "simhash@0.890625", "simhash@0.890625+minhash", "minhash",
-    ]  # fmt: skip
-    minhash = found["methods"][-1]
+    assert [str(read_rule(each["rule"])) for each in found["rules"]] == [
+        "simhash-doc@3bits/minhash@0.6+minhash@0.6",
+        "simhash-doc@3bits",
+        "simhash-doc@7bits",
+        "simhash-doc@7bits+minhash@0.6",
+        "minhash@0.6",
+    ]
+    minhash = found["rules"][-1]
     assert minhash["precision"] == 1.0
     assert minhash["recall"] == 1.0
-    assert minhash["finder"].startswith("minhash:")
+    [finder] = minhash["finders"]
+    assert finder["scheme"].startswith("minhash:")
     assert "<svg" in (neardup.folder / "curves.svg").read_text("utf-8")
 
 
@@ -47,7 +54,7 @@ def test_a_store_s_own_documents(neardup: Neardup) -> None:
     neardup("index", "docs")
     (neardup.folder / "docs" / "0-0.txt").unlink()
     shown = neardup("evaluate", "--schemes", "minhash", "--sample", "9").out
-    assert shown.splitlines()[-1].startswith("minhash ")
+    assert shown.splitlines()[-1].startswith("minhash@0.6 ")
     found = neardup("evaluate", "--schemes", "minhash", "--json").json
     assert found["documents"] == 11
     assert found["notes"] == ["left out: 1 documents (unreadable)"]
@@ -60,12 +67,12 @@ def test_a_truth_of_groups_and_one_of_pairs(neardup: Neardup) -> None:
     (neardup.folder / "groups.jsonl").write_text("\n".join(groups), "utf-8")
     found = neardup("evaluate", "groups.jsonl", "--schemes", "minhash@0.3", "--json").json
     assert (found["documents"], found["wanted"], found["truth"]) == (12, 18, "pairs of groups.jsonl")
-    assert found["methods"][0]["precision"] == 1.0
+    assert found["rules"][0]["precision"] == 1.0
     pairs = [{"a": "docs/0-0.txt", "b": "docs/0-1.txt"}, {"a": "docs/0-0.txt", "b": "gone.txt"}]
     (neardup.folder / "pairs.jsonl").write_text("\n".join(map(json.dumps, pairs)), "utf-8")
     found = neardup("evaluate", "pairs.jsonl", "--documents", "docs", "--schemes", "minhash", "--json").json
     assert found["wanted"] == 1
-    assert found["methods"][0]["recall"] == 1.0
+    assert found["rules"][0]["recall"] == 1.0
     assert found["notes"] == ["left out: 1 pairs of pairs.jsonl: a document of theirs is not here"]
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sqlite3
 import subprocess
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -112,8 +114,21 @@ def test_stores_that_are_none(neardup: Neardup) -> None:
             done = neardup(*arguments, "--store", store, code=3)
             assert store in done.err
     assert (neardup.folder / "text.neardup").read_text() == "this is a text " * 100
-    neardup("stats", "--store", "empty.neardup", code=3)
     neardup("stats", "--store", "mongodb://host/x", code=2)
+
+
+def test_a_file_that_nothing_was_written_to_becomes_a_store(neardup: Neardup) -> None:
+    mixed_folder(neardup.folder)
+    (neardup.folder / "touched.neardup").touch()
+    # As left by a writer that was killed before its first documents.
+    with closing(sqlite3.connect(neardup.folder / "begun.neardup")) as begun:
+        begun.execute("PRAGMA journal_mode = WAL")
+    assert (neardup.folder / "begun.neardup").stat().st_size
+    for store in ("touched.neardup", "begun.neardup"):
+        for arguments in (("stats",), ("similar", "docs/a.html"), ("cluster",), ("show", "x"), ("delete", "x")):
+            told = neardup(*arguments, "--store", store, code=3).err
+            assert f"{store}: the file is empty; index some documents into it first" in told
+        assert neardup("index", "docs/a.html", "--json", "--store", store).json["indexed"] == 1
 
 
 def test_unexpected_errors_say_how_to_see_more(neardup: Neardup) -> None:

@@ -11,11 +11,12 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "stores"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "clustering"))
 
 from fleet import ENGINES, Servers, running
 from servers import Server
 
-pytest.register_assert_rewrite("contract", "contract_clusters", "contract_schemes")
+pytest.register_assert_rewrite("contract", "contract_clusters", "contract_probes", "contract_schemes")
 
 _NUMBERS = itertools.count(1)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 from datetime import UTC, datetime, timedelta
 
-from indexer.cluster import cluster_store
+from clustered import cluster_store
+
 from indexer.keys import simhash_keys
 from indexer.model import Failure, Fingerprint, Record, Ref
 from indexer.stores import Store

@@ -119,6 +119,8 @@ def _bucket(aggregation: Mapping[str, Any]) -> dict[str, Any]:
         # What "auto" comes to over five years.
         assert params["interval"] == "auto"
         return {"date_histogram": {"field": params["field"], "calendar_interval": "1M", "min_doc_count": 1}}
+    if kind == "histogram":
+        return {"histogram": {"field": params["field"], "interval": params["interval"], "min_doc_count": 1}}
     assert kind == "terms"
     by = "_count" if params["orderBy"] == "1" else params["orderBy"]
     body = {"field": params["field"], "size": params["size"], "order": {by: params["order"]}}

@@ -13,7 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import urlsplit
 
-Fault = Callable[["_Handler", bytes], bool]
+Fault = Callable[["Handler", bytes], bool]
 
 
 class Proxy:
@@ -22,9 +22,13 @@ class Proxy:
     def __init__(self, url: str) -> None:
         self.target = urlsplit(url)
         self.faults: deque[Fault] = deque()
+        # Asked about every request.
+        self.always: Fault | None = None
         self.requests: list[tuple[str, str]] = []
         self.headers: list[dict[str, str]] = []
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
+        # Called with method and path before a request goes on.
+        self.on_request: Callable[[str, str], None] | None = None
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
         self._server.proxy = self  # type: ignore[attr-defined]
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
@@ -42,7 +46,7 @@ class Proxy:
         self._thread.join()
 
 
-class _Handler(BaseHTTPRequestHandler):
+class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     # An answer goes out at once: without this each one would wait for the client's acknowledgement.
     wbufsize = -1
@@ -56,7 +60,11 @@ class _Handler(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         proxy.requests.append((self.command, self.path))
         proxy.headers.append(dict(self.headers))
+        if proxy.on_request:
+            proxy.on_request(self.command, self.path)
         fault = proxy.faults.popleft() if "_bulk" in self.path and proxy.faults else None
+        if proxy.always and proxy.always(self, body):
+            return
         if fault is None or not fault(self, body):
             self.answer(*self.forward(body))
 
@@ -98,20 +106,20 @@ class _Handler(BaseHTTPRequestHandler):
 _HOP = frozenset({"connection", "transfer-encoding", "content-length", "keep-alive"})
 
 
-def reset_before(handler: _Handler, _body: bytes) -> bool:
+def reset_before(handler: Handler, _body: bytes) -> bool:
     """The request never arrives."""
     handler.reset()
     return True
 
 
-def reset_after(handler: _Handler, body: bytes) -> bool:
+def reset_after(handler: Handler, body: bytes) -> bool:
     """The work is done, and the answer is lost."""
     handler.forward(body)
     handler.reset()
     return True
 
 
-def half_an_answer(handler: _Handler, body: bytes) -> bool:
+def half_an_answer(handler: Handler, body: bytes) -> bool:
     """The work is done, and the answer breaks off in the middle."""
     status, headers, answer = handler.forward(body)
     handler.send_response(status)
@@ -127,7 +135,7 @@ def half_an_answer(handler: _Handler, body: bytes) -> bool:
 def stall(seconds: threading.Event) -> Fault:
     """No answer, until the event is set."""
 
-    def stalled(handler: _Handler, body: bytes) -> bool:
+    def stalled(handler: Handler, body: bytes) -> bool:
         handler.forward(body)
         seconds.wait(30)
         handler.reset()
@@ -139,7 +147,7 @@ def stall(seconds: threading.Event) -> Fault:
 def refuse(status: int, **headers: str) -> Fault:
     """The whole request is refused."""
 
-    def refused(handler: _Handler, _body: bytes) -> bool:
+    def refused(handler: Handler, _body: bytes) -> bool:
         product = {"X-Elastic-Product": "Elasticsearch", "Content-Type": "application/json"}
         answer = {"error": {"type": "es_rejected_execution_exception", "reason": "too busy"}, "status": status}
         names = {name.replace("_", "-"): value for name, value in headers.items()}
@@ -152,7 +160,7 @@ def refuse(status: int, **headers: str) -> Fault:
 def reject_every(nth: int, status: int = 429) -> Fault:
     """Of a bulk request every so many-th item is taken out and rejected; the others are done."""
 
-    def rejected(handler: _Handler, body: bytes) -> bool:
+    def rejected(handler: Handler, body: bytes) -> bool:
         lines = body.decode().splitlines()
         pairs = list(zip(lines[::2], lines[1::2], strict=True))
         kept = [line for number, pair in enumerate(pairs) if number % nth for line in pair]

@@ -202,6 +202,8 @@ class Elasticsearch(Server):
             f"path.repo={self.repository}",
             # The tests remove what they made by pattern.
             "action.destructive_requires_name=false",
+            # Points in time end when they should, and not at the next full minute.
+            "search.keep_alive_interval=1s",
             "cluster.routing.allocation.disk.threshold_enabled=false",
             *self._settings(),
         ]
@@ -225,6 +227,9 @@ class OpenSearch(Server):
             "discovery.type": "single-node",
             "transport.port": free_port(),
             "path.repo": str(self.repository),
+            "search.keep_alive_interval": "1s",
+            # It never keeps one for less than it has at first.
+            "point_in_time.init.keep_alive": "4s",
             "cluster.routing.allocation.disk.threshold_enabled": "false",
         }
         config = self.folder / "node" / "node_1" / "config"

@@ -6,8 +6,9 @@ import pytest
 from annotated import annotate, fill, prose, sources, write
 from servers import Server
 
-from indexer.scheme_similar import similar_by
-from indexer.store_schemes import scheme_of
+from indexer.matching.lookups import lookup
+from indexer.matching.question import Question
+from indexer.matching.rule import parse_rule
 from indexer.stores import open_store
 
 
@@ -29,10 +30,10 @@ def test_sketches_are_added_and_kept_up(server: Server, index_name: str, aside: 
     server.request("POST", f"/{index_name}/_update/c", {"doc": {"body": text}})
     assert annotate(url, *flags)["stale"] == 1
     with open_store(f"{server.url}/{target}", read_only=True) as store:
-        scheme = scheme_of(store, "minhash")
-        found = similar_by(store, scheme, scheme.sketch(text), 0.9).matches
+        rule = parse_rule("minhash@0.9", store)
+        found = lookup(store, rule, Question("asked", text)).matches
         assert [match.record.ref.id.rpartition("/")[2] for match in found] == ["a", "c"]
         assert store.sketch_counts() == {"minhash": 3}
-        assert [m.record.ref.id[-1] for m in similar_by(store, scheme, scheme.sketch(prose(3))).matches] == ["b"]
+        assert [m.record.ref.id[-1] for m in lookup(store, rule, Question("asked", prose(3))).matches] == ["b"]
     if not aside:
         assert sources(server, index_name)[f"{index_name}/a"]["lang"] == "en"

@@ -21,7 +21,7 @@ from dashboard_requests import Panels, counts
 from made import INFO
 from servers import Server
 
-from indexer.cluster import stored_clusters
+from indexer.clustering.stored import stored_clusters
 from indexer.model import size_class
 from indexer.stores import open_store
 
@@ -58,7 +58,7 @@ def test_the_collection_has_something_of_everything(library: Library) -> None:
     assert len(report["by_format"]) == 4
     assert len(report["by_source"]) == 7
     assert len(report["by_time"]) > 12
-    assert len(report["distances"]) > 3
+    assert len(report["similarities"]) > 3
 
 
 def test_every_panel_is_answered_and_not_empty(library: Library) -> None:
@@ -91,8 +91,13 @@ def test_clusters_by_size(library: Library) -> None:
     assert found == {low: pair for low, pair in known.items() if pair[0]}
 
 
-def test_distances(library: Library) -> None:
-    assert counts(library.ask("distances")) == library.report["distances"]
+def test_similarities(library: Library) -> None:
+    found = {round(float(step), 2): count for step, count in counts(library.ask("similarities")).items()}
+    known: dict[float, int] = {}
+    for each in library.report["similarities"]:
+        step = round(int(each["from"] * 20 + 1e-6) / 20, 2)
+        known[step] = known.get(step, 0) + each["documents"]
+    assert found == known
 
 
 @pytest.mark.parametrize(("panel", "section"), [("formats", "by_format"), ("origins", "by_source")])
@@ -116,7 +121,7 @@ def test_the_largest_clusters_come_first_with_their_canonical_document(library: 
     for hit in hits:
         assert hit["canonical"]["id"] == known[hit["id"]]["members"][0]["id"]
         assert hit.get("title", "") == known[hit["id"]]["members"][0]["title"]
-        assert hit["radius"] == known[hit["id"]]["widest"]
+        assert hit["least_similarity"] == known[hit["id"]]["least_similarity"]
         assert hit["redundant"] == hit["size"] - 1
     assert sum(hit["redundant"] for hit in hits) == library.report["redundant"]
     assert sum(hit["redundant_octets"] for hit in hits) == library.report["redundant_bytes"]
@@ -130,8 +135,8 @@ def test_the_members_of_a_cluster(library: Library) -> None:
     hits = library.server.request("POST", f"/{index}/_search", body)["hits"]["hits"]
     assert {hit["_id"] for hit in hits} == {ref.id for ref in cluster.members}
     assert hits[0]["_id"] == cluster.canonical.id
-    distances = [hit["_source"]["neardup"]["cluster"]["distance"] for hit in hits]
-    assert distances == sorted(distances)
+    similarities = [hit["_source"]["neardup"]["cluster"]["similarity"] for hit in hits]
+    assert similarities == sorted(similarities, reverse=True)
     assert all(hit["_source"]["neardup"]["cluster"]["size_class"] == "over 100" for hit in hits)
 
 

@@ -8,10 +8,10 @@ import sys
 from typing import Any
 from urllib.parse import quote
 
+from clustered import cluster_store
 from made import put, record
 from servers import Server
 
-from indexer.cluster import cluster_store
 from indexer.pipeline import store_info
 from indexer.stores import open_store
 from indexer.stores.mapping import properties
@@ -65,8 +65,8 @@ def test_fields_come_by_setup_and_values_by_the_next_clustering(server: Server, 
         cluster_store(store)
     write_as_older(server, index_name, made)
     command = [sys.executable, "-m", "indexer"]
-    for verb in ("setup", "cluster"):
-        done = subprocess.run([*command, verb, "--store", url], capture_output=True, text=True, timeout=120)
+    for words in (["setup"], ["cluster", "-k", "3"]):
+        done = subprocess.run([*command, *words, "--store", url], capture_output=True, text=True, timeout=120)
         assert done.returncode == 0, done.stderr
     server.request("POST", f"/{index_name},{index_name}-neardup-clusters/_refresh")
     for index in (index_name, f"{index_name}-neardup-clusters"):

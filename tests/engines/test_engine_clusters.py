@@ -6,11 +6,11 @@ import random
 from collections.abc import Iterator
 
 import pytest
+from clustered import arrivals_of, cluster_store
 from made import INFO, put, record
 from servers import Server
 
-from indexer.cluster import cluster_store, stored_clusters
-from indexer.incremental import Arrivals
+from indexer.clustering.stored import stored_clusters
 from indexer.model import Record
 from indexer.stores import Store, open_store
 
@@ -34,7 +34,7 @@ def test_a_store_is_clustered_once(store: Store) -> None:
     )
     assert cluster_store(store).clusters == 1
     assert partition(store) == [["a", "b"], ["empty"], ["far"], ["short"]]
-    assert [(each.size, each.canonical.id, each.radius) for each in store.clusters()] == [(2, "a", 1)]
+    assert [(each.size, each.canonical.id, each.least_similarity) for each in store.clusters()] == [(2, "a", 0.9844)]
     again = cluster_store(store)
     assert (again.changes.documents, again.changes.clusters, again.changes.removed) == (0, 0, 0)
     put(store, record("c", 0b11))
@@ -54,7 +54,7 @@ def test_what_the_engine_does_not_show_yet_is_found(server: Server, index_name: 
             base = generator.choice([0, FAR, 0x0F0F_0F0F_0F0F_0F0F])
             value = base ^ 1 << generator.randrange(64) if generator.random() < 0.5 else base
             batches[-1].append(record(f"{batch}-{place}", value, indexed_at=f"2026-01-0{batch + 1}"))
-    arrivals = Arrivals(store)
+    arrivals = arrivals_of(store)
     for each in batches:
         arrivals.examine(each)
         put(store, *each)
@@ -63,7 +63,7 @@ def test_what_the_engine_does_not_show_yet_is_found(server: Server, index_name: 
     coming = partition(store)
     assert len(coming) == 3
     assert cluster_store(store, dry_run=True).changes.documents == 0
-    skipping = Arrivals(store, skip=True)
+    skipping = arrivals_of(store, skip=True)
     assert [near is not None for near in skipping.examine([record("x", 3), record("y", 0b11_1111 << 20)])] == [
         True,
         False,

@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 from servers import Server
 
-from indexer.cluster import cluster_store
+from indexer.clustering.clusters import cluster
 from indexer.errors import UsageError
 from indexer.keys import KeyLayout, SchemeInfo
+from indexer.matching.lookups import lookup
+from indexer.matching.pairing import pairs_of
+from indexer.matching.question import Question
+from indexer.matching.rule import parse_rule
 from indexer.model import Ref
 from indexer.pipeline import Settings, index, store_info
 from indexer.provision import Provision
-from indexer.scheme_clusters import group_by_scheme
-from indexer.scheme_pairs import scheme_pairs_of_store
-from indexer.scheme_similar import similar_by
 from indexer.schemes import registry
 from indexer.sources import Input
-from indexer.store_schemes import scheme_of
 from indexer.stores import Store, open_store
 from indexer.stores.connection import connect
-from indexer.verifying import verifier
 
 
 def texts() -> dict[str, str]:
@@ -50,21 +52,30 @@ def store(server: Server, index_name: str) -> Iterator[Store]:
         yield opened
 
 
-def test_a_cluster_answers_as_the_embedded_store(store: Store) -> None:
-    scheme = scheme_of(store, "minhash")
-    text = texts()["f3v0"]
-    answer = similar_by(store, scheme, scheme.sketch(text), 0.6, exclude=Ref("f3v0"))
-    assert [match.record.ref.id for match in answer.matches] == ["f3v1", "f3v2"]
-    assert answer.total == 2
-    pairs = {tuple(sorted((p.left.id, p.right.id))) for p in scheme_pairs_of_store(store, scheme, 0.6)}
-    assert pairs == {(f"f{n}v{a}", f"f{n}v{b}") for n in range(10) for a, b in ((0, 1), (0, 2), (1, 2))}
-    found = cluster_store(store, by=lambda each: group_by_scheme(each, scheme, 0.6))
-    assert (found.clusters, found.clustered) == (10, 30)
+FAMILIES = {(f"f{n}v{a}", f"f{n}v{b}") for n in range(10) for a, b in ((0, 1), (0, 2), (1, 2))}
+
+
+@pytest.mark.parametrize("written", ["minhash@0.6", "simhash-doc@3bits/minhash@0.6+minhash@0.6", "spotsigs@0.5"])
+def test_an_engine_answers_as_the_embedded_store(store: Store, tmp_path: Path, written: str) -> None:
+    rule, question = parse_rule(written, store), Question("asked", texts()["f3v0"])
+    with open_store(str(tmp_path / "same.neardup"), create=store_info("landmarks")) as other:
+        for scheme in store.info.schemes:
+            other.add_scheme(scheme)
+        assert all(result for result in other.put(replace(each, ref=Ref(each.ref.id)) for each in store.scan()))
+        for include_short in (False, True):
+            ours, theirs = (lookup(each, rule, question, include_short=include_short) for each in (store, other))
+            assert [m.record.ref.id for m in ours.matches] == [m.record.ref.id for m in theirs.matches]
+            assert [m.similarity for m in ours.matches] == [m.similarity for m in theirs.matches]
+            assert (ours.total, ours.keys, ours.lacking) == (theirs.total, theirs.keys, theirs.lacking)
+        found = [{tuple(sorted((p.left.id, p.right.id))) for p in pairs_of(each, rule)} for each in (store, other)]
+        assert found[0] == found[1]
+        counts = [(each.clusters, each.clustered, each.split) for each in (cluster(store, rule), cluster(other, rule))]
+        assert counts[0] == counts[1]
+    if written != "spotsigs@0.5":
+        assert found[0] == FAMILIES
     # Annotating is a partial update: the keys are still there, and still found.
-    assert similar_by(store, scheme, scheme.sketch(text), 0.6).total == 3
-    check = verifier(store, "sketch", jaccard=0.99)
-    checked = cluster_store(store, by=lambda each: group_by_scheme(each, scheme, 0.6, None, check), dry_run=True)
-    assert checked.clusters == 0
+    assert lookup(store, rule, question).total == theirs.total
+    assert cluster(store, parse_rule("minhash@0.6+minhash@0.99", store), dry_run=True).clusters == 0
 
 
 def test_the_mapping_grows_by_the_scheme_and_setup_leaves_it(server: Server, index_name: str, store: Store) -> None:
@@ -72,9 +83,13 @@ def test_the_mapping_grows_by_the_scheme_and_setup_leaves_it(server: Server, ind
     fields = mapping["properties"]["neardup"]["properties"]["minhash"]["properties"]
     assert fields["sketch"] == {"type": "binary", "doc_values": True}
     # What is an engine's own default for keywords, it leaves out: no norms, index_options docs.
-    assert fields["t00"].items() >= {"type": "keyword", "doc_values": False}.items()
-    assert fields["t00"].get("index_options", "docs") == "docs"
-    assert [each["name"] for each in mapping["_meta"]["neardup"]["schemes"]] == ["minhash", "spotsigs"]
+    assert fields["keys"].items() >= {"type": "keyword", "doc_values": False}.items()
+    assert fields["keys"].get("index_options", "docs") == "docs"
+    assert set(fields) == {"sketch", "features", "keys"}
+    # Two pieces, for an entry takes 50 characters.
+    meta = fields["features"]["meta"]
+    assert meta["id000"] + meta["id001"] == store.info.schemes[0].id
+    assert [each.name for each in store.info.schemes] == ["minhash", "spotsigs"]
     client = connect(f"{server.url}/{index_name}")
     assert not any(step.path.endswith("/_mapping") for step in Provision(client).set_up(store_info("landmarks")))
     client.close()
@@ -82,9 +97,18 @@ def test_the_mapping_grows_by_the_scheme_and_setup_leaves_it(server: Server, ind
         assert other.info == store.info
 
 
+def fields_in(mapping: dict[str, Any]) -> int:
+    """How many fields a mapping has, objects and multi-fields too."""
+    inner = [*mapping.get("properties", {}).values(), *mapping.get("fields", {}).values()]
+    return len(inner) + sum(map(fields_in, inner))
+
+
 def test_an_index_without_room_is_left_as_it_is(server: Server, index_name: str, store: Store) -> None:
     before = server.request("GET", f"/{index_name}/_mapping")
-    with pytest.raises(UsageError, match="total_fields"):
+    have = fields_in(before[index_name]["mappings"])
+    server.request("PUT", f"/{index_name}/_settings", {"index.mapping.total_fields.limit": have + 3})
+    # However many tables it has, it adds itself, its payload, its features and its keys.
+    with pytest.raises(UsageError, match=r"neardup adds 4.*total_fields"):
         store.add_scheme(SchemeInfo("wide", "wide", KeyLayout(1000, 8)))
     with pytest.raises(UsageError, match="own fields"):
         store.add_scheme(SchemeInfo("cluster", "cluster", KeyLayout(4, 8)))

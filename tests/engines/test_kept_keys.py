@@ -13,7 +13,7 @@ from servers import Server
 from written import changed, prose
 
 from indexer import open_store
-from indexer.cluster import stored_clusters
+from indexer.clustering.stored import stored_clusters
 
 TEXTS = {name: prose(number) for number, name in enumerate("abcdefgh")} | {"copy": changed(prose(0))}
 BODIES = {name: {"body": text, "lang": "xx"} for name, text in TEXTS.items()}

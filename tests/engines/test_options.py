@@ -14,10 +14,12 @@ from servers import OpenSearch, Server
 from indexer.cli import main
 from indexer.errors import UsageError
 from indexer.keys import simhash_keys
+from indexer.matching.lookups import lookup
+from indexer.matching.question import Question
+from indexer.matching.rule import parse_rule
 from indexer.model import Fingerprint, Record, Ref
 from indexer.pipeline import store_info
 from indexer.provision import Provision
-from indexer.similar import similar
 from indexer.stores import PutStatus, open_store
 from indexer.stores.connection import connect
 from indexer.stores.search import SearchStore, open_search_store
@@ -72,22 +74,23 @@ class TestLookups:
         self, server: Server, collection: tuple[SearchStore, dict[str, int]]
     ) -> None:
         store, values = collection
-        asked = Fingerprint(self.VALUE, 500)
+        asked = Question("asked", fingerprint=Fingerprint(self.VALUE, 500))
         with store:
             for distance in range(8):
                 true = {name for name, value in values.items() if (value ^ self.VALUE).bit_count() <= distance}
                 assert len(true) >= 12 * (distance + 1)
-                found = similar(store, asked, distance=distance, limit=None)
+                rule = parse_rule(f"simhash-doc@{distance}bits")
+                found = lookup(store, rule, asked, limit=None)
                 assert {match.record.ref.id for match in found.matches} == true
                 assert found.total == len(true)
                 if isinstance(server, OpenSearch):
-                    inside = similar(store, asked, distance=distance, limit=None, inside=True)
+                    inside = lookup(store, rule, asked, limit=None, inside=True)
                     assert (inside.matches, inside.total) == (found.matches, found.total)
                     # Nothing but what is near has crossed the wire.
                     assert inside.candidates == len({values[name] for name in true}) <= found.candidates
             if not isinstance(server, OpenSearch):
                 with pytest.raises(UsageError, match=r"can't verify in the cluster.*Painless"):
-                    similar(store, asked, distance=3, inside=True)
+                    lookup(store, rule, asked, inside=True)
 
 
 class TestFilters:

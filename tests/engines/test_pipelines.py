@@ -83,6 +83,14 @@ def source(server: Server, index: str, name: str) -> dict[str, Any]:
     return found
 
 
+def test_an_owners_field_of_that_name_is_left_alone(painless: Server) -> None:
+    for name in ("neardup-simhash", "neardup-keys"):
+        put_by_hand(painless, name)
+        theirs = [{"body": prose(1), "neardup": each} for each in ("a text", 7, {}, {"theirs": 1}, [{"tokens": 1}])]
+        assert list(through(painless, name, theirs)) == theirs
+        painless.request("DELETE", f"/_ingest/pipeline/{name}")
+
+
 def test_what_is_sent_through_is_found_and_clustered(painless: Server, index: str) -> None:
     neardup(
         "setup", painless, index, "--pipelines", "--field", "title", "--field", "body", "--default-pipeline", "simhash"
@@ -383,4 +391,4 @@ class TestSetup:
         server = servers.get("elasticsearch")
         told = neardup("setup", server, "no-painless", "--pipelines", code=3).stderr
         assert "No processor type exists with name [script]" in told
-        neardup("setup", server, "no-painless", "--remove")
+        neardup("setup", server, "no-painless", "--remove", "--yes")

@@ -78,7 +78,7 @@ class TestSetup:
         before = server.request("GET", f"/{index_name}")
         assert "nothing to do" in setup(url).stderr
         assert server.request("GET", f"/{index_name}") == before
-        setup(url, "--remove")
+        setup(url, "--remove", "--yes")
         assert "error" in server.request("GET", f"/{index_name}")
         assert server.request("GET", "/_component_template/neardup").get("error")
         assert server.request("GET", f"/_index_template/neardup-{index_name}").get("error")
@@ -133,7 +133,8 @@ class TestSetup:
         setup(url)
         annotated.annotate(url, "--field", "body")
         subprocess.run([sys.executable, "-m", "indexer", "cluster", "--store", url], check=True, capture_output=True)
-        assert server.request("GET", f"/{index_name}-neardup-clusters/_count")["count"] == 1
+        # A cluster, and by which rule it was made.
+        assert server.request("GET", f"/{index_name}-neardup-clusters/_count")["count"] == 2
         shown = setup(url, "--remove", "--dry-run").stdout
         assert "ctx._source.remove" in shown
         assert "neardup" in annotated.sources(server, index_name)[f"{index_name}/a"]

@@ -72,7 +72,11 @@ def test_writing_is_refused_and_reading_goes_on_until_set_up(
     add(server, new, alias, OWNERS)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "new.txt").write_text(prose(1))
-    writing = (["index", "new.txt", "--jobs", "1"], ["cluster"], ["prune", "--keep", "canonical", "--delete", "--yes"])
+    writing = (
+        ["index", "new.txt", "--jobs", "1"],
+        ["cluster"],
+        ["prune", "--keep", "canonical", "--unverified", "--delete", "--yes"],
+    )
     reading = (["stats"], ["pairs"], ["cluster", "--dry-run"], ["show", "a"], ["similar", "--id", "a"])
     for command in writing:
         told = run(*command, code=3)

@@ -25,8 +25,9 @@ from hypothesis import strategies as st
 
 from indexer.errors import UsageError
 from indexer.model import Sketch
+from indexer.ragged import Ragged
 from indexer.schemes import registry
-from indexer.schemes.base import Scheme
+from indexer.schemes.base import Scheme, Sketches
 
 STOP_WORDS = ("the", "is", "of", "a", "to", "and", "in", "that", "was", "can", "be", "there", "had", "has", "says")
 
@@ -220,6 +221,51 @@ class SchemeContract:
         together = scheme.similarities(payloads[0], payloads)
         assert together.tolist() == [scheme.similarities(payloads[0], [payload])[0] for payload in payloads]
         assert scheme.similarities(payloads[0], []).shape == (0,)
+
+    def test_pairs_of_a_table_are_compared_as_one_by_one(self, scheme: Scheme) -> None:
+        payloads = [self.sketched(scheme, document(seed // 3, 200 + seed)).payload for seed in range(12)]
+        left, right = (places.ravel() for places in np.mgrid[: len(payloads), : len(payloads)])
+        found = scheme.compare(Ragged.of_bytes(payloads), left, right)
+        wanted = [scheme.similarities(payloads[i], [payloads[j]])[0] for i, j in zip(left, right, strict=True)]
+        assert found.tolist() == pytest.approx(wanted, abs=1e-12)
+
+    def test_a_join_finds_what_lookups_find(self, scheme: Scheme) -> None:
+        texts = [document(seed // 4, 200) + " " + document(seed % 4, 10 * (seed % 5)) for seed in range(39)]
+        texts.append(texts[17])
+        found = [self.sketched(scheme, text) for text in texts]
+        sketches = Sketches(
+            Ragged.of_bytes([each.payload for each in found]), Ragged.of_integers([each.keys for each in found])
+        )
+        asked = scheme.default_similarity
+        blocks = list(scheme.join(sketches, asked))
+        met = [pair for left, right in blocks for pair in zip(left.tolist(), right.tolist(), strict=True)]
+        assert len(set(met)) == len(met), "each pair once"
+        assert all(left < right for left, right in met)
+        near = {
+            (i, j)
+            for i in range(40)
+            for j in range(i + 1, 40)
+            if scheme.similarities(found[i].payload, [found[j].payload])[0] >= asked
+        }
+        by_lookup = {
+            (i, j)
+            for i, j in near
+            if len({scheme.layout.unpack(key)[0] for key in {*scheme.probes(found[i], asked)} & {*found[j].keys}})
+            >= scheme.plan(asked).agreeing
+        }
+        assert by_lookup <= set(met)
+        assert near
+        if scheme.plan(asked).guaranteed:
+            assert near <= set(met)
+
+    def test_thresholds_are_written_as_they_are_read(self, scheme: Scheme) -> None:
+        for similarity in (0.5, 0.6, 0.75, 0.9, 0.95, 1.0, scheme.default_similarity):
+            least = scheme.least(scheme.written(similarity))
+            assert least == pytest.approx(similarity, abs=1 / 32)
+            assert scheme.least(scheme.written(least)) == least
+        for wrong in ("", "x", "-1", "1.5", "nan", "-1bits", "999bits"):
+            with pytest.raises(UsageError, match=scheme.family):
+                scheme.least(wrong)
 
     def test_a_changed_text_is_at_least_as_similar_as_another_one(self, scheme: Scheme) -> None:
         for seed in range(5):

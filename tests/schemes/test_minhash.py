@@ -19,6 +19,7 @@ from scipy.stats import binom
 from indexer import core, core_sketch, exact
 from indexer.errors import UsageError
 from indexer.extract.html import extract_html
+from indexer.ragged import Ragged
 from indexer.schemes import simhash
 from indexer.schemes.minwise import (
     BITS,
@@ -275,13 +276,11 @@ def test_many_sketches_are_compared_at_once() -> None:
         made = scheme(specification)
         assert isinstance(made, MinwiseScheme)
         payloads = [sketch.payload for n in range(20) if (sketch := made.sketch(document(n % 7, 200 + n)))]
-        packed = np.frombuffer(b"".join(payloads), dtype=np.uint8).reshape(len(payloads), -1)
         expected = np.array([made.similarities(one, payloads) for one in payloads])
-        assert made.similarities_to(payloads[3], packed).tolist() == expected[3].tolist()
         left, right = (side.ravel() for side in np.indices(expected.shape))
-        assert made.similarities_of(packed, left, right).tolist() == expected.ravel().tolist()
-        with pytest.raises(UsageError, match="octets"):
-            made.similarities_of(packed[:, 1:], left, right)
+        assert made.compare(Ragged.of_bytes(payloads), left, right).tolist() == expected.ravel().tolist()
+        with pytest.raises(UsageError, match="a row of"):
+            made.compare(Ragged.of_bytes([payload[1:] for payload in payloads]), left, right)
 
 
 @given(st.integers(1, 10**6), st.integers(1, 10**6), st.floats(0, 1), st.sampled_from([(1024, 1), (128, 8), (512, 2)]))

@@ -14,7 +14,9 @@ from scheme_contract import SchemeContract, document
 
 from indexer.errors import UsageError
 from indexer.model import Sketch
-from indexer.schemes.spot_pairs import all_pairs, candidates
+from indexer.ragged import Ragged
+from indexer.schemes.base import Sketches
+from indexer.schemes.spot_pairs import candidates
 from indexer.schemes.spotsigs import SpotSigs, partitions
 
 # Few different spots, so that sets overlap in every way.
@@ -151,10 +153,21 @@ def test_lengths_that_can_not_match_share_no_probe() -> None:
 # All pairs
 
 
-@given(st.lists(SPOTS, max_size=12), st.sampled_from([0.05, 0.3, 0.5, 2 / 3, 0.7, 0.75, 0.9, 1.0]))
+def all_pairs(documents: list[list[int]], similarity: float) -> list[tuple[int, int, float]]:
+    scheme = SpotSigs(bound=min(similarity, 0.99))
+    payloads = Ragged.of_bytes([made(spots).payload for spots in documents])
+    found = []
+    for left, right in scheme.join(Sketches(payloads, Ragged.of_integers([])), similarity):
+        coefficients = scheme.compare(payloads, left, right)
+        near = coefficients >= similarity - 1e-9
+        found += zip(left[near].tolist(), right[near].tolist(), coefficients[near].tolist(), strict=True)
+    return found
+
+
+@given(st.lists(SPOTS, max_size=12), st.sampled_from([0.2, 0.3, 0.5, 2 / 3, 0.7, 0.75, 0.9, 1.0]))
 @settings(max_examples=300, deadline=None)
 def test_all_pairs_are_those_of_brute_force(documents: list[list[int]], similarity: float) -> None:
-    found = list(all_pairs([made(spots) for spots in documents], similarity))
+    found = all_pairs(documents, similarity)
     pairs = combinations(range(len(documents)), 2)
     wanted = {
         (i, j): float(coefficient)
@@ -180,7 +193,8 @@ def test_nothing_is_compared_that_can_not_match(sets: list[set[int]], similarity
 
 
 def test_no_pairs_of_nothing() -> None:
-    assert list(all_pairs([], 0.5)) == []
+    assert all_pairs([], 0.5) == []
+    nothing = Sketches(Ragged.of_bytes([]), Ragged.of_integers([]))
     for similarity in (0.0, 1.5, float("nan")):
         with pytest.raises(UsageError, match="similarity"):
-            list(all_pairs([], similarity))
+            list(SpotSigs().join(nothing, similarity))

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from contract_clusters import ClusterContract
+from contract_probes import ProbeContract
 from contract_schemes import SchemeContract
 from made import INFO, cluster, put, record
 
@@ -38,7 +39,7 @@ HOSTILE = [
 ]
 
 
-class StoreContract(ClusterContract, SchemeContract):
+class StoreContract(ClusterContract, SchemeContract, ProbeContract):
     """Inherited by each store's tests; `opened` is a fixture that opens the test's own, at first empty, store."""
 
     @pytest.fixture
@@ -284,6 +285,44 @@ class StoreContract(ClusterContract, SchemeContract):
         assert store.stats().distinct == 0
         put(store, record("d", 5))
         assert [c.documents for c in store.candidates(simhash_keys(5))] == [1]
+
+    def test_a_document_that_has_changed_since_is_not_deleted(self, store: Store, opened: Callable[..., Store]) -> None:
+        names = ["same", "replaced", "annotated", "marked", "gone"]
+        put(store, *[record(name, 5) for name in names])
+        store.annotate([(Ref("same"), {"x": 1}), (Ref("marked"), {"x": 1})])
+        store.put_failures([Failure(Ref(name), name, "reason", "", "2026-01-01T00:00:00Z") for name in names])
+        refs = [Ref(name) for name in (*names, "none")]
+        found = store.versioned(refs)
+        assert [each and each.record and each.record.ref.id for each in found] == [*names, None]
+        assert [dict(each.annotations) for each in found if each] == [{"x": 1}, {}, {}, {"x": 1}, {}]
+        versions = {ref: each.version for ref, each in zip(refs, found, strict=True) if each}
+        # What another one does counts too.
+        store.close()
+        with opened() as other:
+            put(other, record("replaced", 6))
+            other.put_failures([Failure(Ref("replaced"), "replaced", "later", "", "2026-01-02T00:00:00Z")])
+            other.annotate([(Ref("annotated"), {"x": 1}), (Ref("marked"), {"x": None})])
+            other.delete([Ref("gone")])
+        with opened() as again:
+            assert again.delete(refs, versions=versions) == 1
+            assert again.get(refs) == [
+                None,
+                record("replaced", 6),
+                record("annotated", 5),
+                record("marked", 5),
+                None,
+                None,
+            ]
+            assert [each.ref.id for each in again.failures()] == ["annotated", "marked", "replaced"]
+            # One without a version is taken to be gone: then only its failure is left to be forgotten.
+            again.put_failures([Failure(Ref("gone"), "gone", "later", "", "2026-01-02T00:00:00Z")])
+            assert again.delete([Ref("gone"), Ref("marked")], versions={}) == 0
+            assert [each.ref.id for each in again.failures()] == ["annotated", "marked", "replaced"]
+            # As it is now it can be deleted.
+            [now] = again.versioned([Ref("replaced")])
+            assert now
+            assert again.delete([Ref("replaced")], versions={Ref("replaced"): now.version}) == 1
+            assert again.delete(refs) == 2
 
     def test_counts_stay_true_over_many_changes(self, store: Store) -> None:
         generator = random.Random(2)

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from made import cluster, put, record
+import dataclasses
+from collections.abc import Callable
 
-from indexer.model import Ref
+import pytest
+from made import INFO, cluster, put, record
+
+from indexer.errors import StoreError
+from indexer.model import ClusteringNote, Ref
 from indexer.stores import Store
 
 
@@ -44,6 +49,7 @@ class ClusterContract:
             redundant_octets=2**49,
             formats=("html", "pdf"),
             origins=("/é", "a\udc80", "example.org"),
+            least_similarity=0.1 + 0.2,
         )
         store.put_clusters(iter([full, cluster("c"), cluster("a")]))
         assert list(store.clusters()) == [cluster("a"), full, cluster("c")]
@@ -59,3 +65,24 @@ class ClusterContract:
         store.put_clusters(map(cluster, names))
         assert [found is not None for found in store.get_clusters([*names, "x"])] == [True] * 5000 + [False]
         assert store.delete_clusters(names) == 5000
+
+    def test_how_clusters_were_made_is_remembered(self, opened: Callable[..., Store]) -> None:
+        note = ClusteringNote("simhash-doc@7bits+minhash:bands=25,rows=5@0.6", "0.4", "oldest", False, "2026-01-02")
+        with opened(create=INFO) as store:
+            assert store.clustering_notes() == {}
+            store.put_clustering_note(note)
+            assert list(store.clustering_notes().values()) == [note]
+            done = dataclasses.replace(note, finished=True)
+            store.put_clustering_note(done)
+            # It is no cluster.
+            store.put_clusters([cluster("c")])
+            assert list(store.clusters()) == [cluster("c")]
+            assert store.stats().documents == 0
+        with opened(read_only=True) as store:
+            assert list(store.clustering_notes().values()) == [done]
+            with pytest.raises(StoreError, match="read only"):
+                store.put_clustering_note(None)
+        with opened(create=INFO) as store:
+            store.put_clustering_note(None)
+            assert store.clustering_notes() == {}
+            assert list(store.clusters()) == [cluster("c")]

@@ -39,9 +39,9 @@ def found(store: Store, scheme: SchemeInfo, keys: Sequence[int], **options: int 
 def scanned(store: Store, name: str, **options: bool) -> dict[str, tuple[bytes, tuple[int, ...]]]:
     """Payload and keys of every document with a sketch."""
     return {
-        ref.id: (payload, tuple(sorted(keys.tolist())))
-        for batch in store.scan_sketches(name, **options)
-        for ref, payload, keys in zip(batch.refs, batch.payloads, batch.keys, strict=True)
+        ref.id: (batch.payloads[name].bytes_of(place), tuple(sorted(batch.keys[name].row(place).tolist())))
+        for batch in store.scan_sketches([name], keys=[name], **options)
+        for place, ref in enumerate(batch.refs)
     }
 
 
@@ -136,7 +136,7 @@ class SchemeContract:
         with pytest.raises(UsageError, match=r"'other'.*small"):
             list(store.sketched("other", [1]))
         with pytest.raises(UsageError, match=r"'other'.*small"):
-            list(store.scan_sketches("other"))
+            list(store.scan_sketches(["other"]))
 
     def test_no_window_hides_documents_of_a_frequent_key(self, store: Store) -> None:
         store.add_scheme(SMALL)

@@ -228,7 +228,7 @@ def test_an_older_store_is_brought_up_to_date(path: Path) -> None:
     sqlite_file.migrate(connection, None, later)
     assert sqlite_file.check(connection, path, later) == 0
     assert connection.execute("SELECT later FROM documents").fetchall() == [(None,)]
-    assert sqlite_file.read_info(connection, path) == INFO
+    assert sqlite_file.read_info(connection) == INFO
     connection.close()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -33,7 +34,7 @@ def rounds(first: int) -> Iterator[Record]:
 
 def main() -> None:
     path, what, *rest = sys.argv[1:]
-    with open_store(Path(path), create=INFO, wait=30) as store:
+    with open_store(Path(path), create=INFO, wait=float(os.environ.get("WRITER_WAIT", "30"))) as store:
         if what == "rounds":
             for count, _ in enumerate(store.put(rounds(int(rest[0])))):
                 if count % 500 == 0:

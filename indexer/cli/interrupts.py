@@ -1,0 +1,46 @@
+"""Ctrl-C: the first ends a command in order, the second one at once."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def second_ends() -> Iterator[None]:
+    """End the process at the second SIGINT, whatever it is doing; what the first one does is left as it is."""
+    usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if threading.current_thread() is not threading.main_thread() or not usual:
+        # Somebody has said already what an interrupt does, or that it does nothing.
+        yield
+        return
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    # A handler in Python would wait until a call into C comes back, and its exception may be lost in some clean-up.
+    threading.Thread(target=_watch, args=(reader,), name="interrupts", daemon=True).start()
+    before = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    try:
+        yield
+    finally:
+        signal.set_wakeup_fd(before)
+        os.close(writer)
+
+
+def _watch(reader: int) -> None:
+    seen = 0
+    with open(reader, "rb", buffering=0) as numbers:
+        while octets := numbers.read(64):
+            seen += octets.count(signal.SIGINT)
+            if seen > 1:
+                end_at_once(signal.SIGINT)
+
+
+def end_at_once(number: int) -> None:
+    """End the process as by this signal, with the cursor that a line of progress may have hidden."""
+    if sys.stderr.isatty():
+        os.write(2, b"\x1b[?25h")
+    os._exit(128 + number)

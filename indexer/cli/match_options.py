@@ -1,0 +1,136 @@
+"""Options that say what counts as near; what they mean is decided in `indexer.matching`."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from itertools import islice
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from indexer.cli.output import say
+from indexer.model import Ref, name_of
+
+if TYPE_CHECKING:
+    from indexer.matching.rule import MatchRule
+    from indexer.matching.shorthand import Wanted
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+# So many documents are named that could not be verified.
+_SHOWN = 5
+
+# What each option is called in a Wanted.
+_PARTS = ("match", "distance", "scheme", "similarity", "verify", "min_jaccard", "min_containment")
+
+match_option = click.option(
+    "--match",
+    metavar="RULE",
+    help="What counts as near, for example simhash-doc@3bits, minhash@0.6, or simhash-doc@7bits+minhash@0.6: found by "
+    "the one, verified by the other.  [default: the store's own: by simhash or by shared passages, verified by these]",
+)
+distance_option = click.option(
+    "-k",
+    "--distance",
+    type=click.IntRange(0, 16),
+    metavar="BITS",
+    help="Short for --match simhash-doc@BITSbits: how many of the 64 bits of the simhash may differ (0 to 7 in "
+    "lookups, to 16 elsewhere).",
+)
+similarity_option = click.option(
+    "--similarity",
+    type=click.FloatRange(0, 1),
+    metavar="S",
+    help="How similar documents have to be, 0 to 1: by --scheme, else by what the store serves best.",
+)
+scheme_option = click.option(
+    "--scheme", metavar="NAME", help="Compare by this scheme of the store (see neardup schemes --store)."
+)
+explain_option = click.option(
+    "--explain", is_flag=True, help="Say what is looked up, what that guarantees, and what it is expected to miss."
+)
+verify_options = (
+    click.option(
+        "--verify",
+        type=click.Choice(["hamming", "sketch", "text"]),
+        help="Verify what was found: by the bits of the simhash (within -k), by stored sketches, or by the texts, "
+        "which are read again.",
+    ),
+    click.option(
+        "--min-jaccard",
+        type=click.FloatRange(0, 1),
+        metavar="J",
+        help="With --verify sketch or text: how much of all 5-word passages of two documents has to be in both.  "
+        "[default: 0.6 by sketches, 0.5 by texts]",
+    ),
+    click.option(
+        "--min-containment",
+        type=click.FloatRange(0, 1),
+        metavar="C",
+        help="How much of the shorter document's 5-word passages has to be in the other one; the texts are read again.",
+    ),
+)
+
+
+def match_options(command: Command) -> Command:
+    """Add what says which documents are near."""
+    options = (match_option, distance_option, similarity_option, scheme_option, *verify_options, explain_option)
+    return functools.reduce(lambda wrapped, option: option(wrapped), reversed(options), command)
+
+
+def wanted(given: Mapping[str, Any]) -> Wanted:
+    """What a command's options ask of a rule."""
+    from indexer.matching.shorthand import Wanted
+
+    return Wanted(**{name: given.get(name) for name in _PARTS})
+
+
+def show_rule(rule: MatchRule) -> None:
+    """Print what a rule looks up, as a remark."""
+    from indexer.matching.shorthand import explained
+
+    for line in explained(rule):
+        say(line)
+
+
+def rule_json(rule: MatchRule) -> dict[str, Any]:
+    """A rule for --json: as written, and for each finder what it looks up."""
+    from indexer.matching.lookups import plans
+
+    found = [
+        {
+            "scheme": finder.scheme.id,
+            "measure": finder.scheme.measure,
+            "similarity": plan.similarity,
+            "probes": plan.probes,
+            "agreeing": plan.agreeing,
+            "recall": plan.recall,
+            "guaranteed": plan.guaranteed,
+            "explanation": plan.explanation,
+        }
+        for finder, plan in plans(rule)
+    ]
+    return {
+        "rule": rule.written(whole=True),
+        "finders": found,
+        "verifier": str(rule.verifier) if rule.verifier else None,
+    }
+
+
+def tell_unread(unread: Mapping[Ref, str]) -> None:
+    """Say which documents could not be verified, so that what they match was left out."""
+    if not unread:
+        return
+    shown = "; ".join(f"{name_of(ref)} ({why})" for ref, why in islice(unread.items(), _SHOWN))
+    more = f"; and {len(unread) - _SHOWN:,} more" if len(unread) > _SHOWN else ""
+    say(f"{len(unread):,} documents could not be verified, and are left out: {shown}{more}")
+
+
+def tell_lacking(count: int, rule: MatchRule) -> None:
+    """Say how many documents a rule can't compare."""
+    if count:
+        say(
+            f"{count:,} document{'s' * (count != 1)} can't be compared: no sketch of {rule.measure.name} is stored; "
+            "neardup index or annotate adds it"
+        )

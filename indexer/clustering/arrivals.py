@@ -1,0 +1,441 @@
+"""Documents put into their clusters as they come, or left out where they are near-duplicates of stored ones."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from indexer.clustering.assign import READ_AT_ONCE, Assigner, Changes, alone, cluster_of, is_alone, membership
+from indexer.clustering.canonical import CanonicalRule
+from indexer.clustering.clusters import document_groups, similar_documents
+from indexer.clustering.grouping import group, radius_of
+from indexer.clustering.recent import Recent
+from indexer.clustering.remembered import note_of, remembered
+from indexer.errors import StoreError, UsageError
+from indexer.matching.lookups import Asking, plans
+from indexer.matching.measures import Comparison
+from indexer.matching.nodes import found_of, nodes_of
+from indexer.matching.question import Question
+from indexer.matching.rule import MatchRule, Reading, default_rule
+from indexer.model import ClusterRecord, Record, Ref, first_of
+from indexer.origins import origin_of
+from indexer.refs import ref_order
+from indexer.schemes.base import Positions
+from indexer.stores.base import Store
+
+# A search engine finds a document only after its next refresh; so many of the latest are looked up here too.
+REMEMBERED = 50_000
+# So many near documents are looked at for one that comes: enough to know what it belongs to.
+_MOST_NEAR = 1000
+# Clusters that together are larger are not grouped anew for each document that comes.
+_REGROUPED = 1000
+
+
+class Near(NamedTuple):
+    """A stored document and its similarity, 0 to 1, by the rule's measure."""
+
+    ref: Ref
+    similarity: float
+
+
+@dataclass(slots=True)
+class Arrived:
+    """Counts of documents that the rule can compare and that came: `new` ones had nothing near when they came."""
+
+    new: int = 0
+    near: int = 0
+
+
+@dataclass(slots=True)
+class _Touching:
+    """New documents that are near each other or touch the same clusters, and what they touch."""
+
+    new: list[Record] = field(default_factory=list)
+    clusters: set[str] = field(default_factory=set)
+    loose: list[Ref] = field(default_factory=list)
+
+
+class _RememberingAssigner(Assigner):
+    """An assigner that knows where it has put the latest documents, for stores that show a write later."""
+
+    def __init__(self, store: Store, rule: CanonicalRule) -> None:
+        super().__init__(store, rule)
+        self.latest: dict[Ref, str] = {}
+
+    def note(self, wanted: Sequence[tuple[Ref, Mapping[str, Any], Mapping[str, Any]]]) -> None:
+        """Write the membership of documents."""
+        super().note(wanted)
+        if not self.store.capabilities.visible_at_once:
+            for ref, cluster, _ in wanted:
+                self.latest.pop(ref, None)
+                self.latest[ref] = cluster["id"]
+            for ref in list(islice(self.latest, max(0, len(self.latest) - REMEMBERED))):
+                del self.latest[ref]
+
+
+@dataclass(frozen=True, slots=True)
+class ArrivalRule:
+    """By what documents that come are judged, and whether they are put into clusters now.
+
+    `refused` says why they are not, where the stored clusters don't tell how they were made.
+    """
+
+    rule: MatchRule
+    bound: float | None = None
+    canonical: CanonicalRule = field(default_factory=CanonicalRule)
+    refused: str = ""
+
+
+def rule_for(
+    store: Store,
+    wanted: MatchRule | None = None,
+    *,
+    bound: float | None = None,
+    canonical: CanonicalRule | None = None,
+    cluster: bool = True,
+) -> ArrivalRule:
+    """The rule for documents that come: the one by which the store's clusters were made, or the one wanted.
+
+    A store without clusters takes the one wanted, or its default. Raises UsageError where another one is wanted than
+    the store remembers, and for one that verifies by reading.
+    """
+    chosen = ArrivalRule(wanted or default_rule(store), bound, canonical or CanonicalRule())
+    if not cluster:
+        return _served(store, chosen)
+    try:
+        found = remembered(store)
+    except StoreError as error:
+        return replace(_served(store, chosen), refused=str(error))
+    if found is None:
+        return _served(store, chosen)
+    kept = note_of(found.rule, found.bound, found.canonical)
+    asked = note_of(wanted or found.rule, found.bound if bound is None else bound, canonical or found.canonical)
+    for name, ours, theirs, same in (
+        ("rule", wanted, found.rule, asked.rule == kept.rule),
+        ("bound", bound, found.bound, asked.bound == kept.bound),
+        ("canonical rule", canonical, found.canonical, asked.canonical == kept.canonical),
+    ):
+        if not same:
+            raise UsageError(
+                f"the store's clusters were made with the {name} {'of the match rule' if theirs is None else theirs}, "
+                f"not {ours}: leave it out, or run neardup cluster with the new one first"
+            )
+    return _served(store, ArrivalRule(found.rule, found.bound, found.canonical))
+
+
+def _served(store: Store, by: ArrivalRule) -> ArrivalRule:
+    """The same rule; UsageError where documents can't be judged by it as they come."""
+    if isinstance(by.rule.verifier, Reading):
+        raise UsageError(f"{by.rule}: documents that come can't be verified by reading; verify by a sketch")
+    by.rule.require_served(store)
+    try:
+        plans(by.rule)
+    except UsageError as error:
+        raise UsageError(f"{by.rule}: documents that come are looked up, and that it can't serve ({error})") from error
+    return by
+
+
+class Arrivals:
+    """Looks each document up as it comes; with `cluster` puts it into its cluster, with `skip` names what it repeats.
+
+    `examine` is called with a batch before it is stored, `stored` with those of it that were, `close` at the end.
+    `told` is called with each compared document, once it is stored, and what was near when it came.
+
+    The clusters that a new document touches are grouped anew, by themselves, as `cluster` would group them: where no
+    component is cut, and none of their clusters has more than 1,000 documents together, the outcome is the same
+    whatever the order of arrival. What touches larger ones joins the cluster whose canonical document it is nearest to.
+    Documents of two indexers at work at once, and deletions, are put right by the next `cluster`.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        by: ArrivalRule,
+        *,
+        cluster: bool = True,
+        skip: bool = False,
+        told: Callable[[Record, Near | None], None] | None = None,
+    ) -> None:
+        self.store, self.rule, self.by = store, by.rule, by
+        self.cluster, self.skip, self.told = cluster and not by.refused, skip, told
+        self.counts = Arrived()
+        self._assigner = _RememberingAssigner(store, by.canonical)
+        self._latest = Recent(by.rule, REMEMBERED)
+        self._near: dict[Ref, list[Near]] = {}
+        self._left: set[str] = set()
+        self._note = note_of(by.rule, by.bound, by.canonical)
+        self._begun = False
+
+    @property
+    def changes(self) -> Changes:
+        """What was written about clusters so far."""
+        return self._assigner.changes
+
+    def close(self) -> None:
+        """Note that the clusters are whole; not called where a batch was broken off."""
+        if self._begun:
+            # What came in this run is in its cluster, so that it has ended now and not when it began.
+            self.store.put_clustering_note(note_of(self.by.rule, self.by.bound, self.by.canonical))
+            self._begun = False
+
+    def examine(self, records: Sequence[Record]) -> list[Near | None]:
+        """For each document about to be stored, in order, the stored or earlier one that it is left out for, or None.
+
+        Only with `skip` is one left out, and only one that is not stored yet; short documents never are.
+        """
+        often = Counter(record.ref for record in records)
+        coming = set(often)
+        noted = self.store.annotations([record.ref for record in records])
+        self._near = {}
+        self._left = {name for fields in noted if fields and (name := cluster_of(fields))}
+        kept = Recent(self.rule)
+        answers: list[Near | None] = []
+        askings = [self._asking(record) for record in records]
+        stored = self._stored_near([asking for asking in askings if asking], coming)
+        for record, before, asking in zip(records, noted, askings, strict=True):
+            if asking is None:
+                answers.append(None)
+                continue
+            same = kept.equal(record)
+            if same is not None and often[same] == 1:
+                # That one leads on to all that is near both, unless another document takes its place in this batch.
+                near = [Near(same, 1.0)]
+            else:
+                earlier = [Near(ref, value) for value, ref in kept.near(asking, (record.ref,))]
+                near = sorted([*stored[_held(asking)], *earlier], key=_nearest)
+            out = near[0] if near and self.skip and before is None and record.ref not in kept else None
+            answers.append(out)
+            if out is None:
+                kept.add(record)
+                self._near[record.ref] = near
+        return answers
+
+    def said(self, near: Near) -> str:
+        """What a document that is left out repeats, in words."""
+        return self.rule.said(near.similarity, near.ref.id)
+
+    def _asking(self, record: Record) -> Asking | None:
+        """The question for what is near a document; None where the rule can't compare it."""
+        if record.short or record.fingerprint is None:
+            return None
+        if any(record.sketch_of(name) is None for name in self.rule.schemes):
+            return None
+        asking = Asking(self.store, self.rule, Question(record.ref.id, record=record))
+        return asking if asking.probes else None
+
+    def _stored_near(self, askings: Sequence[Asking], coming: set[Ref]) -> dict[tuple[bytes, ...], list[Near]]:
+        """What is stored and near, and not about to be replaced, by what is asked; equal questions are asked once."""
+        distinct = {_held(asking): asking for asking in askings}
+        answers: dict[tuple[bytes, ...], list[Near]] = {}
+        found = self.store.probe_many([each.probes for each in distinct.values()], list(self.rule.schemes))
+        for (name, asking), batches in zip(distinct.items(), found, strict=True):
+            near: dict[Ref, Near] = {}
+            for batch in batches:
+                values = asking.near(batch)
+                for place in np.flatnonzero(values >= 0).tolist():
+                    ref = batch.refs[place]
+                    if ref not in coming:
+                        near[ref] = Near(ref, float(values[place]))
+                if len(near) >= _MOST_NEAR:
+                    break
+            for value, ref in self._latest.near(asking, coming):
+                near.setdefault(ref, Near(ref, value))
+            answers[name] = list(near.values())
+        return answers
+
+    def stored(self, records: Sequence[Record]) -> None:
+        """Put documents that were examined, and are stored now, into their clusters."""
+        latest = {record.ref: record for record in records}
+        fresh = [record for record in latest.values() if record.ref in self._near]
+        for record in fresh:
+            near = self._near[record.ref]
+            self.counts.near += bool(near)
+            self.counts.new += not near
+            if self.told:
+                self.told(record, near[0] if near else None)
+        if self.cluster:
+            self._begin()
+            for touching in self._components(fresh):
+                self._assign(touching)
+        if not self.store.capabilities.visible_at_once:
+            for record in fresh:
+                self._latest.add(record)
+
+    def _begin(self) -> None:
+        if not self._begun:
+            self.store.put_clustering_note(replace(self._note, finished=False))
+            self._begun = True
+
+    def _components(self, fresh: Sequence[Record]) -> list[_Touching]:
+        """The new documents, put together where they are near each other or touch the same cluster."""
+        joined = _Joined()
+        new = {record.ref for record in fresh}
+        others = sorted({near.ref for ref in new for near in self._near[ref]} - new, key=ref_order)
+        cluster_names = self._names(others)
+        touched: dict[Ref, tuple[set[str], list[Ref]]] = {}
+        for record in fresh:
+            joined.add(record.ref)
+            names: set[str] = set()
+            loose: list[Ref] = []
+            for near in self._near[record.ref]:
+                if near.ref in new:
+                    joined.join(record.ref, near.ref)
+                elif near.ref in cluster_names:
+                    name = cluster_names[near.ref]
+                    joined.join(record.ref, name or near.ref)
+                    if name:
+                        names.add(name)
+                    else:
+                        loose.append(near.ref)
+            touched[record.ref] = names, loose
+        # What lost a member by replacement is looked at too, even where nothing new touches it.
+        for name in self._left:
+            joined.add(name)
+        found: dict[object, _Touching] = {}
+        for record in fresh:
+            touching = found.setdefault(joined.root(record.ref), _Touching())
+            touching.new.append(record)
+            names, loose = touched[record.ref]
+            touching.clusters |= names
+            touching.loose += loose
+        for name in self._left:
+            found.setdefault(joined.root(name), _Touching()).clusters.add(name)
+        self._left = set()
+        return list(found.values())
+
+    def _names(self, refs: Sequence[Ref]) -> dict[Ref, str]:
+        """The cluster of each stored document, empty where it is alone."""
+        found: dict[Ref, str] = {}
+        for start in range(0, len(refs), READ_AT_ONCE):
+            some = refs[start : start + READ_AT_ONCE]
+            for ref, fields in zip(some, self.store.annotations(some), strict=True):
+                if fields is not None:
+                    found[ref] = "" if is_alone(ref, fields) else cluster_of(fields) or ""
+        return found
+
+    def _assign(self, touching: _Touching) -> None:
+        if not touching.clusters and not touching.loose and len(touching.new) == 1:
+            self._set_alone([touching.new[0].ref])
+            return
+        names = sorted(touching.clusters)
+        known = dict(zip(names, self.store.get_clusters(names), strict=True))
+        large = [each for each in known.values() if each]
+        if sum(each.size for each in large) <= _REGROUPED:
+            self._regroup(touching)
+            return
+        canonical = dict(zip(large, self.store.get([each.canonical for each in large]), strict=True))
+        there = [record for record in canonical.values() if record]
+        for record in touching.new:
+            asking = self._asking(record)
+            values = asking.near(found_of(there, self.rule, keys=False)) if asking and there else np.empty(0)
+            best = int(values.argmax()) if values.size else -1
+            if best >= 0 and values[best] >= 0:
+                [name] = [each.id for each, found in canonical.items() if found is there[best]]
+                self._join(name, record, float(values[best]))
+            else:
+                self._set_alone([record.ref])
+
+    def _join(self, name: str, record: Record, similarity: float) -> None:
+        """Add a document to a large cluster without reading its members."""
+        [cluster] = self.store.get_clusters([name])
+        [noted] = self.store.annotations([record.ref])
+        if cluster is None or noted is None:
+            return
+        value = round(similarity, 4)
+        self._assigner.note([(record.ref, membership(name, False, value, cluster.size + 1), noted)])
+        self._assigner.put_clusters([_grown(cluster, record, value)])
+
+    def _regroup(self, touching: _Touching) -> None:
+        """Group the members of the clusters touched and the new documents anew."""
+        names = sorted(touching.clusters)
+        refs = list(dict.fromkeys([*self._members(names), *touching.loose, *(record.ref for record in touching.new)]))
+        records = [record for record in self._read(refs) if not record.short and record.fingerprint is not None]
+        nodes = nodes_of(self.rule, [found_of(records, self.rule)] if records else [])
+        comparison = Comparison(self.rule, nodes.payloads)
+        found = group(nodes, comparison, radius=radius_of(self.by.bound), threads=1)
+        groups = document_groups(nodes, found)
+
+        def similar(position: int, others: Positions) -> npt.NDArray[np.float64]:
+            return similar_documents(nodes, comparison, position, others)
+
+        kept = set(self._assigner.assign(nodes.refs, groups, similar))
+        inside = {ref for each in groups for ref in nodes.refs.take(each)}
+        outside = [ref for ref in refs if ref not in inside]
+        for start in range(0, len(outside), READ_AT_ONCE):
+            self._set_alone(outside[start : start + READ_AT_ONCE])
+        stale = [name for name in names if name not in kept]
+        there = self.store.get_clusters(stale)
+        self._assigner.remove_clusters([name for name, each in zip(stale, there, strict=True) if each])
+
+    def _set_alone(self, refs: Sequence[Ref]) -> None:
+        noted = self.store.annotations(refs)
+        changed = [
+            (ref, alone(ref), fields)
+            for ref, fields in zip(refs, noted, strict=True)
+            if fields is not None and not is_alone(ref, fields)
+        ]
+        self._assigner.note(changed)
+
+    def _read(self, refs: Sequence[Ref]) -> Iterator[Record]:
+        for start in range(0, len(refs), READ_AT_ONCE):
+            yield from (record for record in self.store.get(refs[start : start + READ_AT_ONCE]) if record)
+
+    def _members(self, names: Sequence[str]) -> Iterator[Ref]:
+        latest = self._assigner.latest
+        for name, ref in list(self.store.cluster_members(names)):
+            if latest.get(ref, name) == name:
+                yield ref
+        wanted = set(names)
+        yield from (ref for ref, name in latest.items() if name in wanted)
+
+
+class _Joined:
+    """A union-find over a few names of any kind."""
+
+    def __init__(self) -> None:
+        self._parent: dict[object, object] = {}
+
+    def add(self, name: object) -> None:
+        self._parent.setdefault(name, name)
+
+    def root(self, name: object) -> object:
+        while (up := self._parent[name]) != name:
+            self._parent[name] = name = self._parent[up]
+        return name
+
+    def join(self, a: object, b: object) -> None:
+        self.add(a)
+        self.add(b)
+        self._parent[self.root(b)] = self.root(a)
+
+
+def _held(asking: Asking) -> tuple[bytes, ...]:
+    """What a question is asked by: equal for documents with equal sketches."""
+    return tuple(asking.sketches[name].payload for name in sorted(asking.sketches)) + tuple(
+        np.array(probe.keys, dtype=np.int64).tobytes() for probe in asking.probes
+    )
+
+
+def _nearest(near: Near) -> tuple[float, tuple[str, str, str]]:
+    return -near.similarity, ref_order(near.ref)
+
+
+def _grown(cluster: ClusterRecord, record: Record, similarity: float) -> ClusterRecord:
+    seen = [record.indexed_at] if record.indexed_at else []
+    return replace(
+        cluster,
+        size=cluster.size + 1,
+        octets=cluster.octets + record.size,
+        least_similarity=min(cluster.least_similarity, similarity),
+        first_seen=min(filter(None, (cluster.first_seen, *seen)), default=""),
+        last_seen=max(cluster.last_seen, *seen, ""),
+        redundant_octets=cluster.redundant_octets + record.size,
+        formats=first_of(cluster.formats, (record.format,)),
+        origins=first_of(cluster.origins, (origin_of(record.source),)),
+    )

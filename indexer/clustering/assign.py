@@ -1,0 +1,225 @@
+"""Assigning documents to clusters in a store, written only where it changed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from indexer.clustering.canonical import CanonicalRule
+from indexer.model import ClusterRecord, Record, Ref, first_of, own_cluster_id, size_class
+from indexer.origins import origin_of
+from indexer.refs import RefTable
+from indexer.stores.base import Store
+
+Positions = npt.NDArray[np.int64]
+# The similarities (float64) of a document, by its position, to others.
+Similar = Callable[[int, Positions], npt.NDArray[np.float64]]
+
+READ_AT_ONCE = 2000
+
+
+@dataclass(slots=True)
+class Changes:
+    """What was written, or would be: documents whose cluster changed, clusters written and forgotten."""
+
+    documents: int = 0
+    clusters: int = 0
+    removed: int = 0
+
+
+class _Member(NamedTuple):
+    group: int
+    place: int
+    position: int
+    record: Record
+    noted: Mapping[str, Any]
+
+
+@dataclass(slots=True)
+class _Group:
+    """What is found out about the members of one cluster before anything is written."""
+
+    best: tuple[Any, ...] = ()
+    canonical: Record | None = None
+    position: int = -1
+    size: int = 0
+    octets: int = 0
+    first_seen: str = ""
+    last_seen: str = ""
+    named: Counter[str] = field(default_factory=Counter)
+    founders: set[str] = field(default_factory=set)
+    formats: tuple[str, ...] = ()
+    origins: tuple[str, ...] = ()
+    least_similarity: float = 1.0
+    id: str = ""
+
+    def add(self, member: _Member, rule: CanonicalRule) -> None:
+        record = member.record
+        key = rule.key(record)
+        if self.canonical is None or key < self.best:
+            self.best, self.canonical, self.position = key, record, member.position
+        self.size += 1
+        self.octets += record.size
+        seen = record.indexed_at
+        self.first_seen = min(filter(None, (self.first_seen, seen)), default="")
+        self.last_seen = max(self.last_seen, seen)
+        self.formats = _with(self.formats, record.format)
+        self.origins = _with(self.origins, origin_of(record.source))
+        old = cluster_of(member.noted)
+        if old is not None:
+            self.named[old] += 1
+            if old == own_cluster_id(record.ref):
+                self.founders.add(old)
+
+    def choose_id(self) -> None:
+        """Keep the name that most members have, if the document that it is made of is still one of them.
+
+        A name that only its founder has is no cluster's; the canonical document then names the cluster.
+        """
+        kept = [(-self.named[name], name) for name in self.founders if self.named[name] > 1]
+        self.id = min(kept)[1] if kept and self.size > 1 else own_cluster_id(_present(self.canonical).ref)
+
+    def cluster_record(self) -> ClusterRecord:
+        canonical = _present(self.canonical)
+        return ClusterRecord(
+            id=self.id,
+            canonical=canonical.ref,
+            title=canonical.title,
+            size=self.size,
+            octets=self.octets,
+            radius=0,
+            least_similarity=self.least_similarity,
+            first_seen=self.first_seen,
+            last_seen=self.last_seen,
+            redundant_octets=self.octets - canonical.size,
+            formats=self.formats,
+            origins=self.origins,
+        )
+
+
+def _with(names: tuple[str, ...], name: str) -> tuple[str, ...]:
+    return names if name in names else first_of(names, (name,))
+
+
+def _present(record: Record | None) -> Record:
+    if record is None:
+        raise ValueError("a cluster without members")
+    return record
+
+
+class Assigner:
+    """Assigns documents to clusters in a store; with `dry_run` it only counts."""
+
+    def __init__(self, store: Store, rule: CanonicalRule, *, dry_run: bool = False) -> None:
+        self.store, self.rule, self.dry_run = store, rule, dry_run
+        self.changes = Changes()
+
+    def assign(self, refs: RefTable, groups: Sequence[Positions], similar: Similar) -> list[str]:
+        """Make each group of positions a cluster; the ids of those that have two members or more.
+
+        Reads the groups twice where they have more than READ_AT_ONCE documents together, and keeps none of them in
+        memory then. Documents that are gone meanwhile are left out.
+        """
+        batches: Iterator[list[_Member]] = self._members(refs, groups)
+        kept = None
+        if sum(group.size for group in groups) <= READ_AT_ONCE:
+            kept = list(batches)
+            batches = iter(kept)
+        found = [_Group() for _ in groups]
+        for batch in batches:
+            for member in batch:
+                found[member.group].add(member, self.rule)
+        near: list[npt.NDArray[np.float64]] = [np.ones(positions.size) for positions in groups]
+        for number, (group, positions) in enumerate(zip(found, groups, strict=True)):
+            if group.canonical is not None:
+                group.choose_id()
+                # A similarity is told as far as its fourth place: what is read back is then what was written.
+                values = np.maximum(similar(group.position, positions), 0.0)
+                near[number] = np.asarray(np.round(values, 4), dtype=np.float64)
+                group.least_similarity = float(near[number].min())
+        for batch in iter(kept) if kept is not None else self._members(refs, groups):
+            wanted = [self._wanted(m, found[m.group], float(near[m.group][m.place])) for m in batch]
+            self.note([(m.record.ref, new, m.noted) for m, new in zip(batch, wanted, strict=True)])
+        real = [group for group in found if group.size > 1]
+        self.put_clusters([group.cluster_record() for group in real])
+        return [group.id for group in real]
+
+    def _members(self, table: RefTable, groups: Sequence[Positions]) -> Iterator[list[_Member]]:
+        if not groups:
+            return
+        positions = np.concatenate(groups)
+        numbers = np.repeat(np.arange(len(groups)), [group.size for group in groups])
+        places = np.concatenate([np.arange(group.size) for group in groups])
+        for start in range(0, positions.size, READ_AT_ONCE):
+            some = positions[start : start + READ_AT_ONCE]
+            refs = table.take(some)
+            yield [
+                _Member(number, place, position, record, noted)
+                for number, place, position, record, noted in zip(
+                    numbers[start : start + READ_AT_ONCE].tolist(),
+                    places[start : start + READ_AT_ONCE].tolist(),
+                    some.tolist(),
+                    self.store.get(refs, sketches=False),
+                    self.store.annotations(refs),
+                    strict=True,
+                )
+                if record is not None and noted is not None
+            ]
+
+    def _wanted(self, member: _Member, group: _Group, similarity: float) -> dict[str, Any]:
+        if group.canonical is None:
+            return alone(member.record.ref)
+        is_canonical = member.record.ref == group.canonical.ref
+        return membership(group.id, is_canonical, 1.0 if is_canonical else similarity, group.size)
+
+    def note(self, wanted: Sequence[tuple[Ref, Mapping[str, Any], Mapping[str, Any]]]) -> None:
+        """Write the membership of documents, each given with the wanted one and all annotations as they are."""
+        changed = [(ref, {"cluster": new}) for ref, new, noted in wanted if noted.get("cluster") != new]
+        self.changes.documents += len(changed)
+        if changed and not self.dry_run:
+            before = self.store.contended.count
+            self.store.annotate(changed)
+            self.changes.documents -= self.store.contended.count - before
+
+    def put_clusters(self, clusters: Sequence[ClusterRecord]) -> None:
+        """Write the clusters that differ from the stored ones."""
+        old = self.store.get_clusters([cluster.id for cluster in clusters])
+        changed = [cluster for cluster, before in zip(clusters, old, strict=True) if cluster != before]
+        self.changes.clusters += len(changed)
+        if changed and not self.dry_run:
+            self.store.put_clusters(changed)
+
+    def remove_clusters(self, ids: Sequence[str]) -> None:
+        """Forget clusters that have no members any more."""
+        self.changes.removed += len(ids)
+        if ids and not self.dry_run:
+            self.store.delete_clusters(ids)
+
+
+def membership(cluster: str, is_canonical: bool, similarity: float, size: int) -> dict[str, Any]:
+    """The annotation `cluster` of a document in a cluster of `size` members, so similar to the canonical one."""
+    kept = {"size_class": size_class(size)} if size > 1 else {}
+    return {"id": cluster, "is_canonical": is_canonical, "similarity": similarity, **kept}
+
+
+def alone(ref: Ref) -> dict[str, Any]:
+    """The annotation `cluster` of a document that has no near-duplicates."""
+    return membership(own_cluster_id(ref), True, 1.0, 1)
+
+
+def is_alone(ref: Ref, noted: Mapping[str, Any]) -> bool:
+    """Whether a document's annotations say that it has no near-duplicates; saying nothing says so too."""
+    name = cluster_of(noted)
+    return name is None or (name == own_cluster_id(ref) and not noted["cluster"].get("size_class"))
+
+
+def cluster_of(noted: Mapping[str, Any]) -> str | None:
+    """The cluster id in a document's annotations, None where there is none."""
+    cluster = noted.get("cluster")
+    found = cluster.get("id") if isinstance(cluster, dict) else None
+    return found if isinstance(found, str) else None

@@ -1,0 +1,95 @@
+"""Which document stands for a cluster."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any, Literal
+
+from indexer.errors import UsageError
+from indexer.model import Record
+from indexer.refs import ref_order
+
+Kind = Literal["earliest", "longest", "field", "source"]
+
+
+@dataclass(frozen=True, slots=True)
+class CanonicalRule:
+    """How the canonical document of a cluster is chosen; ties go to the earliest, then to the first by id.
+
+    "earliest" by `indexed_at`; "longest" by tokens; "field" by the metadata `field`, smallest first or, with
+    `descending`, largest first, numbers before text and documents without it last (a dot leads into an object);
+    "source" by the first of the shell patterns `sources` that fits the path or URL, documents that none fits last.
+    """
+
+    kind: Kind = "earliest"
+    field: str = ""
+    descending: bool = False
+    sources: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """As read_canonical() reads it: what parse_canonical() takes, then the patterns of "source", as in a shell."""
+        if self.kind == "field":
+            return f"field:{self.field}" + ":desc" * self.descending
+        return shlex.join((self.kind, *self.sources))
+
+    def key(self, record: Record) -> tuple[Any, ...]:
+        """What to compare documents by: the canonical one has the smallest."""
+        return (*self._preferred(record), record.indexed_at == "", record.indexed_at, *ref_order(record.ref))
+
+    def _preferred(self, record: Record) -> tuple[Any, ...]:
+        if self.kind == "longest":
+            return (-record.tokens,)
+        if self.kind == "field":
+            return _field_key(_field(record.metadata, self.field), self.descending)
+        if self.kind == "source":
+            fits = (place for place, glob in enumerate(self.sources) if fnmatchcase(record.source, glob))
+            return (next(fits, len(self.sources)),)
+        return ()
+
+
+def parse_canonical(text: str, sources: Sequence[str] = ()) -> CanonicalRule:
+    """The rule that a user names: earliest, longest, field:NAME, field:NAME:desc, or source with patterns.
+
+    Raises UsageError.
+    """
+    kind, _, rest = text.partition(":")
+    if (text == "source") != bool(sources):
+        raise UsageError("the rule source and the patterns that it goes by are given together")
+    simple: dict[str, Kind] = {"earliest": "earliest", "longest": "longest", "source": "source"}
+    if text in simple:
+        return CanonicalRule(simple[text], sources=tuple(sources))
+    name = rest.removesuffix(":desc")
+    if kind != "field" or not name:
+        raise UsageError(
+            f"{text!r} is no rule for the canonical document: earliest, longest, source, field:NAME[:desc]"
+        )
+    return CanonicalRule("field", name, rest.endswith(":desc"))
+
+
+def read_canonical(text: str) -> CanonicalRule:
+    """The reverse of str(); UsageError for what is none."""
+    kind, *sources = shlex.split(text) or [""]
+    return parse_canonical(kind, sources)
+
+
+def _field(metadata: Any, name: str) -> Any:
+    if not isinstance(metadata, dict):
+        return None
+    if name in metadata:
+        return metadata[name]
+    first, dot, rest = name.partition(".")
+    return _field(metadata.get(first), rest) if dot else None
+
+
+def _field_key(value: Any, descending: bool) -> tuple[Any, ...]:
+    if value is None:
+        return (2, 0)
+    if isinstance(value, bool | int | float):
+        return (0, -value if descending else value)
+    text = value if isinstance(value, str) else json.dumps(value, sort_keys=True)
+    # The last entry lets a longer text come before its beginning.
+    return (1, (*(-ord(character) for character in text), 1) if descending else tuple(map(ord, text)))

@@ -1,0 +1,183 @@
+"""Clusters of near-duplicates over a store: found anew from all documents by a match rule."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+import numpy.typing as npt
+
+from indexer.clustering.assign import READ_AT_ONCE, Assigner, Changes, alone, cluster_of, is_alone
+from indexer.clustering.canonical import CanonicalRule
+from indexer.clustering.grouping import Groups, group, radius_of
+from indexer.clustering.remembered import finished, in_progress, note_of
+from indexer.errors import UsageError
+from indexer.matching.measures import Comparison
+from indexer.matching.nodes import Nodes, read_nodes
+from indexer.matching.pairing import measured_by
+from indexer.matching.reading import Reader, reader_of
+from indexer.matching.rule import MatchRule
+from indexer.model import CLUSTER_ID_LENGTH
+from indexer.refs import RefSet, RefTable
+from indexer.schemes.base import Positions
+from indexer.stores.base import Store
+
+_ID = f"S{CLUSTER_ID_LENGTH}"
+
+
+@dataclass(frozen=True, slots=True)
+class Clustering:
+    """What a clustering found: `documents` in the store, of which `compared` could be compared by the rule.
+
+    `lacking` have no sketch that the rule compares. `clusters` have two members or more, `clustered` documents
+    together, the `largest` so many; `split` components were wider than the bound. `comparisons` pairs were compared;
+    `changes` is what was written, or would be.
+    """
+
+    rule: MatchRule
+    documents: int
+    compared: int
+    lacking: int
+    clusters: int
+    clustered: int
+    largest: int
+    split: int
+    comparisons: int
+    changes: Changes
+
+
+def cluster(
+    store: Store,
+    rule: MatchRule,
+    *,
+    bound: float | None = None,
+    canonical: CanonicalRule | None = None,
+    dry_run: bool = False,
+    threads: int | None = None,
+    reader: Reader | None = None,
+) -> Clustering:
+    """Put every document of a store into its cluster by a rule, and write what changed, and the rule.
+
+    Clusters are the groups of `indexer.clustering.grouping.group`. `bound` is how far apart two documents of a cluster
+    may be, as 1 - similarity (0 to 1): each lies within half of it from the cluster's centre, and 1 cuts nothing; twice
+    the rule's own distance where None. A document that is short, or lacks what the rule compares, is alone. A cluster
+    keeps its id as long as the document that it was named after stays in it. Doing it again writes nothing. `reader` is
+    what verifies by reading, if the caller wants to know what could not be read. Memory: what `read_nodes` takes, and
+    100 bytes a node. Raises UsageError and StoreError.
+    """
+    if bound is not None and not 0 <= bound <= 1:
+        raise UsageError(f"bound {bound:g}: how far apart two documents of a cluster may be is a share from 0 to 1")
+    chosen = canonical or CanonicalRule()
+    note = note_of(rule, bound, chosen)
+    whole_scan = True
+    if not dry_run:
+        # A store that can't be written says so now, and not when everything was read.
+        store.annotate(())
+        whole_scan = in_progress(store, note)
+    assigner = Assigner(store, chosen, dry_run=dry_run)
+    reading = reader or reader_of(store, rule)
+    nodes = read_nodes(store, rule, whole=reading is not None)
+    comparison = Comparison(rule, nodes.payloads, measured_by(nodes, reading) if reading else None)
+    found = group(nodes, comparison, radius=radius_of(bound), threads=threads)
+    groups = document_groups(nodes, found)
+
+    def similar(position: int, others: Positions) -> npt.NDArray[np.float64]:
+        return similar_documents(nodes, comparison, position, others)
+
+    kept = [np.array(assigner.assign(nodes.refs, batch, similar), dtype=_ID) for batch in _batches(groups)]
+    together = RefSet(nodes.refs, np.concatenate(groups) if groups else np.empty(0, dtype=np.int64))
+    _set_alone(store, assigner, together, whole_scan=whole_scan)
+    _forget(store, assigner, np.sort(np.concatenate(kept)) if kept else np.empty(0, dtype=_ID))
+    if not dry_run:
+        finished(store, note)
+    sizes = [each.size for each in groups]
+    return Clustering(
+        rule=rule,
+        documents=store.stats().documents,
+        compared=len(nodes.refs),
+        lacking=nodes.lacking,
+        clusters=len(groups),
+        clustered=sum(sizes),
+        largest=max(sizes, default=0),
+        split=found.split,
+        comparisons=comparison.compared,
+        changes=assigner.changes,
+    )
+
+
+def document_groups(nodes: Nodes, found: Groups) -> list[Positions]:
+    """The positions of the documents of each group of two or more."""
+    labels = found.labels[nodes.node_of]
+    sizes = np.bincount(labels) if labels.size else np.empty(0, dtype=np.int64)
+    inside = np.flatnonzero(sizes[labels] > 1)
+    ordered = inside[np.argsort(labels[inside], kind="stable")]
+    ends = np.cumsum(sizes[sizes > 1])
+    return np.split(ordered, ends[:-1]) if ends.size else []
+
+
+def similar_documents(
+    nodes: Nodes, comparison: Comparison, position: int, others: Positions
+) -> npt.NDArray[np.float64]:
+    """The similarities of a document to others, 1 for those with equal sketches."""
+    one, many = nodes.node_of[position], nodes.node_of[others]
+    found = np.ones(others.size)
+    apart = np.flatnonzero(many != one)
+    if apart.size:
+        found[apart] = comparison.similarities(np.full(apart.size, one), many[apart])
+    return found
+
+
+def _batches(groups: Iterable[Positions]) -> Iterator[list[Positions]]:
+    """Groups that are read and written together."""
+    batch: list[Positions] = []
+    count = 0
+    for each in groups:
+        if batch and count + each.size > READ_AT_ONCE:
+            yield batch
+            batch, count = [], 0
+        batch.append(each)
+        count += each.size
+    if batch:
+        yield batch
+
+
+def _set_alone(store: Store, assigner: Assigner, together: RefSet, *, whole_scan: bool) -> None:
+    """Take the documents out of their clusters that are in none any more.
+
+    A document whose annotations say nothing is alone. Where no run was broken off, only members of stored clusters can
+    say more.
+    """
+    # They are written when the scan has ended: as long as it looks at an older state, an embedded store has to keep
+    # that state beside all that is written.
+    changed = RefTable()
+    if whole_scan:
+        scan = store.scan_annotations()
+        while some := list(islice(scan, READ_AT_ONCE)):
+            inside = together.contains([ref for ref, _ in some])
+            changed.extend(
+                ref
+                for (ref, noted), known in zip(some, inside, strict=True)
+                if not known and cluster_of(noted) is not None and not is_alone(ref, noted)
+            )
+    else:
+        clusters = store.clusters()
+        while ids := [each.id for each in islice(clusters, READ_AT_ONCE)]:
+            members = store.cluster_members(ids)
+            while refs := [ref for _, ref in islice(members, READ_AT_ONCE)]:
+                changed.extend(ref for ref, known in zip(refs, together.contains(refs), strict=True) if not known)
+    for start in range(0, len(changed), READ_AT_ONCE):
+        refs = changed.take(range(start, min(start + READ_AT_ONCE, len(changed))))
+        assigner.note([(ref, alone(ref), {}) for ref in refs])
+
+
+def _forget(store: Store, assigner: Assigner, kept: npt.NDArray[np.bytes_]) -> None:
+    """Remove the clusters that were not found again."""
+    stored = store.clusters()
+    gone: list[str] = []
+    while some := list(islice(stored, READ_AT_ONCE)):
+        names = np.array([each.id.encode("utf-8", "replace") for each in some])
+        found = np.isin(names, kept)
+        gone += [each.id for each, there in zip(some, found.tolist(), strict=True) if not there]
+    assigner.remove_clusters(gone)

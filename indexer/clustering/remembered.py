@@ -1,0 +1,88 @@
+"""By which rule a store's clusters were made: remembered beside them, so that what comes later obeys it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from indexer.clustering.canonical import CanonicalRule, read_canonical
+from indexer.errors import IncompatibleStoreError, StoreError, UsageError
+from indexer.matching.rule import MatchRule, parse_rule
+from indexer.model import ClusteringNote
+from indexer.stores.base import Store
+
+AGAIN = "run neardup cluster again"
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """A finished clustering: its match rule, bound (0 to 1; None for the rule's own), canonical rule, and when."""
+
+    rule: MatchRule
+    bound: float | None
+    canonical: CanonicalRule
+    at: str
+
+
+def note_of(rule: MatchRule, bound: float | None, canonical: CanonicalRule) -> ClusteringNote:
+    """What is remembered of a clustering that is made now."""
+    at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return ClusteringNote(rule.written(whole=True), "" if bound is None else f"{bound:.12g}", str(canonical), at=at)
+
+
+def in_progress(store: Store, note: ClusteringNote) -> bool:
+    """Note that clusters are being made; whether what stands of them may be left of a run that was broken off."""
+    before = store.clustering_notes()
+    store.put_clustering_note(replace(note, finished=False))
+    return not before or not all(each.finished for each in before.values())
+
+
+def finished(store: Store, note: ClusteringNote) -> None:
+    """Note that all clusters are made."""
+    store.put_clustering_note(replace(note, finished=True))
+
+
+def remembered(store: Store) -> Remembered | None:
+    """The clustering that a store remembers; None where it has no clusters.
+
+    Raises StoreError, with what to do, where a run was broken off, where clusters stand without a remembered rule, and
+    where the indices behind a name were clustered by different rules.
+    """
+    notes = store.clustering_notes()
+    if not notes:
+        if next(store.clusters(), None) is None:
+            return None
+        raise StoreError(f"the clusters that are stored don't say by which rule they were made: {AGAIN}")
+    note = agreed(notes)
+    try:
+        bound = float(note.bound) if note.bound else None
+        return Remembered(parse_rule(note.rule, store), bound, read_canonical(note.canonical), note.at)
+    except (UsageError, IncompatibleStoreError, ValueError) as error:
+        raise StoreError(
+            f"the clusters were made by {note.rule}, which this store can't serve now ({error}): {AGAIN}"
+        ) from error
+
+
+def agreed(notes: Mapping[str, ClusteringNote]) -> ClusteringNote:
+    """What the notes of all indices behind a name say, with the earliest time.
+
+    Raises StoreError where a run was broken off, and where they differ.
+    """
+    broken = sorted(index for index, note in notes.items() if not note.finished)
+    if broken:
+        where = f" of {', '.join(broken)}" if any(broken) else ""
+        raise StoreError(f"the last clustering{where} was not finished ({notes[broken[0]].rule}): {AGAIN}")
+    kinds = {(note.rule, note.bound, note.canonical) for note in notes.values()}
+    if len(kinds) > 1:
+        listed = "; ".join(f"{index}: {note.rule}" for index, note in sorted(notes.items()))
+        raise StoreError(f"the clusters were made by different rules ({listed}): {AGAIN} over all of them")
+    return min(notes.values(), key=lambda note: note.at)
+
+
+def require_remembered(store: Store) -> Remembered:
+    """The clustering that a store remembers; StoreError where there is none."""
+    found = remembered(store)
+    if found is None:
+        raise StoreError("no clusters are stored; run neardup cluster first")
+    return found

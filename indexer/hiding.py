@@ -1,0 +1,78 @@
+"""Names of stores, and texts that may hold one, as they may be shown: without what may be a credential."""
+
+from __future__ import annotations
+
+import operator
+import os
+import re
+from collections.abc import Iterable
+from itertools import takewhile
+from pathlib import Path
+
+# One host of a URL: a name, an IPv4 or a bracketed IPv6 address, and a port where there is one.
+PLACE = re.compile(r"(?:\[[0-9a-f:.]+\]|[^\x00-\x20\x7f:@\[\]/\\?#%]+)(?::(\d{1,5}))?\Z", re.IGNORECASE | re.ASCII)
+_URL = re.compile(r"([a-z][a-z0-9+.-]*)://(.*)\Z", re.IGNORECASE | re.DOTALL)
+# Behind "//", which may have lost a slash, a user with a password, which may hold slashes, or else what has none.
+_IN_TEXT = re.compile(r"(:/{1,4})(?:[^\s/@]*:\S*@|[^\s/]*@)")
+_NAMES_USER = re.compile(r"[^/]*:/{1,4}(?:[^/@]*:.*@|[^/]*@)", re.DOTALL)
+
+
+def shown_name(name: str) -> str:
+    """The name of a store, a path or a URL of any kind, without what stands before its last "@".
+
+    A path that is there, or whose folder with the "@" is, is shown whole. Of a URL's host with something behind the
+    colon that is no port, as a password without its host, only the part before the colon is left; a URL's query and
+    fragment are left out.
+    """
+    found = _URL.match(name)
+    if found is None or found[1].lower() == "sqlite":
+        return name if is_path(found[2] if found else name) else name.rpartition("@")[2]
+    rest = re.split(r"[?#]", found[2].rpartition("@")[2])[0]
+    hosts, slash, path = rest.partition("/")
+    if all(PLACE.match(host) for host in hosts.split(",")):
+        return f"{found[1]}://{hosts}{slash}{path}"
+    return f"{found[1]}://{hosts.partition(':')[0]}"
+
+
+def is_path(name: str) -> bool:
+    """Whether a name with an "@" is surely a path: it is there, or the "@" is in the name of a folder that is."""
+    folder, last = os.path.split(name)
+    return "@" not in name or os.path.lexists(name) or ("@" not in last and os.path.isdir(folder))
+
+
+def may_be_credential(name: str) -> bool:
+    """Whether what is given for a path may be a user's name and password, with or without a host."""
+    return ":" in name.rpartition("@")[0] and not is_path(name)
+
+
+def without_credentials(text: str, words: Iterable[str] = ()) -> str:
+    """A text for people, where URLs in it, and words of a command line, have lost a user's name and password.
+
+    An @ alone, behind the host of a URL, makes no credential: many pages have such addresses.
+    """
+    for word in words:
+        if _NAMES_USER.match(word) or (":/" not in word and may_be_credential(word)):
+            for written in (word, str(Path(word))):
+                encoded = written.encode("utf-8", "surrogateescape")
+                for form in (written, repr(written)[1:-1], encoded.decode("utf-8", "backslashreplace")):
+                    text = text.replace(form, shown_name(word))
+    return _IN_TEXT.sub(r"\1", text)
+
+
+def without_secrets(text: str, secrets: Iterable[str]) -> str:
+    """A text of a server's or a library's, with *** for each secret and for each beginning of one.
+
+    A server that finds a header too long shows its beginning. A secret of less than six characters is left.
+    """
+    wanted = [each for each in secrets if len(each) >= 6]
+    heads = re.compile("|".join(map(re.escape, sorted({each[:12] for each in wanted}, key=len, reverse=True))))
+    parts, end = [], 0
+    while wanted and (found := heads.search(text, end)):
+        parts += [text[end : found.start()], "***"]
+        end = found.start() + max(_alike(text[found.start() :], each) for each in wanted)
+    return "".join((*parts, text[end:]))
+
+
+def _alike(one: str, other: str) -> int:
+    """How many characters are equal from the beginning."""
+    return sum(takewhile(operator.truth, map(operator.eq, one, other)))

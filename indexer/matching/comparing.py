@@ -1,0 +1,95 @@
+"""Two documents beside each other, by every measure that there is evidence for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from indexer import exact
+from indexer.errors import ExtractionError, UsageError
+from indexer.matching.question import Question
+from indexer.matching.reading import preferred
+from indexer.matching.rule import MatchRule, Reading
+from indexer.schemes.base import SLACK, Scheme
+from indexer.stored_text import stored_text
+from indexer.stores.base import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """Two documents: `near` by `rule`, of which `similarity` (0 to 1) is the measure's.
+
+    `bits` is how many of the 64 bits of simhash-doc differ, `shares` how much of all 5-word passages is in both (None
+    where that can't be told); `estimated` says that it comes from sketches and not from the texts.
+    """
+
+    rule: MatchRule
+    near: bool
+    similarity: float
+    bits: int | None
+    shares: float | None
+    estimated: bool
+
+
+def compare(rule: MatchRule, one: Question, other: Question, store: Store | None = None) -> Compared:
+    """Compare two documents by a rule, which has a store's own schemes where either is stored.
+
+    Where the rule verifies by reading, stored documents of `store` are read again. Raises UsageError where one lacks
+    what the rule compares, or has no words, and ExtractionError where one can't be read again.
+    """
+    for each in (one, other):
+        if each.simhash is None:
+            raise UsageError(f"{each.name} has no words, so there is nothing to compare")
+    left, right = one.simhash, other.simhash
+    bits = left.distance(right) if left and right else None
+    measure = rule.measure
+    if isinstance(measure, Reading):
+        one, other = (_read(measure, each, store) for each in (one, other))
+        value = _by_texts(measure, one, other)
+    else:
+        value = _by(measure.scheme, one, other)
+    found = any(_by(finder.scheme, one, other) >= finder.similarity - SLACK for finder in rule.finders)
+    shares, estimated = _shares(one, other, store)
+    return Compared(rule, found and value >= measure.similarity - SLACK, max(value, 0.0), bits, shares, estimated)
+
+
+def _read(reading: Reading, question: Question, store: Store | None) -> Question:
+    """A question with its text."""
+    if question.text is not None:
+        return question
+    if question.record is None or store is None:
+        raise UsageError(f"{question.name} has no text, and {reading.kind} compares texts; name two files")
+    try:
+        return replace(question, text=stored_text(store, question.record))
+    except ExtractionError as error:
+        raise ExtractionError(error.reason, f"{question.name}: {error.detail or error.reason}") from None
+
+
+def _by(scheme: Scheme, one: Question, other: Question) -> float:
+    """The similarity of two documents, below 0 where one has no features of the scheme."""
+    left, right = one.sketch(scheme), other.sketch(scheme)
+    if left is None or right is None or not left.payload or not right.payload:
+        return -1.0
+    return float(scheme.similarities(left.payload, [right.payload])[0])
+
+
+def _by_texts(reading: Reading, one: Question, other: Question) -> float:
+    sets = exact.shingle_sets([one.text or "", other.text or ""])
+    coefficient = exact.jaccard if reading.kind == "text" else exact.containment
+    return float(coefficient(sets, [0], [1])[0])
+
+
+def _shares(one: Question, other: Question, store: Store | None) -> tuple[float | None, bool]:
+    """The share of common passages, and whether it is an estimate."""
+    if one.text is not None and other.text is not None:
+        return _by_texts(Reading("text", 0.0), one, other), False
+    scheme = preferred(store) if store else None
+    if scheme is None or scheme.parameters["shingle"] != exact.SHINGLE:
+        return None, False
+    if any(each.text is None and _lacks(each, scheme) for each in (one, other)):
+        return None, False
+    value = _by(scheme, one, other)
+    return (None, False) if value < 0 else (value, True)
+
+
+def _lacks(question: Question, scheme: Scheme) -> bool:
+    return question.record is None or question.record.sketch_of(scheme.family) is None

@@ -1,0 +1,60 @@
+"""Lists of fingerprints in files, as collections that a store is compared with."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from indexer import own_files
+from indexer.errors import NeardupError, UsageError
+from indexer.matching.nodes import Nodes, nodes_of
+from indexer.matching.rule import MatchRule
+from indexer.model import SIMHASH_DOC, Ref, parse_fingerprint
+from indexer.ragged import Ragged
+from indexer.stores.sketches import Found
+
+_LONGEST_LINE = 1 << 20
+
+
+def read_list(path: Path, rule: MatchRule) -> Nodes:
+    """Documents from a file of JSON lines with "hash", and "id" or "name", as `neardup hash --json` prints them.
+
+    Lines with a null hash are passed over. Raises UsageError that names the file and the line, and for a rule that
+    compares more than simhash-doc.
+    """
+    if set(rule.schemes) != {SIMHASH_DOC}:
+        raise UsageError(f"{path}: has simhashes alone, and {rule} compares more; ask with --match {SIMHASH_DOC}@3bits")
+    refs: list[Ref] = []
+    payloads: list[bytes] = []
+    try:
+        with open(path, encoding="utf-8", errors="surrogateescape", opener=own_files.reader) as lines:
+            for number, (identity, value) in _listed(iter(lambda: lines.readline(_LONGEST_LINE), "")):
+                if value is not None:
+                    refs.append(Ref(identity or f"line {number}"))
+                    payloads.append(value.to_bytes(8, "big"))
+    except OSError as error:
+        raise UsageError(f"{path}: can't be read: {error.strerror}") from error
+    except NeardupError as error:
+        raise UsageError(f"{path}: {error}") from error
+    return nodes_of(rule, [Found(refs, {SIMHASH_DOC: Ragged.of_bytes(payloads)})])
+
+
+def _listed(lines: Iterable[str]) -> Iterator[tuple[int, tuple[str, int | None]]]:
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            entry = json.loads(line)
+            text = entry["hash"]
+            value = None if text is None else parse_fingerprint(text).value
+            yield number, (str(entry.get("id", entry.get("name", ""))), value)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise UsageError(f'line {number} is no JSON object with "hash" and "id" or "name"') from error
+        except UsageError as error:
+            raise UsageError(f"line {number}: {error}") from error
+
+
+def is_store(name: str) -> bool:
+    """Whether a name is that of a store, by its being a URL or by the first bytes of the file."""
+    return "://" in name or own_files.is_database(name)

@@ -1,0 +1,227 @@
+"""Lookups: the stored documents that a match rule calls near a question, the most similar first."""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from indexer.errors import UsageError
+from indexer.matching.question import Question
+from indexer.matching.reading import Reader, reader_of
+from indexer.matching.rule import Finder, MatchRule, Reading
+from indexer.model import CLOSE_DISTANCE, LOOSE_DISTANCE, Record, Ref, Sketch
+from indexer.ragged import Ragged
+from indexer.refs import ref_order
+from indexer.schemes.base import SLACK, Plan, Similarities
+from indexer.stores.base import Store
+from indexer.stores.sketches import Check, Found, Probe
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A stored document that is near: `similarity` (0 to 1) is by the rule's measure.
+
+    `bits` is how many bits of simhash-doc differ, None where that is not known; `rule` says how to show it. `near` is
+    false of what was only asked for by `at_least`.
+    """
+
+    record: Record
+    similarity: float
+    bits: int | None
+    rule: MatchRule
+    near: bool = True
+
+    @property
+    def label(self) -> str:
+        """What the similarity is called: "close" and "loose" of a simhash, "near" by another measure, else empty."""
+        if self.rule.unit == "share":
+            return "near" if self.near else ""
+        return label_of(self.similarity)
+
+
+def label_of(similarity: float) -> str:
+    """The name of a simhash's similarity: "close" within 1 of 64 bits, "loose" within 6, else empty."""
+    distance = 64 * (1 - similarity) - SLACK
+    return "close" if distance <= CLOSE_DISTANCE else "loose" if distance <= LOOSE_DISTANCE else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a lookup found: `matches`, the most similar first, then by ref; `total` in all, also where fewer are listed.
+
+    `keys` were asked for, `candidates` documents had enough of them, and at least `lacking` documents of the store
+    can't be compared, because they have no sketch of what the rule compares. `unread` names documents that could not be
+    read for verification, with the reason.
+    """
+
+    rule: MatchRule
+    matches: Sequence[Match] = ()
+    total: int = 0
+    keys: int = 0
+    candidates: int = 0
+    lacking: int = 0
+    unread: dict[Ref, str] = field(default_factory=dict)
+
+
+@lru_cache(maxsize=64)
+def plans(rule: MatchRule) -> tuple[tuple[Finder, Plan], ...]:
+    """What each finder of a rule asks for and finds; UsageError where one can't serve its threshold."""
+    return tuple((finder, finder.scheme.plan(finder.similarity)) for finder in rule.finders)
+
+
+def lookup(
+    store: Store,
+    rule: MatchRule,
+    question: Question,
+    *,
+    limit: int | None = 10,
+    exclude: Ref | None = None,
+    include_short: bool = False,
+    at_least: float | None = None,
+    inside: bool = False,
+) -> Answer:
+    """The stored documents that the rule calls near the question.
+
+    `limit` is the number of matches listed, None for all; memory grows with it, not with the candidates. Short
+    documents stay out unless asked for; `exclude` leaves one document out. `at_least` takes the place of every
+    threshold but is asked for with the same keys: 0 gives the nearest candidates, whatever they are like. `inside` lets
+    the engine leave out what lies too far, for a rule of simhash-doc alone; the answer is the same. Raises UsageError
+    where a plan can't serve a threshold, and where the question lacks what the rule compares.
+    """
+    if limit is not None and limit < 0:
+        raise UsageError(f"limit {limit}: the number of matches can't be negative")
+    asking = Asking(store, rule, question, exclude, at_least)
+    if not asking.probes:
+        return Answer(rule)
+    check = _check(rule, question) if inside else None
+    found = store.probe(asking.probes, list(rule.schemes), check=check, include_short=include_short)
+    entries = asking.entries(found)
+    best = sorted(entries, key=_nearest) if limit is None else heapq.nsmallest(limit, entries, key=_nearest)
+    # For none at all, nothing was read yet.
+    deque(entries, maxlen=0)
+    missing = [entry.ref for entry in best if entry.record is None]
+    read = dict(zip(missing, store.get(missing, sketches=False), strict=True)) if missing else {}
+    matches = [
+        Match(record, entry.similarity, asking.bits(record), rule, entry.near)
+        for entry in best
+        if (record := entry.record or read.get(entry.ref)) is not None
+    ]
+    keys = sum(len(probe.keys) for probe in asking.probes)
+    unread = asking.reader.unread if asking.reader else {}
+    return Answer(rule, matches, asking.total, keys, asking.candidates, asking.lacking, unread)
+
+
+class Entry(NamedTuple):
+    """A document of an answer, with its record where the store gave that too."""
+
+    similarity: float
+    ref: Ref
+    record: Record | None
+    near: bool
+
+
+def _nearest(entry: Entry) -> tuple[float, tuple[str, str, str]]:
+    return -entry.similarity, ref_order(entry.ref)
+
+
+class Asking:
+    """One question by a rule: `probes` are what a store is asked for, none where the question matches nothing."""
+
+    def __init__(
+        self,
+        store: Store,
+        rule: MatchRule,
+        question: Question,
+        exclude: Ref | None = None,
+        at_least: float | None = None,
+    ) -> None:
+        rule.require_served(store)
+        self.rule, self.question, self.exclude, self.at_least = rule, question, exclude, at_least
+        self.total = self.candidates = self.lacking = 0
+        self.reader: Reader | None = reader_of(store, rule)
+        self._read = self.reader.asked(question) if self.reader else None
+        self.simhash = question.simhash
+        served = plans(rule)
+        self.probes: list[Probe] = []
+        self.sketches: dict[str, Sketch] = {}
+        for name, scheme in rule.schemes.items():
+            sketch = question.sketch(scheme)
+            if sketch is not None and sketch.payload:
+                self.sketches[name] = sketch
+        if isinstance(rule.verifier, Finder) and rule.verifier.name not in self.sketches:
+            return
+        for finder, plan in served:
+            if finder.name in self.sketches:
+                keys = finder.scheme.probes(self.sketches[finder.name], finder.similarity)
+                self.probes.append(Probe(finder.name, keys, plan.agreeing))
+
+    def entries(self, batches: Iterator[Found]) -> Iterator[Entry]:
+        """What is near, with its similarity, in no given order; counts what passes."""
+        for batch in batches:
+            self.candidates += len(batch.refs)
+            self.lacking = max(self.lacking, self.rule.lacking(batch.lacking or {}))
+            values, near = self._judged(batch)
+            for place in np.flatnonzero(values >= 0).tolist():
+                ref = batch.refs[place]
+                if ref != self.exclude:
+                    self.total += 1
+                    record = batch.records[place] if batch.records is not None else None
+                    yield Entry(float(values[place]), ref, record, bool(near[place]))
+
+    def near(self, batch: Found) -> Similarities:
+        """The similarities by the measure of what is near, below 0 for the rest."""
+        return self._judged(batch)[0]
+
+    def _judged(self, batch: Found) -> tuple[Similarities, npt.NDArray[np.bool_]]:
+        """The similarities of what is asked for, below 0 for the rest, and what the rule itself calls near."""
+        by_scheme = {name: self._similarities(name, batch.payloads[name]) for name in self.sketches}
+        finders = [finder for finder in self.rule.finders if finder.name in by_scheme]
+        passed, near = (
+            np.any([by_scheme[each.name] >= self._least(each, least) - SLACK for each in finders], axis=0)
+            for least in (self.at_least, None)
+        )
+        found = np.full(len(batch.refs), -1.0)
+        places = np.flatnonzero(passed)
+        if self.reader is not None:
+            values = self.reader.to_asked(self._read, [batch.refs[place] for place in places.tolist()])
+        else:
+            values = by_scheme[self.rule.measure.name][places]
+        least = max(self._least(self.rule.measure, self.at_least) - SLACK, 0.0)
+        found[places] = np.where(values >= least, values, -1.0)
+        return found, near & (found >= self.rule.measure.similarity - SLACK)
+
+    def _least(self, measure: Finder | Reading, at_least: float | None) -> float:
+        return measure.similarity if at_least is None else at_least
+
+    def _similarities(self, name: str, rows: Ragged) -> Similarities:
+        """The similarities of a batch's documents to the question, below 0 for those without a sketch."""
+        there = np.flatnonzero(rows.sizes)
+        found = np.full(len(rows), -1.0)
+        if there.size:
+            own = Ragged.of_bytes([self.sketches[name].payload])
+            table = Ragged.joined([own, rows if there.size == len(rows) else rows.take(there)])
+            others = np.arange(1, there.size + 1)
+            found[there] = self.rule.schemes[name].compare(table, np.zeros(there.size, dtype=np.int64), others)
+        return found
+
+    def bits(self, record: Record) -> int | None:
+        """How many bits of simhash-doc a record differs in."""
+        if self.simhash is None or record.fingerprint is None:
+            return None
+        return self.simhash.distance(record.fingerprint)
+
+
+def _check(rule: MatchRule, question: Question) -> Check:
+    """What the engine verifies itself."""
+    finder = rule.finders[0]
+    if len(rule.finders) > 1 or rule.verifier or finder.name != "simhash-doc":
+        raise UsageError("the engine itself can verify simhash-doc alone, as in --match simhash-doc@3bits")
+    sketch = question.sketch(finder.scheme)
+    return Check(sketch.payload if sketch else b"", round(64 * (1 - finder.similarity)))

@@ -1,0 +1,81 @@
+"""How similar documents are by a rule's finders and its verifier, over tables of their sketches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from indexer.matching.rule import Finder, MatchRule
+from indexer.ragged import Ragged
+from indexer.schemes.base import SLACK, Positions, Similarities
+
+Measured = Callable[[Positions, Positions], Similarities]
+
+
+class Comparison:
+    """Compares documents, or nodes of equal ones, as a rule does, and counts how many pairs it compared.
+
+    `payloads[family]` has a row for each, empty where it has no sketch. `measured` gives the similarities of pairs
+    (shape (n,), below 0 where they can't be told) by the rule's verifier; where None the sketches tell.
+    """
+
+    def __init__(self, rule: MatchRule, payloads: Mapping[str, Ragged], measured: Measured | None = None) -> None:
+        self.rule = rule
+        self.compared = 0
+        self.least = rule.measure.similarity - SLACK
+        self._given = measured
+        self._rows = {name: _compact(rows) for name, rows in payloads.items()}
+
+    def similarities(self, left: Positions, right: Positions) -> Similarities:
+        """The similarities by the rule's measure; shape (len(left),)."""
+        if self._given is not None:
+            self.compared += left.size
+            return self._given(left, right)
+        measure = self.rule.measure
+        assert isinstance(measure, Finder)  # noqa: S101 what reads texts is given
+        return self.by(measure, left, right)
+
+    def near(self, finder: Finder, left: Positions, right: Positions, *, exact: bool = False) -> Similarities:
+        """The similarities by the measure of those pairs that a finder and the measure call near, below 0 for others.
+
+        `exact` says that the finder's similarity was verified when the pairs were found.
+        """
+        rule = self.rule
+        if finder is rule.measure:
+            found = self.similarities(left, right)
+            return np.where(found >= self.least, found, -1.0)
+        found = np.full(left.size, -1.0)
+        # Where both are of one scheme, one similarity has to reach both thresholds.
+        same = isinstance(rule.verifier, Finder) and rule.verifier.scheme.id == finder.scheme.id
+        if exact or same:
+            passed = np.arange(left.size)
+        else:
+            passed = np.flatnonzero(self.by(finder, left, right) >= finder.similarity - SLACK)
+        if passed.size:
+            values = self.similarities(left[passed], right[passed])
+            least = max(self.least, finder.similarity - SLACK) if same else self.least
+            found[passed] = np.where(values >= least, values, -1.0)
+        return found
+
+    def by(self, finder: Finder, left: Positions, right: Positions) -> Similarities:
+        """The similarities of pairs by a finder's scheme, below 0 where one has no sketch; shape (len(left),)."""
+        self.compared += left.size
+        rows, place = self._rows[finder.name]
+        if place is None:
+            return finder.scheme.compare(rows, left, right)
+        one, other = place[left], place[right]
+        there = (one >= 0) & (other >= 0)
+        found = np.full(left.size, -1.0)
+        found[there] = finder.scheme.compare(rows, one[there], other[there])
+        return found
+
+
+def _compact(payloads: Ragged) -> tuple[Ragged, Positions | None]:
+    """The rows that are not empty, and where each row stands among them (-1 for an empty one); None where none is."""
+    there = payloads.sizes > 0
+    if there.all():
+        return payloads, None
+    place = np.cumsum(there) - 1
+    place[~there] = -1
+    return payloads.take(there), place

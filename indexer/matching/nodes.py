@@ -1,0 +1,211 @@
+"""The documents of a store by what they are compared by: those with equal sketches are one node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from indexer.matching.rule import Finder, MatchRule
+from indexer.model import Record
+from indexer.ragged import Ragged
+from indexer.refs import RefTable
+from indexer.schemes.base import Positions, Sketches
+from indexer.stores.base import Store
+from indexer.stores.sketches import Found
+
+Hashes = npt.NDArray[np.uint64]
+
+_ROWS_AT_ONCE = 1 << 16
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+_STEPS = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
+
+
+@dataclass(frozen=True, slots=True)
+class Nodes:
+    """Documents and their nodes: document i, `refs[i]`, is one of the `weights[n]` documents of node n = `node_of[i]`.
+
+    `sketches[family]` has a row for each node, with an empty payload where the node has none; `digests` (uint64, shape
+    (nodes, 2)) order nodes by what they hold, whatever the order in which documents came. At least `lacking` documents
+    have no sketch of what the rule compares, and are not among them.
+    """
+
+    rule: MatchRule
+    refs: RefTable
+    node_of: Positions
+    weights: Positions
+    sketches: dict[str, Sketches]
+    digests: Hashes
+    lacking: int = 0
+
+    def __len__(self) -> int:
+        return int(self.weights.size)
+
+    @property
+    def payloads(self) -> dict[str, Ragged]:
+        """The payloads of each scheme, a row for each node."""
+        return {name: each.payloads for name, each in self.sketches.items()}
+
+    def present(self, family: str) -> Positions:
+        """The nodes that have a sketch of a scheme."""
+        return np.flatnonzero(self.sketches[family].payloads.sizes)
+
+    def holders(self) -> tuple[Positions, Positions]:
+        """(documents, offsets): the documents of node n are documents[offsets[n]:offsets[n + 1]], in their order."""
+        order = np.argsort(self.node_of, kind="stable")
+        return order, np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(self.weights)))
+
+
+@dataclass(slots=True)
+class _Columns:
+    """What is gathered of one scheme while a store is read."""
+
+    payloads: list[Ragged] = field(default_factory=list)
+    keys: list[Ragged] = field(default_factory=list)
+
+    def joined(self) -> Sketches:
+        return Sketches(Ragged.joined(self.payloads), Ragged.joined(self.keys, np.int64))
+
+
+def keyed(rule: MatchRule) -> list[str]:
+    """The schemes whose keys find all pairs by this rule."""
+    return [finder.name for finder in rule.finders if finder.scheme.joins_keys]
+
+
+def read_nodes(store: Store, rule: MatchRule, *, include_short: bool = False, whole: bool = False) -> Nodes:
+    """The nodes of all documents of a store that the rule can compare; `whole` makes each document a node of its own.
+
+    Memory: some 30 bytes a document beside its id, and its sketches; once more while equal ones are found. Raises
+    IncompatibleStoreError where the store's sketches have other parameters.
+    """
+    rule.require_served(store)
+    names = list(rule.schemes)
+    batches = store.scan_sketches(names, keys=keyed(rule), include_short=include_short)
+    return nodes_of(rule, batches, whole=whole, lacking=rule.lacking(store.lacking(names)))
+
+
+def nodes_of(rule: MatchRule, batches: Iterable[Found], *, whole: bool = False, lacking: int = 0) -> Nodes:
+    """The nodes of the documents of a scan."""
+    refs = RefTable()
+    columns = {name: _Columns() for name in rule.schemes}
+    wanted = keyed(rule)
+    for batch in batches:
+        kept = comparable(rule, batch)
+        places = np.flatnonzero(kept)
+        refs.extend(batch.refs if places.size == kept.size else [batch.refs[place] for place in places.tolist()])
+        for name, column in columns.items():
+            column.payloads.append(batch.payloads[name].take(places))
+            if name in wanted:
+                column.keys.append(batch.keys[name].take(places))
+    sketches = {name: column.joined() for name, column in columns.items()}
+    del columns
+    if whole:
+        count = len(refs)
+        return Nodes(
+            rule, refs, np.arange(count), np.ones(count, dtype=np.int64), sketches, _digests(sketches, count), lacking
+        )
+    digests = _digests(sketches, len(refs))
+    firsts, node_of = _distinct(sketches, digests)
+    distinct = {name: each.take(firsts) for name, each in sketches.items()}
+    weights = np.bincount(node_of, minlength=firsts.size)
+    return Nodes(rule, refs, node_of, weights, distinct, digests[firsts], lacking)
+
+
+def comparable(rule: MatchRule, batch: Found) -> npt.NDArray[np.bool_]:
+    """Which documents of a batch the rule can compare: those that its verifier has a sketch of, or else a finder."""
+    finders = [batch.payloads[finder.name].sizes > 0 for finder in rule.finders]
+    found = np.asarray(np.any(finders, axis=0), dtype=np.bool_)
+    if isinstance(rule.verifier, Finder):
+        found &= batch.payloads[rule.verifier.name].sizes > 0
+    return found
+
+
+def found_of(records: Sequence[Record], rule: MatchRule, *, keys: bool = True) -> Found:
+    """Records as a batch of a scan, with the keys that find pairs unless these are not asked for."""
+    sketches = {name: [record.sketch_of(name) for record in records] for name in rule.schemes}
+    payloads = {name: Ragged.of_bytes([each.payload if each else b"" for each in sketches[name]]) for name in sketches}
+    families = keyed(rule) if keys else []
+    rows = {name: Ragged.of_integers([each.keys if each else () for each in sketches[name]]) for name in families}
+    return Found([record.ref for record in records], payloads, rows)
+
+
+def _distinct(sketches: dict[str, Sketches], digests: Hashes) -> tuple[Positions, Positions]:
+    """The first row of each distinct set of sketches, and for each row which of these it is."""
+    count = digests.shape[0]
+    order = np.lexsort((digests[:, 1], digests[:, 0]))
+    ordered = digests[order]
+    fresh = np.ones(count, dtype=np.bool_)
+    if count:
+        fresh[1:] = np.any(ordered[1:] != ordered[:-1], axis=1)
+    # The sort is stable, so the first of a run is the one that came first.
+    firsts = order[fresh]
+    numbers = np.empty(count, dtype=np.int64)
+    numbers[order] = np.cumsum(fresh) - 1
+    # Digests are quick and no proof: what is not equal to the first of its run is a node of its own.
+    same = np.ones(count, dtype=np.bool_)
+    others = np.flatnonzero(firsts[numbers] != np.arange(count)) if count else order
+    for start in range(0, others.size, _ROWS_AT_ONCE):
+        some = others[start : start + _ROWS_AT_ONCE]
+        for each in sketches.values():
+            for rows in (each.payloads, each.keys):
+                if len(rows):
+                    same[some] &= _equal_rows(rows, some, firsts[numbers[some]])
+    strangers = np.flatnonzero(~same)
+    numbers[strangers] = firsts.size + np.arange(strangers.size)
+    return np.concatenate((firsts, strangers)), numbers
+
+
+def distinct_payloads(sketches: Sketches) -> tuple[Positions, Positions]:
+    """The first row of each distinct payload, and for each row which of these it is."""
+    alone = {"": Sketches(sketches.payloads, Ragged.joined([], np.int64))}
+    return _distinct(alone, _digests(alone, len(sketches)))
+
+
+def _equal_rows(rows: Ragged, left: Positions, right: Positions) -> npt.NDArray[np.bool_]:
+    one, other = rows.take(left), rows.take(right)
+    equal: npt.NDArray[np.bool_] = one.sizes == other.sizes
+    if not equal.all():
+        one, other = one.take(equal), other.take(equal)
+    differing = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(one.values != other.values)))
+    equal[equal] = differing[one.offsets[1:]] == differing[one.offsets[:-1]]
+    return equal
+
+
+def _digests(sketches: dict[str, Sketches], count: int) -> Hashes:
+    """Two 64-bit hashes of each row's payloads and keys; the same on every machine."""
+    found = np.zeros((count, 2), dtype=np.uint64)
+    for name in sorted(sketches):
+        each = sketches[name]
+        for rows in (each.payloads, each.keys):
+            if len(rows):
+                for start in range(0, count, _ROWS_AT_ONCE):
+                    some = slice(start, min(start + _ROWS_AT_ONCE, count))
+                    found[some] = _mixed(found[some] + _ODD) ^ _row_hashes(rows, some)
+    return found
+
+
+def _row_hashes(rows: Ragged, some: slice) -> Hashes:
+    """A sum of each value times a number that belongs to its place and to the hash; shape (n, 2)."""
+    offsets = rows.offsets[some.start : some.stop + 1]
+    values = rows.values[offsets[0] : offsets[-1]]
+    offsets = offsets - offsets[0]
+    sizes = np.diff(offsets)
+    if values.dtype == np.uint8 and not np.any(sizes % 8):
+        values, offsets, sizes = np.ascontiguousarray(values).view("<u8"), offsets // 8, sizes // 8
+    words = values.astype(np.uint64)
+    places = (np.arange(words.size) - np.repeat(offsets[:-1], sizes)).astype(np.uint64)
+    found = np.empty((sizes.size, 2), dtype=np.uint64)
+    for number, step in enumerate(_STEPS):
+        factors = _mixed((places + np.uint64(number + 1)) * step) | np.uint64(1)
+        sums = np.concatenate((np.zeros(1, dtype=np.uint64), np.cumsum(_mixed(words * factors), dtype=np.uint64)))
+        found[:, number] = _mixed(sums[offsets[1:]] - sums[offsets[:-1]] + sizes.astype(np.uint64) * step)
+    return found
+
+
+def _mixed(values: Hashes) -> Hashes:
+    """The finaliser of SplitMix64 (Steele, Lea and Flood 2014)."""
+    found = (values ^ (values >> np.uint64(30))) * _STEPS[0]
+    found = (found ^ (found >> np.uint64(27))) * _STEPS[1]
+    return np.asarray(found ^ (found >> np.uint64(31)), dtype=np.uint64)

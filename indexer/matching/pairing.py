@@ -1,0 +1,170 @@
+"""All pairs of stored documents that a match rule calls near, as a stream."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from indexer.errors import UsageError
+from indexer.matching.measures import Comparison, Measured
+from indexer.matching.nodes import Nodes, read_nodes
+from indexer.matching.reading import Reader, reader_of
+from indexer.matching.rule import Finder, MatchRule
+from indexer.model import Ref
+from indexer.ragged import Ragged
+from indexer.schemes.base import SLACK, Positions, Similarities
+from indexer.stores.base import Store
+
+_BLOCK = 1 << 17
+_REFS_AT_ONCE = 2000
+
+
+class Pair(NamedTuple):
+    """Two documents and their similarity (0 to 1) by the rule's measure."""
+
+    left: Ref
+    right: Ref
+    similarity: float
+
+
+Block = tuple[Positions, Positions, Similarities]
+
+
+def pairs_of(
+    store: Store,
+    rule: MatchRule,
+    *,
+    against: Nodes | None = None,
+    collapse: bool = False,
+    include_short: bool = False,
+    threads: int | None = None,
+    reader: Reader | None = None,
+) -> Iterator[Pair]:
+    """Every pair of documents that the rule calls near, once, in no given order.
+
+    With `against` pairs of a document of the store (left) and one of another collection (right). With `collapse` each
+    set of documents with equal sketches is stood for by its first one, and the others are paired with that one only.
+    `reader` is what verifies by reading, if the caller wants to know what it could not read. Memory: what `read_nodes`
+    takes, and a few blocks of pairs. Raises UsageError where a plan can't serve a threshold.
+    """
+    reading = reader or reader_of(store, rule)
+    if reading and against is not None:
+        raise UsageError(f"{rule}: the documents of two collections can't be read again; verify by a sketch")
+    nodes = read_nodes(store, rule, include_short=include_short, whole=reading is not None)
+    if against is not None:
+        yield from _between(nodes, against, threads)
+        return
+    measured = measured_by(nodes, reading) if reading else None
+    yield from document_pairs(nodes, Comparison(rule, nodes.payloads, measured), collapse=collapse, threads=threads)
+
+
+def measured_by(nodes: Nodes, reader: Reader) -> Measured:
+    """Similarities of nodes, each of one document, by reading."""
+
+    def measured(left: Positions, right: Positions) -> Similarities:
+        found = [
+            reader.between(
+                nodes.refs.take(left[start : start + _REFS_AT_ONCE]),
+                nodes.refs.take(right[start : start + _REFS_AT_ONCE]),
+            )
+            for start in range(0, left.size, _REFS_AT_ONCE)
+        ]
+        return np.concatenate(found) if found else np.empty(0)
+
+    return measured
+
+
+def document_pairs(
+    nodes: Nodes, comparison: Comparison, *, collapse: bool = False, threads: int | None = None
+) -> Iterator[Pair]:
+    """The pairs of documents that pairs of nodes stand for, and those of equal documents."""
+    documents, offsets = nodes.holders()
+    for node in np.flatnonzero(nodes.weights > 1).tolist():
+        inside = documents[offsets[node] : offsets[node + 1]]
+        for place in range(1 if collapse else inside.size - 1):
+            yield from _listed(
+                nodes, inside[place : place + 1].repeat(inside.size - place - 1), inside[place + 1 :], 1.0
+            )
+    for left, right, values in node_pairs(nodes, comparison, threads):
+        single = (nodes.weights[left] * nodes.weights[right] == 1) | collapse
+        one, other = documents[offsets[left[single]]], documents[offsets[right[single]]]
+        yield from _listed(nodes, np.minimum(one, other), np.maximum(one, other), values[single])
+        for place in np.flatnonzero(~single).tolist():
+            a = documents[offsets[left[place]] : offsets[left[place] + 1]]
+            b = documents[offsets[right[place]] : offsets[right[place] + 1]]
+            for first in a.tolist():
+                yield from _listed(nodes, np.minimum(b, first), np.maximum(b, first), float(values[place]))
+
+
+def node_pairs(nodes: Nodes, comparison: Comparison, threads: int | None = None) -> Iterator[Block]:
+    """Blocks of pairs of nodes, left < right, that the rule calls near, each pair once, with their similarities."""
+    once = _Once(nodes.rule, comparison, len(nodes))
+    for finder in once.finders:
+        where = nodes.present(finder.name)
+        every = nodes.sketches[finder.name]
+        sketches = every if where.size == len(nodes) else every.take(where)
+        for first, second in finder.scheme.join(sketches, finder.similarity, threads=threads):
+            for start in range(0, first.size, _BLOCK):
+                left, right = where[first[start : start + _BLOCK]], where[second[start : start + _BLOCK]]
+                yield from once.near(finder, left, right)
+
+
+class _Once:
+    """Verifies what the finders of a rule find, and lets each pair pass once."""
+
+    def __init__(self, rule: MatchRule, comparison: Comparison, count: int) -> None:
+        # What an exact finder has given can be told from the similarity; what another one has, must be remembered.
+        self.finders = sorted(rule.finders, key=lambda finder: not finder.scheme.exact_join)
+        self._comparison, self._count = comparison, count
+        self._given: dict[str, list[Positions]] = {}
+
+    def near(self, finder: Finder, left: Positions, right: Positions) -> Iterator[Block]:
+        """Of a block of pairs those that are near and were not given before."""
+        values = self._comparison.near(finder, left, right, exact=finder.scheme.exact_join)
+        kept = values >= 0
+        for earlier in self.finders[: self.finders.index(finder)]:
+            one, other = left[kept], right[kept]
+            if earlier.scheme.exact_join:
+                kept[kept] = self._comparison.by(earlier, one, other) < earlier.similarity - SLACK
+            else:
+                codes = self._codes(earlier.name)
+                kept[kept] = ~np.isin(one * self._count + other, codes)
+        if kept.any():
+            block = left[kept], right[kept], values[kept]
+            if not finder.scheme.exact_join and finder is not self.finders[-1]:
+                self._given.setdefault(finder.name, []).append(block[0] * self._count + block[1])
+            yield block
+
+    def _codes(self, name: str) -> Positions:
+        parts = self._given.get(name, [])
+        if len(parts) > 1:
+            parts[:] = [np.concatenate(parts)]
+        return parts[0] if parts else np.empty(0, dtype=np.int64)
+
+
+def _between(nodes: Nodes, against: Nodes, threads: int | None) -> Iterator[Pair]:
+    """Pairs of a document of one collection and one of another."""
+    first = len(nodes)
+    payloads = {name: Ragged.joined([rows, against.payloads[name]]) for name, rows in nodes.payloads.items()}
+    once = _Once(nodes.rule, Comparison(nodes.rule, payloads), first + len(against))
+    (ours, our_offsets), (theirs, their_offsets) = nodes.holders(), against.holders()
+    for finder in once.finders:
+        here, there = nodes.present(finder.name), against.present(finder.name)
+        asked, sketches = nodes.sketches[finder.name].take(here), against.sketches[finder.name].take(there)
+        for one, other in finder.scheme.join_between(asked, sketches, finder.similarity, threads=threads):
+            for left, right, values in once.near(finder, here[one], first + there[other]):
+                for a, b, value in zip(left.tolist(), (right - first).tolist(), values.tolist(), strict=True):
+                    many = theirs[their_offsets[b] : their_offsets[b + 1]]
+                    for own in ours[our_offsets[a] : our_offsets[a + 1]].tolist():
+                        found = zip(nodes.refs.take([own]) * many.size, against.refs.take(many), strict=True)
+                        yield from (Pair(*refs, value) for refs in found)
+
+
+def _listed(nodes: Nodes, left: Positions, right: Positions, values: Similarities | float) -> Iterator[Pair]:
+    for start in range(0, left.size, _REFS_AT_ONCE):
+        some = slice(start, start + _REFS_AT_ONCE)
+        one, other = nodes.refs.take(left[some]), nodes.refs.take(right[some])
+        shown = [values] * len(one) if isinstance(values, float) else values[some].tolist()
+        yield from map(Pair, one, other, shown)

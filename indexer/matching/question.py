@@ -1,0 +1,76 @@
+"""What is asked about: a text, a stored document, or a fingerprint alone; its sketches by any scheme."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from indexer.errors import UsageError
+from indexer.model import SIMHASH_DOC, Fingerprint, Record, Ref, Sketch
+from indexer.schemes.base import Scheme
+from indexer.schemes.simhash import SimhashDoc
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A document to find near-duplicates of; `name` is what the user called it.
+
+    `record` is set where it is stored, `text` where its text is at hand, `fingerprint` where there is neither. `ref` is
+    the identity that is left out of answers.
+    """
+
+    name: str
+    text: str | bytes | None = None
+    record: Record | None = None
+    fingerprint: Fingerprint | None = None
+    title: str = ""
+    format: str = ""
+    ref: Ref | None = None
+    _made: dict[str, Sketch | None] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def sketch(self, scheme: Scheme) -> Sketch | None:
+        """The sketch by a scheme, made once; None where the document has no features of it.
+
+        Raises UsageError where it can't be known: a stored document that lacks it, or a fingerprint of another scheme.
+        """
+        if scheme.id not in self._made:
+            self._made[scheme.id] = self._sketch(scheme)
+        return self._made[scheme.id]
+
+    def _sketch(self, scheme: Scheme) -> Sketch | None:
+        if self.text is not None:
+            return scheme.sketch(self.text)
+        if self.record is not None:
+            if self.record.fingerprint is None:
+                return None
+            found = self.record.sketch_of(scheme.family)
+            if found is None:
+                raise UsageError(
+                    f"{self.name} has no sketch of {scheme.family}: it was stored before the store kept them; index it "
+                    f"again, or ask with --match {SIMHASH_DOC}@3bits"
+                )
+            return found if found.payload else None
+        if self.fingerprint is None:
+            return None
+        if scheme.family != SIMHASH_DOC:
+            raise UsageError(
+                f"a hash is of {SIMHASH_DOC}, and {scheme.family} can't compare it; give a text or file, or ask with "
+                f"--match {SIMHASH_DOC}@3bits"
+            )
+        return sketch_of(self.fingerprint)
+
+    @property
+    def simhash(self) -> Fingerprint | None:
+        """The simhash-doc fingerprint, None where there is none."""
+        if self.record is not None:
+            return self.record.fingerprint
+        if self.fingerprint is not None or self.text is None:
+            return self.fingerprint
+        found = self.sketch(SimhashDoc())
+        return Fingerprint(int.from_bytes(found.payload, "big"), found.features) if found else None
+
+
+def sketch_of(fingerprint: Fingerprint) -> Sketch:
+    """The sketch of a fingerprint of simhash-doc."""
+    from indexer.schemes.simhash import keys
+
+    return Sketch(fingerprint.scheme, fingerprint.value.to_bytes(8, "big"), keys(fingerprint), fingerprint.tokens)

@@ -1,0 +1,148 @@
+"""Measures that read what documents hold: the texts themselves, or sketches as far as these can tell."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from indexer import exact
+from indexer.errors import ExtractionError, UsageError
+from indexer.matching.question import Question
+from indexer.matching.rule import PREFERRED, MatchRule, Reading
+from indexer.model import SIMHASH_DOC, Record, Ref
+from indexer.schemes.base import Scheme, Similarities, runs
+from indexer.store_schemes import scheme_of
+from indexer.stored_text import stored_text
+from indexer.stores.base import Store
+
+_READ = 500
+UNKNOWN = -1.0
+
+
+class Reader(ABC):
+    """Gives similarities of stored documents; what can't be told is below 0, and stands in `unread` with the reason."""
+
+    remembered = 2000
+    """So many documents' evidence is kept in memory."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.unread: dict[Ref, str] = {}
+        self._known: OrderedDict[Ref, Any] = OrderedDict()
+
+    @abstractmethod
+    def _evidence_of(self, record: Record) -> Any:
+        """What a stored document is compared by; None where there is nothing. Raises ExtractionError with why."""
+
+    @abstractmethod
+    def asked(self, question: Question) -> Any:
+        """What a question is compared by; None where it has no words.
+
+        Raises UsageError where it has nothing to be compared by, and ExtractionError that names it where it can't be
+        read.
+        """
+
+    @abstractmethod
+    def _compared(self, one: Any, others: Sequence[Any]) -> Similarities:
+        """The similarities of one to others; shape (len(others),)."""
+
+    def between(self, left: Sequence[Ref], right: Sequence[Ref]) -> Similarities:
+        """The similarities of pairs of stored documents; shape (len(left),)."""
+        known = self._evidence([*left, *right])
+        found = np.full(len(left), UNKNOWN)
+        numbers: dict[Ref, int] = {}
+        owners = np.array([numbers.setdefault(ref, len(numbers)) for ref in left], dtype=np.int64)
+        order = np.argsort(owners, kind="stable")
+        for start, end in runs(owners[order]):
+            places = order[start:end]
+            found[places] = self._to(known[left[places[0]]], [known[right[place]] for place in places.tolist()])
+        return found
+
+    def to_asked(self, asked: Any, refs: Sequence[Ref]) -> Similarities:
+        """The similarities of stored documents to what asked() gave; shape (len(refs),)."""
+        known = self._evidence(refs)
+        return self._to(asked, [known[ref] for ref in refs])
+
+    def _to(self, one: Any, others: Sequence[Any]) -> Similarities:
+        found = np.full(len(others), UNKNOWN)
+        there = [place for place, other in enumerate(others) if other is not None]
+        if one is not None and there:
+            found[there] = self._compared(one, [others[place] for place in there])
+        return found
+
+    def _evidence(self, refs: Sequence[Ref]) -> dict[Ref, Any]:
+        wanted = list(dict.fromkeys(refs))
+        found = {ref: self._known[ref] for ref in wanted if ref in self._known}
+        missing = [ref for ref in wanted if ref not in found]
+        for start in range(0, len(missing), _READ):
+            some = missing[start : start + _READ]
+            for ref, record in zip(some, self.store.get(some), strict=True):
+                found[ref] = self._known[ref] = self._of(ref, record)
+        for ref in wanted:
+            self._known.move_to_end(ref)
+        while len(self._known) > self.remembered:
+            self._known.popitem(last=False)
+        return found
+
+    def _of(self, ref: Ref, record: Record | None) -> Any:
+        try:
+            evidence = self._evidence_of(record) if record else None
+        except ExtractionError as error:
+            self.unread[ref] = error.detail or error.reason
+            return None
+        if evidence is None:
+            self.unread[ref] = "it has nothing to be verified by"
+        return evidence
+
+
+class TextReader(Reader):
+    """By the sets of 5-word shingles of the texts, which are read again from where the documents came from."""
+
+    def __init__(self, store: Store, reading: Reading) -> None:
+        super().__init__(store)
+        self._kind = reading.kind
+        self._coefficient = exact.jaccard if reading.kind == "text" else exact.containment
+
+    def _evidence_of(self, record: Record) -> exact.ShingleSets | None:
+        return _shingles(stored_text(self.store, record))
+
+    def asked(self, question: Question) -> exact.ShingleSets | None:
+        """The set of the question's shingles."""
+        if question.text is not None:
+            return _shingles(question.text)
+        if question.simhash is None:
+            return None
+        if question.record is None:
+            raise UsageError(
+                f"{question.name} has no text, and {self._kind} compares texts; give a text or file, or ask with "
+                f"--match {SIMHASH_DOC}@3bits"
+            )
+        try:
+            return self._evidence_of(question.record)
+        except ExtractionError as error:
+            raise ExtractionError(error.reason, f"{question.name}: {error.detail or error.reason}") from None
+
+    def _compared(self, one: exact.ShingleSets, others: Sequence[exact.ShingleSets]) -> Similarities:
+        sizes = np.cumsum([0, one.values.size, *(other.values.size for other in others)])
+        sets = exact.ShingleSets(np.concatenate([one.values, *(other.values for other in others)]), sizes)
+        return self._coefficient(sets, np.zeros(len(others), dtype=np.int64), np.arange(1, len(others) + 1))
+
+
+def _shingles(text: str | bytes) -> exact.ShingleSets | None:
+    sets = exact.shingle_sets([text])
+    return sets if sets.values.size else None
+
+
+def reader_of(store: Store, rule: MatchRule) -> Reader | None:
+    """What reads the documents for a rule that verifies by reading; None for another."""
+    return TextReader(store, rule.verifier) if isinstance(rule.verifier, Reading) else None
+
+
+def preferred(store: Store) -> Scheme | None:
+    """The store's scheme whose sketch says what share is common; None where it has none."""
+    names = [scheme.name for scheme in store.info.schemes]
+    return scheme_of(store, PREFERRED) if PREFERRED in names else None

@@ -1,0 +1,271 @@
+"""Match rules: what says which documents count as near-duplicates.
+
+A rule has one finder or more, each a scheme and how similar, and at most one verifier. It is written
+`simhash-doc@3bits`, `minhash@0.6`, `simhash-doc@7bits+minhash@0.6` (found by the one, verified by the other), or
+`simhash-doc@3bits/minhash@0.6+minhash@0.6` (found by either, verified).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from indexer.errors import IncompatibleStoreError, UsageError
+from indexer.model import SIMHASH_DOC
+from indexer.schemes import registry
+from indexer.schemes.base import Scheme
+from indexer.store_schemes import scheme_of, scheme_written
+from indexer.stores.base import Store
+
+Unit = Literal["bits", "share"]
+
+# The scheme whose sketch decides by default: what most people mean by a share of common passages.
+PREFERRED = "minhash"
+DEFAULT_SHARE = 0.6
+DEFAULT_VERIFIED = 0.5
+LEAN_RULE = "simhash-doc@3bits"
+READINGS = ("text", "containment")
+
+
+@dataclass(frozen=True)
+class Finder:
+    """A scheme, and the similarity (0 to 1) from which on it calls documents near."""
+
+    scheme: Scheme
+    similarity: float
+
+    def __post_init__(self) -> None:
+        _require_share(self.scheme.family, self.similarity)
+
+    @property
+    def name(self) -> str:
+        """The scheme's family."""
+        return self.scheme.family
+
+    @property
+    def unit(self) -> Unit:
+        """What the threshold counts."""
+        return self.scheme.unit
+
+    def written(self, *, whole: bool = False) -> str:
+        """As in a rule; `whole` names every parameter of the scheme."""
+        name = self.scheme.id if whole else scheme_written(self.scheme)
+        return f"{name}@{self.scheme.written(self.similarity)}"
+
+    def __str__(self) -> str:
+        return self.written()
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Verification by what documents hold: "text" is the Jaccard coefficient of their 5-word shingles, exactly, and
+    "containment" the share of the shorter one's shingles that the other has; from `similarity` (0 to 1) on.
+    """
+
+    kind: Literal["text", "containment"]
+    similarity: float
+    unit: Unit = "share"
+
+    def __post_init__(self) -> None:
+        _require_share(self.kind, self.similarity)
+
+    @property
+    def name(self) -> str:
+        """The kind."""
+        return self.kind
+
+    def written(self, *, whole: bool = False) -> str:
+        """As in a rule."""
+        del whole
+        return f"{self.kind}@{self.similarity:.12g}"
+
+    def __str__(self) -> str:
+        return self.written()
+
+
+def _require_share(name: str, similarity: float) -> None:
+    if not 0 <= similarity <= 1:
+        raise UsageError(f"{name}@{similarity:g}: a similarity is a share from 0 to 1")
+
+
+@dataclass(frozen=True)
+class MatchRule:
+    """What counts as near: found by any of `finders`, and verified by `verifier` where there is one.
+
+    Two documents are near where one finder's similarity, and the verifier's, reach their thresholds. Raises UsageError
+    for several finders without a verifier, since no one measure would then say how near they are.
+    """
+
+    finders: tuple[Finder, ...]
+    verifier: Finder | Reading | None = None
+
+    def __post_init__(self) -> None:
+        if not self.finders:
+            raise UsageError("a match rule needs a finder, for example simhash-doc@3bits")
+        names = [finder.name for finder in self.finders]
+        if len(set(names)) < len(names):
+            raise UsageError(f"{self}: a scheme finds once in a rule")
+        if len(names) > 1 and self.verifier is None:
+            raise UsageError(f"{self}: a rule with several finders needs a verifier, as in {self}+{PREFERRED}@0.6")
+        if any(self.schemes[finder.name].id != finder.scheme.id for finder in self.finders):
+            raise UsageError(
+                f"{self}: finds by one {self.measure.name} and verifies by another; a document has one sketch of each "
+                "scheme"
+            )
+
+    @property
+    def measure(self) -> Finder | Reading:
+        """What says how similar two documents are: the verifier, else the finder."""
+        return self.verifier or self.finders[0]
+
+    @property
+    def unit(self) -> Unit:
+        """In what its similarities are shown: bits that differ, or a share that is common."""
+        return self.measure.unit
+
+    @cached_property
+    def schemes(self) -> Mapping[str, Scheme]:
+        """The schemes whose sketches it takes, by family."""
+        found = {finder.name: finder.scheme for finder in self.finders}
+        if isinstance(self.verifier, Finder):
+            found[self.verifier.name] = self.verifier.scheme
+        return found
+
+    def require_served(self, store: Store) -> None:
+        """IncompatibleStoreError where a store has sketches of one of the schemes with other parameters."""
+        ours = self.schemes
+        for known in store.info.schemes:
+            if known.name in ours and ours[known.name].id != known.id:
+                raise IncompatibleStoreError(
+                    f"{self}: asks for {ours[known.name].id}, and the store's sketches are of {known.id}: take the "
+                    f"store's own, by a rule that names {known.name} alone"
+                )
+
+    def lacking(self, counts: Mapping[str, int]) -> int:
+        """How many documents can't be compared at least, where `counts` lack a sketch of each scheme.
+
+        They lack the verifier's, or every finder's; where both are not simhash-doc, there may be more.
+        """
+        by_verifier = counts.get(self.verifier.name, 0) if self.verifier else 0
+        return max(by_verifier, min(counts.get(finder.name, 0) for finder in self.finders))
+
+    def written(self, *, whole: bool = False) -> str:
+        """The written form; `whole` names every parameter of its schemes."""
+        found = "/".join(finder.written(whole=whole) for finder in self.finders)
+        return found + (f"+{self.verifier.written(whole=whole)}" if self.verifier else "")
+
+    def __str__(self) -> str:
+        return self.written()
+
+    @property
+    def by_hash_alone(self) -> bool:
+        """Whether a simhash alone may decide, which calls many documents near that share nothing but their language."""
+        return self.unit == "bits" and any(finder.unit == "bits" for finder in self.finders)
+
+    @property
+    def width(self) -> int:
+        """The bits of the simhash that its similarities are shares of; 0 where they are no such."""
+        if self.unit == "share" or not isinstance(self.measure, Finder):
+            return 0
+        return int(self.measure.scheme.parameters.get("bits", 64))
+
+    def bits(self, similarity: float) -> int:
+        """How many bits differ at a similarity, of a rule that measures by bits; one that was rounded will do."""
+        return round(self.width * (1 - similarity))
+
+    def shown(self, similarity: float) -> str:
+        """A similarity by this rule as people read it: "3 bits differ", "shares 87%"."""
+        if self.unit == "share":
+            return f"shares {share_shown(similarity)}"
+        bits = self.bits(similarity)
+        return "1 bit differs" if bits == 1 else f"{bits} bits differ"
+
+    def said(self, similarity: float, name: str) -> str:
+        """A similarity to a document that is called so: "3 bits differ from NAME", "shares 87% with NAME"."""
+        return f"{self.shown(similarity)} {'with' if self.unit == 'share' else 'from'} {name}"
+
+
+def share_shown(similarity: float) -> str:
+    """A share in whole percent; what is not all is never shown as all, and what is not nothing never as nothing."""
+    percent = round(100 * similarity)
+    if percent == 100 and similarity < 1:
+        percent = 99
+    if percent == 0 and similarity > 0:
+        percent = 1
+    return f"{percent}%"
+
+
+def parse_rule(text: str, store: Store | None = None, *, scheme: Callable[[str], Scheme] | None = None) -> MatchRule:
+    """The rule of a written form; a scheme without parameters is the store's own where it has one.
+
+    `scheme` makes a scheme of its specification in another way.
+
+    Raises UsageError that says what is wrong, and IncompatibleStoreError where the store has a scheme with other
+    parameters.
+    """
+    found, plus, verified = text.strip().partition("+")
+    if "+" in verified:
+        raise UsageError(f"{text!r}: a rule has one verifier, after one +")
+    if not found or (plus and not verified):
+        raise UsageError(
+            f"{text!r} is no match rule; write for example simhash-doc@3bits, minhash@0.6, or "
+            "simhash-doc@7bits+minhash@0.6"
+        )
+    made = scheme or (lambda name: named_scheme(name, store))
+    finders = tuple(_finder(part, made) for part in found.split("/"))
+    return MatchRule(finders, _verifier(verified, made) if plus else None)
+
+
+def default_rule(store: Store | None = None) -> MatchRule:
+    """The rule of a store that was not told another one: with the sketch where there is one, else by simhash alone.
+
+    Without a store, the rule of a new one.
+    """
+    if store is None or any(scheme.name == PREFERRED for scheme in store.info.schemes):
+        return verified_rule(DEFAULT_SHARE, store)
+    return parse_rule(LEAN_RULE, store)
+
+
+def verified_rule(share: float, store: Store | None = None) -> MatchRule:
+    """Found by simhash or by the sketch, verified by the sketch from a share on."""
+    return parse_rule(f"{LEAN_RULE}/{PREFERRED}@{share:.12g}+{PREFERRED}@{share:.12g}", store)
+
+
+def _finder(text: str, made: Callable[[str], Scheme]) -> Finder:
+    name, at, threshold = text.strip().rpartition("@")
+    if not at:
+        name, threshold = threshold, ""
+    if name in READINGS:
+        raise UsageError(f"{text!r}: {name} verifies, it finds nothing; write it after a +")
+    scheme = made(name)
+    return Finder(scheme, scheme.least(threshold if at else f"{scheme.default_similarity:.12g}"))
+
+
+def _verifier(text: str, made: Callable[[str], Scheme]) -> Finder | Reading:
+    name, at, threshold = text.strip().partition("@")
+    if name not in READINGS:
+        return _finder(text, made)
+    try:
+        least = float(threshold) if at else DEFAULT_VERIFIED
+    except ValueError:
+        least = -1.0
+    if not 0 <= least <= 1:
+        raise UsageError(f"{text!r}: the threshold of {name} is a share from 0 to 1")
+    return Reading("text" if name == "text" else "containment", least)
+
+
+def named_scheme(name: str, store: Store | None = None) -> Scheme:
+    """The scheme that a rule names: the store's own, or without a store a new one."""
+    if store is None:
+        return registry.scheme(name)
+    family, parameters = registry.split(name)
+    if family == SIMHASH_DOC:
+        return registry.scheme(name)
+    own = scheme_of(store, family)
+    if parameters:
+        from indexer.store_schemes import require_same
+
+        require_same(store, own, name)
+    return own

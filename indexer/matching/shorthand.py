@@ -1,0 +1,164 @@
+"""Short ways of writing a match rule, and a rule in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Literal
+
+from indexer.errors import UsageError
+from indexer.matching.lookups import plans
+from indexer.matching.rule import (
+    DEFAULT_SHARE,
+    DEFAULT_VERIFIED,
+    PREFERRED,
+    Finder,
+    MatchRule,
+    Reading,
+    default_rule,
+    named_scheme,
+    parse_rule,
+    verified_rule,
+)
+from indexer.model import SIMHASH_DOC
+from indexer.stores.base import Store
+
+Way = Literal["hamming", "sketch", "text"]
+_USUAL_BITS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a user asks of a rule: the written form, or parts of one in its place.
+
+    `distance` in bits of simhash-doc; `scheme` and `similarity` (0 to 1) of a finder; `verify` by which measure, from
+    `min_jaccard` or `min_containment` (0 to 1) on.
+    """
+
+    match: str | None = None
+    distance: int | None = None
+    scheme: str | None = None
+    similarity: float | None = None
+    verify: Way | None = None
+    min_jaccard: float | None = None
+    min_containment: float | None = None
+
+    @property
+    def given(self) -> bool:
+        """Whether anything is asked."""
+        return any(getattr(self, each.name) is not None for each in fields(self))
+
+
+def rule_of(wanted: Wanted, store: Store | None = None) -> MatchRule:
+    """The rule that is asked for, the store's default where nothing is.
+
+    Raises UsageError for parts that contradict each other, and where the store lacks a scheme.
+    """
+    if wanted.match is not None:
+        if wanted != Wanted(match=wanted.match):
+            raise UsageError(f"the rule {wanted.match} says it all: leave out -k, --scheme, --similarity and --verify")
+        return parse_rule(wanted.match, store)
+    if not wanted.given:
+        return default_rule(store)
+    by_hamming = wanted.verify == "hamming"
+    if wanted.distance is not None and not by_hamming:
+        if wanted.similarity is not None:
+            raise UsageError("give -k (bits of the simhash) or --similarity, not both; or --verify hamming too")
+        if wanted.scheme not in (None, SIMHASH_DOC):
+            raise UsageError("-k counts bits of the simhash; give --similarity in its place, or --verify hamming too")
+    if wanted.verify == "sketch" and wanted.min_containment is not None:
+        raise UsageError("sketches don't tell a containment: give --min-jaccard, or --verify text")
+    found = _found(wanted, store)
+    verifier = _verifier(wanted, store)
+    return MatchRule(found.finders, verifier or found.verifier)
+
+
+def _found(wanted: Wanted, store: Store | None) -> MatchRule:
+    """The finders that are asked for."""
+    bits = None if wanted.verify == "hamming" else wanted.distance
+    if wanted.scheme is not None:
+        if "@" in wanted.scheme:
+            raise UsageError(f"--scheme {wanted.scheme}: name the scheme alone, or give --match {wanted.scheme}")
+        if bits is not None:
+            return parse_rule(f"{wanted.scheme}@{bits}bits", store)
+        least = "" if wanted.similarity is None else f"@{wanted.similarity:.12g}"
+        return parse_rule(wanted.scheme + least, store)
+    if wanted.similarity is not None:
+        return _serving(wanted.similarity, store)
+    if bits is not None:
+        return parse_rule(f"{SIMHASH_DOC}@{bits}bits", store)
+    return default_rule(store)
+
+
+def _serving(similarity: float, store: Store | None) -> MatchRule:
+    """The rule for a similarity alone: by the sketch where there is one, else by the scheme that misses least."""
+    if store is None or any(scheme.name == PREFERRED for scheme in store.info.schemes):
+        return verified_rule(similarity, store)
+    rules: list[tuple[float, MatchRule]] = []
+    refused: list[str] = []
+    for name in (SIMHASH_DOC, *(scheme.name for scheme in store.info.schemes)):
+        scheme = named_scheme(name, store)
+        try:
+            rule = MatchRule((Finder(scheme, scheme.least(f"{similarity:.12g}")),))
+            [(_, plan)] = plans(rule)
+            rules.append((plan.recall, rule))
+        except UsageError as error:
+            refused.append(str(error))
+    if not rules:
+        raise UsageError("; ".join(refused) + f"; for less, index with --scheme {PREFERRED}")
+    return max(rules, key=lambda each: each[0])[1]
+
+
+def _verifier(wanted: Wanted, store: Store | None) -> Finder | Reading | None:
+    jaccard, containment, way = wanted.min_jaccard, wanted.min_containment, wanted.verify
+    if jaccard is not None and containment is not None:
+        raise UsageError("give --min-jaccard or --min-containment: a rule has one verifier")
+    if way == "hamming":
+        if jaccard is not None or containment is not None:
+            raise UsageError("--min-jaccard and --min-containment go with --verify sketch or text")
+        scheme = named_scheme(SIMHASH_DOC, store)
+        bits = _USUAL_BITS if wanted.distance is None else wanted.distance
+        return Finder(scheme, scheme.least(f"{bits}bits"))
+    if containment is not None:
+        return Reading("containment", containment)
+    if way == "text":
+        return Reading("text", DEFAULT_VERIFIED if jaccard is None else jaccard)
+    if way == "sketch" or jaccard is not None:
+        return Finder(named_scheme(PREFERRED, store), DEFAULT_SHARE if jaccard is None else jaccard)
+    return None
+
+
+def explained(rule: MatchRule) -> list[str]:
+    """What a rule looks up, and what that guarantees or is expected to miss, a line each."""
+    lines = [f"rule: {rule.written(whole=True)}"]
+    for finder in rule.finders:
+        lines.append(f"found by {finder}: documents {finder.scheme.described(finder.similarity)}")
+        lines += [f"    {line}" for line in _found_by(finder)]
+    if rule.verifier:
+        lines.append(f"verified by {rule.verifier}: {_verified(rule.verifier)}")
+    if rule.by_hash_alone:
+        lines.append("not verified: a simhash alone also calls documents near that share nothing but their language")
+    return lines
+
+
+def _found_by(finder: Finder) -> list[str]:
+    """What a finder asks for and finds."""
+    try:
+        [(_, plan)] = plans(MatchRule((finder,)))
+    except UsageError as error:
+        if not finder.scheme.exact_join:
+            raise
+        return [f"for all pairs alone, of which every one is found; {error}"]
+    finds = "finds every one" if plan.guaranteed else f"expected to find {plan.recall:.1%} of those exactly as similar"
+    tables = "one" if plan.agreeing == 1 else f"one in each of {plan.agreeing} tables"
+    return [
+        f"at most {plan.probes:,} keys, of which {tables} has to agree; {finds}",
+        plan.explanation,
+    ]
+
+
+def _verified(verifier: Finder | Reading) -> str:
+    if isinstance(verifier, Finder):
+        return f"documents {verifier.scheme.described(verifier.similarity)}"
+    if verifier.kind == "text":
+        return f"documents of whose 5-word passages {verifier.similarity:.0%} or more are in both, read again"
+    return f"documents of whose shorter one's passages {verifier.similarity:.0%} or more are in the other, read again"

@@ -1,0 +1,96 @@
+"""Rows of different lengths in two arrays: the payloads or the keys of millions of sketches, without an object each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from indexer.errors import UsageError
+
+Offsets = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Ragged:
+    """Row i is `values[offsets[i]:offsets[i + 1]]`: uint8 for payloads, int64 for keys; n + 1 offsets."""
+
+    values: npt.NDArray[Any]
+    offsets: Offsets
+    _known: list[int] = field(default_factory=list, init=False, repr=False, compare=False)
+
+    @classmethod
+    def of_bytes(cls, rows: Sequence[bytes]) -> Self:
+        """Rows of bytes, dtype uint8."""
+        return cls(np.frombuffer(b"".join(rows), dtype=np.uint8), _offsets(map(len, rows), len(rows)))
+
+    @classmethod
+    def of_integers(cls, rows: Sequence[Sequence[int]]) -> Self:
+        """Rows of integers, dtype int64."""
+        offsets = _offsets(map(len, rows), len(rows))
+        return cls(np.fromiter(chain.from_iterable(rows), dtype=np.int64, count=int(offsets[-1])), offsets)
+
+    @classmethod
+    def of_matrix(cls, rows: npt.NDArray[Any]) -> Self:
+        """The rows of a matrix of shape (n, width)."""
+        count, width = rows.shape
+        return cls(np.ascontiguousarray(rows).reshape(-1), np.arange(count + 1, dtype=np.int64) * width)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Ragged], dtype: npt.DTypeLike = np.uint8) -> Self:
+        """All rows of several, one after the other; `dtype` is that of no parts at all."""
+        if not parts:
+            return cls(np.empty(0, dtype=dtype), np.zeros(1, dtype=np.int64))
+        starts = np.cumsum([0, *(int(part.offsets[-1]) for part in parts)])
+        ends = [part.offsets[1:] + start for part, start in zip(parts, starts.tolist(), strict=False)]
+        return cls(
+            np.concatenate([part.values for part in parts]), np.concatenate([np.zeros(1, dtype=np.int64), *ends])
+        )
+
+    def __len__(self) -> int:
+        return self.offsets.size - 1
+
+    def row(self, number: int) -> npt.NDArray[Any]:
+        """One row, a view."""
+        return self.values[self.offsets[number] : self.offsets[number + 1]]
+
+    def bytes_of(self, number: int) -> bytes:
+        """One row as bytes."""
+        return self.row(number).tobytes()
+
+    @property
+    def sizes(self) -> Offsets:
+        """The length of each row."""
+        return np.diff(self.offsets)
+
+    def take(self, positions: npt.NDArray[Any]) -> Ragged:
+        """The rows at these positions (integers, or a mask of shape (n,)), in this order."""
+        wanted = np.flatnonzero(positions) if positions.dtype == np.bool_ else positions
+        sizes = self.sizes[wanted]
+        offsets = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(sizes)))
+        within = np.arange(int(offsets[-1])) - np.repeat(offsets[:-1], sizes)
+        return Ragged(self.values[within + np.repeat(self.offsets[wanted], sizes)], offsets)
+
+    @property
+    def width(self) -> int:
+        """The length that all rows have; -1 where they differ, or there are none. Found out once."""
+        if not self._known:
+            sizes = self.sizes
+            same = sizes.size and int(sizes.min()) == int(sizes.max())
+            self._known.append(int(sizes[0]) if same else -1)
+        return self._known[0]
+
+    def matrix(self, width: int) -> npt.NDArray[Any]:
+        """The rows as a matrix of shape (n, width), a view; UsageError where one has another length."""
+        if len(self) and self.width != width:
+            wrong = int(self.sizes[np.flatnonzero(self.sizes != width)[0]])
+            raise UsageError(f"a row of {wrong} values where each has {width}")
+        return self.values[self.offsets[0] : self.offsets[-1]].reshape(len(self), width)
+
+
+def _offsets(sizes: Iterable[int], count: int) -> Offsets:
+    return np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(np.fromiter(sizes, dtype=np.int64, count=count))))

@@ -1,0 +1,165 @@
+"""All pairs of sketches that share keys: candidates by an inverted index, block by block, each pair once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from indexer.model import Sketch
+from indexer.ragged import Ragged
+
+if TYPE_CHECKING:
+    from indexer.schemes.base import Scheme, Sketches
+
+Positions = npt.NDArray[np.int64]
+Blocks = Iterator[tuple[Positions, Positions]]
+
+_BLOCK = 1 << 17
+
+
+def joined(scheme: Scheme, sketches: Sketches, similarity: float) -> Blocks:
+    """Blocks of pairs of positions that a lookup for this similarity lets meet, each pair once, left < right.
+
+    A key that many hold costs time, not memory: no pair is left out.
+    """
+    from indexer.schemes.base import Scheme
+
+    agreeing = scheme.plan(similarity).agreeing
+    if type(scheme).probes is Scheme.probes:
+        return _sharing(scheme, sketches, agreeing)
+    return _probing(scheme, sketches, similarity, agreeing)
+
+
+class Postings:
+    """The packed keys of sketches in their order, with the position that holds each: sorted by key, then position."""
+
+    def __init__(self, keys: Ragged) -> None:
+        owners = np.repeat(np.arange(len(keys)), keys.sizes)
+        order = np.lexsort((owners, keys.values))
+        packed, owners = keys.values[order], owners[order]
+        fresh = np.ones(packed.size, dtype=np.bool_)
+        fresh[1:] = (packed[1:] != packed[:-1]) | (owners[1:] != owners[:-1])
+        self.keys: Positions = packed[fresh]
+        self.owners: Positions = owners[fresh]
+
+    def shared(self) -> tuple[Positions, Positions]:
+        """(owners, offsets): the positions that hold one key, for each key that two or more hold."""
+        changes = np.flatnonzero(self.keys[1:] != self.keys[:-1]) + 1
+        starts = np.concatenate(([0], changes, [self.keys.size])) if self.keys.size else np.zeros(1, dtype=np.int64)
+        sizes = np.diff(starts)
+        several = np.repeat(sizes > 1, sizes)
+        return self.owners[several], np.concatenate(([0], np.cumsum(sizes[sizes > 1])))
+
+
+def _sharing(scheme: Scheme, sketches: Sketches, agreeing: int) -> Blocks:
+    """Blocks of pairs that share keys in at least `agreeing` tables, each pair once."""
+    postings = Postings(sketches.keys)
+    _, runs, holders = np.unique(postings.keys, return_inverse=True, return_counts=True)
+    several = holders[runs] > 1
+    runs, owners, tables = runs[several], postings.owners[several], postings.keys[several] >> scheme.layout.bits
+    common = _Common(runs, owners, tables, len(sketches))
+    starts = np.arange(runs.size)
+    lag = 1
+    # Neighbours at a distance of 1, of 2, ... within the run of one key: every two holders meet.
+    while starts.size:
+        starts = starts[starts + lag < runs.size]
+        starts = starts[runs[starts] == runs[starts + lag]]
+        for begin in range(0, starts.size, _BLOCK):
+            some = starts[begin : begin + _BLOCK]
+            left, right = owners[some], owners[some + lag]
+            kept = common.first_of(left, right, runs[some], agreeing)
+            if kept.any():
+                yield left[kept], right[kept]
+        lag += 1
+
+
+class _Common:
+    """Which keys two sketches have in common, by the runs of the keys that several hold."""
+
+    def __init__(self, runs: Positions, owners: Positions, tables: Positions, count: int) -> None:
+        order = np.argsort(owners, kind="stable")
+        self._runs, self._count = runs[order], int(runs.max(initial=-1)) + 1
+        self._starts = np.searchsorted(owners[order], np.arange(count + 1))
+        self._table_of = np.zeros(self._count, dtype=np.int64)
+        self._table_of[runs] = tables
+
+    def first_of(self, left: Positions, right: Positions, runs: Positions, agreeing: int) -> npt.NDArray[np.bool_]:
+        """Whether each pair, which has the key of that run in common, has no earlier one and shares enough tables."""
+        both = np.concatenate((self._listed(left), self._listed(right)))
+        both.sort()
+        same = both[1:][both[1:] == both[:-1]]
+        pairs, common = same // self._count, same % self._count
+        firsts = np.ones(pairs.size, dtype=np.bool_)
+        firsts[1:] = pairs[1:] != pairs[:-1]
+        kept = common[firsts] == runs
+        if agreeing > 1:
+            places = self._table_of[common]
+            changed = firsts.copy()
+            changed[1:] |= places[1:] != places[:-1]
+            kept &= np.bincount(pairs[changed], minlength=left.size) >= agreeing
+        return np.asarray(kept, dtype=np.bool_)
+
+    def _listed(self, sketches: Positions) -> Positions:
+        """pair * number of runs + run, for each run of each pair's sketch."""
+        starts, ends = self._starts[sketches], self._starts[sketches + 1]
+        lengths = ends - starts
+        offsets = np.repeat(starts - np.concatenate(([0], np.cumsum(lengths)[:-1])), lengths)
+        listed = self._runs[np.arange(int(lengths.sum())) + offsets]
+        return np.asarray(np.repeat(np.arange(sketches.size), lengths) * self._count + listed, dtype=np.int64)
+
+
+def _probing(scheme: Scheme, sketches: Sketches, similarity: float, agreeing: int) -> Blocks:
+    """Blocks of pairs of which the first one's probes hit the second one's keys in at least `agreeing` tables."""
+    postings = Postings(sketches.keys)
+    lefts: list[Positions] = []
+    rights: list[Positions] = []
+    held = 0
+    for number in range(len(sketches)):
+        asked = np.unique(np.array(scheme.probes(sketch_at(scheme, sketches, number), similarity), dtype=np.int64))
+        starts, ends = np.searchsorted(postings.keys, asked), np.searchsorted(postings.keys, asked, side="right")
+        hits = np.flatnonzero(ends > starts)
+        found = [
+            np.stack((postings.owners[start:end], np.full(end - start, asked[hit] >> scheme.layout.bits)))
+            for hit, start, end in zip(hits.tolist(), starts[hits].tolist(), ends[hits].tolist(), strict=True)
+        ]
+        pairs = np.unique(np.concatenate(found, axis=1), axis=1) if found else np.empty((2, 0), dtype=np.int64)
+        others, tables = np.unique(pairs[0], return_counts=True)
+        others = others[(tables >= agreeing) & (others > number)]
+        lefts.append(np.full(others.size, number))
+        rights.append(others)
+        held += others.size
+        if held >= _BLOCK:
+            yield np.concatenate(lefts), np.concatenate(rights)
+            lefts, rights, held = [], [], 0
+    if held:
+        yield np.concatenate(lefts), np.concatenate(rights)
+
+
+def sketch_at(scheme: Scheme, sketches: Sketches, number: int) -> Sketch:
+    """One of many sketches; the number of its features is not kept."""
+    keys = tuple(sketches.keys.row(number).tolist())
+    return Sketch(scheme.id, sketches.payloads.bytes_of(number), keys, 0)
+
+
+def between(scheme: Scheme, asked: Sketches, sketches: Sketches, similarity: float) -> Blocks:
+    """Blocks of (position in `asked`, position in `sketches`) that a lookup for this similarity lets meet, once."""
+    postings = Postings(sketches.keys)
+    agreeing = scheme.plan(similarity).agreeing
+    for number in range(len(asked)):
+        wanted = np.unique(np.array(scheme.probes(sketch_at(scheme, asked, number), similarity), dtype=np.int64))
+        starts, ends = np.searchsorted(postings.keys, wanted), np.searchsorted(postings.keys, wanted, side="right")
+        hits = np.flatnonzero(ends > starts)
+        if not hits.size:
+            continue
+        sizes = ends[hits] - starts[hits]
+        within = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        owners = postings.owners[within + np.repeat(starts[hits], sizes)]
+        tables = np.repeat(wanted[hits] >> scheme.layout.bits, sizes)
+        met = np.unique(np.stack((owners, tables)), axis=1)
+        others, counts = np.unique(met[0], return_counts=True)
+        others = others[counts >= agreeing]
+        if others.size:
+            yield np.full(others.size, number), others

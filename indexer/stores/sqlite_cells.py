@@ -1,0 +1,98 @@
+"""The one way from a cell of a store's file to a value: checked, because SQLite keeps any type in any column.
+
+A file that was cut short, overwritten or changed by another program is mostly still an SQLite file. Whatever a cell
+holds that was never written there raises DamagedError, which the store tells as what it is: a damaged file.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from indexer.errors import StoreError
+
+_LARGEST = (1 << 63) - 1
+
+
+class DamagedError(StoreError):
+    """A cell holds what was never written there; the text says what. The store's path is added where it is known."""
+
+
+def text(cell: Any) -> str:
+    """A string from its BLOB of UTF-8, in which lone surrogates pass."""
+    try:
+        return blob(cell).decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError as error:
+        raise DamagedError(f"no UTF-8: {error.reason}") from None
+
+
+def name(cell: Any) -> str:
+    """A string of a TEXT column."""
+    if type(cell) is not str:
+        raise DamagedError(f"{type(cell).__name__} where a text belongs")
+    return cell
+
+
+def blob(cell: Any) -> bytes:
+    """The bytes of a BLOB."""
+    if type(cell) is not bytes:
+        raise DamagedError(f"{type(cell).__name__} where bytes belong")
+    return cell
+
+
+def count(cell: Any, most: int = _LARGEST) -> int:
+    """An integer from 0 to `most`."""
+    if not 0 <= integer(cell) <= most:
+        raise DamagedError(f"the number {cell} is out of range")
+    return int(cell)
+
+
+def share(cell: Any) -> float:
+    """A number from 0 to 1."""
+    if type(cell) not in (int, float) or not 0 <= cell <= 1:
+        raise DamagedError(f"{cell!r} in place of a share")
+    return float(cell)
+
+
+def integer(cell: Any) -> int:
+    """Any integer of 64 bits."""
+    if type(cell) is not int:
+        raise DamagedError(f"{type(cell).__name__} where a number belongs")
+    return cell
+
+
+def json_object(cell: Any) -> dict[str, Any]:
+    """An object from its JSON."""
+    found = _json(cell)
+    if type(found) is not dict:
+        raise DamagedError("no JSON object")
+    return found
+
+
+def json_strings(cell: Any) -> tuple[str, ...]:
+    """The strings of a JSON list."""
+    found = _json(cell)
+    if type(found) is not list or any(type(each) is not str for each in found):
+        raise DamagedError("no JSON list of strings")
+    return tuple(found)
+
+
+def _json(cell: Any) -> Any:
+    try:
+        return json.loads(name(cell))
+    except (ValueError, RecursionError) as error:
+        raise DamagedError(f"no JSON: {error}") from None
+
+
+def numbers(cell: Any, kind: npt.DTypeLike, end: int) -> npt.NDArray[Any]:
+    """An array of integers from 0 to `end` - 1, little-endian, of this dtype."""
+    octets = blob(cell)
+    if len(octets) % np.dtype(kind).itemsize:
+        raise DamagedError(f"{len(octets)} bytes are no keys")
+    found = np.frombuffer(octets, dtype=kind)
+    if found.size and not (found.min() >= 0 and found.max() < end):
+        raise DamagedError("a key that is none of the layout")
+    return found

@@ -1,0 +1,323 @@
+"""Clusters made as documents come, against clusters made of all of them at once."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from clustered import INFO, arrivals_of, cluster_store, partition, record, wide
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from planted import collection, filled, named
+from word_minhash import WordMinhash
+
+from indexer.clustering.arrivals import Arrivals, rule_for
+from indexer.clustering.canonical import CanonicalRule
+from indexer.clustering.clusters import cluster
+from indexer.clustering.recent import Recent
+from indexer.clustering.stored import stored_clusters
+from indexer.errors import IncompatibleStoreError, UsageError
+from indexer.keys import KeyLayout
+from indexer.matching.lookups import Asking
+from indexer.matching.question import Question
+from indexer.matching.rule import Finder, MatchRule, parse_rule
+from indexer.model import Fingerprint, Record, Ref, Sketch
+from indexer.schemes import registry
+from indexer.stores import Store, open_store
+
+# Few bits, so that hashes meet: the bits are spread over all blocks of the keys.
+BITS = [0, 1, 15, 16, 27, 28, 40, 41, 52, 63]
+VALUES = st.sets(st.sampled_from(BITS), max_size=6).map(lambda bits: sum(1 << bit for bit in bits))
+# Spread by more than the distance: components stay narrow, or are chains, as the test asks.
+NARROW = st.tuples(st.sampled_from([0, 0xFFFF_0000_FFFF_0000, 0x0F0F_0F0F_0F0F_0F0F]), st.sampled_from([None, *BITS]))
+
+
+@contextmanager
+def empty_store() -> Iterator[Store]:
+    with tempfile.TemporaryDirectory() as folder, open_store(Path(folder) / "a.neardup", create=INFO) as store:
+        yield store
+
+
+def arrive(store: Store, batches: Sequence[Sequence[Record]], distance: int = 3) -> Arrivals:
+    arrivals = arrivals_of(store, distance)
+    for batch in batches:
+        arrivals.examine(batch)
+        stored = [each.ref for each in store.put(batch)]
+        assert stored == [each.ref for each in batch]
+        arrivals.stored(batch)
+    return arrivals
+
+
+def cut(records: Sequence[Record], places: Sequence[int]) -> list[list[Record]]:
+    edges = [0, *sorted(place % (len(records) + 1) for place in places), len(records)]
+    return [list(records[a:b]) for a, b in pairwise(edges)]
+
+
+def agrees_with_its_clusters(store: Store) -> None:
+    """What is kept of clusters as a whole says the same as their members."""
+    records = {each.ref: each for each in store.scan()}
+    real = {each.id: each for each in stored_clusters(store) if len(each.members) > 1}
+    kept = {each.id: each for each in store.clusters()}
+    assert real.keys() == kept.keys()
+    for name, one in real.items():
+        assert kept[name].canonical == one.canonical
+        assert kept[name].size == len(one.members)
+        assert kept[name].least_similarity == min(one.similarities)
+        assert kept[name].octets == sum(records[ref].size for ref in one.members)
+        assert kept[name].first_seen == min(records[ref].indexed_at for ref in one.members)
+        assert kept[name].last_seen == max(records[ref].indexed_at for ref in one.members)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    drawn=st.lists(st.tuples(NARROW, st.integers(0, 3)), max_size=25),
+    order=st.randoms(use_true_random=False),
+    places=st.lists(st.integers(0, 100), max_size=8),
+)
+def test_any_order_of_arrival_gives_the_clusters_of_all_at_once(drawn, order, places) -> None:  # type: ignore[no-untyped-def]
+    records = [
+        record(f"d{number}", base if bit is None else base ^ (1 << bit), indexed_at=f"2026-01-0{day + 1}", size=number)
+        for number, ((base, bit), day) in enumerate(drawn)
+    ]
+    records += [record("short", 0, short=True), record("empty", None)]
+    with empty_store() as once, empty_store() as coming:
+        assert all(result for result in once.put(records))
+        cluster_store(once, 3, threads=1)
+        order.shuffle(records)
+        arrive(coming, cut(records, places), distance=3)
+        assert partition(coming) == partition(once)
+        agrees_with_its_clusters(coming)
+        # Nothing is left to be done but names.
+        assert cluster_store(coming, 3, dry_run=True, threads=1).changes.documents == 0
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    values=st.lists(VALUES, max_size=25),
+    replaced=st.lists(st.tuples(st.integers(0, 24), VALUES), max_size=6),
+    places=st.lists(st.integers(0, 100), max_size=6),
+)
+def test_chains_may_be_cut_elsewhere_but_never_left_too_wide(values, replaced, places) -> None:  # type: ignore[no-untyped-def]
+    records = [record(f"d{number}", value) for number, value in enumerate(values)]
+    changes = [record(f"d{number}", value) for number, value in replaced if number < len(values)]
+    with empty_store() as store:
+        arrive(store, cut(records, places), distance=2)
+        for each in changes:
+            arrive(store, [[each]], distance=2)
+        agrees_with_its_clusters(store)
+        ours = {each.id: {ref.id for ref in each.members} for each in stored_clusters(store)}
+        assert sorted(name for members in ours.values() for name in members) == sorted(each.ref.id for each in records)
+        now = {each.ref.id: each.fingerprint.value for each in [*records, *changes] if each.fingerprint}
+        for members in ours.values():
+            assert not wide([now[name] for name in members], 4)
+        # No cluster holds what no chain of near ones connects.
+        cluster_store(store, 2, bound=64, threads=1)
+        connected = [{ref.id for ref in each.members} for each in stored_clusters(store)]
+        for members in ours.values():
+            assert any(members <= each for each in connected)
+        # And the next clustering of all gives what it would have given without any before it.
+        cluster_store(store, 2, threads=1)
+        with empty_store() as once:
+            assert all(result for result in once.put(store.scan()))
+            cluster_store(once, 2, threads=1)
+            assert partition(once) == partition(store)
+
+
+def test_a_hundred_copies_in_one_batch_meet() -> None:
+    copies = [record(f"{number:03d}", 7 ^ (number & 1)) for number in range(100)]
+    with empty_store() as store:
+        arrivals = arrive(store, [copies])
+        assert (arrivals.counts.new, arrivals.counts.near) == (1, 99)
+        assert [len(each.members) for each in stored_clusters(store)] == [100]
+
+
+def test_a_copy_of_what_is_replaced_in_the_same_batch_finds_its_cluster() -> None:
+    with empty_store() as store:
+        arrive(store, [[record("a", 0), record("b", 0)]])
+        arrive(store, [[record("x", 1), record("y", 1), record("x", 0xFFFF)]])
+        assert partition(store) == {"aby": "a", "x": "x"}
+        agrees_with_its_clusters(store)
+
+
+def test_one_more_copy_rewrites_nothing_but_itself_and_the_cluster() -> None:
+    with empty_store() as store:
+        arrive(store, [[record(f"{number:04d}", 7, indexed_at="2026-01-01") for number in range(3000)]])
+        arrivals = arrive(store, [[record("last", 7, indexed_at="2026-01-02")]])
+        assert (arrivals.changes.documents, arrivals.changes.clusters) == (1, 1)
+        near = arrive(store, [[record("near", 6, indexed_at="2026-01-03")]])
+        assert (near.changes.documents, near.changes.clusters) == (1, 1)
+        assert [len(each.members) for each in stored_clusters(store)] == [3002]
+        agrees_with_its_clusters(store)
+
+
+def test_a_document_between_two_clusters_joins_them() -> None:
+    with empty_store() as store:
+        arrive(store, [[record("a", 0), record("b", 0)], [record("c", 0b11_1100), record("d", 0b11_1100)]])
+        assert partition(store) == {"ab": "a", "cd": "c"}
+        arrive(store, [[record("e", 0b1100)]])
+        assert partition(store) == {"abcde": "a"}
+        agrees_with_its_clusters(store)
+
+
+def test_a_document_that_changes_leaves_its_cluster() -> None:
+    with empty_store() as store:
+        arrive(store, [[record("a", 0), record("b", 1), record("c", 3)]])
+        arrive(store, [[record("a", 1 << 40 | 0xFF00)]])
+        assert partition(store) == {"a": "a", "bc": "b"}
+        agrees_with_its_clusters(store)
+        arrive(store, [[record("c", None)]])
+        assert partition(store) == {"a": "a", "b": "b", "c": "c"}
+        agrees_with_its_clusters(store)
+
+
+def test_documents_stored_without_clusters_are_taken_in() -> None:
+    with empty_store() as store:
+        assert all(result for result in store.put([record("a", 0), record("b", 0)]))
+        arrive(store, [[record("c", 1)]])
+        assert partition(store) == {"abc": "a"}
+
+
+def test_two_indexers_at_once_are_put_right_by_the_next_clustering() -> None:
+    with empty_store() as store:
+        one, other = arrivals_of(store), arrivals_of(store)
+        ours = [record("a", 0), record("b", 0), record("c", 0xFF00)]
+        theirs = [record("x", 1), record("y", 0xFF00), record("z", 0xFF << 40)]
+        # Each looks before the other has stored anything.
+        one.examine(ours)
+        other.examine(theirs)
+        assert all(result for result in store.put([*ours, *theirs]))
+        one.stored(ours)
+        other.stored(theirs)
+        assert partition(store) == {"ab": "a", "c": "c", "x": "x", "y": "y", "z": "z"}
+        put_right = cluster_store(store)
+        assert partition(store) == {"abx": "a", "cy": "c", "z": "z"}
+        # The cluster that was there has kept its name: who was alone is written, and where the size has another class.
+        assert put_right.changes.documents == 5
+        agrees_with_its_clusters(store)
+
+
+def test_a_run_killed_between_storing_and_placing_is_put_right() -> None:
+    with empty_store() as store:
+        arrive(store, [[record("a", 0), record("b", 0)]])
+        killed = arrivals_of(store)
+        batch = [record("b", 0xFF00), record("c", 1)]
+        killed.examine(batch)
+        assert all(result for result in store.put(batch))
+        assert partition(store) == {"a": "a", "b": "b", "c": "c"}
+        cluster_store(store)
+        assert partition(store) == {"ac": "a", "b": "b"}
+        agrees_with_its_clusters(store)
+
+
+def test_near_copies_of_stored_documents_are_left_out() -> None:
+    with empty_store() as store:
+        arrivals = arrivals_of(store, skip=True)
+        batch = [record("a", 0), record("b", 1), record("far", 0xFFFF), record("short", 0, short=True)]
+        assert [near and near.ref.id for near in arrivals.examine(batch)] == [None, "a", None, None]
+        assert all(result for result in store.put([batch[0], batch[2], batch[3]]))
+        # One that is stored is brought up to date, whatever it is near to.
+        again = [record("far", 0b11), record("new", 0b1), record("empty", None)]
+        assert [near and (near.ref, near.similarity) for near in arrivals.examine(again)] == [
+            None,
+            (Ref("a"), 63 / 64),
+            None,
+        ]
+
+
+def test_what_comes_obeys_the_rule_by_which_the_clusters_were_made(tmp_path: Path) -> None:
+    with filled(tmp_path / "a.neardup", named(collection(1, 5)), [registry.scheme("minhash")]) as store:
+        usual = "simhash-doc@3bits/minhash@0.6+minhash@0.6"
+        assert str(rule_for(store).rule) == usual
+        assert str(rule_for(store, parse_rule("minhash@0.7", store)).rule) == "minhash@0.7"
+        cluster(store, parse_rule("minhash@0.7", store), bound=0.5, canonical=CanonicalRule("longest"))
+        by = rule_for(store)
+        assert (str(by.rule), by.bound, by.canonical, by.refused) == ("minhash@0.7", 0.5, CanonicalRule("longest"), "")
+        same = rule_for(store, parse_rule("minhash@0.7", store), bound=0.5, canonical=CanonicalRule("longest"))
+        assert same == by
+        # What is only left out is judged as the user says.
+        assert str(rule_for(store, cluster=False).rule) == usual
+        for other, said in (
+            ({"wanted": parse_rule("minhash@0.8", store)}, "made with the rule minhash@0.7, not minhash@0.8"),
+            ({"bound": 0.6}, "made with the bound 0.5, not 0.6"),
+            ({"canonical": CanonicalRule()}, "made with the canonical rule longest, not earliest"),
+        ):
+            with pytest.raises(UsageError, match=rf"{said}.*run neardup cluster with the new one first"):
+                rule_for(store, **other)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        ("simhash-doc@9bits", "looks up within 0bits to 7bits"),
+        ("simhash-doc@3bits+text@0.5", "can't be verified by reading"),
+        ("minhash:shingle=3@0.6", "shingle=3"),
+    ],
+)
+def test_what_can_not_judge_documents_as_they_come_is_refused_at_once(tmp_path: Path, rule: str, said: str) -> None:
+    with filled(tmp_path / "a.neardup", named(collection(1, 3)), [registry.scheme("minhash")]) as store:
+        for made in (True, False):
+            with pytest.raises((UsageError, IncompatibleStoreError), match=said):
+                rule_for(store, parse_rule(rule), cluster=made)
+        if "minhash" not in rule:
+            cluster(store, parse_rule(rule))
+            with pytest.raises(UsageError, match=said):
+                rule_for(store)
+
+
+def test_the_end_of_a_run_is_when_its_clusters_were_made() -> None:
+    with empty_store() as store:
+        arrivals = arrive(store, [[record("a", 0), record("b", 0)]])
+        [begun] = store.clustering_notes().values()
+        assert not begun.finished
+        arrivals.close()
+        [ended] = store.clustering_notes().values()
+        assert ended.finished
+        assert ended.at >= begun.at
+        assert ended.rule == begun.rule
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.lists(st.integers(0, 11), min_size=1, max_size=6), min_size=1, max_size=12),
+    st.lists(st.integers(0, 11), min_size=1, max_size=6),
+    st.integers(1, 3),
+    st.none() | st.integers(1, 5),
+)
+def test_what_is_remembered_is_found_like_what_is_stored(
+    keys: list[list[int]], asked: list[int], agreeing: int, most: int | None
+) -> None:
+    """Keys of 2 bits in 3 tables, several of one table, some twice."""
+    scheme = WordMinhash(agreeing=agreeing)
+    scheme.layout = KeyLayout(3, 2)
+    rule = MatchRule((Finder(scheme, 0.0),))
+
+    def made(name: str, some: list[int]) -> Record:
+        sketch = Sketch(scheme.id, b"\0\0" * 40, tuple(some), 1)
+        return Record(Ref(name), Fingerprint(0, 9), sketches={scheme.family: sketch})
+
+    recent = Recent(rule, most)
+    added: dict[str, list[int]] = {}
+    for number, each in enumerate(keys):
+        name = f"{number % 9:02d}"
+        added.pop(name, None)
+        added[name] = each
+        recent.add(made(name, each))
+    held = list(added)[-most:] if most else list(added)
+    with empty_store() as store:
+        store.add_scheme(scheme.info)
+        asking = Asking(store, rule, Question("q", record=made("q", asked)))
+        found = [ref.id for _, ref in recent.near(asking, (Ref("00"),))]
+    met = [name for name in held if len({key >> 2 for key in added[name] if key in asked}) >= agreeing and name != "00"]
+    # Of equal ones the first stands for all.
+    assert sorted(found) == sorted({tuple(added[name]): name for name in reversed(met)}.values())
+    equal = [name for name in held if added[name] == asked and name != "00"]
+    assert recent.equal(made("00", asked)) == (Ref(equal[0]) if equal else None)
+    for number in range(9):
+        recent.remove(Ref(f"{number:02d}"))
+    assert len(recent) == 0
+    assert not recent._holders
+    assert not recent._equal

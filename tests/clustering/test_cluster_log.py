@@ -1,0 +1,42 @@
+"""Clusters are written when no scan is open any more, so that the write-ahead log of an embedded store stays small."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from clustered import cluster_store
+
+from indexer.bench.store import records
+from indexer.model import Ref
+from indexer.pipeline import store_info
+from indexer.stores.sqlite import SqliteStore
+
+
+class Watched(SqliteStore):
+    """Notes after each write how much of the log could not be brought into the file, because a reader needs it."""
+
+    kept: list[int]
+
+    def annotate(self, annotations: Iterable[tuple[Ref, Mapping[str, Any]]]) -> int:
+        count = super().annotate(annotations)
+        with closing(sqlite3.connect(self.path)) as other:
+            _, pages, done = other.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+        self.kept.append(pages - done)
+        return count
+
+
+def test_no_scan_is_open_while_documents_are_written(tmp_path: Path) -> None:
+    values = np.random.default_rng(1).integers(0, 1 << 64, 2500, dtype=np.uint64).repeat(2)
+    with Watched(tmp_path / "store.neardup", create=store_info("landmarks"), read_only=False, wait=1) as store:
+        store.kept = []
+        assert sum(1 for _ in store.put(records(values, 0))) == 5000
+        found = cluster_store(store)
+        assert (found.changes.documents, found.changes.clusters) == (5000, 2500)
+        assert len(store.kept) > 2
+        assert not any(store.kept)
+        assert cluster_store(store).changes.documents == 0

@@ -1,0 +1,116 @@
+"""README's query for search results without copies, whatever the documents of an index hold."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from made import INFO, put, record
+from servers import Server
+
+from indexer.model import Ref, own_cluster_id
+from indexer.provision import Provision
+from indexer.stores import Store, open_store
+from indexer.stores.connection import connect
+
+README = Path(__file__).resolve().parents[2] / "README.md"
+
+
+def asked() -> dict[str, Any]:
+    """The query as README has it."""
+    section = README.read_text("utf-8").split("### Collapse search results")[1]
+    block = re.search(r"```json\n(.*?)```", section, re.DOTALL)
+    assert block
+    body: dict[str, Any] = json.loads(block[1])
+    return body
+
+
+def collapsed(server: Server, index: str) -> tuple[set[str], set[str]]:
+    """The ids of the hits, one for each cluster, and those of documents that neardup does not know."""
+    server.request("POST", f"/{index}/_refresh")
+    body = {**asked(), "sort": [{"neardup.cluster.is_canonical": "desc"}], "size": 100}
+    answer = server.request("POST", f"/{index}/_search", body)
+    assert "error" not in answer, answer
+    unknown = answer["aggregations"]["unknown"]
+    assert unknown["doc_count"] == len(unknown["documents"]["hits"]["hits"])
+    hits = {hit["_id"] for hit in answer["hits"]["hits"]}
+    assert len(hits) == len(answer["hits"]["hits"])
+    return hits, {hit["_id"] for hit in unknown["documents"]["hits"]["hits"]}
+
+
+@pytest.fixture
+def store(server: Server, index_name: str) -> Iterator[Store]:
+    """A store in an owner's index, whose documents have a body."""
+    fields = {"properties": {"body": {"type": "text"}}}
+    server.request("PUT", f"/{index_name}", {"mappings": fields})
+    client = connect(f"{server.url}/{index_name}")
+    provision = Provision(client)
+    list(provision.carry_out([step for step in provision.set_up(INFO) if step.path.endswith("/_mapping")]))
+    client.close()
+    with open_store(f"{server.url}/{index_name}") as opened:
+        opened.refresh = "true"
+        yield opened
+
+
+def write(server: Server, index: str, *names: str) -> None:
+    """What an owner writes."""
+    for name in names:
+        server.request("PUT", f"/{index}/_doc/{name}", {"body": f"steel {name}"})
+
+
+def test_no_document_is_lost_and_no_copy_is_shown(server: Server, index_name: str, store: Store) -> None:
+    everything = [*"abcdefgh", "short", "wordless"]
+    write(server, index_name, *everything, "other")
+    server.request("PUT", f"/{index_name}/_doc/other", {"body": "copper"})
+    records = {name: record(name, number << 40) for number, name in enumerate("abcdefgh")}
+    records["short"] = record("short", 1, short=True)
+    records["wordless"] = record("wordless", None)
+    put(store, *records.values())
+    assert collapsed(server, index_name) == (set(everything), set())
+    # Clusters are named after one of their documents.
+    founded = {"a": "abc", "d": "de"}
+    for founder, members in founded.items():
+        cluster = own_cluster_id(Ref(founder))
+        notes = [{"id": cluster, "is_canonical": name == founder, "similarity": 0.9} for name in members]
+        store.annotate([(Ref(name), {"cluster": note}) for name, note in zip(members, notes, strict=True)])
+    alone = {"f", "g", "h", "short", "wordless"}
+    assert collapsed(server, index_name) == ({"a", "d"} | alone, set())
+    # Another writer's documents, one that the owner writes anew, and one that is stripped.
+    write(server, index_name, "new1", "new2", "new3", "new4", "h")
+    store.delete([Ref("g")])
+    unknown = {"new1", "new2", "new3", "new4", "g", "h"}
+    assert collapsed(server, index_name) == ({"a", "d", "f", "short", "wordless"}, unknown)
+    # Who founded a cluster and is replaced is in it no more; nor is one that is deleted and comes again.
+    put(store, record("a", 77 << 40))
+    store.delete([Ref("d")])
+    write(server, index_name, "d")
+    put(store, record("d", 78 << 40), record("new1", 79 << 40), record("g", 80 << 40))
+    hits, unknown = collapsed(server, index_name)
+    # Of b and c one is left, and e is alone in what was d's cluster.
+    assert (hits - {"b", "c"}, len(hits & {"b", "c"})) == ({"a", "d", "e", "f", "short", "wordless", "new1", "g"}, 1)
+    assert unknown == {"new2", "new3", "new4", "h"}
+    # Who leaves a cluster, and who is noted without being in one, stays alone.
+    store.annotate([(Ref("c"), {"cluster": None}), (Ref("f"), {"note": 1})])
+    assert {"b", "c", "f"} <= collapsed(server, index_name)[0]
+    assert store.annotations([Ref("c"), Ref("f")]) == [{}, {"note": 1}]
+
+
+def test_each_document_keeps_its_own_id_until_it_is_written(server: Server, index_name: str, store: Store) -> None:
+    def ids() -> dict[str, str]:
+        hits = server.request("POST", f"/{index_name}/_search?size=100")["hits"]["hits"]
+        return {hit["_id"]: hit["_source"]["neardup"]["cluster"]["id"] for hit in hits}
+
+    put(store, *[record(str(number), 5) for number in range(20)])
+    first = ids()
+    assert len(set(first.values())) == 20
+    assert all(re.fullmatch(r"[a-z2-7]{26}", each) for each in first.values())
+    assert not set(first.values()) & {own_cluster_id(Ref(name)) for name in first}
+    store.annotate([(Ref(name), {"note": name}) for name in first])
+    assert ids() == first
+    assert not any("cluster" in noted for _, noted in store.scan_annotations())
+    put(store, *[record(str(number), 5) for number in range(20)])
+    assert not set(ids().values()) & set(first.values())

@@ -1,0 +1,165 @@
+"""A document that somebody else changes all the time: the others are done, it is told, and the next run does it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from http.client import HTTPConnection
+
+import proxy as faults
+import pytest
+from made import INFO, put, record
+from proxy import Proxy
+from servers import Server
+
+from indexer.cli import main
+from indexer.model import Ref
+from indexer.pipeline import Settings, Summary, index, store_info
+from indexer.sources import Input
+from indexer.stores import open_store
+from indexer.stores.connection import Patience
+from indexer.stores.search import open_search_store
+
+Changing = Callable[[str], contextlib.AbstractContextManager[Proxy]]
+NAMES = [f"{letter}{number}" for letter in "ab" for number in range(20)]
+FAR = {"a": 0x0F0F_0F0F_0F0F_0F0F, "b": 0x3333_3333_3333_3333}
+HOT = "a7"
+
+
+@pytest.fixture
+def changing(server: Server, index_name: str) -> Changing:
+    """A way to the store on which somebody is always quicker to change a document: before each bulk request."""
+
+    @contextlib.contextmanager
+    def between(hot: str) -> Iterator[Proxy]:
+        proxy = Proxy(server.url)
+
+        def first(handler: faults.Handler, body: bytes) -> bool:
+            if "_bulk" in handler.path and f'"_id":"{hot}"'.encode() in body:
+                server.request("POST", f"/{index_name}/_update/{hot}", {"doc": {"counter": time.monotonic_ns()}})
+            return False
+
+        proxy.always = first
+        yield proxy
+        proxy.close()
+
+    return between
+
+
+@pytest.fixture
+def documents(server: Server, index_name: str) -> str:
+    """A store with two clusters to be found, whose documents have something of their owner's too; its URL."""
+    url = f"{server.url}/{index_name}"
+    with open_store(url, create=INFO) as store:
+        put(store, *[record(name, FAR[name[0]]) for name in NAMES])
+    for name in NAMES:
+        server.request("POST", f"/{index_name}/_update/{name}", {"doc": {"counter": 0}})
+    return url
+
+
+def ran(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[dict[str, object], str]:
+    """What a command answers, and what it says."""
+    capsys.readouterr()
+    assert main([*words, "--json"]) == 0
+    out, err = capsys.readouterr()
+    return json.loads(out), err
+
+
+def clusters(url: str) -> dict[str, str]:
+    with open_store(url, read_only=True) as store:
+        return {ref.id: noted.get("cluster", {}).get("id", "") for ref, noted in store.scan_annotations()}
+
+
+def test_clustering(index_name: str, documents: str, changing: Changing, capsys: pytest.CaptureFixture[str]) -> None:
+    with changing(HOT) as proxy:
+        answer, said = ran(capsys, "cluster", "--store", f"{proxy.url}/{index_name}")
+    assert answer["contended"] == 1
+    assert answer["written"] == {"documents": 39, "clusters": 2, "removed": 0}
+    assert f"1 documents ({HOT}) are changed by others all the time and were left as they are" in said
+    found = clusters(documents)
+    assert not found.pop(HOT)
+    assert len(set(found.values())) == 2
+    answer, said = ran(capsys, "cluster", "--store", documents)
+    assert answer["contended"] == 0
+    assert answer["written"] == {"documents": 1, "clusters": 0, "removed": 0}
+    assert clusters(documents)[HOT] == found["a1"]
+    assert "changed by others" not in said
+
+
+def test_pruning_and_deleting(
+    server: Server, index_name: str, documents: str, changing: Changing, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ran(capsys, "cluster", "--store", documents)
+    with open_store(documents, read_only=True) as store:
+        canonical = {each.canonical.id for each in store.clusters()}
+        before = {each.id for each in store.clusters()}
+    hot = next(name for name in NAMES if name not in canonical and name[0] == "a")
+    with changing(hot) as proxy:
+        url = f"{proxy.url}/{index_name}"
+        answer, said = ran(capsys, "prune", "--keep", "canonical", "--store", url)
+        assert answer == {"marked": 37, "unmarked": 0, "contended": 1}
+        assert hot in said
+        answer, _ = ran(capsys, "delete", hot, "--store", url)
+        assert answer == {"deleted": 0, "missing": 0, "contended": 1}
+        answer, _ = ran(capsys, "prune", "--keep", "canonical", "--unverified", "--delete", "--yes", "--store", url)
+        assert answer == {"deleted": 37, "contended": 1}
+    with open_store(documents, read_only=True) as store:
+        # Its cluster is still one of two.
+        assert {record.ref.id for record in store.scan()} == canonical | {hot}
+        assert len(before & {each.id for each in store.clusters()}) == 1
+    answer, _ = ran(capsys, "prune", "--keep", "canonical", "--unverified", "--delete", "--yes", "--store", documents)
+    assert answer == {"deleted": 1, "contended": 0}
+    assert server.request("GET", f"/{index_name}/_doc/{hot}")["_source"]["counter"] > 0
+
+
+def test_a_writer_that_never_rests(
+    server: Server, index_name: str, documents: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stop = threading.Event()
+    written = []
+
+    def write() -> None:
+        connection = HTTPConnection("127.0.0.1", server.port)
+        path = f"/{index_name}/_update/{HOT}?retry_on_conflict=20"
+        while not stop.is_set():
+            body = json.dumps({"doc": {"counter": len(written)}})
+            connection.request("POST", path, body, {"Content-Type": "application/json"})
+            connection.getresponse().read()
+            written.append(1)
+        connection.close()
+
+    writers = [threading.Thread(target=write) for _ in range(3)]
+    for writer in writers:
+        writer.start()
+    try:
+        answers = [ran(capsys, "cluster", "-k", str(distance), "--store", documents)[0] for distance in (3, 0)]
+    finally:
+        stop.set()
+        for writer in writers:
+            writer.join()
+    assert len(written) > 100
+    assert all(answer["contended"] in (0, 1) for answer in answers)
+    answer, _ = ran(capsys, "cluster", "--store", documents)
+    assert answer["contended"] == 0
+    found = clusters(documents)
+    assert len({found[name] for name in NAMES if name[0] == "a"}) == 1
+    assert len(set(found.values())) == 2
+
+
+def test_what_a_busy_cluster_refused_is_tried_again_by_the_next_run(server: Server, index_name: str) -> None:
+    item = [Input("one", "one", "", b"some words of a text")]
+    between = Proxy(server.url)
+    brief = Patience(timeout=5, limit=1, first=0.05, longest=0.2)
+    with open_search_store(f"{between.url}/{index_name}", store_info("landmarks"), patience=brief) as store:
+        full = faults.reject_every(1)
+        between.always = lambda handler, body: b'{"create":' in body and full(handler, body)
+        assert index(item, store, Settings(jobs=1), summary=Summary()).failed == {"refused": 1}
+    between.close()
+    with open_store(f"{server.url}/{index_name}") as store:
+        assert [failure.ref for failure in store.failures()] == [Ref("one")]
+        done = index(item, store, Settings(jobs=1))
+        assert (done.indexed, done.failed_before) == (1, 0)
+        assert list(store.failures()) == []

@@ -1,0 +1,121 @@
+"""Whatever became of a store's file: what is done with it works, or ends with the sentence that says what is wrong."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import shutil
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing, suppress
+from pathlib import Path
+
+import pytest
+from contract import INFO
+from damage import DAMAGES, READS, WRITES, build, changed, tables
+
+from indexer.errors import NeardupError
+from indexer.stores import Store, open_store
+
+# How many files of each kind of damage are tried; thousands were, by hand.
+SEEDS = int(os.environ.get("NEARDUP_DAMAGED_FILES", "10"))
+SENTENCES = re.compile(
+    r"x\.db: (the file is damaged or cut short\. Restore it|is not a store: it is no SQLite file|the file is empty|"
+    r"is an SQLite file of another program|was made by (a newer|an older) neardup|holds triggers|"
+    r"the disk is full|another program keeps|its fingerprints can't be compared|has no sketches of the scheme)"
+)
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store without damage."""
+    path = tmp_path_factory.mktemp("sound") / "sound.db"
+    build(path)
+    return path
+
+
+def do(store: Store, operations: list[Callable[[Store], object]]) -> list[str]:
+    """Do everything, and give what was told; any other error fails the test."""
+    told = []
+    for operation in operations:
+        try:
+            operation(store)
+        except NeardupError as error:
+            told.append(str(error))
+    return told
+
+
+def opened_and_done(path: Path, operations: list[Callable[[Store], object]], **options: object) -> list[str]:
+    try:
+        with open_store(path, wait=0.1, **options) as store:  # type: ignore[arg-type]
+            return do(store, operations)
+    except NeardupError as error:
+        return [str(error)]
+
+
+def test_all_works_in_a_sound_file(sound: Path, tmp_path: Path) -> None:
+    path = tmp_path / "x.db"
+    shutil.copy(sound, path)
+    assert opened_and_done(path, [*READS, *WRITES], create=INFO) == []
+
+
+@pytest.mark.parametrize("damage", dict.fromkeys(DAMAGES), ids=lambda damage: damage.__name__)
+def test_damage_is_told(sound: Path, tmp_path: Path, damage: Callable[[Path, random.Random], None]) -> None:
+    path = tmp_path / "x.db"
+    heard = 0
+    for seed in range(SEEDS):
+        chance = random.Random(f"{damage.__name__} {seed}")
+        for suffix in ("-wal", "-shm"):
+            Path(f"{path}{suffix}").unlink(missing_ok=True)
+        shutil.copy(sound, path)
+        damage(path, chance)
+        options = chance.choice([{}, {"read_only": True}, {"create": INFO}])
+        operations = [*READS, *WRITES]
+        chance.shuffle(operations)
+        told = opened_and_done(path, operations, **options)
+        wrong = [text for text in told if not SENTENCES.search(text) and "opened to be read only" not in text]
+        assert not wrong, (seed, wrong)
+        heard += bool(told)
+    assert heard or damage.__name__ == "add_a_foreign_log"
+
+
+def columns(path: Path) -> list[tuple[str, str]]:
+    with closing(sqlite3.connect(path)) as connection:
+        return [
+            (table, row[1])
+            for table in sorted(tables(connection))
+            for row in connection.execute(f"PRAGMA table_info({table})")
+        ]
+
+
+WRONG = ("7", "'text'", "x'ff80'", "CAST(x'ff80' AS TEXT)", "NULL")
+
+
+def test_a_cell_of_any_type_in_any_column_is_told_or_read(sound: Path, tmp_path: Path) -> None:
+    path = tmp_path / "x.db"
+    harmless = set()
+    for table, column in columns(sound):
+        heard = 0
+        for value in WRONG:
+            shutil.copy(sound, path)
+            with changed(path) as connection, suppress(sqlite3.Error):
+                # One row, and not the first: none of what was found before is given with a wrong one.
+                where = f"{column} = (SELECT {column} FROM {table} LIMIT 1 OFFSET 1)"
+                connection.execute(f"UPDATE {table} SET {column} = {value} WHERE {where}")
+            told = opened_and_done(path, list(READS), read_only=True)
+            assert all(SENTENCES.search(text) for text in told), (table, column, value, told)
+            heard += bool(told)
+        if not heard:
+            harmless.add(f"{table}.{column}")
+    # Wrong numbers of rows only lead nowhere, and a key or a checksum is only searched for.
+    assert harmless <= {
+        "annotations.document", "annotations.cluster", "documents.number", "documents.digest_crc", "postings.key",
+        "postings.hash", "recent.key", "recent.hash", "schemes.number", "scheme_postings.scheme", "scheme_postings.key",
+        "scheme_postings.sketch", "scheme_recent.scheme", "scheme_recent.key", "scheme_recent.sketch",
+        "distinct_sketches.scheme", "distinct_sketches.number", "document_sketches.scheme",
+        "document_sketches.document",
+        "document_sketches.sketch", "hashes.number",
+        # These have one row.
+        "counts.name", "counts.number",
+    }  # fmt: skip

@@ -1,0 +1,181 @@
+"""Sketches in the embedded store's file: each distinct one once; files of older schemas are brought up to date."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from contract_probes import BANDED, BANDS, LOOSE, LOOSES, HealthCheck, agree, carry_out, given, records, settings, st
+from dumped import dump
+from made import INFO, put, record
+
+from indexer.errors import StoreError
+from indexer.model import SIMHASH_DOC, Record, Ref, Sketch
+from indexer.stores import Store, open_store, sqlite_sketches
+from indexer.stores.sketches import Probe
+
+FIXTURES = Path(__file__).with_name("fixtures")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Where the test's store is made."""
+    return tmp_path / "store.db"
+
+
+@pytest.fixture
+def store(path: Path) -> Iterator[Store]:
+    """An empty store with two schemes beside its first."""
+    with open_store(path, create=INFO) as opened:
+        opened.add_scheme(BANDS)
+        opened.add_scheme(LOOSE)
+        yield opened
+
+
+@pytest.fixture
+def old(path: Path) -> Path:
+    """The file of a store of schema 4."""
+    path.write_bytes(gzip.decompress((FIXTURES / "schema4.db.gz").read_bytes()))
+    return path
+
+
+def rows(path: Path, query: str) -> list[tuple[object, ...]]:
+    """What the file itself holds."""
+    connection = sqlite3.connect(path)
+    try:
+        return connection.execute(query).fetchall()
+    finally:
+        connection.close()
+
+
+def consistent(path: Path) -> None:
+    """The file is sound, and its tables of sketches hold what those of documents say, and no more."""
+    assert rows(path, "PRAGMA integrity_check") == [("ok",)]
+    with open_store(path, read_only=True) as store:
+        held = list(store.scan())
+        counts = store.lacking([SIMHASH_DOC, *(each.name for each in store.info.schemes)])
+        schemes = {each.name: each for each in store.info.schemes}
+    compared = [each for each in held if each.fingerprint and not each.short]
+    for name in schemes:
+        assert counts[name] == sum(name not in each.sketches for each in compared)
+        distinct = {(s.payload, s.keys) for each in held if (s := each.sketches.get(name)) and s.payload}
+        numbered = f"scheme = (SELECT number FROM schemes WHERE name = '{name}')"
+        assert rows(path, f"SELECT count(*) FROM distinct_sketches WHERE {numbered}") == [(len(distinct),)]
+        posted = [
+            sketch
+            for table in ("scheme_postings", "scheme_recent")
+            for _, sketch in rows(path, f"SELECT key, sketch FROM {table} WHERE {numbered} AND key >= 0")
+        ]
+        assert len(posted) == sum(len(set(keys)) for _, keys in distinct)
+        of_digests = f"SELECT sketch FROM scheme_postings WHERE {numbered} AND key < 0 UNION ALL "
+        of_digests += f"SELECT sketch FROM scheme_recent WHERE {numbered} AND key < 0"
+        numbers = f"SELECT number FROM distinct_sketches WHERE {numbered} ORDER BY number"
+        assert sorted(rows(path, of_digests)) == rows(path, numbers)
+        assert set(posted) <= {number for (number,) in rows(path, numbers)}
+
+
+@settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_many_stores_are_asked_as_a_slow_oracle_is(store: Store, data: st.DataObject) -> None:
+    agree(store, data)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_keys_of_arrivals_are_moved_and_found(store: Store, path: Path, data: st.DataObject) -> None:
+    # Every key comes to the small table first, and moves on with nearly every document.
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sqlite_sketches, "_SMALL_STORE", 0)
+        patch.setattr(sqlite_sketches, "_MIN_MERGE_BITS", data.draw(st.integers(0, 2)))
+        carry_out(store, data.draw(st.lists(st.lists(records(), max_size=9), max_size=6)))
+        consistent(path)
+        agree_and_empty = [each.ref for each in store.scan()]
+        store.delete(agree_and_empty)
+        agree(store, data)
+    consistent(path)
+
+
+def test_a_thousand_equal_documents_cost_one_set_of_keys(store: Store, path: Path) -> None:
+    made = {BANDS.name: BANDED[1], LOOSE.name: LOOSES[2]}
+    put(store, *[record(f"{number:04d}", number, sketches=made) for number in range(2_500)])
+    assert rows(path, "SELECT count(*) FROM distinct_sketches") == [(2,)]
+    # A key for each, and one for the digest.
+    assert rows(path, "SELECT count(*) FROM scheme_postings") == [(4 + 1 + 2 + 1,)]
+    store.delete([Ref(f"{number:04d}") for number in range(1, 2_500)])
+    put(store, record("0000", 5, sketches={BANDS.name: BANDED[1]}))
+    assert rows(path, "SELECT count(*) FROM distinct_sketches") == [(1,)]
+    [found] = store.probe([Probe(BANDS.name, BANDED[1].keys, 4)])
+    assert list(found.refs) == [Ref("0000")]
+    store.delete([Ref("0000")])
+    for table in ("distinct_sketches", "document_sketches", "scheme_postings", "scheme_recent"):
+        assert rows(path, f"SELECT * FROM {table}") == []
+
+
+def test_sketches_of_one_digest_key_are_told_apart(store: Store, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("sqlite_sketches", "sqlite_probing"):
+        monkeypatch.setattr(f"indexer.stores.{module}.digest_key", lambda digest: -1)
+    stored = [record(f"{n}", n, sketches={BANDS.name: BANDED[n % 12]}) for n in range(24)]
+    put(store, *stored)
+    assert store.get([each.ref for each in stored]) == stored
+    assert rows(path, "SELECT count(*) FROM distinct_sketches") == [(12,)]
+    assert [each.ref.id for each in store.holders(BANDS.name, [BANDED[3]])] == ["15", "3"]
+    store.delete([each.ref for each in stored[:12]])
+    assert store.get([each.ref for each in stored[12:]]) == stored[12:]
+
+
+def test_equal_payloads_with_other_keys_are_two(store: Store) -> None:
+    one, other = (Sketch(BANDS.id, b"same", (key,), 1) for key in (1, 2))
+    stored: list[Record] = [record(name, 1, sketches={BANDS.name: each}) for name, each in (("a", one), ("b", other))]
+    put(store, *stored)
+    assert store.get([Ref("a"), Ref("b")]) == stored
+    found = [[list(some.refs) for some in store.probe([Probe(BANDS.name, [key])])] for key in (1, 2)]
+    assert found == [[[Ref("a")]], [[Ref("b")]]]
+
+
+# Older files
+
+
+def test_a_store_of_an_older_schema_is_brought_up_to_date(old: Path) -> None:
+    held = json.loads((FIXTURES / "schema4.json").read_text("utf-8"))
+    with pytest.raises(StoreError, match="open it once for writing"):
+        open_store(old, read_only=True)
+    with open_store(old) as store:
+        assert dump(store) == held
+        assert [round((1 - each.least_similarity) * 64) for each in store.clusters()] == [
+            each["radius"] for each in held["clusters"]
+        ]
+        assert store.clustering_notes() == {}
+    consistent(old)
+    with open_store(old, read_only=True) as store:
+        assert dump(store) == held
+        minhash = store.info.schemes[0]
+        late = store.info.schemes[1]
+        # Fourteen documents came before the scheme; all of them have words.
+        assert store.lacking([minhash.name, late.name]) == {minhash.name: 0, late.name: 14}
+        for each in store.scan():
+            for scheme in store.info.schemes:
+                sketch = each.sketch_of(scheme.name)
+                if sketch and sketch.keys and not each.short:
+                    asked = Probe(scheme.name, sketch.keys, scheme.layout.tables)
+                    [found] = store.probe([asked], [scheme.name])
+                    assert each.ref in found.refs
+                    assert {found.payloads[scheme.name].bytes_of(n) for n in range(len(found.refs))} == {sketch.payload}
+
+
+def test_an_older_store_goes_on_where_it_was(old: Path) -> None:
+    with open_store(old) as store:
+        kept = {each.ref.id: each for each in store.scan()}
+        equal = [kept["f2v2"], kept["f2v3"]]
+        assert equal[0].sketches == equal[1].sketches
+        put(store, record("again", 7, sketches=equal[0].sketches))
+        store.delete([Ref("f2v2"), Ref("f0v0")])
+        put(store, record("f2v3", 8), record("f1v1", 9, sketches=kept["f0v0"].sketches))
+    consistent(old)
+    with open_store(old) as store:
+        sketch = equal[0].sketches["minhash"]
+        assert [each.ref.id for each in store.holders("minhash", [sketch])] == ["again"]
+        assert [each.ref.id for each in store.holders("minhash", [kept["f0v0"].sketches["minhash"]])] == ["f1v1"]
