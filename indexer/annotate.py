@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import islice
@@ -17,8 +18,10 @@ from indexer.extract import Outcome, Request, WorkerPool
 from indexer.extract.base import Content, Limits, Options
 from indexer.model import Failure, Record, Ref
 from indexer.pipeline import DEFAULT_MIN_TOKENS, source_digest, store_info
+from indexer.schemes.base import Scheme
 from indexer.slices import Slices
 from indexer.source_fields import ASIDE, require_harmless, require_readable, source_paths, values_of
+from indexer.store_schemes import require_exactly
 from indexer.stores import StoreInfo, mapping
 from indexer.stores.base import Refresh
 from indexer.stores.bulk import BATCH_RECORDS, in_flight, rounds
@@ -43,7 +46,8 @@ class Wanted:
     many are done; `slices` is how many parts of the index are read at once. `content` is None for the index's own mode,
     or "landmarks". `refresh` is when what was written is found (see `Store`). `allow_version_change` is leave to change
     documents whose version comes from outside. `schemes` are specifications of those that documents get a sketch of
-    too; those that the index has are always kept up.
+    too; those that the index has are always kept up. One that neardup is not set up in yet gets `new_schemes`; with
+    `exactly` another one that has others is refused.
     """
 
     fields: tuple[str, ...]
@@ -51,6 +55,8 @@ class Wanted:
     everything: bool = False
     dry_run: bool = False
     schemes: tuple[str, ...] = ()
+    new_schemes: tuple[Scheme, ...] = ()
+    exactly: bool = False
     allow_version_change: bool = False
     docs_per_second: float | None = None
     slices: int = 4
@@ -150,6 +156,8 @@ class _Run:
                 refresh=wanted.refresh,
             )
         )
+        if aside and self._sink.had is not None:
+            self._require_exactly(self._sink.had)
         self._sink.use(wanted.schemes)
         self._changed: list[Ref] = []
         self._failures: list[Failure] = []
@@ -175,7 +183,19 @@ class _Run:
     def _info(self, mappings: Mapping[str, Mapping[str, Any]]) -> StoreInfo:
         known = (mapping.info_of(each, f"{self.shown} ({name})") for name, each in mappings.items())
         first = next((info for info in known if info), None)
-        return store_info(self.wanted.content or (first.content if first else "landmarks"))  # type: ignore[arg-type]
+        made = store_info(
+            self.wanted.content or (first.content if first else "landmarks"),  # type: ignore[arg-type]
+            self.wanted.new_schemes,
+        )
+        if first is None:
+            return made
+        there = {scheme.name: scheme for each in mappings.values() for scheme in mapping.schemes_of(each)}
+        self._require_exactly(there)
+        return dataclasses.replace(made, schemes=tuple(there.values()))
+
+    def _require_exactly(self, there: Collection[str]) -> None:
+        if self.wanted.exactly:
+            require_exactly(self.wanted.new_schemes, there, self.wanted.schemes)
 
     def _sample_versions(self) -> None:
         body = {"size": _SAMPLE, "sort": [{"_seq_no": "asc"}], "_source": False}

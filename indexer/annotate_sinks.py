@@ -16,7 +16,7 @@ from indexer.provision import Provision
 from indexer.schemes.base import Scheme
 from indexer.schemes.registry import split
 from indexer.store_schemes import wanted_schemes
-from indexer.stores import PutStatus, StoreInfo, mapping
+from indexer.stores import PutStatus, StoreInfo, mapping, with_schemes
 from indexer.stores.base import Refresh
 from indexer.stores.bulk import Action, send
 from indexer.stores.connection import Client
@@ -74,6 +74,8 @@ class Sink(ABC):
 
     fields: Sequence[str] = ()
     schemes: Sequence[Scheme] = ()
+    # The names of the schemes of an index beside that was there before.
+    had: Sequence[str] | None = None
     removed = 0
 
     @abstractmethod
@@ -120,7 +122,7 @@ class InPlace(Sink):
 
     def __init__(self, client: Client, bodies: Bodies, single: bool, store: SearchStore | None) -> None:
         self._client, self._bodies, self._single, self._store = client, bodies, single, store
-        self._wanted: list[str] = []
+        self._wanted = [each.name for each in bodies.info.schemes]
         # All of it: whether it is neardup's at all is seen anew in every document.
         self.fields = [ROOT]
 
@@ -130,7 +132,7 @@ class InPlace(Sink):
             self.schemes = _added(self._store, specifications)
             self._bodies = self._store.bodies
         names = [scheme.family for scheme in self.schemes] or [split(each)[0] for each in specifications]
-        self._wanted = list(dict.fromkeys(names))
+        self._wanted = list(dict.fromkeys([*self._wanted, *names]))
 
     def ref(self, place: Ref) -> Ref:
         """See Sink.ref."""
@@ -220,8 +222,10 @@ class Sidecar(Sink):
                 "does not match"
             )
         if there or not dry_run:
-            self._store = SearchStore(client, create=info, read_only=dry_run)
+            self._store = with_schemes(SearchStore(client, create=info, read_only=dry_run), info)
             self._store.refresh = refresh
+            if not self._store.created:
+                self.had = [each.name for each in self._store.info.schemes]
         # A template may have given the new index an alias.
         self._require_apart()
 

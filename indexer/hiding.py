@@ -12,6 +12,7 @@ from pathlib import Path
 # One host of a URL: a name, an IPv4 or a bracketed IPv6 address, and a port where there is one.
 PLACE = re.compile(r"(?:\[[0-9a-f:.]+\]|[^\x00-\x20\x7f:@\[\]/\\?#%]+)(?::(\d{1,5}))?\Z", re.IGNORECASE | re.ASCII)
 _URL = re.compile(r"([a-z][a-z0-9+.-]*)://(.*)\Z", re.IGNORECASE | re.DOTALL)
+_ROOTED = re.compile(r"\.{0,2}/(?!/)")
 # Behind "//", which may have lost a slash, a user with a password, which may hold slashes, or else what has none.
 _IN_TEXT = re.compile(r"(:/{1,4})(?:[^\s/@]*:\S*@|[^\s/]*@)")
 _NAMES_USER = re.compile(r"[^/]*:/{1,4}(?:[^/@]*:.*@|[^/]*@)", re.DOTALL)
@@ -20,13 +21,14 @@ _NAMES_USER = re.compile(r"[^/]*:/{1,4}(?:[^/@]*:.*@|[^/]*@)", re.DOTALL)
 def shown_name(name: str) -> str:
     """The name of a store, a path or a URL of any kind, without what stands before its last "@".
 
-    A path that is there, or whose folder with the "@" is, is shown whole. Of a URL's host with something behind the
+    What is surely a path is shown whole. Of a URL's host with something behind the
     colon that is no port, as a password without its host, only the part before the colon is left; a URL's query and
     fragment are left out.
     """
     found = _URL.match(name)
     if found is None or found[1].lower() == "sqlite":
-        return name if is_path(found[2] if found else name) else name.rpartition("@")[2]
+        path = found[2].removeprefix("/") if found else name
+        return name if is_path(path) else name.rpartition("@")[2]
     rest = re.split(r"[?#]", found[2].rpartition("@")[2])[0]
     hosts, slash, path = rest.partition("/")
     if all(PLACE.match(host) for host in hosts.split(",")):
@@ -35,9 +37,14 @@ def shown_name(name: str) -> str:
 
 
 def is_path(name: str) -> bool:
-    """Whether a name with an "@" is surely a path: it is there, or the "@" is in the name of a folder that is."""
+    """Whether a name with an "@" is surely a path.
+
+    It is there, or its folder is: one whose name has the "@", or one that a path begins with, as "./" or "/var/".
+    """
     folder, last = os.path.split(name)
-    return "@" not in name or os.path.lexists(name) or ("@" not in last and os.path.isdir(folder))
+    if "@" not in name or os.path.lexists(name):
+        return True
+    return ("@" not in last or bool(_ROOTED.match(name))) and os.path.isdir(folder)
 
 
 def may_be_credential(name: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ from indexer.stores.mapping import mappings_directory
 from indexer.stores.names import path_of
 from indexer.stores.search_bodies import MAPPING_VERSION, ROOT, fields_of, is_record
 from indexer.stores.side_index import CLUSTER_PROPERTIES, FAILURE_PROPERTIES
-from indexer.stores.sketch_fields import sketch_properties
+from indexer.stores.sketch_fields import is_scheme, sketch_properties
 from indexer.stores.stripping import STRIPPING, lost
 
 __all__ = ["Provision", "Step", "mappings_directory"]
@@ -66,19 +66,37 @@ class Provision:
     def set_up(self, info: StoreInfo, *, shards: int | None = None, replicas: int | None = None) -> list[Step]:
         """What is left to do so that the store is there; nothing where all is done.
 
+        `info` is that of a new store, with its schemes; one that is there keeps its own.
         Raises IncompatibleStoreError where the cluster holds something of a newer neardup, or the store's fingerprints
         are others, and UsageError where the owner's mapping has no room or no place for the fields.
         """
-        steps = self._component(info)
-        if not self._indices():
-            return [*steps, self._index_template(shards, replicas), self._new_index(info)]
+        indices = self._indices()
+        schemes = _schemes(indices, info)
+        steps, composed = self._component(info), [COMPONENT]
+        for scheme in schemes:
+            name, wanted = _scheme_component(scheme)
+            there = self._component_there(name)
+            if not there:
+                steps.append(Step(f"put the component template {name}", "PUT", f"/_component_template/{name}", wanted))
+            # Somebody else's, or with other parameters: an index that comes by a template gets these fields by set-up.
+            if not there or there.get("template") == wanted["template"]:
+                composed.append(name)
+        if not indices:
+            return [*steps, self._index_template(composed, shards, replicas), self._new_index(info)]
         return steps + self.fields(info)
 
     def fields(self, info: StoreInfo) -> list[Step]:
         """What is left to do so that every index that is there has neardup's fields; raises as set_up()."""
         indices = self._indices()
-        schemes = {each.name: each for found in indices.values() for each in mapping.schemes_of(found)}
-        return [step for name, found in indices.items() for step in self._existing(name, found, info, schemes.values())]
+        schemes = _schemes(indices, info)
+        return [step for name, found in indices.items() for step in self._existing(name, found, info, schemes)]
+
+    def schemes(self) -> list[str] | None:
+        """The names of the schemes beside the first that the indices have; None where neardup is set up in none."""
+        indices = self._indices()
+        if not any(mapping.own_meta(found) for found in indices.values()):
+            return None
+        return sorted({each.name for found in indices.values() for each in mapping.schemes_of(found)})
 
     def removal(self) -> list[Step]:
         """What takes away everything that set-up and commands added for this name, and nothing else."""
@@ -96,17 +114,16 @@ class Provision:
         """What takes the templates away, unless somebody has made something else of them, or uses them."""
         steps = []
         found = (self._get("/_index_template") or {}).get("index_templates", [])
-        users = {
-            each["name"]: each["index_template"]
-            for each in found
-            if COMPONENT in each["index_template"].get("composed_of", ())
-        }
+        users = {each["name"]: each["index_template"] for each in found}
         if self._is_own_template(users.get(self.template)):
             del users[self.template]
             steps.append(Step("delete the index template", "DELETE", f"/_index_template{path_of(self.template)}"))
-        there = self._component_there()
-        if there and not users and _is_own_component(there):
-            steps.append(Step("delete the component template", "DELETE", f"/_component_template/{COMPONENT}"))
+        used = {name for each in users.values() for name in each.get("composed_of", ())}
+        known = (self._get(f"/_component_template/{COMPONENT}*") or {}).get("component_templates", [])
+        for each in known:
+            name, there = each["name"], each["component_template"]
+            if name not in used and (_is_own_component(there) if name == COMPONENT else _is_of_scheme(name, there)):
+                steps.append(Step(f"delete the component template {name}", "DELETE", f"/_component_template/{name}"))
         return steps
 
     def carry_out(self, steps: list[Step]) -> Iterator[str]:
@@ -173,30 +190,35 @@ class Provision:
             return []
         return [Step("put the component template", "PUT", f"/_component_template/{COMPONENT}", wanted)]
 
-    def _component_there(self) -> dict[str, Any]:
-        known = (self._get(f"/_component_template/{COMPONENT}") or {}).get("component_templates", [])
+    def _component_there(self, name: str = COMPONENT) -> dict[str, Any]:
+        known = (self._get(f"/_component_template/{name}") or {}).get("component_templates", [])
         return dict(known[0]["component_template"]) if known else {}
 
     def _is_own_template(self, found: Mapping[str, Any] | None) -> bool:
         """Whether an index template is as set-up makes it, for this name and no other."""
-        if not found or found.get("index_patterns") != [self.name] or found.get("composed_of") != [COMPONENT]:
+        composed = (found or {}).get("composed_of") or [""]
+        parts = [name for name in composed[1:] if name.startswith(f"{COMPONENT}-")]
+        if not found or found.get("index_patterns") != [self.name] or composed != [COMPONENT, *parts]:
             return False
         return set(found.get("template", {})) <= {"settings"}
 
-    def _index_template(self, shards: int | None, replicas: int | None) -> Step:
+    def _index_template(self, composed: Sequence[str], shards: int | None, replicas: int | None) -> Step:
         there = (self._get(f"/_index_template{path_of(self.template)}") or {}).get("index_templates", [])
         if there and not self._is_own_template(there[0]["index_template"]):
             raise UsageError(
                 f"{self.shown}: the cluster has an index template {self.template!r} of its owner's; rename it"
             )
         body = mapping.load("index-template")
-        body["index_patterns"] = [self.name]
+        body |= {"index_patterns": [self.name], "composed_of": list(composed)}
         given = {"number_of_shards": shards, "number_of_replicas": replicas}
         body["template"]["settings"]["index"] = {name: value for name, value in given.items() if value is not None}
         return Step("put the index template", "PUT", f"/_index_template{path_of(self.template)}", body)
 
     def _new_index(self, info: StoreInfo) -> Step:
-        body = {"mappings": {"_meta": {ROOT: mapping.meta(info, made_index=True)}}}
+        inside = {each.name: {"properties": sketch_properties(each)} for each in info.schemes}
+        body: dict[str, Any] = {"mappings": {"_meta": {ROOT: mapping.meta(info, made_index=True)}}}
+        if inside:
+            body["mappings"]["properties"] = {ROOT: {**mapping.properties()[ROOT], "properties": inside}}
         return Step(f"make the index {self.name}", "PUT", path_of(self.name), body)
 
     def _existing(
@@ -250,6 +272,31 @@ class Provision:
                 "the documents from _source and lose what it leaves out. Nothing was changed; the values go when the "
                 "documents are indexed anew"
             )
+
+
+def _schemes(indices: Mapping[str, Mapping[str, Any]], info: StoreInfo) -> list[SchemeInfo]:
+    """The schemes of the indices behind a name; of a new store where neardup has been let into none of them."""
+    if not any(mapping.own_meta(found) for found in indices.values()):
+        return list(info.schemes)
+    return list({each.name: each for found in indices.values() for each in mapping.schemes_of(found)}.values())
+
+
+def _scheme_component(scheme: SchemeInfo) -> tuple[str, dict[str, Any]]:
+    """The name and the body of the component template with a scheme's fields."""
+    inside = {scheme.name: {"properties": sketch_properties(scheme)}}
+    properties = {ROOT: {**mapping.properties()[ROOT], "properties": inside}}
+    return f"{COMPONENT}-{scheme.name}", {
+        "template": {"mappings": {"properties": properties}},
+        "version": MAPPING_VERSION,
+    }
+
+
+def _is_of_scheme(name: str, found: Mapping[str, Any]) -> bool:
+    """Whether a component template is one that set-up puts for a scheme."""
+    properties = found.get("template", {}).get("mappings", {}).get("properties", {})
+    inside = properties.get(ROOT, {}).get("properties", {})
+    scheme = name.removeprefix(f"{COMPONENT}-")
+    return set(properties) == {ROOT} and set(inside) == {scheme} and is_scheme(inside[scheme])
 
 
 def _is_own_component(found: Mapping[str, Any]) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from indexer.corpus import Corpus, read_corpus
 from indexer.errors import IncompatibleStoreError, UsageError
@@ -62,6 +62,19 @@ def require_same(store: Store, own: Scheme, specification: str) -> None:
         raise IncompatibleStoreError(
             f"the store has sketches of {own.id}, which can't be compared with those of {made.id}: name {own.family} "
             f"alone, remove the old one (neardup schemes --remove {own.family}), or use a new store"
+        )
+
+
+def require_exactly(wanted: Sequence[Scheme], there: Collection[str], added: Sequence[str]) -> None:
+    """UsageError unless a store that was made before has those schemes that a new one was wanted with.
+
+    `there` are the names of its own; those that are `added` by their specifications may come to them.
+    """
+    names = {scheme.family for scheme in wanted}
+    if names - set(there) or set(there) - names - {registry.split(each)[0] for each in added}:
+        raise UsageError(
+            f"--schemes is for a new store; this one has {', '.join((SIMHASH_DOC, *sorted(there)))}: add one by "
+            "neardup index --scheme or annotate --scheme, or forget one by neardup schemes --remove"
         )
 
 

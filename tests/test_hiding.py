@@ -43,12 +43,17 @@ def test_nothing_before_the_last_at_is_left(user: str, secret: str, scheme: str)
     assert shown_name(f"{user}:{secret}@host") == "host"
 
 
-def test_a_path_that_is_there_is_a_path(tmp_path: Path) -> None:
+def test_a_path_that_is_there_is_a_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     folder = tmp_path / "me@work: all"
     folder.mkdir()
     assert shown_name(str(folder / "new.neardup")) == str(folder / "new.neardup")
     assert not may_be_credential(str(folder / "new.neardup"))
-    new = str(tmp_path / "me:x@home.neardup")
+    for rooted in (f"{tmp_path}/me:x@home.neardup", "./me:x@home.neardup"):
+        assert shown_name(rooted) == rooted
+        assert not may_be_credential(rooted)
+    assert may_be_credential("//me:x@home.neardup")
+    new = "me:x@home.neardup"
     assert shown_name(new) == "home.neardup"
     assert may_be_credential(new)
     Path(new).touch()

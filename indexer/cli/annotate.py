@@ -21,7 +21,7 @@ from indexer.cli.options import (
     timeout_option,
 )
 from indexer.cli.output import answer_json, say, shown_store
-from indexer.cli.scheme_options import scheme_option
+from indexer.cli.scheme_options import schemes_of_new, schemes_options
 from indexer.errors import UsageError
 from indexer.extract.base import Limits
 from indexer.pipeline import default_jobs
@@ -93,7 +93,7 @@ is refused; --to keeps its fingerprints in an index of their own.
 )
 @jobs_option
 @min_tokens_option
-@scheme_option
+@schemes_options
 @timeout_option
 @memory_option
 @refresh_option
@@ -127,6 +127,8 @@ def annotate(store: str, field: tuple[str, ...], to: str | None, json: bool, qui
         limits=Limits(seconds=given["timeout"], memory=given["memory"]),
         refresh=given["refresh"],
         schemes=given["scheme"],
+        new_schemes=tuple(schemes_of_new(given)),
+        exactly=given["schemes"] is not None,
     )
     summary = Annotated()
     shown = sys.stderr.isatty() and not quiet

@@ -23,7 +23,7 @@ scheme_option = click.option(
     help="Keep a sketch of each document by this scheme too; give it several times for several. The store remembers "
     "its schemes, and later runs keep to them. neardup schemes lists them.",
 )
-_schemes = click.option(
+only_new_option = click.option(
     "--schemes",
     metavar="NAME,...",
     help="Make a new store with exactly these schemes; simhash-doc alone is the lean form.  [default: "
@@ -33,7 +33,7 @@ _schemes = click.option(
 
 def schemes_options(command: Command) -> Command:
     """Add what names the schemes of a store."""
-    return scheme_option(_schemes(command))
+    return scheme_option(only_new_option(command))
 
 
 def schemes_of_new(given: Mapping[str, Any]) -> list[Scheme]:
@@ -60,16 +60,8 @@ def schemes_of(store: Store, given: Mapping[str, Any]) -> Sequence[Scheme]:
 
     Raises UsageError where --schemes names others than a store has that was made before.
     """
-    from indexer.schemes import registry
-    from indexer.store_schemes import wanted_schemes
+    from indexer.store_schemes import require_exactly, wanted_schemes
 
     if given["schemes"] is not None and not store.created:
-        wanted = {scheme.family for scheme in schemes_of_new(given)}
-        there = {scheme.name for scheme in store.info.schemes}
-        added = {registry.split(name)[0] for name in given["scheme"]}
-        if wanted - there or there - wanted - added:
-            raise UsageError(
-                f"--schemes is for a new store; this one has {', '.join((SIMHASH_DOC, *sorted(there)))}: add one by "
-                "--scheme, or forget one by neardup schemes --remove"
-            )
+        require_exactly(schemes_of_new(given), [each.name for each in store.info.schemes], given["scheme"])
     return wanted_schemes(store, given["scheme"])

@@ -10,6 +10,7 @@ import click
 
 from indexer.cli.options import json_option
 from indexer.cli.output import answer, answer_json, say, shown_store
+from indexer.cli.scheme_options import only_new_option, schemes_of_new
 from indexer.errors import UsageError
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ earlier time; with --remove only they are taken away. Who asks is said by the sa
     show_default=True,
     help="What counts as the text of HTML; all documents of a store are read in the same way.",
 )
+@only_new_option
 @click.option("--pipelines", is_flag=True, help="Also the ingest pipelines, which fingerprint what others send.")
 @click.option("--field", multiple=True, metavar="NAME", help="A field with the text, for --pipelines.  [default: body]")
 @click.option(
@@ -147,11 +149,15 @@ def _side_indices(client: Client) -> list[Step]:
 def _set_up(provision: Provision, given: dict[str, Any]) -> list[Step]:
     from indexer.pipeline import store_info
     from indexer.pipelines import Pipelines
+    from indexer.store_schemes import require_exactly
 
     asked = {name: given[f"{name}_pipeline"] for name in ("default", "final")}
     if not given["pipelines"] and (given["field"] or any(asked.values())):
         raise UsageError("--field, --default-pipeline and --final-pipeline are about pipelines: add --pipelines")
-    info = store_info(given["content"])
+    wanted = schemes_of_new(given)
+    info = store_info(given["content"], wanted)
+    if given["schemes"] is not None and (there := provision.schemes()) is not None:
+        require_exactly(wanted, there, ())
     steps = provision.set_up(info, shards=given["shards"], replicas=given["replicas"])
     if given["pipelines"]:
         steps += Pipelines(provision.client).set_up(info, given["field"], **asked)

@@ -315,8 +315,9 @@ class _Worker:
 
 
 def _environment() -> dict[str, str]:
-    """The environment of a worker: it imports what this process would import."""
+    """The environment of a worker: it imports what this process would import, and knows no credentials."""
     home = str(Path(__file__).resolve().parents[2])
     paths = [*(path for path in sys.path if path and os.path.isabs(path)), home]
     # A numeric library's threads would only take address space.
-    return {"OPENBLAS_NUM_THREADS": "1", **os.environ, "PYTHONPATH": os.pathsep.join(dict.fromkeys(paths))}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("NEARDUP_", "AWS_"))}
+    return {"OPENBLAS_NUM_THREADS": "1", **kept, "PYTHONPATH": os.pathsep.join(dict.fromkeys(paths))}

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TypeVar
 
 from indexer.errors import UsageError
 from indexer.hiding import may_be_credential, shown_name
@@ -30,9 +31,11 @@ __all__ = [
     "StoreInfo",
     "ValueBatch",
     "open_store",
+    "with_schemes",
 ]
 
 DEFAULT_WAIT = 5.0
+AnyStore = TypeVar("AnyStore", bound=Store)
 
 
 Opener = Callable[[str, StoreInfo | None, bool, float], Store]
@@ -52,17 +55,17 @@ def open_store(
     name = os.fspath(url)
     scheme = _SCHEME.match(name)
     if scheme is None:
-        return _with_schemes(_open_sqlite(name, create, read_only, wait), create)
+        return with_schemes(_open_sqlite(name, create, read_only, wait), create)
     opener = _OPENERS.get(scheme[1].lower())
     if opener is None:
         raise UsageError(
             f"{shown_name(name)}: no store is opened by {scheme[1]}:// in this version; give a path or sqlite:///path"
         )
-    return _with_schemes(opener(name, create, read_only, wait), create)
+    return with_schemes(opener(name, create, read_only, wait), create)
 
 
-def _with_schemes(store: Store, create: StoreInfo | None) -> Store:
-    """The store, with the schemes that a new one is made with."""
+def with_schemes(store: AnyStore, create: StoreInfo | None) -> AnyStore:
+    """The store, with the schemes of `create` where it has just been made."""
     if store.created and create is not None:
         for scheme in create.schemes:
             store.add_scheme(scheme)

@@ -12,7 +12,7 @@ from indexer.keys import SchemeInfo
 from indexer.model import ClusterRecord, Failure, Record, Ref
 from indexer.stores import mapping, relaxed
 from indexer.stores.base import PutResult, PutStatus
-from indexer.stores.bulk import BATCH_RECORDS, Action, Outcome, batches, in_flight, rounds, send
+from indexer.stores.bulk import BATCH_RECORDS, ROUNDS, Action, Outcome, batches, in_flight, pause, rounds, send
 from indexer.stores.clustering_notes import ClusteringNotes
 from indexer.stores.connection import RETRIED
 from indexer.stores.landings import Landings
@@ -187,7 +187,9 @@ class Writer:
         left = [row for row in rows if row.ref not in done]
         # Documents that an earlier try, whose answer was lost, may have created.
         own: set[Ref] = set()
-        for _ in rounds():
+        for number in range(ROUNDS):
+            # The first round may only find out which documents are there already.
+            pause(max(0, number - 1))
             left = self._replace(left, places, done, own)
             left = self._create(left, places, done, own, before)
             if not left:

@@ -108,7 +108,7 @@ def test_in_the_settings_of_who_asks(
     file = Path("credentials.toml").resolve()
     monkeypatch.setenv("NEARDUP_CREDENTIALS", str(file))
     commands = list(COMMANDS) if setting == "password" and not engine else ["stats"]
-    lines = [f"{name} = {json.dumps(value)}" for name, value in settings.items()]
+    lines = [f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in settings.items()]
     for content in ("\n".join(lines), '["127.0.0.1"]\n' + "\n".join(lines)):
         leaks.give(file, content)
         for command in commands:

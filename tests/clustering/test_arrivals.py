@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import cProfile
+import pstats
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -226,6 +228,20 @@ def test_near_copies_of_stored_documents_are_left_out() -> None:
             (Ref("a"), 63 / 64),
             None,
         ]
+
+
+def test_in_a_larger_batch_an_equal_document_costs_no_more() -> None:
+    calls = []
+    for count in (500, 2000):
+        batch = [record(str(number), 7) for number in range(count)]
+        with empty_store() as store:
+            profile = cProfile.Profile()
+            profile.enable()
+            arrive(store, [batch])
+            profile.disable()
+            assert [len(each.members) for each in stored_clusters(store)] == [count]
+        calls.append(pstats.Stats(profile).total_calls)  # type: ignore[attr-defined]
+    assert calls[1] < 5 * calls[0]
 
 
 def test_what_comes_obeys_the_rule_by_which_the_clusters_were_made(tmp_path: Path) -> None:

@@ -36,13 +36,17 @@ OWNERS_MAPPING: dict[str, Any] = {
 }
 
 
-def run(url: str, *flags: str, code: int = 0) -> subprocess.CompletedProcess[str]:
+def neardup(*arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:
     """Run the command."""
-    command = [sys.executable, "-m", "indexer", "annotate", "--store", url, "--jobs", "1", *flags]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, "-m", "indexer", *arguments], capture_output=True, text=True, timeout=120)
     assert done.returncode == code, done.stderr
     assert "Traceback" not in done.stderr
     return done
+
+
+def run(url: str, *flags: str, code: int = 0) -> subprocess.CompletedProcess[str]:
+    """Run `neardup annotate` on an index."""
+    return neardup("annotate", "--store", url, "--jobs", "1", *flags, code=code)
 
 
 def annotate(url: str, *flags: str) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from annotated import annotate, fill, left_by_removal, owners, run, sources, write
+from annotated import annotate, fill, left_by_removal, neardup, owners, run, sources, write
 from made import INFO, put, record
 from proxy import Proxy
 from servers import Server
@@ -34,14 +34,6 @@ UNSEEN: dict[str, dict[str, Any]] = {
     "not enabled": {"enabled": False},
     "runtime": {"dynamic": "runtime"},
 }
-
-
-def neardup(*arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:
-    """Run the command."""
-    done = subprocess.run([sys.executable, "-m", "indexer", *arguments], capture_output=True, text=True, timeout=120)
-    assert done.returncode == code, done.stderr
-    assert "Traceback" not in done.stderr
-    return done
 
 
 def remove(url: str, *flags: str, code: int = 0) -> str:

@@ -24,6 +24,7 @@ def obey(document: Document) -> Any:
         "raise": lambda: os.environ["NO SUCH NAME"],
         "odd": object,
         "pid": os.getpid,
+        "environment": lambda: " ".join(os.environ),
         "read": sys.stdin.read,
     }
     if document.text in orders:

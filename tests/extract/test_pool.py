@@ -49,6 +49,16 @@ def test_every_request_has_one_outcome_with_the_tasks_answer() -> None:
         assert outcome.result == (Fingerprint(7, len(text)), (1, b"\xff", [None, {"a": 0.5}]), text[:10])
 
 
+def test_a_worker_knows_no_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("NEARDUP_PASSWORD", "NEARDUP_API_KEY", "AWS_SECRET_ACCESS_KEY", "ANOTHER"):
+        monkeypatch.setenv(name, "secret")
+    with pool(1) as workers:
+        [outcome] = by_key(workers.map(orders("environment"))).values()
+    assert "ANOTHER" in outcome.result
+    assert "NEARDUP_" not in outcome.result
+    assert "AWS_" not in outcome.result
+
+
 @pytest.mark.parametrize(
     ("order", "reason", "says"),
     [

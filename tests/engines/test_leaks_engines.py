@@ -1,0 +1,86 @@
+"""Commands that do their work on a real engine show no secret either, and leave none in files and indices."""
+
+from __future__ import annotations
+
+import json
+import sys
+import urllib.parse
+from pathlib import Path
+
+import pytest
+from annotated import fill
+from servers import Server
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "cli"))
+
+from leaking import COMMANDS, SHAPES, STORELESS, Leaks, leaks
+from written import changed, prose
+
+__all__ = ["leaks"]
+
+# Each command with what it needs to come to an end here, in an order in which it does something.
+FLOW: list[list[str]] = [
+    ["setup", "--dry-run"],
+    ["setup"],
+    ["index", "docs", "--jobs", "1", "--id-from", "name", "--json"],
+    ["index", "docs", "--jobs", "1", "--id-from", "name", "--retry-failed", "--bulk-load"],
+    ["corpus", "docs", "--scheme", "i-match", "--jobs", "1"],
+    ["cluster", "--json"],
+    ["stats"],
+    ["stats", "--json"],
+    ["failures"],
+    ["failures", "--json"],
+    ["similar", "docs/a.txt", "--json"],
+    ["pairs"],
+    ["pairs", "--format", "jsonl", "-o", "pairs.jsonl"],
+    ["compare", "id:a.txt", "id:b.txt"],
+    ["diff", "id:a.txt", "id:b.txt"],
+    ["schemes"],
+    ["evaluate", "--schemes", "simhash", "--jobs", "1"],
+    ["report", "-o", "report.html"],
+    ["report", "--format", "json", "-o", "report.json"],
+    ["show", "a.txt"],
+    ["prune", "--keep", "canonical", "--dry-run"],
+    ["prune", "--keep", "canonical"],
+    ["prune", "--keep", "canonical", "--delete", "--yes"],
+    ["delete", "c.txt", "not-there"],
+    ["setup", "--repair"],
+    ["setup", "--remove"],
+]
+
+
+def test_the_flow_has_every_command() -> None:
+    assert {words[0] for words in FLOW} | {"annotate"} | STORELESS == set(COMMANDS)
+
+
+@pytest.mark.parametrize("way", ["url", "environment", "file"])
+def test_a_whole_day(server: Server, index_name: str, leaks: Leaks, monkeypatch: pytest.MonkeyPatch, way: str) -> None:
+    secret = SHAPES["plain"] + SHAPES["slash"] + SHAPES["quotes"] + SHAPES["not-ascii"]
+    host = f"127.0.0.1:{server.port}"
+    if way == "url":
+        host = f"elastic:{urllib.parse.quote(secret, safe='')}@{host}"
+    elif way == "environment":
+        monkeypatch.setenv("NEARDUP_USERNAME", "elastic")
+        monkeypatch.setenv("NEARDUP_PASSWORD", secret)
+    else:
+        leaks.give(
+            Path("credentials.toml").resolve(),
+            f'username = "elastic"\npassword = {json.dumps(secret, ensure_ascii=False)}\n',
+        )
+        monkeypatch.setenv("NEARDUP_CREDENTIALS", "credentials.toml")
+    Path("docs").mkdir()
+    for name, text in {"a": prose(1), "b": changed(prose(1)), "c": prose(2)}.items():
+        Path(f"docs/{name}.txt").write_text(text)
+    Path("docs/bad.pdf").write_bytes(b"%PDF-1.4\nnothing\n%%EOF")
+    url = f"http://{host}/{index_name}"
+    for words in FLOW:
+        code, said = leaks.run("--debug", *words, "--store", url)
+        assert code == (5 if words[0] == "delete" else 0), (words, said)
+    fill(server, f"{index_name}-owned", {"1": {"body": prose(3)}, "2": {"body": prose(4)}})
+    words = ["--field", "body", "--jobs", "1", "--json"]
+    for more in (["--dry-run"], ["--to", f"{index_name}-aside"], []):
+        code, said = leaks.run("--debug", "annotate", "--store", f"{url}-owned", *words, *more)
+        assert code == 0, said
+    for path in ("/_search?size=1000", "", "/_settings"):
+        found = server.request("GET", f"/{index_name}*{path}")
+        leaks.search(json.dumps(found, ensure_ascii=False), path)
