@@ -142,8 +142,11 @@ def test_the_estimate_from_b_bits_is_unbiased_and_has_the_stated_error(
     # Estimates are kept within 0 and 1: to be seen as unbiased, they must not come near.
     assume(5 * error < jaccard < 1 - 5 * error)
     assert abs(np.mean(found) - jaccard) <= ERRORS * error / math.sqrt(sets)
-    # The variance of 60 draws leaves these bounds once in some million times.
-    assert 0.35 <= np.var(found, ddof=1) / error**2 <= 2.3
+    # The variance of 60 draws leaves these bounds once in some million times. Of few features rounds take each of them in
+    # turn, not each value by chance, so that it may be much less.
+    variance = np.var(found, ddof=1) / error**2
+    assert variance <= 2.3
+    assert variance >= 0.35 or way is WAYS[0]
 
 
 @ways
