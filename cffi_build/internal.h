@@ -40,6 +40,8 @@ typedef struct {
     size_t starts[ND_BATCH];
     size_t ends[ND_BATCH];
     size_t count;
+    bool lettered[ND_BATCH]; /* whether a token holds an Alphabetic character */
+    size_t numbers;          /* tokens that hold none */
 } nd_batch;
 
 /* Takes the tokens of a batch and leaves it to be filled again; false stops the scan. */
@@ -62,6 +64,19 @@ typedef struct {
 void nd_counter_add(nd_counter *counter, const uint64_t *hashes, size_t count);
 uint64_t nd_counter_simhash(const nd_counter *counter);
 
+/* The hash of every token of a text, with `numbers` also of those without a letter; where there is a counter, it is given
+   the hashes of those with one. ND_NO_MEMORY. */
+int nd_list_hashes(const uint8_t *text, size_t length, bool numbers, nd_counter *counter, nd_hashes *hashes);
+
+/* Makes hashes of tokens, of which there is one at least, those of their shingles. */
+void nd_shingle(nd_hashes *hashes, size_t size);
+
+/* The permutation of the 32-bit numbers, x -> a * x + b, for value `index` of a minhash signature; and for each of some
+   permutations the least of what it was and of the images of all features' low halves. */
+static inline void nd_permutation(size_t index, uint32_t *a, uint32_t *b);
+void nd_minima(const uint64_t *features, size_t count, const uint32_t *a, const uint32_t *b, size_t values,
+               uint32_t *least);
+
 /* lookup8: what the state starts from, its whole blocks of 24 octets (gives how many octets they are), and the last mix
    of `count` independent states at once, which leaves the hashes in c. */
 #define ND_GOLDEN 0x9E3779B97F4A7C13u
@@ -79,6 +94,11 @@ static inline uint64_t nd_splitmix(uint64_t seed, uint64_t index) {
     z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
     z = (z ^ z >> 27) * 0x94D049BB133111EBu;
     return z ^ z >> 31;
+}
+
+static inline void nd_permutation(size_t index, uint32_t *a, uint32_t *b) {
+    *a = (uint32_t)(nd_splitmix(0, 2 * (uint64_t)index) >> 32) | 1;
+    *b = (uint32_t)(nd_splitmix(0, 2 * (uint64_t)index + 1) >> 32);
 }
 
 static inline uint64_t nd_load64(const uint8_t *at) {

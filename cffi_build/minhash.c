@@ -1,4 +1,4 @@
-/* Minhash signatures, the keys of their bands, and how many of their packed values differ. */
+/* Minhash signatures by permutations, the keys of their bands, and how many of their packed values differ. */
 
 #include "internal.h"
 #include "simd.h"
@@ -40,17 +40,21 @@ ND_AVX512 static void minima_avx512(const uint64_t *features, size_t count, cons
 }
 #endif
 
+void nd_minima(const uint64_t *features, size_t count, const uint32_t *a, const uint32_t *b, size_t values,
+               uint32_t *least) {
+    ND_DISPATCH(minima, features, count, a, b, values, least);
+}
+
 int nd_minhash(const uint64_t *features, size_t count, size_t values, uint32_t *signature) {
     if (count == 0) return ND_EMPTY;
     for (size_t at = 0; at < values; at += BLOCK) {
         uint32_t a[BLOCK], b[BLOCK];
         size_t block = values - at < BLOCK ? values - at : BLOCK;
         for (size_t i = 0; i < block; i++) {
-            a[i] = (uint32_t)(nd_splitmix(0, 2 * (at + i)) >> 32) | 1;
-            b[i] = (uint32_t)(nd_splitmix(0, 2 * (at + i) + 1) >> 32);
+            nd_permutation(at + i, &a[i], &b[i]);
             signature[at + i] = UINT32_MAX;
         }
-        ND_DISPATCH(minima, features, count, a, b, block, signature + at);
+        nd_minima(features, count, a, b, block, signature + at);
     }
     return ND_OK;
 }
@@ -69,27 +73,39 @@ ND_INLINE uint32_t differing_groups(uint64_t x, unsigned bits, uint64_t lowest) 
     return (uint32_t)__builtin_popcountll(x & lowest);
 }
 
+ND_INLINE uint32_t difference(const uint8_t *one, const uint8_t *other, size_t octets, unsigned bits) {
+    uint64_t lowest = ~(uint64_t)0 / (((uint64_t)1 << bits) - 1);
+    uint32_t sum = 0;
+    size_t at = 0;
+    for (; octets - at >= 8; at += 8) sum += differing_groups(nd_load64(one + at) ^ nd_load64(other + at), bits, lowest);
+    if (at < octets) {
+        uint8_t left[8] = {0}, right[8] = {0};
+        memcpy(left, one + at, octets - at);
+        memcpy(right, other + at, octets - at);
+        sum += differing_groups(nd_load64(left) ^ nd_load64(right), bits, lowest);
+    }
+    return sum;
+}
+
 ND_INLINE void differing(const uint8_t *one, const uint8_t *others, size_t count, size_t octets, unsigned bits,
                          uint32_t *found) {
-    uint64_t lowest = ~(uint64_t)0 / (((uint64_t)1 << bits) - 1);
-    for (size_t n = 0; n < count; n++, others += octets) {
-        uint32_t sum = 0;
-        size_t at = 0;
-        for (; octets - at >= 8; at += 8)
-            sum += differing_groups(nd_load64(one + at) ^ nd_load64(others + at), bits, lowest);
-        if (at < octets) {
-            uint8_t left[8] = {0}, right[8] = {0};
-            memcpy(left, one + at, octets - at);
-            memcpy(right, others + at, octets - at);
-            sum += differing_groups(nd_load64(left) ^ nd_load64(right), bits, lowest);
-        }
-        found[n] = sum;
-    }
+    for (size_t n = 0; n < count; n++) found[n] = difference(one, others + n * octets, octets, bits);
+}
+
+ND_INLINE void differing_pairs(const uint8_t *packed, size_t octets, unsigned bits, const uint64_t *left,
+                               const uint64_t *right, size_t pairs, uint32_t *found) {
+    for (size_t p = 0; p < pairs; p++)
+        found[p] = difference(packed + left[p] * octets, packed + right[p] * octets, octets, bits);
 }
 
 static void differing_plain(const uint8_t *one, const uint8_t *others, size_t count, size_t octets, unsigned bits,
                             uint32_t *found) {
     differing(one, others, count, octets, bits, found);
+}
+
+static void differing_pairs_plain(const uint8_t *packed, size_t octets, unsigned bits, const uint64_t *left,
+                                  const uint64_t *right, size_t pairs, uint32_t *found) {
+    differing_pairs(packed, octets, bits, left, right, pairs, found);
 }
 
 #ifdef ND_X86
@@ -101,9 +117,22 @@ ND_AVX512 static void differing_avx512(const uint8_t *one, const uint8_t *others
                                        unsigned bits, uint32_t *found) {
     differing(one, others, count, octets, bits, found);
 }
+ND_AVX2 static void differing_pairs_avx2(const uint8_t *packed, size_t octets, unsigned bits, const uint64_t *left,
+                                         const uint64_t *right, size_t pairs, uint32_t *found) {
+    differing_pairs(packed, octets, bits, left, right, pairs, found);
+}
+ND_AVX512 static void differing_pairs_avx512(const uint8_t *packed, size_t octets, unsigned bits, const uint64_t *left,
+                                             const uint64_t *right, size_t pairs, uint32_t *found) {
+    differing_pairs(packed, octets, bits, left, right, pairs, found);
+}
 #endif
 
 void nd_differing(const uint8_t *one, const uint8_t *others, size_t count, size_t octets, unsigned bits,
                   uint32_t *found) {
     ND_DISPATCH(differing, one, others, count, octets, bits, found);
+}
+
+void nd_differing_pairs(const uint8_t *packed, size_t octets, unsigned bits, const uint64_t *left, const uint64_t *right,
+                        size_t pairs, uint32_t *found) {
+    ND_DISPATCH(differing_pairs, packed, octets, bits, left, right, pairs, found);
 }

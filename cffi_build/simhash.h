@@ -71,6 +71,9 @@ void nd_tokens_free(nd_tokens *tokens);
    tokens. ND_NO_MEMORY. */
 int nd_normalise(const uint8_t *text, size_t length, nd_tokens *tokens);
 
+/* The same with every run of characters of the property White_Space made one space, and none at the ends. ND_NO_MEMORY. */
+int nd_fold_text(const uint8_t *text, size_t length, nd_tokens *tokens);
+
 /* The simhash of ready features (Charikar 2002): bucket i gets weights[j] for every feature hash j whose bit i is 1,
    -weights[j] where it is 0; a bucket above 0 gives bit 1, and one of exactly 0 gives bit 0. `weights` NULL counts
    every feature once. ND_EMPTY where count is 0; ND_OVERFLOW where the absolute weights add up to more than
@@ -167,9 +170,9 @@ typedef struct {
 int nd_token_hashes(const uint8_t *text, size_t length, nd_hashes *hashes);
 
 /* The hash of every run of `size` tokens (at least 1): lookup8, initial value 0, of the 8 * size octets of the tokens'
-   hashes, each little-endian. A text of fewer tokens has one shingle, of all its tokens; one without tokens has none.
-   ND_NO_MEMORY. */
-int nd_shingle_hashes(const uint8_t *text, size_t length, size_t size, nd_hashes *hashes);
+   hashes, each little-endian. A text of fewer tokens has one shingle, of all its tokens; one without tokens has none. With
+   `numbers` (not 0) the tokens are those of nd_tokenise_with_numbers. ND_NO_MEMORY. */
+int nd_shingle_hashes(const uint8_t *text, size_t length, size_t size, int numbers, nd_hashes *hashes);
 
 /* The hash, lookup8 with initial value 0, of every run of `size` characters (at least 1) of a line: the tokens
    text[starts[i]] to text[ends[i] - 1], with nothing between two that stand side by side, else one space. A line of
@@ -192,10 +195,58 @@ void nd_hashes_free(nd_hashes *hashes);
    a is the high half of number 2i, its last bit set; b the high half of number 2i + 1. ND_EMPTY where count is 0. */
 int nd_minhash(const uint64_t *features, size_t count, size_t values, uint32_t *signature);
 
+#define ND_MAX_VALUES 4096 /* values of a signature by nd_fast_minhash */
+#define ND_ROUNDS 8        /* random rounds of the scheme minhash */
+
+/* A minhash signature by fast similarity sketching (Dahlgaard, Knudsen and Thorup 2017) with an even number of random
+   rounds, below 4,096; `values` is a power of 2, 8 to ND_MAX_VALUES. In round r, from 0 on, feature x has the product
+   p = x * (m | 1) modulo 2^64, m number r of SplitMix64 from seed 1; p's highest bits, as many as number the values, are
+   its place, and r << 52 | p >> 12 its image. The minimum of a place is the least image that came to it in any round; where
+   none did, it is the least a * x + b modulo 2^32 over the low 32 bits x of all features, a and b those of nd_minhash for
+   value i. Value i is the high half of number i of SplitMix64 from its minimum as the seed. ND_EMPTY where count is 0. */
+int nd_fast_minhash(const uint64_t *features, size_t count, size_t values, size_t rounds, uint32_t *signature);
+
+/* Leaves of `count` numbers the distinct ones, in the order in which each came first, and writes how many they are. On
+   ND_NO_MEMORY the numbers are still the same set. */
+int nd_distinct(uint64_t *numbers, size_t *count);
+
+/* The highest `bits` bits (1, 2, 4, 8 or 16) of each value: 16 are two octets, the lower first; fewer than 8 fill an octet
+   from its highest bit on, the last with zeros. */
+void nd_pack(const uint32_t *signature, size_t values, unsigned bits, uint8_t *packed);
+
+/* What a sketch of the scheme minhash is made with: `shingle` tokens (at least 1), with `numbers` (not 0) those of
+   nd_tokenise_with_numbers, `values` of nd_fast_minhash in ND_ROUNDS rounds, `bits` kept of each, `bands` keys of `rows`. */
+typedef struct {
+    size_t shingle;
+    int numbers;
+    size_t values;
+    unsigned bits;
+    size_t bands;
+    size_t rows;
+} nd_minhash_form;
+
+typedef struct {
+    uint64_t simhash;  /* as by nd_fingerprint, where there are tokens */
+    uint64_t tokens;   /* of nd_fingerprint; with numbers there may be none */
+    uint64_t shingles; /* distinct ones */
+} nd_text_features;
+
+/* The simhash-doc fingerprint and the sketch of a text, from one pass over its tokens: what nd_fingerprint gives, and of the
+   signature of the distinct shingles what nd_pack gives, and what nd_band_keys gives as packed keys: of each the lower 32
+   bits, the band's number above them. ND_EMPTY where the text holds no token of
+   either kind, ND_NO_MEMORY. Uses about 1.1 times `length` octets of memory and 24 for each token. */
+int nd_fingerprint_and_minhash(const uint8_t *text, size_t length, const nd_minhash_form *form, nd_text_features *found,
+                               uint8_t *packed, uint64_t *keys);
+
 /* How many of the groups of `bits` bits (1, 2, 4, 8 or 16) differ between one string of `octets` octets and each of
    `count` others of the same length, which lie behind one another. */
 void nd_differing(const uint8_t *one, const uint8_t *others, size_t count, size_t octets, unsigned bits,
                   uint32_t *differing);
+
+/* The same for pairs of strings, left[p] and right[p], numbers of strings that lie behind one another in `packed`. The
+   caller makes sure that there are as many. */
+void nd_differing_pairs(const uint8_t *packed, size_t octets, unsigned bits, const uint64_t *left, const uint64_t *right,
+                        size_t pairs, uint32_t *differing);
 
 /* The sizes of intersections: set s is values[offsets[s]] to values[offsets[s + 1] - 1], rising; sizes[p] is how many
    numbers the sets left[p] and right[p] share. The caller makes sure that all numbers of sets are below that of sets,

@@ -15,13 +15,15 @@ typedef struct {
     nd_batch batch;
 } scan;
 
-static inline bool emit(scan *scan, size_t start, size_t end) {
+static inline bool emit(scan *scan, size_t start, size_t end, bool lettered) {
     nd_batch *batch = &scan->batch;
     batch->starts[batch->count] = start;
     batch->ends[batch->count] = end;
+    batch->lettered[batch->count] = lettered;
+    batch->numbers += !lettered;
     if (++batch->count < ND_BATCH) return true;
     bool go_on = scan->sink(scan->state, scan->text, batch);
-    batch->count = 0;
+    batch->count = batch->numbers = 0;
     return go_on;
 }
 
@@ -134,10 +136,9 @@ static size_t scan_simple(scan *scan, size_t length, size_t at) {
             edges &= edges - 1;
             unsigned end = (unsigned)__builtin_ctzll(edges);
             edges &= edges - 1;
-            if ((here.letters & (below(end) ^ below(start))) == 0 &&
-                !(scan->numbers && has_digit(scan->text + at + start, end - start)))
-                continue;
-            if (!emit(scan, at + start, at + end)) return SIZE_MAX;
+            bool lettered = (here.letters & (below(end) ^ below(start))) != 0;
+            if (!lettered && !(scan->numbers && has_digit(scan->text + at + start, end - start))) continue;
+            if (!emit(scan, at + start, at + end, lettered)) return SIZE_MAX;
         }
         at += last + 1;
     }
@@ -178,17 +179,18 @@ static bool begins_simply(const uint8_t *text, size_t length, size_t at) {
 static size_t scan_any(scan *scan, size_t length, size_t at) {
     const uint8_t *text = scan->text;
     unsigned before = ND_WB_OTHER, last = ND_WB_NEWLINE;
-    size_t start = SIZE_MAX; /* of the piece that is open */
-    bool counts = false;
+    size_t start = SIZE_MAX; /* of the piece that is open; only such a one has a letter or a number */
+    bool lettered = false, numbered = false;
     while (at < length) {
         if (nd_is_common_han(text + at, length - at)) {
-            if (start != SIZE_MAX && counts && !emit(scan, start, at)) return SIZE_MAX;
+            if ((lettered || numbered) && !emit(scan, start, at, lettered)) return SIZE_MAX;
             start = at;
-            counts = true;
+            lettered = true;
+            numbered = false;
             before = last = ND_WB_OTHER;
             at += 3;
             while (nd_are_common_han(text + at)) { /* reads the slack at most */
-                if (!emit(scan, start, at) || !emit(scan, at, at + 3)) return SIZE_MAX;
+                if (!emit(scan, start, at, true) || !emit(scan, at, at + 3, true)) return SIZE_MAX;
                 start = at + 3;
                 at += 6;
             }
@@ -200,14 +202,15 @@ static size_t scan_any(scan *scan, size_t length, size_t at) {
         unsigned class = property & ND_WB_MASK;
         bool extends = class == ND_WB_EXTEND && last != ND_WB_NEWLINE; /* WB4 */
         if (start != SIZE_MAX && !((property & ND_KEPT) && (extends || joined(before, last, class)))) {
-            if (counts && !emit(scan, start, at)) return SIZE_MAX;
+            if ((lettered || numbered) && !emit(scan, start, at, lettered)) return SIZE_MAX;
             start = SIZE_MAX;
-            counts = false;
+            lettered = numbered = false;
         }
         if (property & ND_KEPT) {
             if (start == SIZE_MAX) start = at;
+            lettered |= (property & ND_ALPHABETIC) != 0;
             /* Of the characters that tokens are made of, those of this class are the decimal digits. */
-            counts |= (property & ND_ALPHABETIC) != 0 || (scan->numbers && class == ND_WB_NUMERIC);
+            numbered |= scan->numbers && class == ND_WB_NUMERIC;
         }
         if (!extends) {
             before = last;
@@ -216,7 +219,7 @@ static size_t scan_any(scan *scan, size_t length, size_t at) {
         at += size;
         if (code < 0x80 && (class == ND_WB_OTHER || class == ND_WB_NEWLINE) && begins_simply(text, length, at)) return at;
     }
-    if (start != SIZE_MAX && counts && !emit(scan, start, length)) return SIZE_MAX;
+    if ((lettered || numbered) && !emit(scan, start, length, lettered)) return SIZE_MAX;
     return length;
 }
 
@@ -226,7 +229,7 @@ bool nd_scan_tokens(const uint8_t *text, size_t length, bool numbers, nd_batch_s
     scan.sink = sink;
     scan.state = state;
     scan.numbers = numbers;
-    scan.batch.count = 0;
+    scan.batch.count = scan.batch.numbers = 0;
     size_t at = 0;
     while (at < length) {
         at = scan_simple(&scan, length, at);

@@ -1,4 +1,4 @@
-"""The C core with Python's types: the only module that imports the extension.
+"""The C core with Python's types: with `core_sketch` the only module that imports the extension.
 
 Every call lets go of the GIL for as long as the C code runs.
 """
@@ -359,18 +359,18 @@ def token_hashes(text: str | bytes) -> NDArray[np.uint64]:
     return _hashes(lib.nd_token_hashes(ffi.from_buffer(octets), len(octets), found), found)
 
 
-def shingle_hashes(text: str | bytes, size: int) -> NDArray[np.uint64]:
+def shingle_hashes(text: str | bytes, size: int, *, numbers: bool = False) -> NDArray[np.uint64]:
     """The hash of every shingle of `size` tokens (1 on), in the order of the text, with repeats: uint64 of shape (n,).
 
     It is lookup8 (initial value 0) of the tokens' hashes, each written as 8 octets, the lowest first. A text of fewer
-    tokens has one shingle, of all its tokens; one without tokens has none. Raises UsageError for a size below 1,
-    MemoryError.
+    tokens has one shingle, of all its tokens; one without tokens has none. With `numbers` the tokens are those of
+    `tokenise` with numbers. Raises UsageError for a size below 1, MemoryError.
     """
     if size < 1:
         raise UsageError(f"a shingle has at least 1 token, not {size}")
     octets = _octets(text)
     found = ffi.new("nd_hashes *")
-    return _hashes(lib.nd_shingle_hashes(ffi.from_buffer(octets), len(octets), size, found), found)
+    return _hashes(lib.nd_shingle_hashes(ffi.from_buffer(octets), len(octets), size, numbers, found), found)
 
 
 def minhash(features: ArrayLike, values: int) -> NDArray[np.uint32] | None:

@@ -47,9 +47,9 @@ class ExactPairs:
     jaccard: npt.NDArray[np.float64]
 
 
-def shingle_sets(texts: Iterable[str | bytes], size: int = SHINGLE) -> ShingleSets:
+def shingle_sets(texts: Iterable[str | bytes], size: int = SHINGLE, *, numbers: bool = True) -> ShingleSets:
     """The sets of the hashes of `size` words in a row, of each text; see `core.shingle_hashes`."""
-    return _joined([np.unique(core.shingle_hashes(text, size)) for text in texts])
+    return _joined([np.unique(core.shingle_hashes(text, size, numbers=numbers)) for text in texts])
 
 
 def jaccard(sets: ShingleSets, left: npt.ArrayLike, right: npt.ArrayLike) -> npt.NDArray[np.float64]:

@@ -13,9 +13,8 @@ from indexer.schemes import simhash
 from indexer.schemes.base import Scheme
 from indexer.schemes.minhash import Minhash
 
-MH1 = "mh1"
 # By short identifier: what the octets are made with. Keys may differ, since they are not written.
-FORMS: Mapping[str, Scheme] = MappingProxyType({MH1: Minhash(shingle=5, values=128, bands=25, rows=5, bits=8)})
+FORMS: Mapping[str, Scheme] = MappingProxyType({"mh1": Minhash(minima="permutations"), "mh2": Minhash()})
 SHORT_IDS = ("sd1", *FORMS)
 
 

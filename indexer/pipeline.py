@@ -149,20 +149,23 @@ def digest_rules(info: StoreInfo, options: Options, *, name: str = "", title: st
     return "\0".join(rules) + "\0\0"
 
 
-def fingerprint_document(document: Document) -> tuple[Fingerprint | None, tuple[int, ...]]:
-    """The fingerprint of a document's text and its packed keys; what the workers do after extraction."""
-    from indexer.schemes import simhash
-
-    fingerprint = simhash.fingerprint(document.text)
-    return fingerprint, simhash.keys(fingerprint) if fingerprint else ()
-
-
 def sketch_document(
     schemes: Sequence[Scheme], document: Document
 ) -> tuple[Fingerprint | None, tuple[int, ...], dict[str, Sketch]]:
-    """The same, and the sketches of a document's text by other schemes, by their names."""
-    sketches = {scheme.family: scheme.sketch(document.text) or Sketch.without_features(scheme.id) for scheme in schemes}
-    return *fingerprint_document(document), sketches
+    """A text's fingerprint, its packed keys, and its sketches by family; what the workers do after extraction."""
+    from indexer.schemes import simhash
+
+    text, found = document.text, None
+    both = next((scheme for scheme in schemes if scheme.one_pass), None)
+    if both is None:
+        fingerprint = simhash.fingerprint(text)
+    else:
+        fingerprint, found = both.fingerprint_and_sketch(text)
+    sketches = {
+        scheme.family: (found if scheme is both else scheme.sketch(text)) or Sketch.without_features(scheme.id)
+        for scheme in schemes
+    }
+    return fingerprint, simhash.keys(fingerprint) if fingerprint else (), sketches
 
 
 def index(

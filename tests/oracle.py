@@ -99,6 +99,8 @@ CLASSES = [(name, regex.compile(rf"\p{{Word_Break={name}}}")) for name in WORD_B
 PICTOGRAPHIC = regex.compile(r"\p{Extended_Pictographic}")
 KEPT = regex.compile(r"[\p{Ll}\p{Lu}\p{Lt}\p{Lo}\p{Lm}\p{Mn}\p{Mc}\p{Nd}\p{Pc}]+")
 ALPHABETIC = regex.compile(r"\p{Alphabetic}")
+DIGIT = regex.compile(r"\p{Nd}")
+WHITE_SPACE = regex.compile(r"\p{White_Space}+")
 
 AHLETTER = {"ALetter", "Hebrew_Letter"}
 MID_NUM_LET_Q = {"MidNumLet", "Single_Quote"}
@@ -181,10 +183,15 @@ def joined(text: str, classes: list[str], kept: list[int], order: dict[int, int]
     return False
 
 
-def tokens(text: str) -> list[str]:
+def tokens(text: str, *, numbers: bool = False) -> list[str]:
     cut = blank_identifiers(normalise(text))
     pieces = (piece for word in words(cut) for piece in KEPT.findall(word))
-    return [piece for piece in pieces if ALPHABETIC.search(piece)]
+    return [piece for piece in pieces if ALPHABETIC.search(piece) or (numbers and DIGIT.search(piece))]
+
+
+def fold(text: str) -> str:
+    """What a text's digest is made of."""
+    return WHITE_SPACE.sub(" ", normalise(text)).strip(" ")
 
 
 def lookup8(key: bytes, initial: int = 0) -> int:

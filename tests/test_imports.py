@@ -14,7 +14,7 @@ PACKAGE = Path(__file__).resolve().parents[1] / "indexer"
 FLOORS = [
     {"errors", "hiding", "model", "origins", "own_files", "ragged", "text_diff", "tokens", "visible"},
     {"config", "core", "keys", "source_fields"},
-    {"exact", "hamming", "languages", "pairs"},
+    {"core_sketch", "exact", "hamming", "languages", "pairs"},
     {"features", "refs"},
     {"corpus"},
     {"schemes", "extract", "stores"},
@@ -75,4 +75,4 @@ def test_no_upward_import(path: Path) -> None:
 
 def test_only_the_core_imports_the_extension() -> None:
     users = {path.name for path in FILES if any(module == "indexer._core" for module, _ in imports(path))}
-    assert users == {"core.py"}
+    assert users == {"core.py", "core_sketch.py"}

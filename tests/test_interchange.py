@@ -36,20 +36,31 @@ def test_the_oracles_write_the_same_files(short: str) -> None:
 
 
 def test_the_form_is_that_of_the_scheme_by_default() -> None:
-    assert interchange.FORMS["mh1"].id == scheme("minhash").id
+    assert interchange.FORMS["mh2"].id == scheme("minhash").id
 
 
-@given(st.binary(min_size=128, max_size=128))
-def test_forms_read_back(octets: bytes) -> None:
-    form = interchange.written("mh1", octets)
+def test_the_form_of_earlier_stores_can_be_read() -> None:
+    earlier = scheme("minhash:bands=25,bits=8,rows=5,shingle=5,values=128")
+    assert interchange.FORMS["mh1"].id == earlier.id == "minhash:bands=25,bits=8,rows=5,shingle=5,values=128"
+    forms = interchange.fingerprints(PAGE)
+    assert forms["mh1"]
+    assert forms["mh2"]
+    with pytest.raises(UsageError, match="can't be compared"):
+        interchange.similarity(forms["mh1"], forms["mh2"])
+
+
+@given(st.binary(min_size=128, max_size=128), st.sampled_from(["mh1", "mh2"]))
+def test_forms_read_back(octets: bytes, short: str) -> None:
+    form = interchange.written(short, octets)
     assert len(form) == 4 + 205
-    assert interchange.parse(f" {form.upper()}\n") == ("mh1", octets)
+    assert interchange.parse(f" {form.upper()}\n") == (short, octets)
     assert interchange.similarity(form, form) == 1.0
 
 
-def test_forms_tell_how_much_is_shared() -> None:
-    form = interchange.fingerprints(PAGE)["mh1"]
-    other = interchange.fingerprints(PAGE.replace("twelve", "dozen"))["mh1"]
+@pytest.mark.parametrize("short", ["mh1", "mh2"])
+def test_forms_tell_how_much_is_shared(short: str) -> None:
+    form = interchange.fingerprints(PAGE)[short]
+    other = interchange.fingerprints(PAGE.replace("twelve", "dozen"))[short]
     assert form
     assert other
     assert 0.5 < interchange.similarity(form, other) < 1.0
@@ -61,11 +72,12 @@ def test_forms_tell_how_much_is_shared() -> None:
         "",
         "mh1",
         "mh1-",
-        "mh2-" + "a" * 205,
+        "mh3-" + "a" * 205,
         "sd1-o45z6ig5gps3e",
         "mh1-" + "a" * 204,
         "mh1-" + "1" * 205,
         "mh1-" + "a" * 204 + "b",
+        "mh2-" + "a" * 204 + "b",
     ],
 )
 def test_forms_that_are_none(text: str) -> None:

@@ -43,7 +43,7 @@ static int fingerprint_by_list(const uint8_t *data, size_t size, uint64_t *value
 static void features(const uint8_t *data, size_t size) {
     nd_hashes tokens, shingles;
     size_t run = 1 + size % 7;
-    require(nd_token_hashes(data, size, &tokens) == ND_OK && nd_shingle_hashes(data, size, run, &shingles) == ND_OK, "hashes");
+    require(nd_token_hashes(data, size, &tokens) == ND_OK && nd_shingle_hashes(data, size, run, 0, &shingles) == ND_OK, "hashes");
     size_t expected = tokens.count < run ? tokens.count != 0 : tokens.count - run + 1;
     require(shingles.count == expected, "one shingle for each run");
     uint32_t signatures[3][70] = {{0}};
@@ -67,6 +67,63 @@ static void features(const uint8_t *data, size_t size) {
         require(memcmp(signatures[0], signatures[0] + 7 * i, 28) != 0 || keys[0] == keys[i], "keys of equal bands");
     nd_hashes_free(&tokens);
     nd_hashes_free(&shingles);
+}
+
+/* The sketch of one pass is that of the shingles, distinct or not, by every level of instructions. */
+static void sketches(const uint8_t *data, size_t size) {
+    static const unsigned BITS[5] = {1, 2, 4, 8, 16};
+    size_t values = (size_t)8 << size % 8;
+    nd_minhash_form form = {1 + size % 7, size % 3 != 0, values, BITS[size % 5], values / 4, 1 + size % 4};
+    nd_hashes shingles;
+    require(nd_shingle_hashes(data, size, form.shingle, form.numbers, &shingles) == ND_OK, "shingles");
+    static uint32_t signature[ND_MAX_VALUES];
+    static uint8_t packed[3][2 * ND_MAX_VALUES], expected[2 * ND_MAX_VALUES];
+    static uint64_t keys[3][ND_MAX_VALUES], plain[ND_MAX_VALUES];
+    size_t octets = values * form.bits / 8;
+    uint64_t simhash = 0, tokens = 0;
+    nd_fingerprint(data, size, &simhash, &tokens);
+    for (int level = 0; level < 3; level++) {
+        nd_set_simd_level(level);
+        nd_text_features found;
+        int status = nd_fingerprint_and_minhash(data, size, &form, &found, packed[level], keys[level]);
+        require(status == (shingles.count == 0 ? ND_EMPTY : ND_OK), "one pass");
+        require(status != ND_OK || (found.tokens == tokens && (tokens == 0 || found.simhash == simhash)), "fingerprint");
+        if (nd_fast_minhash(shingles.values, shingles.count, values, ND_ROUNDS, signature) != ND_OK) continue;
+        nd_pack(signature, values, form.bits, expected);
+        nd_band_keys(signature, form.bands, form.rows, plain);
+        require(memcmp(packed[level], expected, octets) == 0, "sketch of one pass");
+        for (size_t i = 0; i < form.bands; i++)
+            require(keys[level][i] == ((uint64_t)i << 32 | (uint32_t)plain[i]), "keys of one pass");
+        require(memcmp(packed[level], packed[0], octets) == 0, "sketch same by level");
+    }
+    size_t count = shingles.count, first = 0;
+    uint64_t *numbers = malloc((count + 1) * sizeof *numbers);
+    require(numbers != NULL, "memory");
+    if (count != 0) memcpy(numbers, shingles.values, count * sizeof *numbers);
+    require(nd_distinct(numbers, &count) == ND_OK, "distinct");
+    for (size_t i = 0; i < shingles.count; i++) {
+        size_t place = 0;
+        while (place < first && numbers[place] != shingles.values[i]) place++;
+        require(place < first || (first < count && numbers[first] == shingles.values[i]), "distinct in order");
+        first += place == first;
+    }
+    require(first == count, "no more than are distinct");
+    free(numbers);
+    nd_hashes_free(&shingles);
+}
+
+/* A folded text is normalised but for its spaces, none of which is doubled or at an end. */
+static void folded(const uint8_t *data, size_t size) {
+    nd_tokens once, twice;
+    require(nd_fold_text(data, size, &once) == ND_OK && nd_fold_text(once.text, once.length, &twice) == ND_OK, "fold");
+    require(once.length == twice.length && memcmp(once.text, twice.text, once.length) == 0, "folding is idempotent");
+    for (size_t i = 0; i < once.length; i++) {
+        int ends = i == 0 || i + 1 == once.length;
+        require(once.text[i] != ' ' || (!ends && once.text[i + 1] != ' '), "single spaces");
+        require(once.text[i] < '\t' || once.text[i] > '\r', "no line ends");
+    }
+    nd_tokens_free(&once);
+    nd_tokens_free(&twice);
 }
 
 /* Runs of characters of the tokens, each hashed by itself, and the hashes of the tokens. */
@@ -132,6 +189,10 @@ static void packed(const uint8_t *data, size_t size) {
     for (unsigned bits = 1; bits <= 16; bits *= 2) {
         uint32_t found[2] = {0, 0};
         nd_differing(data, data + octets, 2, octets, bits, found);
+        uint64_t left[2] = {0, 2}, right[2] = {1, 0};
+        uint32_t pairs[2] = {0, 0};
+        nd_differing_pairs(data, octets, bits, left, right, 2, pairs);
+        require(pairs[0] == found[0] && pairs[1] == found[1], "pairs");
         for (size_t other = 0; other < 2; other++) {
             uint32_t differing = 0;
             for (size_t group = 0; group < octets * 8; group += bits) {
@@ -159,6 +220,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     }
     require(fingerprint_by_list(exact, size, &listed) == statuses[0] && listed == values[0], "same by list");
     features(exact, size);
+    sketches(exact, size);
+    folded(exact, size);
     packed(exact, size);
     numbers(exact, size);
     nd_tokens once, twice;
@@ -184,7 +247,8 @@ static const char *const PIECES[] = {
     "the quick brown fox ", "https://example.org/a?b=c#d", "doi:10.1000/182", "10.1000/xyz", "www.a.b", "a@b.co",
     "123e4567-e89b-12d3-a456-426614174000", "\xCC\x81", "\xCC\xA3", "\xE2\x80\x8D", "\xC2\xAD", "\xEF\xB7\xBA",
     "\xE1\x84\x80", "\xE1\x85\xA1", "\xE1\x86\xA8", "\xEA\xB0\x80", "\xE4\xB8\xAD\xE6\x96\x87", "\xC3\x84", "'", "\"",
-    ".", ":", "_", "\xD7\x90", "\xE0\xA4\x95\xE0\xA5\x8D", "\xF0\x9F\x91\xA8", "\xED\xA0\x80", "\xF4\x90\x80\x80", "\n"};
+    ".", ":", "_", "\xD7\x90", "\xE0\xA4\x95\xE0\xA5\x8D", "\xF0\x9F\x91\xA8", "\xED\xA0\x80", "\xF4\x90\x80\x80", "\n",
+    " 12 ", "\xD9\xA3", "\xE1\x9A\x80", "\xE2\x80\xA8", "\xC2\x85", "  "};
 
 int main(int argc, char **argv) {
     static uint8_t input[4096];

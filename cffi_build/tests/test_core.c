@@ -33,7 +33,7 @@ static void test_nothing(void) {
     nd_hashes hashes;
     CHECK(nd_token_hashes(NULL, 0, &hashes) == ND_OK && hashes.count == 0);
     nd_hashes_free(&hashes);
-    CHECK(nd_shingle_hashes((const uint8_t *)" 12 !", 5, 3, &hashes) == ND_OK && hashes.count == 0);
+    CHECK(nd_shingle_hashes((const uint8_t *)" 12 !", 5, 3, 0, &hashes) == ND_OK && hashes.count == 0);
     nd_hashes_free(&hashes);
     nd_hashes_free(&hashes);
     uint32_t signature = 7;
@@ -43,6 +43,38 @@ static void test_nothing(void) {
     nd_band_keys(NULL, 0, 5, NULL);
     nd_differing(NULL, NULL, 0, 0, 8, NULL);
     nd_intersections(NULL, NULL, NULL, NULL, 0, NULL);
+    nd_differing_pairs(NULL, 0, 1, NULL, NULL, 0, NULL);
+    nd_pack(NULL, 0, 1, NULL);
+    size_t none = 0;
+    CHECK(nd_distinct(NULL, &none) == ND_OK && none == 0);
+    CHECK(nd_fold_text(NULL, 0, &list) == ND_OK && list.length == 0);
+    nd_tokens_free(&list);
+    CHECK(nd_fold_text((const uint8_t *)" \n\t", 3, &list) == ND_OK && list.length == 0);
+    nd_tokens_free(&list);
+    CHECK(nd_fast_minhash(NULL, 0, 8, 8, &signature) == ND_EMPTY && signature == 7);
+    nd_minhash_form form = {5, 0, 8, 1, 0, 1};
+    nd_text_features features = {7, 7, 7};
+    CHECK(nd_fingerprint_and_minhash(NULL, 0, &form, &features, NULL, NULL) == ND_EMPTY);
+    CHECK(nd_fingerprint_and_minhash((const uint8_t *)"12", 2, &form, &features, NULL, NULL) == ND_EMPTY);
+    CHECK(features.simhash == 7 && features.tokens == 7 && features.shingles == 7);
+}
+
+/* The most values and bands that a sketch may have, and the fewest. */
+static void test_sketches(void) {
+    static uint8_t packed[2 * ND_MAX_VALUES];
+    static uint64_t keys[ND_MAX_VALUES];
+    const char *text = "one 2 three four 5";
+    nd_text_features found;
+    nd_minhash_form large = {2, 1, ND_MAX_VALUES, 16, ND_MAX_VALUES, 1}, small = {9, 0, 8, 1, 1, 8};
+    CHECK(nd_fingerprint_and_minhash((const uint8_t *)text, strlen(text), &large, &found, packed, keys) == ND_OK);
+    CHECK(found.tokens == 3 && found.shingles == 4 && keys[ND_MAX_VALUES - 1] >> 32 == ND_MAX_VALUES - 1);
+    uint8_t before = packed[1] = 77;
+    CHECK(nd_fingerprint_and_minhash((const uint8_t *)text, strlen(text), &small, &found, packed, keys) == ND_OK);
+    CHECK(found.tokens == 3 && found.shingles == 1 && packed[1] == before);
+    uint64_t numbers[6] = {0, 5, 0, UINT64_MAX, 5, 1};
+    size_t count = 6;
+    CHECK(nd_distinct(numbers, &count) == ND_OK && count == 4);
+    CHECK(numbers[0] == 0 && numbers[1] == 5 && numbers[2] == UINT64_MAX && numbers[3] == 1);
 }
 
 static void test_ties_and_overflow(void) {
@@ -105,7 +137,7 @@ static void test_shingles(void) {
     nd_hashes tokens, shingles;
     CHECK(nd_token_hashes((const uint8_t *)text, strlen(text), &tokens) == ND_OK && tokens.count == 10);
     for (size_t size = 1; size <= 12; size++) {
-        CHECK(nd_shingle_hashes((const uint8_t *)text, strlen(text), size, &shingles) == ND_OK);
+        CHECK(nd_shingle_hashes((const uint8_t *)text, strlen(text), size, 0, &shingles) == ND_OK);
         size_t run = size < 10 ? size : 10;
         CHECK(shingles.count == 11 - run);
         for (size_t i = 0; i < shingles.count; i++) {
@@ -190,7 +222,7 @@ static int print_fingerprint(const char *path) {
     int status = nd_fingerprint(text, length, &value, &tokens);
     printf("%d %016llx %llu", status, (unsigned long long)value, (unsigned long long)tokens);
     nd_hashes shingles = {NULL, 0};
-    if (nd_shingle_hashes(text, length, 5, &shingles) == ND_OK && shingles.count != 0) {
+    if (nd_shingle_hashes(text, length, 5, 0, &shingles) == ND_OK && shingles.count != 0) {
         uint32_t signature[4] = {0};
         uint64_t projection, key;
         double *weights = malloc(shingles.count * sizeof *weights);
@@ -202,8 +234,20 @@ static int print_fingerprint(const char *path) {
         printf(" %016llx %016llx", (unsigned long long)projection, (unsigned long long)key);
         free(weights);
     }
-    printf("\n");
     nd_hashes_free(&shingles);
+    nd_minhash_form form = {5, 1, 1024, 1, 16, 4};
+    nd_text_features found;
+    uint8_t packed[128];
+    uint64_t keys[16];
+    if (nd_fingerprint_and_minhash(text, length, &form, &found, packed, keys) == ND_OK)
+        printf(" %016llx %llu %llu", (unsigned long long)nd_lookup8(packed, sizeof packed, 0),
+               (unsigned long long)found.shingles, (unsigned long long)keys[15]);
+    nd_tokens folded;
+    if (nd_fold_text(text, length, &folded) == ND_OK) {
+        printf(" %016llx", (unsigned long long)nd_lookup8(folded.text, folded.length, 0));
+        nd_tokens_free(&folded);
+    }
+    printf("\n");
     free(text);
     return 0;
 }
@@ -219,6 +263,7 @@ int main(int argc, char **argv) {
     test_shingles();
     test_numbers_and_characters();
     test_intersections();
+    test_sketches();
     if (failures == 0) puts("core: all held");
     return failures != 0;
 }

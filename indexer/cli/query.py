@@ -122,7 +122,7 @@ Examples:
 
 One line for each document: fingerprint, number of words, name; a document without words has no fingerprint, shown
 as "-". With --scheme the sketch of that scheme and the number of its features stand there: minhash in the form for
-interchange, mh1-..., others in hexadecimal digits.
+interchange, mh2-..., others in hexadecimal digits.
 With --json one object a line: name, hash, hex, tokens, title, format; with --scheme also scheme, sketch, features. Ends
 with exit code 6 if a document gave no text.
 """,

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from indexer.errors import UsageError
 from indexer.keys import KeyLayout, SchemeInfo
-from indexer.model import Sketch
+from indexer.model import Fingerprint, Sketch
 from indexer.ragged import Ragged, no_payload
 
 Parameter = int | float | str | bool
@@ -73,6 +73,8 @@ class Scheme(ABC):
     layout: KeyLayout
     agreeing: int = 1
     """How many tables must agree for a document to be a candidate."""
+    one_pass: bool = False
+    """Whether `fingerprint_and_sketch` reads the text once only."""
     default_similarity: float
     """From where on two documents count as near-duplicates unless the user says otherwise."""
 
@@ -113,6 +115,12 @@ class Scheme(ABC):
     @abstractmethod
     def sketch(self, text: str | bytes) -> Sketch | None:
         """The fingerprint of a text (octets are read as UTF-8) with its keys; None where it has no features."""
+
+    def fingerprint_and_sketch(self, text: str | bytes) -> tuple[Fingerprint | None, Sketch | None]:
+        """The simhash-doc fingerprint of a text and its sketch; each may be None where the other is not."""
+        from indexer.schemes import simhash
+
+        return simhash.fingerprint(text), self.sketch(text)
 
     @abstractmethod
     def similarities(self, payload: bytes, others: Sequence[bytes]) -> npt.NDArray[np.float64]:

@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from indexer import core
+from indexer import core, core_sketch
 from indexer.errors import UsageError
 from indexer.keys import KeyLayout
 from indexer.model import Sketch
@@ -25,9 +25,12 @@ from indexer.schemes.base import Parameter, Plan, Positions, Scheme, Similaritie
 Signature = npt.NDArray[np.uint32]
 
 MAX_SHINGLE = 64
-MAX_VALUES = 4096
+MAX_VALUES = core_sketch.MAX_VALUES
 MAX_BANDS = 512
-BITS = (1, 2, 4, 8, 16)
+BITS = core_sketch.BITS
+
+# An estimate of the containment is given while its standard error is below this.
+MAX_CONTAINMENT_ERROR = 0.05
 
 # Of 28 bits a million documents in 25 tables give one chance meeting in ten lookups, of 32 one in 170.
 KEY_BITS = 32
@@ -40,10 +43,6 @@ WANTED_RECALL = 0.98
 # that are kept are the highest of a product, since minima have few high bits, and low ones of a product only are those
 # of the features: two features alike in them would be taken for each other in every value.
 _SPREAD = np.uint32(0x9E3779B1)
-
-# Pairs of packed rows that are compared at once, and the lowest bit of each group of so many bits in an octet.
-_COMPARED_AT_ONCE = 1 << 14
-_LOWEST = {2: np.uint8(0x55), 4: np.uint8(0x11), 8: np.uint8(0x01)}
 
 
 def banding_recall(similarity: float, bands: int, rows: int, agreeing: int = 1) -> float:
@@ -58,13 +57,14 @@ def banding_recall(similarity: float, bands: int, rows: int, agreeing: int = 1) 
     return float(min(1.0, max(0.0, 1 - missed)))
 
 
-def bands_for(family: str, threshold: float, values: int) -> tuple[int, int]:
+def bands_for(family: str, threshold: float, values: int, most: int = MAX_BANDS) -> tuple[int, int]:
     """(bands, rows) for a similarity: the longest bands that together find at least 98% of the pairs that have it.
 
-    All bands that fit into the values are used. Raises UsageError where not even bands of one value suffice.
+    All bands that fit into the values are used, but no more than `most`. Raises UsageError where not even bands of one
+    value suffice.
     """
     for rows in range(min(values, core.MAX_ROWS), 0, -1):
-        bands = min(values // rows, MAX_BANDS)
+        bands = min(values // rows, most)
         if banding_recall(threshold, bands, rows) >= WANTED_RECALL:
             return bands, rows
     raise UsageError(f"{family}: {values} values are too few for the threshold {threshold}; ask for more values")
@@ -75,11 +75,7 @@ def pack(signature: Signature, bits: int) -> bytes:
 
     16 bits are two octets, the lower first; fewer than 8 fill an octet from its highest bit on, the last with zeros.
     """
-    kept = (signature * _SPREAD) >> np.uint32(32 - bits)
-    if bits >= 8:
-        return kept.astype("<u2" if bits == 16 else np.uint8).tobytes()
-    places = np.arange(bits - 1, -1, -1, dtype=np.uint32)
-    return np.packbits((kept[:, None] >> places & np.uint32(1)).astype(np.uint8).ravel()).tobytes()
+    return core_sketch.pack(signature * _SPREAD, bits)
 
 
 def estimates(one: bytes, others: Sequence[bytes], values: int, bits: int) -> npt.NDArray[np.float64]:
@@ -88,48 +84,57 @@ def estimates(one: bytes, others: Sequence[bytes], values: int, bits: int) -> np
     b bits of different values agree with the probability c = 2**-b, so that the share of equal ones is s + (1 - s) * c,
     and s is (share - c) / (1 - c) (Li and Koenig 2010, for sets that are small beside all possible features).
     """
-    return estimated(1 - core.differing_values(one, others, bits) / values, bits)
+    return estimated((values - core.differing_values(one, others, bits).astype(np.int64)) / values, bits)
 
 
-def estimated(share: npt.NDArray[np.float64], bits: int) -> npt.NDArray[np.float64]:
+def estimated(share: npt.NDArray[np.float64], bits: int) -> Similarities:
     """The similarities that shares of equal values of so many bits stand for; see `estimates`."""
     chance = 2.0**-bits
     return np.clip((share - chance) / (1 - chance), 0.0, 1.0)
 
 
-def packed_differences(
-    rows: npt.NDArray[np.uint8], left: Positions, right: Positions, bits: int
-) -> npt.NDArray[np.int64]:
-    """How many of the packed groups of `bits` bits differ in rows left[i] and right[i]; shape (len(left),)."""
-    found = np.empty(left.size, dtype=np.int64)
-    for start in range(0, left.size, _COMPARED_AT_ONCE):
-        some = slice(start, start + _COMPARED_AT_ONCE)
-        differing = rows[left[some]] ^ rows[right[some]]
-        if bits == 16:
-            found[some] = np.count_nonzero(differing.view(np.uint16), axis=1)
-            continue
-        # A group differs where any of its bits does: these are gathered in its lowest bit.
-        step = bits
-        while step > 1:
-            step //= 2
-            differing |= differing >> step
-        if bits > 1:
-            differing &= _LOWEST[bits]
-        found[some] = np.bitwise_count(differing).sum(axis=1, dtype=np.int64)
-    return found
+def standard_error(similarity: npt.ArrayLike, values: int, bits: int) -> npt.NDArray[np.float64]:
+    """The standard error of the estimate at a similarity (Li and Koenig 2010, equation 11, with c = 2**-b).
+
+    What fast similarity sketching does to the values makes it less, never more.
+    """
+    s, chance = np.asarray(similarity, dtype=np.float64), 2.0**-bits
+    share = s + (1 - s) * chance
+    return np.asarray((share * (1 - share) / values) ** 0.5 / (1 - chance), dtype=np.float64)
 
 
-def standard_error(similarity: float, values: int, bits: int) -> float:
-    """The standard error of the estimate at a similarity (Li and Koenig 2010, equation 11, with c = 2**-b)."""
-    chance = 2.0**-bits
-    share = similarity + (1 - similarity) * chance
-    return float((share * (1 - share) / values) ** 0.5 / (1 - chance))
+def containment_error(
+    similarity: npt.ArrayLike, one: npt.ArrayLike, other: npt.ArrayLike, values: int, bits: int
+) -> npt.NDArray[np.float64]:
+    """The standard error of the containment that follows from an estimated Jaccard coefficient and two sets' sizes.
+
+    The containment is c = s / (1 + s) * (one + other) / least, so that an error of s counts (one + other) / least /
+    (1 + s)**2 times: a page in a book has a small s and a large factor. All may be arrays, of shapes that go together.
+    """
+    s, sizes = np.asarray(similarity, dtype=np.float64), np.asarray(one, dtype=np.float64)
+    others = np.asarray(other, dtype=np.float64)
+    factor = (sizes + others) / np.minimum(sizes, others) / (1 + s) ** 2
+    return np.asarray(standard_error(s, values, bits) * factor, dtype=np.float64)
+
+
+def containments(
+    similarity: npt.ArrayLike, one: npt.ArrayLike, other: npt.ArrayLike, values: int, bits: int
+) -> npt.NDArray[np.float64]:
+    """How much of the smaller set is in the larger, by an estimated Jaccard coefficient and the sizes of the sets.
+
+    NaN wherever `containment_error` is 0.05 or more: that can't be told from a sketch. The coefficient is never taken
+    for more than the sizes allow, so that the result is within 0 and 1. All may be arrays, of shapes that go together.
+    """
+    sizes, others = np.asarray(one, dtype=np.float64), np.asarray(other, dtype=np.float64)
+    least, greatest = np.minimum(sizes, others), np.maximum(sizes, others)
+    s = np.minimum(np.asarray(similarity, dtype=np.float64), least / greatest)
+    told = containment_error(s, sizes, others, values, bits) < MAX_CONTAINMENT_ERROR
+    return np.where(told, np.clip(s / (1 + s) * (sizes + others) / least, 0.0, 1.0), np.nan)
 
 
 def distinct(hashes: npt.NDArray[np.uint64]) -> int:
     """How many different numbers there are."""
-    ordered = np.sort(hashes)
-    return int(np.count_nonzero(ordered[1:] != ordered[:-1])) + (ordered.size > 0)
+    return core_sketch.distinct(hashes).size
 
 
 class MinwiseScheme(Scheme):
@@ -160,8 +165,16 @@ class MinwiseScheme(Scheme):
 
     def compare(self, payloads: Ragged, left: Positions, right: Positions) -> Similarities:
         """The estimates of each pair."""
-        differing = packed_differences(payloads.matrix((self.values * self.bits + 7) // 8), left, right, self.bits)
-        return estimated(1 - differing / self.values, self.bits)
+        size = (self.values * self.bits + 7) // 8
+        equal = core_sketch.equal_parts_of_pairs(payloads.matrix(size), left, right, self.bits)
+        filling = 8 * size // self.bits - self.values
+        return estimated((equal - filling) / self.values, self.bits)
+
+    def containments(self, one: Sketch, others: Sequence[Sketch]) -> npt.NDArray[np.float64]:
+        """How much of the smaller set of features is in the other; NaN where that can't be told: see `containments`."""
+        sizes = np.array([other.features for other in others], dtype=np.float64)
+        jaccard = self.similarities(one.payload, [other.payload for other in others])
+        return containments(jaccard, one.features, sizes, self.values, self.bits)
 
     def plan(self, similarity: float) -> Plan:
         """One key for each band; what they find follows from the similarity alone."""
@@ -212,15 +225,16 @@ class BandedScheme(MinwiseScheme):
 
 
 def banding(
-    family: str, values: int, bands: int | None, rows: int | None, threshold: float | None, usual: float
-) -> tuple[int, int]:
+    family: str, values: int, bands: int | None, rows: int | None, threshold: float | None, usual: float,
+    most: int = MAX_BANDS,
+) -> tuple[int, int]:  # fmt: skip
     """(bands, rows) as given, one by the other, or both by the threshold, which is `usual` where none is given."""
     if threshold is not None and (bands is not None or rows is not None):
         raise UsageError(f"{family}: give threshold, or bands and rows, not both")
     parameters.whole(family, "values", values, 1, MAX_VALUES)
     if bands is None and rows is None:
         wanted = usual if threshold is None else parameters.share(family, "threshold", threshold)
-        return bands_for(family, wanted, values)
+        return bands_for(family, wanted, values, most)
     if rows is None:
         return bands or 0, values // parameters.whole(family, "bands", bands, 1, min(MAX_BANDS, values))
     parameters.whole(family, "rows", rows, 1, min(core.MAX_ROWS, values))

@@ -21,6 +21,13 @@ def one_of(family: str, name: str, value: object, allowed: Sequence[int]) -> int
     return value
 
 
+def word(family: str, name: str, value: object, allowed: Sequence[str]) -> str:
+    """One of some words."""
+    if not isinstance(value, str) or value not in allowed:
+        raise UsageError(f"{family}: {name} must be one of {', '.join(allowed)}, not {value!r}")
+    return value
+
+
 def share(family: str, name: str, value: object) -> float:
     """A number from 0 to 1."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:

@@ -10,13 +10,12 @@ from math import acos, comb, isclose, pi
 import numpy as np
 import numpy.typing as npt
 
-from indexer import core
+from indexer import core, core_sketch
 from indexer.keys import KeyLayout
 from indexer.model import Sketch
 from indexer.ragged import Ragged
 from indexer.schemes import parameters
 from indexer.schemes.base import Parameter, Plan, Positions, Scheme, Similarities, require_bytes
-from indexer.schemes.minwise import packed_differences
 
 MAX_BITS = 1024
 MAX_BLOCK = 48
@@ -79,8 +78,8 @@ class RandomProjection(Scheme):
 
     def compare(self, payloads: Ragged, left: Positions, right: Positions) -> Similarities:
         """The cosines of the angles that the shares of differing bits of each pair stand for."""
-        share = packed_differences(payloads.matrix(self.bits // 8), left, right, 1) / self.bits
-        return np.clip(np.cos(np.pi * share), 0.0, 1.0)
+        equal = core_sketch.equal_parts_of_pairs(payloads.matrix(self.bits // 8), left, right)
+        return np.clip(np.cos(np.pi * (1 - equal / self.bits)), 0.0, 1.0)
 
     def recall(self, similarity: float, flips: int) -> float:
         """The share of pairs of this cosine that share a block but for at most so many bits of it."""

@@ -135,9 +135,11 @@ class SimhashVariant(Scheme):
         return blocks.probes(sketch.payload, distance)
 
     def _distance(self, similarity: float) -> int:
+        if not 0 <= similarity <= 1:
+            raise UsageError(f"{self.family}: a similarity is 0 to 1, not {similarity}")
         farthest = keys.MAX_DISTANCE if self.bits == 64 else blocks.max_distance(self.bits)
         lowest = 1 - farthest / self.bits
-        if not lowest - 1e-9 <= similarity <= 1:
+        if similarity < lowest - 1e-9:
             raise UsageError(
                 f"{self.family}@{self.written(similarity)}: simhash of {self.bits} bits looks up within 0bits to "
                 f"{farthest}bits, a similarity from {math.ceil(lowest * 1000) / 1000} on"

@@ -63,7 +63,7 @@ def test_the_example_in_python_runs(tmp_path: Path) -> None:
         timeout=120,
     )
     assert done.returncode == 0, done.stderr
-    assert "docs/tea-iced.txt 45% near\n" in done.stdout
+    assert "docs/tea-iced.txt 46% near\n" in done.stdout
 
 
 @pytest.mark.parametrize("name", cli.commands)

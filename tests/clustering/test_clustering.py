@@ -306,8 +306,10 @@ def test_the_quality_on_real_pages_does_not_fall(shared_data: Path) -> None:
     assert precision > 0.98
     assert recall > 0.65
     usual = figures["default"]
-    assert usual["pairs"]["precision"]["0.40"] > 0.997
-    assert usual["clusters"]["precision"]["0.40"] > 0.99
+    assert usual["pairs"]["precision"]["0.40"] > 0.998
+    # Chains bring together pages that are not alike themselves.
+    assert usual["clusters"]["precision"]["0.40"] > 0.98
+    assert usual["clusters"]["b_cubed"][1][0] > 0.995
     assert usual["clusters"]["recall"]["0.80"] > 0.95
     assert usual["clusters"]["recall"]["0.60"] > lean["clusters"]["recall"]["0.60"] + 0.2
     assert 0 < f < 1

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from indexer import core
+from indexer import core, core_sketch
 
 ROOT = Path(__file__).resolve().parents[2]
 FUZZ_SECONDS = os.environ.get("NEARDUP_FUZZ_SECONDS", "5")
@@ -40,14 +40,17 @@ def texts(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 
 def features_of(text: bytes) -> list[str]:
-    """What the C test prints of a text's shingles, by the extension."""
+    """What the C test prints of a text's shingles, sketch and folded form, by the extension."""
+    folded = f"{core.lookup8(core_sketch.folded_text(text)):016x}"
+    both = core_sketch.fingerprint_and_minhash(text)
+    sketch = [f"{core.lookup8(both.packed):016x}", str(both.shingles), str(both.keys[15])] if both else []
     shingles = core.shingle_hashes(text, 5)
     signature, projection = core.minhash(shingles, 2), core.random_projection(shingles, 1)
     samples = core.weighted_minhash(shingles, 1 + np.arange(shingles.size) % 7, 2)
     if signature is None or projection is None or samples is None:
-        return []
+        return [*sketch, folded]
     keys = core.band_keys(np.concatenate([signature, samples]), 1, 4)
-    return [f"{int(projection[0]):016x}", f"{int(keys[0]):016x}"]
+    return [f"{int(projection[0]):016x}", f"{int(keys[0]):016x}", *sketch, folded]
 
 
 @pytest.mark.parametrize("options", [("-DND_PLAIN=ON",), ("-DCMAKE_BUILD_TYPE=Debug", "-DND_SANITIZE=ON"), ()])

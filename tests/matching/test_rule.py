@@ -33,7 +33,7 @@ def made(specification: str) -> Scheme:
 
 SPECIFICATIONS = [
     *registry.families(),
-    "minhash:bands=16",
+    "minhash:bands=16,rows=5",
     "minhash:shingle=3,bits=1,values=1024",
     "minhash:threshold=0.8",
     "simhash:bits=128",
@@ -150,7 +150,7 @@ def test_a_share_allows_whole_bits(bits: int, short: int) -> None:
         ("simhash-doc@3bits+containment@many", "a share from 0 to 1"),
         ("minhash:bands=0@0.6", "bands"),
         ("minhash@", "minhash@: "),
-        ("minhash:bands=16@0.6+minhash@0.6", "finds by one minhash and verifies by another"),
+        ("minhash:bands=16,rows=5@0.6+minhash@0.6", "finds by one minhash and verifies by another"),
     ],
 )
 def test_what_is_no_rule_says_why(text: str, said: str) -> None:

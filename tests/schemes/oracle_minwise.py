@@ -24,12 +24,12 @@ def splitmix(seed: int) -> Iterator[int]:
         yield z ^ (z >> 31)
 
 
-def token_hashes(text: str) -> list[int]:
-    return [oracle.lookup8(token.encode()) for token in oracle.tokens(text)]
+def token_hashes(text: str, *, numbers: bool = False) -> list[int]:
+    return [oracle.lookup8(token.encode()) for token in oracle.tokens(text, numbers=numbers)]
 
 
-def shingle_hashes(text: str, size: int) -> list[int]:
-    hashes = [one.to_bytes(8, "little") for one in token_hashes(text)]
+def shingle_hashes(text: str, size: int, *, numbers: bool = False) -> list[int]:
+    hashes = [one.to_bytes(8, "little") for one in token_hashes(text, numbers=numbers)]
     if not hashes:
         return []
     runs = [hashes[start : start + size] for start in range(max(1, len(hashes) - size + 1))]
@@ -46,14 +46,36 @@ def minhash(features: Iterable[int], values: int) -> list[int]:
     return signature
 
 
+def fast_minhash(features: Iterable[int], values: int, rounds: int = 8) -> list[int]:
+    """Fast similarity sketching (Dahlgaard, Knudsen and Thorup 2017), from docs/schemes.md: in each round every feature
+    goes to one place, and what is empty after the last takes the least under a permutation of its own."""
+    found = set(features)
+    minima: dict[int, int] = {}
+    multipliers = splitmix(1)
+    for number in range(rounds):
+        multiplier = next(multipliers) | 1
+        products = [feature * multiplier & MASK for feature in found]
+        for place in range(values):
+            here = [product >> 12 for product in products if product * values >> 64 == place]
+            if here and place not in minima:
+                minima[place] = (number << 52) + min(here)
+    draws = splitmix(0)
+    for place in range(values):
+        a, b = (next(draws) >> 32) | 1, next(draws) >> 32
+        if place not in minima:
+            minima[place] = min((a * (feature & WORD) + b) & WORD for feature in found)
+    return [next(splitmix((minima[place] + place * 0x9E3779B97F4A7C15) & MASK)) >> 32 for place in range(values)]
+
+
 def band_keys(signature: Sequence[int], bands: int, rows: int) -> list[int]:
     """One key of 32 bits for each run of `rows` values."""
     runs = [signature[band * rows : (band + 1) * rows] for band in range(bands)]
     return [oracle.lookup8(b"".join(value.to_bytes(4, "little") for value in run)) & WORD for run in runs]
 
 
-def pack(signature: Sequence[int], bits: int) -> bytes:
-    kept = [f"{(value * 0x9E3779B1 & WORD) >> (32 - bits):0{bits}b}" for value in signature]
+def pack(signature: Sequence[int], bits: int, multiplier: int = 0x9E3779B1) -> bytes:
+    """The highest bits of each value times a number: 1 for values of fast_minhash, which are hashes already."""
+    kept = [f"{(value * multiplier & WORD) >> (32 - bits):0{bits}b}" for value in signature]
     if bits == 16:
         return b"".join(int(one, 2).to_bytes(2, "little") for one in kept)
     digits = "".join(kept)

@@ -45,4 +45,5 @@ def test_defaults(family: str) -> None:
             names, values = line.split("|")[1:3]
             written |= dict(zip(names.replace("`", "").replace(" ", "").split(","), values.split(","), strict=True))
     written.pop("threshold", None)
-    assert {name: int(value) for name, value in written.items()} == dict(scheme(family).parameters)
+    expected = {name: str(value) for name, value in scheme(family).parameters.items()}
+    assert {name: value.strip() for name, value in written.items()} == expected

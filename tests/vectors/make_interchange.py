@@ -1,12 +1,13 @@
 """Writes docs/vectors/*.tsv, what other implementations check themselves by, with the slow oracles.
 
 Run as `python tests/vectors/make_interchange.py`, from the checkout. A line is the octets of a text in hexadecimal, a
-tab, and the written form, or "-" where the text has no fingerprint.
+tab, and the written form, or "-" where the text has no fingerprint; in digests.tsv the digest, hexadecimal.
 """
 
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 import sys
 from collections.abc import Iterator
@@ -54,13 +55,25 @@ def mh1(text: str) -> str:
     return written("mh1", minwise.pack(minwise.minhash(shingles, 128), 8)) if shingles else "-"
 
 
+def mh2(text: str) -> str:
+    shingles = minwise.shingle_hashes(text, 5, numbers=True)
+    return written("mh2", minwise.pack(minwise.fast_minhash(shingles, 1024), 1, 1)) if shingles else "-"
+
+
+def digest(text: str) -> str:
+    return hashlib.blake2b(oracle.fold(text).encode(), digest_size=16).hexdigest()
+
+
+FORMS = {"sd1": sd1, "mh1": mh1, "mh2": mh2, "digests": digest}
+
+
 def lines(short: str) -> str:
     """The file of a scheme."""
-    form = {"sd1": sd1, "mh1": mh1}[short]
+    form = FORMS[short]
     return "".join(f"{octets.hex()}\t{form(octets.decode('utf-8', 'replace'))}\n" for octets in dict.fromkeys(texts()))
 
 
 if __name__ == "__main__":
     TARGET.mkdir(exist_ok=True)
-    for each in ("sd1", "mh1"):
+    for each in FORMS:
         (TARGET / f"{each}.tsv").write_text(lines(each), "ascii")

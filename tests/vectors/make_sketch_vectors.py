@@ -18,7 +18,7 @@ import oracle_minwise as minwise
 import oracle_projection as projected
 import oracle_weighted as weighted
 
-Parameters = dict[str, int]
+Parameters = dict[str, Any]
 
 PARAGRAPH = (
     "The keeper of the lighthouse wrote down every ship that passed, the hour, the weather and the colour of sails. "
@@ -32,6 +32,7 @@ TEXTS = {
     "one word": "word",
     "four words, fewer than a shingle has": "dog dog cat dog",
     "five words": "the dog and the cat",
+    "numbers among words": "Invoice 12 of 2024: 3 boxes at 4,50 each, 13.50 in all, to account ٣٤٥ by 1/2/2025",
     "a paragraph": PARAGRAPH,
     "the same with a word changed": PARAGRAPH.replace("sixty", "seventy"),
     "the same with the sentences in another order": " ".join(reversed(PARAGRAPH.split(". "))),
@@ -74,6 +75,20 @@ def minima(text: str, chosen: Parameters) -> tuple[list[int], int]:
     return minwise.minhash(shingles, chosen["values"]), len(set(shingles))
 
 
+def minhash(text: str, chosen: Parameters) -> dict[str, Any]:
+    """With parameters from before there was a choice of minima: permutations."""
+    if "minima" not in chosen:
+        return banded(minima, by_bands)(text, chosen)
+    shingles = minwise.shingle_hashes(text, chosen["shingle"], numbers=chosen["numbers"] == "keep")
+    values = minwise.fast_minhash(shingles, chosen["values"])
+    return {
+        "features": len(set(shingles)),
+        "signature": "".join(f"{value:08x}" for value in values),
+        "payload": minwise.pack(values, chosen["bits"], 1).hex(),
+        "keys": [f"{key:08x}" for key in minwise.band_keys(values, *by_bands(chosen))],
+    }
+
+
 def samples(text: str, chosen: Parameters) -> tuple[list[int], int]:
     weights = weighted.weights(text, chosen["shingle"])
     return weighted.weighted_minhash(weights, chosen["values"]), len(weights)
@@ -99,13 +114,16 @@ def by_groups(chosen: Parameters) -> tuple[int, int]:
 
 
 VECTORS: dict[str, Callable[[str, Parameters], dict[str, Any]]] = {
-    "minhash": banded(minima, by_bands),
+    "minhash": minhash,
     "weighted-minhash": banded(samples, by_bands),
     "supershingles": banded(minima, by_groups),
     "random-projection": projection,
 }
 PARAMETERS: dict[str, tuple[Parameters, ...]] = {
     "minhash": (
+        {"shingle": 5, "values": 1024, "bands": 16, "rows": 4, "bits": 1, "numbers": "keep", "minima": "rounds"},
+        {"shingle": 2, "values": 64, "bands": 7, "rows": 3, "bits": 2, "numbers": "drop", "minima": "rounds"},
+        {"shingle": 1, "values": 16, "bands": 2, "rows": 5, "bits": 16, "numbers": "keep", "minima": "rounds"},
         {"shingle": 5, "values": 128, "bands": 25, "rows": 5, "bits": 8},
         {"shingle": 2, "values": 21, "bands": 7, "rows": 3, "bits": 1},
         {"shingle": 1, "values": 20, "bands": 3, "rows": 6, "bits": 16},
@@ -130,7 +148,7 @@ def document(family: str, chosen: Parameters) -> dict[str, Any]:
     written = ",".join(f"{name}={value}" for name, value in sorted(chosen.items()))
     vectors: dict[str, dict[str, Any]] = {}
     for name, text in TEXTS.items():
-        if minwise.token_hashes(text):
+        if minwise.token_hashes(text, numbers=chosen.get("numbers") == "keep"):
             vectors[name] = VECTORS[family](text, chosen)
         else:
             vectors[name] = {"features": 0, "payload": None, "keys": []}

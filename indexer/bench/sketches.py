@@ -1,0 +1,246 @@
+"""How sharp and how fast sketches are, by the way their minima are made: `python -m indexer.bench sketches`.
+
+Errors are those of estimates for pairs of random sets of hashes, times the best of several rounds in processor time of
+one thread. Beside the core's ways stands one permutation with optimal densification, built here with the C compiler.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import cffi
+import numpy as np
+import numpy.typing as npt
+
+from indexer import core, core_sketch
+from indexer.bench import sketches_sets
+from indexer.bench.core import chinese, english, russian
+from indexer.schemes import simhash
+from indexer.schemes.minhash import Minhash
+from indexer.schemes.minwise import estimates, pack
+
+Hashes = npt.NDArray[np.uint64]
+Signature = npt.NDArray[np.uint32]
+
+SIZES = (1, 5, 30, 300, 5000)
+JACCARD = 0.8
+PAIRS = 1000
+ROUNDS = 9
+WORDS = (1, 3, 10, 30, 100, 300, 1000, 5000, 20000)
+MILLION = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How a signature of `values` is made, of which `bits` each are kept."""
+
+    name: str
+    values: int
+    bits: int
+    signature: Callable[[Hashes, int], Signature]
+    spread: bool = False
+
+    def made(self, hashes: Hashes) -> Signature:
+        """A set's signature."""
+        return self.signature(hashes, self.values)
+
+    def packed(self, hashes: Hashes) -> bytes:
+        """What is stored of a set's signature."""
+        found = self.made(hashes)
+        return pack(found, self.bits) if self.spread else core_sketch.pack(found, self.bits)
+
+
+def run(shared_data: Path) -> dict[str, Any]:
+    """Measure and print; gives the figures. `shared_data` is the folder of real documents with truth."""
+    ways = [*_ways(), *_densified()]
+    return {
+        "errors": _errors(ways),
+        "microseconds": _times(ways),
+        "texts": _texts(),
+        "scripts": _scripts(),
+        "million": _million(),
+        "sets": sketches_sets.run(shared_data),
+    }
+
+
+def _fast(rounds: int) -> Callable[[Hashes, int], Signature]:
+    def signature(hashes: Hashes, values: int) -> Signature:
+        found = core_sketch.fast_minhash(hashes, values, rounds)
+        assert found is not None  # noqa: S101 there are hashes
+        return found
+
+    return signature
+
+
+def _permutations(hashes: Hashes, values: int) -> Signature:
+    found = core.minhash(hashes, values)
+    assert found is not None  # noqa: S101 there are hashes
+    return found
+
+
+def _ways() -> list[Way]:
+    chosen = core_sketch.ROUNDS
+    rounds = [Way(f"1,024 x 1, {n:,} rounds", 1024, 1, _fast(n)) for n in (0, 2, 4, chosen, 16, 32, 1024)]
+    return [
+        Way("128 x 8, permutations", 128, 8, _permutations, spread=True),
+        *rounds,
+        Way(f"512 x 2, {chosen} rounds", 512, 2, _fast(chosen)),
+    ]
+
+
+def _densified() -> list[Way]:
+    """The same by one permutation and densification; none where there is no C compiler."""
+    source = Path(__file__).with_name("densified.c")
+    ffi = cffi.FFI()
+    ffi.cdef("void densified(const uint64_t *, size_t, size_t, int, uint32_t *);")
+    with tempfile.TemporaryDirectory() as folder:
+        library = Path(folder) / "densified.so"
+        command = ["cc", "-O3", "-shared", "-fPIC", "-o", str(library), str(source)]
+        try:
+            subprocess.run(command, check=True, capture_output=True)  # noqa: S603
+        except (OSError, subprocess.CalledProcessError) as error:
+            print(f"one permutation, densified: not measured ({error})")
+            return []
+        densified = ffi.dlopen(str(library)).densified
+
+    def made(*, hashed: bool) -> Callable[[Hashes, int], Signature]:
+        def signature(hashes: Hashes, values: int) -> Signature:
+            found = np.empty(values, dtype=np.uint32)
+            densified(
+                ffi.from_buffer("uint64_t[]", hashes), hashes.size, values, hashed, ffi.from_buffer("uint32_t[]", found)
+            )
+            return found
+
+        return signature
+
+    return [
+        Way("1,024 x 1, densified", 1024, 1, made(hashed=True)),
+        Way("1,024 x 1, densified, bits copied", 1024, 1, made(hashed=False)),
+    ]
+
+
+def _pair(draw: np.random.Generator, size: int) -> tuple[Hashes, Hashes, float]:
+    """Two random sets of about so many hashes, and their Jaccard coefficient: 0.8, or 0 for sets of one."""
+    union = max(2, round(size * 2 / (1 + JACCARD)))
+    shared = 0 if size == 1 else round(union * JACCARD)
+    left = (union - shared) // 2
+    hashes = draw.integers(0, 2**64, union, dtype=np.uint64)
+    return hashes[: shared + left], np.concatenate([hashes[:shared], hashes[shared + left :]]), shared / union
+
+
+def _errors(ways: Sequence[Way]) -> dict[str, Any]:
+    print(f"-- error of the estimate at a coefficient of {JACCARD}, bias and standard error, by number of shingles")
+    print(f"{'':34} {'unrelated from 0.6':>18} " + " ".join(f"{size:>15,}" for size in SIZES[1:]))
+    figures: dict[str, Any] = {}
+    for way in ways:
+        cells, chance = [], 0.0
+        for size in SIZES:
+            draw, errors = np.random.default_rng(size), []
+            for _ in range(PAIRS if size < 5000 else PAIRS // 4):
+                one, other, exact = _pair(draw, size)
+                found = estimates(way.packed(one), [way.packed(other)], way.values, way.bits)
+                errors.append(float(found[0]) - exact)
+            if size == 1:
+                chance = float(np.mean(np.array(errors) >= 0.6))
+                continue
+            cells.append((float(np.mean(errors)), float(np.sqrt(np.mean(np.square(errors))))))
+        figures[way.name] = {"unrelated": chance, "errors": cells}
+        print(
+            f"{way.name:34} {chance:>18.1%} " + " ".join(f"{bias:>+7.4f} {error:.4f}" for bias, error in cells),
+            flush=True,
+        )
+    print()
+    return figures
+
+
+def _times(ways: Sequence[Way]) -> dict[str, list[float]]:
+    sizes = (*SIZES[:-1], 1000, SIZES[-1])
+    print("-- microseconds for a signature of ready hashes, by their number")
+    print(f"{'':34} " + " ".join(f"{size:>8,}" for size in sizes))
+    figures = {}
+    for way in ways:
+        cells = []
+        for size in sizes:
+            sets = [np.random.default_rng(n).integers(0, 2**64, size, dtype=np.uint64) for n in range(40)]
+            cells.append(1e6 * _best(way.made, sets) / len(sets))
+        figures[way.name] = cells
+        print(f"{way.name:34} " + " ".join(f"{cell:>8.1f}" for cell in cells), flush=True)
+    print()
+    return figures
+
+
+def _best(work: Callable[[Any], object], items: Sequence[Any]) -> float:
+    """The least seconds that one thread took for all items."""
+    best = float("inf")
+    for _ in range(ROUNDS):
+        begin = time.thread_time()
+        for item in items:
+            work(item)
+        best = min(best, time.thread_time() - begin)
+    return best
+
+
+def _texts() -> dict[str, Any]:
+    """Text to simhash and sketch, by the number of words."""
+    now, before = Minhash(), Minhash(minima="permutations")
+    ways: Mapping[str, Callable[[bytes], object]] = {
+        "simhash": simhash.fingerprint,
+        "both, before": before.fingerprint_and_sketch,
+        "both": now.fingerprint_and_sketch,
+        "digest": core_sketch.text_digest,
+    }
+    words = " ".join(english()).split()
+    print("-- English text to simhash and sketch, by words: microseconds, MB/s")
+    print(f"{'words':>8} " + " ".join(f"{name:>18}" for name in ways))
+    figures: dict[str, Any] = {}
+    for count in WORDS:
+        texts = [" ".join(words[at : at + count]).encode() for at in range(0, min(len(words), 100 * count), count)]
+        octets = sum(map(len, texts))
+        seconds = {name: _best(way, texts) for name, way in ways.items()}
+        figures[str(count)] = {name: octets / found / 1e6 for name, found in seconds.items()}
+        cells = [f"{1e6 * found / len(texts):>10.1f} {octets / found / 1e6:>7.0f}" for found in seconds.values()]
+        print(f"{count:>8,} " + " ".join(cells), flush=True)
+    print()
+    return figures
+
+
+def _scripts() -> dict[str, Any]:
+    print("-- made texts of 5 KB to simhash, and to simhash and sketch: MB/s")
+    scheme, figures = Minhash(), {}
+    for name, made in (("English", english()), ("Russian", russian()), ("Chinese", chinese())):
+        texts = [text.encode() for text in made]
+        octets = sum(map(len, texts))
+        alone, both = _best(simhash.fingerprint, texts), _best(scheme.fingerprint_and_sketch, texts)
+        figures[name] = [octets / alone / 1e6, octets / both / 1e6]
+        print(f"{name:10} {figures[name][0]:>6.0f} {figures[name][1]:>6.0f}", flush=True)
+    print()
+    return figures
+
+
+def _million() -> dict[str, float]:
+    """One sketch against a million, and a million pairs of them."""
+    draw = np.random.default_rng(1)
+    packed = draw.integers(0, 256, (MILLION, 128), dtype=np.uint8)
+    one, listed = packed[0].tobytes(), [row.tobytes() for row in packed]
+    left, right = draw.integers(0, MILLION, (2, MILLION))
+    near = np.sort(right) // 1000 * 1000 + left % 1000
+    works: Mapping[str, Callable[[Any], object]] = {
+        "128 x 8, a list of payloads": lambda _: core.differing_values(one, listed, 8),
+        "1,024 x 1, a list of payloads": lambda _: core.differing_values(one, listed, 1),
+        "1,024 x 1, one array": lambda _: core_sketch.equal_parts(one, packed),
+        "pairs anywhere in one array": lambda _: core_sketch.equal_parts_of_pairs(packed, left, right),
+        "pairs near each other": lambda _: core_sketch.equal_parts_of_pairs(packed, np.sort(right), near),
+    }
+    print("-- milliseconds for a million comparisons")
+    figures = {}
+    for name, work in works.items():
+        figures[name] = 1e3 * _best(work, [None])
+        print(f"{name:34} {figures[name]:>8.1f}", flush=True)
+    print()
+    return figures

@@ -1,0 +1,191 @@
+"""Sketches and digests of texts by the C core, beside `indexer.core`.
+
+Every call lets go of the GIL for as long as the C code runs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from indexer._core import ffi, lib
+from indexer.core import _check, _octets, _pointer, _taken, as_hashes
+from indexer.errors import UsageError
+
+ROUNDS: int = lib.ND_ROUNDS
+MAX_VALUES: int = lib.ND_MAX_VALUES
+MIN_VALUES = 8
+BITS = (1, 2, 4, 8, 16)
+
+
+@dataclass(frozen=True, slots=True)
+class MinhashForm:
+    """What a sketch of the scheme minhash is made with; `indexer.schemes.minhash` checks and explains the values."""
+
+    shingle: int = 5
+    numbers: bool = True
+    values: int = 1024
+    bits: int = 1
+    bands: int = 16
+    rows: int = 4
+
+
+class TextFeatures(NamedTuple):
+    """What one pass over a text gives: its simhash-doc value and tokens, None without a token, and its sketch.
+
+    `shingles` is the number of distinct ones; `keys` are packed, table << 32 | key.
+    """
+
+    fingerprint: tuple[int, int] | None
+    packed: bytes
+    keys: tuple[int, ...]
+    shingles: int
+
+
+DEFAULT_FORM = MinhashForm()
+
+
+def fingerprint_and_minhash(text: str | bytes, form: MinhashForm = DEFAULT_FORM) -> TextFeatures | None:
+    """The simhash-doc fingerprint and the minhash sketch of a text, from one pass over it; None without any token.
+
+    Octets are read as UTF-8, ill-formed ones as U+FFFD. A text of fewer tokens than a shingle has is one shingle. With
+    `form.numbers` a text of numbers has a sketch and no fingerprint. Raises MemoryError, UsageError for a form that is
+    none.
+    """
+    _check_values(form.values)
+    fits = 1 <= form.rows <= lib.ND_MAX_ROWS and 0 <= form.bands * form.rows <= form.values
+    if form.shingle < 1 or form.bits not in BITS or not fits:
+        raise UsageError(f"{form} is no form of a sketch")
+    octets = _octets(text)
+    asked = ffi.new("nd_minhash_form *", (form.shingle, form.numbers, form.values, form.bits, form.bands, form.rows))
+    found = ffi.new("nd_text_features *")
+    packed = ffi.new("uint8_t[]", form.values * form.bits // 8)
+    keys = ffi.new("uint64_t[]", form.bands)
+    status = lib.nd_fingerprint_and_minhash(ffi.from_buffer(octets), len(octets), asked, found, packed, keys)
+    if status == lib.ND_EMPTY:
+        return None
+    _check(status)
+    fingerprint = (found.simhash, found.tokens) if found.tokens else None
+    return TextFeatures(fingerprint, bytes(ffi.buffer(packed)), tuple(ffi.unpack(keys, form.bands)), found.shingles)
+
+
+def fast_minhash(features: ArrayLike, values: int, rounds: int = ROUNDS) -> NDArray[np.uint32] | None:
+    """A minhash signature by fast similarity sketching (Dahlgaard, Knudsen and Thorup, FOCS 2017).
+
+    `features` are well-mixed 64-bit hashes of shape (n,), of any order and with any repeats; gives uint32 of shape
+    (values,), None for no feature; simhash.h says how values are made. Raises UsageError unless `values` is a power of
+    2 from 8 to 4,096 and `rounds` an even number below 4,096.
+    """
+    _check_values(values)
+    if rounds % 2 or not 0 <= rounds < 4096:
+        raise UsageError(f"rounds must be an even number from 0 to 4094, not {rounds}")
+    hashes = as_hashes(features, "features")
+    signature = np.empty(values, dtype=np.uint32)
+    status = lib.nd_fast_minhash(
+        _pointer("uint64_t[]", hashes), hashes.size, values, rounds, _pointer("uint32_t[]", signature)
+    )
+    return None if status == lib.ND_EMPTY else signature
+
+
+def _check_values(values: int) -> None:
+    if not MIN_VALUES <= values <= MAX_VALUES or values & (values - 1):
+        raise UsageError(f"values must be a power of 2 from {MIN_VALUES} to {MAX_VALUES}, not {values}")
+
+
+def distinct(numbers: ArrayLike) -> NDArray[np.uint64]:
+    """The distinct ones of 64-bit integers, in the order in which each comes first: uint64 of shape (m,).
+
+    Raises MemoryError.
+    """
+    kept = np.array(as_hashes(numbers, "numbers"))
+    count = ffi.new("size_t *", kept.size)
+    _check(lib.nd_distinct(_pointer("uint64_t[]", kept), count))
+    return kept[: count[0]]
+
+
+def pack(signature: NDArray[np.uint32], bits: int) -> bytes:
+    """The highest `bits` bits (1, 2, 4, 8 or 16) of each value, in order.
+
+    16 bits are two octets, the lower first; fewer than 8 fill an octet from its highest bit on, the last with zeros.
+    """
+    if bits not in BITS:
+        raise UsageError(f"bits must be 1, 2, 4, 8 or 16, not {bits}")
+    numbers = np.ascontiguousarray(signature, dtype=np.uint32)
+    packed = np.empty((numbers.size * bits + 7) // 8, dtype=np.uint8)
+    lib.nd_pack(_pointer("uint32_t[]", numbers), numbers.size, bits, _pointer("uint8_t[]", packed))
+    return packed.tobytes()
+
+
+def equal_parts(one: bytes, packed: NDArray[np.uint8], bits: int = 1) -> NDArray[np.int32]:
+    """How many of the packed groups of `bits` bits of one string of octets are equal in each row of an array.
+
+    `packed` is uint8 of shape (n, len(one)); gives int32 of shape (n,). Bits that fill a last octet count as equal.
+    Raises UsageError for other shapes, types or bits.
+    """
+    parts = _parts(packed, bits)
+    if packed.shape[1] != len(one):
+        raise UsageError(f"packed values have {packed.shape[1]} octets each, the one to compare {len(one)}")
+    differing = np.empty(packed.shape[0], dtype=np.int32)
+    rows = np.ascontiguousarray(packed)
+    lib.nd_differing(
+        ffi.from_buffer(one), _pointer("uint8_t[]", rows), rows.shape[0], len(one), bits,
+        _pointer("uint32_t[]", differing.view(np.uint32)),
+    )  # fmt: skip
+    return np.subtract(parts, differing, out=differing)
+
+
+def equal_parts_of_pairs(
+    packed: NDArray[np.uint8], left: ArrayLike, right: ArrayLike, bits: int = 1
+) -> NDArray[np.int32]:
+    """The same for pairs of rows of one array, left[i] and right[i]: int32 of their shape (m,).
+
+    Raises UsageError also for numbers of no row, and where left and right have different shapes.
+    """
+    parts = _parts(packed, bits)
+    lefts, rights = as_hashes(left, "left"), as_hashes(right, "right")
+    if lefts.shape != rights.shape:
+        raise UsageError(f"left has shape {lefts.shape}, right {rights.shape}")
+    if lefts.size and max(int(lefts.max()), int(rights.max())) >= packed.shape[0]:
+        raise UsageError(f"left and right must be numbers of the {packed.shape[0]} rows")
+    differing = np.empty(lefts.size, dtype=np.int32)
+    rows = np.ascontiguousarray(packed)
+    lib.nd_differing_pairs(
+        _pointer("uint8_t[]", rows), rows.shape[1], bits, _pointer("uint64_t[]", lefts),
+        _pointer("uint64_t[]", rights), lefts.size, _pointer("uint32_t[]", differing.view(np.uint32)),
+    )  # fmt: skip
+    return np.subtract(parts, differing, out=differing)
+
+
+def _parts(packed: NDArray[np.uint8], bits: int) -> int:
+    if bits not in BITS:
+        raise UsageError(f"bits must be 1, 2, 4, 8 or 16, not {bits}")
+    if packed.dtype != np.uint8 or packed.ndim != 2:
+        raise UsageError(f"packed values must be a two-dimensional array of uint8, not {packed.ndim}-d {packed.dtype}")
+    return -(-8 * int(packed.shape[1]) // bits)
+
+
+def folded_text(text: str | bytes) -> bytes:
+    """A text as `text_digest` reads it: toNFKC_Casefold, runs of White_Space one space, none at the ends, as UTF-8.
+
+    White_Space is the property of that name in Unicode. Raises MemoryError.
+    """
+    octets = _octets(text)
+    found = ffi.new("nd_tokens *")
+    _check(lib.nd_fold_text(ffi.from_buffer(octets), len(octets), found))
+    try:
+        return _taken(found)
+    finally:
+        lib.nd_tokens_free(found)
+
+
+def text_digest(text: str | bytes) -> bytes:
+    """What is equal for two texts only if they are equal but for case and white space: 16 octets.
+
+    It is BLAKE2b (RFC 7693) of 16 octets, without key, over `folded_text`; so numbers, symbols and URLs count. Raises
+    MemoryError.
+    """
+    return hashlib.blake2b(folded_text(text), digest_size=16).digest()
