@@ -151,8 +151,9 @@ def digest_rules(info: StoreInfo, options: Options, *, name: str = "", title: st
 
 def sketch_document(
     schemes: Sequence[Scheme], document: Document
-) -> tuple[Fingerprint | None, tuple[int, ...], dict[str, Sketch]]:
-    """A text's fingerprint, its packed keys, and its sketches by family; what the workers do after extraction."""
+) -> tuple[Fingerprint | None, tuple[int, ...], dict[str, Sketch], str]:
+    """A text's fingerprint, packed keys, sketches by family, and digest; what the workers do after extraction."""
+    from indexer.core_sketch import text_digest
     from indexer.schemes import simhash
 
     text, found = document.text, None
@@ -165,7 +166,8 @@ def sketch_document(
         scheme.family: (found if scheme is both else scheme.sketch(text)) or Sketch.without_features(scheme.id)
         for scheme in schemes
     }
-    return fingerprint, simhash.keys(fingerprint) if fingerprint else (), sketches
+    keys = simhash.keys(fingerprint) if fingerprint else ()
+    return fingerprint, keys, sketches, text_digest(text).hex()
 
 
 def index(
@@ -361,8 +363,8 @@ class _Run:
         )
 
     def _is_complete(self, record: Record) -> bool:
-        """Whether a record has a sketch of every scheme that is wanted."""
-        return all(scheme.family in record.sketches for scheme in self.settings.schemes)
+        """Whether a record has a sketch of every scheme that is wanted, and the digest of its text."""
+        return bool(record.text_digest) and all(scheme.family in record.sketches for scheme in self.settings.schemes)
 
     def _is_short(self, fingerprint: Fingerprint | None) -> bool:
         return fingerprint is not None and fingerprint.tokens < self.settings.min_tokens
@@ -377,7 +379,7 @@ class _Run:
                 self._fail_pending(each, reason, detail)
             return
         document = outcome.document
-        fingerprint, keys, sketches = outcome.result
+        fingerprint, keys, sketches, same = outcome.result
         record = Record(
             ref=pending.ref,
             fingerprint=fingerprint,
@@ -389,6 +391,7 @@ class _Run:
             extractor=document.extractor,
             size=document.size,
             source_digest=pending.digest,
+            text_digest=same,
             indexed_at=_now(),
             metadata=pending.item.metadata,
             sketches=sketches,
