@@ -121,7 +121,7 @@ def _print(table: Sequence[Sequence[str]]) -> None:
 
 
 def _shingles(text: str) -> list[bytes]:
-    tokens = core.tokenise(text).tokens
+    tokens = core.tokenise(text, numbers=True).tokens
     return [b" ".join(tokens[place : place + SHINGLE]) for place in range(max(1, len(tokens) - SHINGLE + 1))]
 
 
