@@ -232,7 +232,7 @@ class _Run:
         # A page waits for its turn while its point in time is open.
         page = _PAGE if rate is None else max(1, min(_PAGE, int(rate * 10)))
         options, limits = self._options, self.wanted.limits
-        task, given = "indexer.pipeline:sketch_document", (self._sink.schemes,)
+        task, given = "indexer.sketching:sketch_document", (self._sink.schemes,)
         with WorkerPool(self.wanted.jobs, options, limits, task=task, given=given, keep_text=False) as pool:
             with Slices(self.client, self._path, body, self.wanted.slices, page) as pages:
                 self._pass(pool, pages)

@@ -16,12 +16,11 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from indexer import __version__
 from indexer.extract.base import EXTRACTOR_VERSION, Content, Limits, Options
-from indexer.model import Failure, Fingerprint, Record, Ref, Sketch
+from indexer.model import Failure, Fingerprint, Record, Ref
 from indexer.sources import Input, Rejected, UnreadableError, read_file
 
 if TYPE_CHECKING:
     from indexer.extract import Outcome, Request
-    from indexer.model import Document
     from indexer.schemes.base import Scheme
     from indexer.stores import PutResult, Store, StoreInfo
 
@@ -149,27 +148,6 @@ def digest_rules(info: StoreInfo, options: Options, *, name: str = "", title: st
     return "\0".join(rules) + "\0\0"
 
 
-def sketch_document(
-    schemes: Sequence[Scheme], document: Document
-) -> tuple[Fingerprint | None, tuple[int, ...], dict[str, Sketch], str]:
-    """A text's fingerprint, packed keys, sketches by family, and digest; what the workers do after extraction."""
-    from indexer.core_sketch import text_digest
-    from indexer.schemes import simhash
-
-    text, found = document.text, None
-    both = next((scheme for scheme in schemes if scheme.one_pass), None)
-    if both is None:
-        fingerprint = simhash.fingerprint(text)
-    else:
-        fingerprint, found = both.fingerprint_and_sketch(text)
-    sketches = {
-        scheme.family: (found if scheme is both else scheme.sketch(text)) or Sketch.without_features(scheme.id)
-        for scheme in schemes
-    }
-    keys = simhash.keys(fingerprint) if fingerprint else ()
-    return fingerprint, keys, sketches, text_digest(text).hex()
-
-
 def index(
     inputs: Iterable[Input | Rejected],
     store: Store,
@@ -245,7 +223,7 @@ class _Run:
                 settings.jobs,
                 self.options,
                 settings.limits,
-                task="indexer.pipeline:sketch_document",
+                task="indexer.sketching:sketch_document",
                 given=(settings.schemes,),
                 keep_text=False,
             ) as pool:

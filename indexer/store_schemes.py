@@ -49,16 +49,26 @@ def scheme_of(store: Store, name: str) -> Scheme:
 def scheme_written(scheme: Scheme) -> str:
     """A scheme as short as it can be written: its family, and those parameters that are not the usual ones."""
     try:
-        usual = registry.scheme(scheme.family)
-        own, known = (each.id.partition(":")[2].split(",") for each in (scheme, usual))
-        others = ",".join(part for part in own if part not in known)
-        short = f"{scheme.family}:{others}" if others else scheme.family
-        if registry.scheme(short).id == scheme.id:
-            return short
+        written = [_written(scheme, variant) for variant in scheme.variants]
     except UsageError:
         # It takes the statistics of a corpus, so that no two are the same by their name.
-        pass
-    return scheme.id
+        return scheme.id
+    return min([scheme.id, *(short for short in written if _makes(short, scheme))], key=len)
+
+
+def _written(scheme: Scheme, variant: str) -> str:
+    own, usual = (
+        each.id.partition(":")[2].split(",") for each in (scheme, registry.scheme(f"{scheme.family}:{variant}"))
+    )
+    others = ",".join(part for part in (variant, *(each for each in own if each not in usual)) if part)
+    return f"{scheme.family}:{others}" if others else scheme.family
+
+
+def _makes(specification: str, scheme: Scheme) -> bool:
+    try:
+        return registry.scheme(specification).id == scheme.id
+    except UsageError:
+        return False
 
 
 def require_same(store: Store, own: Scheme, specification: str) -> None:

@@ -18,7 +18,7 @@ FLOORS = [
     {"features", "refs"},
     {"corpus"},
     {"schemes", "extract", "stores"},
-    {"dashboards", "interchange", "jsonlines", "slices", "store_schemes"},
+    {"dashboards", "interchange", "jsonlines", "sketching", "slices", "store_schemes"},
     {"ownership", "sources"},
     {"removal"},
     {"provision"},

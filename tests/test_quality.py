@@ -6,12 +6,13 @@ A floor is what the rule promises; only a change that says why may lower one.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 
 from indexer.bench.quality import BANDS, SETS, SHARES, Judged, judged, near_pairs, texts_of
+from indexer.bench.sketches_sets import invoices, logs, tables
 from indexer.evaluate_documents import read_texts
 from indexer.extract.base import Limits, Options
 from indexer.matching.rule import default_rule, parse_rule
@@ -61,6 +62,15 @@ def test_a_simhash_alone_would_not_pass(shared_data: Path) -> None:
     """The gate sees what it is for: html/mixed is of many kinds."""
     figures = judged(texts_of(shared_data / "html/mixed"), [parse_rule("simhash-doc@3bits")])[0]
     assert figures.right[0] < 0.9 * figures.returned
+
+
+@pytest.mark.parametrize("made", [invoices, logs, tables])
+def test_what_differs_in_numbers_alone_is_not_near(made: Callable[[], list[str]]) -> None:
+    """Bills, days of a log and tables of measurements, which a simhash takes for the same."""
+    texts = made()
+    assert near_pairs(default_rule(), texts)[0].size == 0
+    assert near_pairs(parse_rule("simhash-doc@3bits"), texts)[0].size == len(texts) * (len(texts) - 1) // 2
+    assert near_pairs(default_rule(), [*texts, texts[3]])[0].tolist() == [3]
 
 
 def test_by_a_truth_of_another_extraction(shared_data: Path) -> None:

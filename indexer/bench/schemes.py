@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from indexer import core
+from indexer import core, core_sketch
 from indexer.errors import NeardupError, UsageError
 from indexer.evaluate import Judge, Judged, corpus_of, evaluate, read_rule
 from indexer.evaluate_documents import read_texts
@@ -121,7 +121,7 @@ def _print(table: Sequence[Sequence[str]]) -> None:
 
 
 def _shingles(text: str) -> list[bytes]:
-    tokens = core.tokenise(text).tokens
+    tokens = core.tokenise(text, numbers=True).tokens
     return [b" ".join(tokens[place : place + SHINGLE]) for place in range(max(1, len(tokens) - SHINGLE + 1))]
 
 
@@ -208,7 +208,7 @@ def _print_speed(texts: Sequence[str]) -> None:
         lambda: theirs(lambda: map(_words, texts)),
         lambda: theirs(lambda: map(_shingles_by_space, texts)),
         lambda: theirs(lambda: shingles),
-        lambda: [core.minhash(each, PERMUTATIONS) for each in hashes],
+        lambda: [core_sketch.fast_minhash(each, 1024) for each in hashes],
         lambda: rensa.digest_matrix_from_flat_token_hashes(flat, offsets, PERMUTATIONS, 1),
     ]
     names = (

@@ -39,7 +39,8 @@ class Question:
 
     def _sketch(self, scheme: Scheme) -> Sketch | None:
         if self.text is not None:
-            return scheme.sketch(self.text)
+            # What has no words matches nothing, whatever a scheme makes of its numbers.
+            return scheme.sketch(self.text) if scheme.family == SIMHASH_DOC or self.simhash else None
         if self.record is not None:
             if self.record.fingerprint is None:
                 return None

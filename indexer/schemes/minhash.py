@@ -51,6 +51,8 @@ class Minhash(BandedScheme):
     # one under 0.5 never above.
     default_similarity = 0.6
 
+    variants = ("", f"minima={PERMUTATIONS}")
+
     usual_shingle = 5
     usual_threshold = 0.7
 

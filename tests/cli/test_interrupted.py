@@ -20,8 +20,8 @@ from written import prose
 
 from indexer.errors import StoreError
 
-DOCUMENTS = 3000
-KILLS = 30
+DOCUMENTS = 2000
+KILLS = 15
 
 
 def write_lines(path: Path, documents: int = DOCUMENTS) -> None:

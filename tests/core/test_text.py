@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import oracle
@@ -109,7 +110,9 @@ def documents(shared_data: Path) -> list[Path]:
 def test_every_real_document(shared_data: Path, part: int) -> None:
     known: dict[str, list[str]] = {}
     read = 0
-    for path in documents(shared_data)[part::4]:
+    # The oracle is slow: one in three, or with NEARDUP_ALL all of them.
+    step = 1 if os.environ.get("NEARDUP_ALL") else 3
+    for path in documents(shared_data)[part :: 4 * step]:
         try:
             text = extract(path, options=Options(content="full")).text
         except ExtractionError:
@@ -123,4 +126,4 @@ def test_every_real_document(shared_data: Path, part: int) -> None:
         assert [token.decode() for token in core.tokenise(text).tokens] == expected, path
         found = core.fingerprint(text)
         assert (found[1] if found else 0) == len(expected), path
-    assert read > 200
+    assert read > 500 // step

@@ -103,6 +103,8 @@ def test_written_forms_are_read_again(text: str) -> None:
         ("simhash:bits=128@0.9", "simhash:bits=128@12bits"),
         ("minhash:shingle=3@0.7", "minhash:shingle=3@0.7"),
         ("minhash:shingle=5@0.7", "minhash@0.7"),
+        ("minhash:bands=25,bits=8,rows=5,shingle=5,values=128@0.6", "minhash:minima=permutations@0.6"),
+        ("minhash:minima=permutations,shingle=3@0.6", "minhash:minima=permutations,shingle=3@0.6"),
         ("minhash", "minhash@0.6"),
         ("minhash@.6", "minhash@0.6"),
         ("minhash@0.60", "minhash@0.6"),
