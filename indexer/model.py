@@ -289,7 +289,8 @@ class ClusteringNote:
     `rule` is the written match rule with all parameters of its schemes, `bound` how far apart two documents of a
     cluster may be (a share of 0 to 1, or bits; empty for the rule's own), `canonical` the written rule for the
     canonical document; `finished` is false from the first change to the last, and stays false where a run was killed.
-    `at` is ISO 8601 in UTC.
+    `at` (ISO 8601 in UTC) is when all documents of the store were put into clusters, empty where they never were;
+    `arrived` are the runs since then whose documents were put into clusters as they came, each as "BEGIN/END".
     """
 
     rule: str
@@ -297,6 +298,11 @@ class ClusteringNote:
     canonical: str = "earliest"
     finished: bool = True
     at: str = ""
+    arrived: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        # JSON knows no tuples.
+        object.__setattr__(self, "arrived", tuple(self.arrived))
 
 
 # So many formats or origins of a cluster are kept: the first in order, so that adding one by one gives the same.

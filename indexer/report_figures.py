@@ -199,7 +199,7 @@ def figures(store: Store, made: Remembered, *, most: int, time_field: str = "") 
         refs = [record.ref for record in some]
         for record, is_redundant, is_kept in zip(some, gone.contains(refs), kept.contains(refs), strict=True):
             scan.count(record, is_redundant)
-            unclustered += not (is_redundant or is_kept) and record.indexed_at > made.at
+            unclustered += not (is_redundant or is_kept) and not made.has_seen(record.indexed_at)
     return (
         Figures(
             rule=made.rule,

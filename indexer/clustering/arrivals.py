@@ -16,7 +16,7 @@ from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.clusters import document_groups, similar_documents
 from indexer.clustering.grouping import group, radius_of
 from indexer.clustering.recent import Recent
-from indexer.clustering.remembered import note_of, remembered
+from indexer.clustering.remembered import arriving, note_of, remembered
 from indexer.errors import StoreError, UsageError
 from indexer.matching.lookups import Asking, plans
 from indexer.matching.measures import Comparison
@@ -181,7 +181,7 @@ class Arrivals:
         """Note that the clusters are whole; not called where a batch was broken off."""
         if self._begun:
             # What came in this run is in its cluster, so that it has ended now and not when it began.
-            self.store.put_clustering_note(note_of(self.by.rule, self.by.bound, self.by.canonical))
+            self.store.put_clustering_note(arriving(self.store, self._note, since=self._note.at))
             self._begun = False
 
     def examine(self, records: Sequence[Record]) -> list[Near | None]:
@@ -269,7 +269,7 @@ class Arrivals:
 
     def _begin(self) -> None:
         if not self._begun:
-            self.store.put_clustering_note(replace(self._note, finished=False))
+            self.store.put_clustering_note(arriving(self.store, self._note))
             self._begun = True
 
     def _components(self, fresh: Sequence[Record]) -> list[_Touching]:

@@ -13,22 +13,49 @@ from indexer.model import ClusteringNote
 from indexer.stores.base import Store
 
 AGAIN = "run neardup cluster again"
+_RUNS = 50
 
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """A finished clustering: its match rule, bound (0 to 1; None for the rule's own), canonical rule, and when."""
+    """A finished clustering: its match rule, bound (0 to 1; None for the rule's own), canonical rule, and when.
+
+    `at` and `arrived` are those of the note.
+    """
 
     rule: MatchRule
     bound: float | None
     canonical: CanonicalRule
     at: str
+    arrived: tuple[str, ...] = ()
+
+    def has_seen(self, indexed_at: str) -> bool:
+        """Whether a document that was indexed then has been looked at: all at once, or as it came."""
+        return indexed_at <= self.at or any(
+            begin <= indexed_at <= end for begin, _, end in (run.partition("/") for run in self.arrived)
+        )
 
 
 def note_of(rule: MatchRule, bound: float | None, canonical: CanonicalRule) -> ClusteringNote:
     """What is remembered of a clustering that is made now."""
-    at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    return ClusteringNote(rule.written(whole=True), "" if bound is None else f"{bound:.12g}", str(canonical), at=at)
+    return ClusteringNote(rule.written(whole=True), "" if bound is None else f"{bound:.12g}", str(canonical), at=now())
+
+
+def now() -> str:
+    """The time as records have it."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def arriving(store: Store, note: ClusteringNote, *, since: str = "") -> ClusteringNote:
+    """What is remembered while documents are put into clusters as they come, or with `since` after a run of that.
+
+    Of more than some dozen runs the earliest are forgotten: their documents count as not looked at until all are.
+    """
+    notes = store.clustering_notes().values()
+    # Those that stand there already, and were never looked at, are not seen by what comes.
+    at = min((each.at for each in notes), default="")
+    runs = [run for each in notes for run in each.arrived] + [f"{since}/{now()}"] * bool(since)
+    return replace(note, finished=bool(since), at=at, arrived=tuple(dict.fromkeys(runs))[-_RUNS:])
 
 
 def in_progress(store: Store, note: ClusteringNote) -> bool:
@@ -57,7 +84,8 @@ def remembered(store: Store) -> Remembered | None:
     note = agreed(notes)
     try:
         bound = float(note.bound) if note.bound else None
-        return Remembered(parse_rule(note.rule, store), bound, read_canonical(note.canonical), note.at)
+        canonical = read_canonical(note.canonical)
+        return Remembered(parse_rule(note.rule, store), bound, canonical, note.at, note.arrived)
     except (UsageError, IncompatibleStoreError, ValueError) as error:
         raise StoreError(
             f"the clusters were made by {note.rule}, which this store can't serve now ({error}): {AGAIN}"

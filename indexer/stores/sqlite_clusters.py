@@ -20,7 +20,7 @@ _READ = 1000
 _COLUMNS = """id, canonical, title, size, octets, radius, first_seen, last_seen, redundant_octets, formats, origins,
     least_similarity"""
 _NOTE = "clustering"
-_NOTED = {"rule": str, "bound": str, "canonical": str, "finished": bool, "at": str}
+_NOTED = {"rule": str, "bound": str, "canonical": str, "finished": bool, "at": str, "arrived": list}
 
 
 class ClusterTable(OnFile):

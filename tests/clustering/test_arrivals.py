@@ -7,6 +7,7 @@ import pstats
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from indexer.clustering.arrivals import Arrivals, rule_for
 from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.clusters import cluster
 from indexer.clustering.recent import Recent
+from indexer.clustering.remembered import now, remembered
 from indexer.clustering.stored import stored_clusters
 from indexer.errors import IncompatibleStoreError, UsageError
 from indexer.keys import KeyLayout
@@ -284,16 +286,31 @@ def test_what_can_not_judge_documents_as_they_come_is_refused_at_once(tmp_path: 
                 rule_for(store)
 
 
-def test_the_end_of_a_run_is_when_its_clusters_were_made() -> None:
+def test_what_was_looked_at_is_remembered() -> None:
     with empty_store() as store:
         arrivals = arrive(store, [[record("a", 0), record("b", 0)]])
         [begun] = store.clustering_notes().values()
-        assert not begun.finished
+        assert (begun.finished, begun.at, begun.arrived) == (False, "", ())
         arrivals.close()
         [ended] = store.clustering_notes().values()
-        assert ended.finished
-        assert ended.at >= begun.at
-        assert ended.rule == begun.rule
+        assert (ended.finished, ended.rule, ended.at) == (True, begun.rule, "")
+        # All at once, and then others without clusters before some come with them.
+        store.put_clustering_note(replace(ended, at="2026-01-05T00:00:00Z", arrived=()))
+        arrive(store, [[record("c", 0)]]).close()
+        found = remembered(store)
+        assert found
+        assert found.has_seen("2026-01-04T00:00:00Z")
+        assert not found.has_seen("2026-01-06T00:00:00Z")
+        [run] = found.arrived
+        begin, _, end = run.partition("/")
+        assert found.has_seen(begin)
+        assert found.has_seen(end)
+        for _ in range(60):
+            arrive(store, [[record("d", 0)]]).close()
+        found = remembered(store)
+        assert found
+        assert len(found.arrived) <= 50
+        assert found.has_seen(now())
 
 
 @settings(max_examples=60, deadline=None)
