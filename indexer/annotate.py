@@ -346,7 +346,7 @@ class _Run:
             reason, detail = (outcome.error.reason, outcome.error.detail) if outcome.error else ("crashed", "")
             self._fail(pending.place, reason, detail, pending.digest)
             return None
-        fingerprint, keys, sketches = outcome.result
+        fingerprint, keys, sketches, same = outcome.result
         document = outcome.document
         record = Record(
             ref=self._sink.ref(pending.place),
@@ -358,6 +358,7 @@ class _Run:
             extractor=document.extractor,
             size=pending.octets,
             source_digest=pending.digest,
+            text_digest=same,
             indexed_at=_now(),
             sketches=sketches,
         )

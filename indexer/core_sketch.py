@@ -185,7 +185,7 @@ def folded_text(text: str | bytes) -> bytes:
 def text_digest(text: str | bytes) -> bytes:
     """What is equal for two texts only if they are equal but for case and white space: 16 octets.
 
-    It is BLAKE2b (RFC 7693) of 16 octets, without key, over `folded_text`; so numbers, symbols and URLs count. Raises
-    MemoryError.
+    They are the first 16 of SHA-256 (FIPS 180-4), which scripts inside engines can make too, over `folded_text`; so
+    numbers, symbols and URLs count. Raises MemoryError.
     """
-    return hashlib.blake2b(folded_text(text), digest_size=16).digest()
+    return hashlib.sha256(folded_text(text)).digest()[:16]

@@ -179,9 +179,10 @@ class Record:
     `keys` are the packed keys of the fingerprint's tables (see `indexer.keys.KeyLayout`), empty where there is no
     fingerprint; `short` marks documents with too few tokens for a meaningful simhash; `source` is the path or URL;
     `source_digest` tells a stale fingerprint: a digest of the octets (or fields) that the fingerprint was made from,
-    the scheme and the extractor's version; `indexed_at` is ISO 8601 in UTC; `metadata` is the user's own, JSON types
-    only; `sketches` are the fingerprints of the store's other schemes, by the scheme's name, and lack those of schemes
-    that came to the store after the document.
+    the scheme and the extractor's version; `text_digest` is equal where texts are identical but for case and white
+    space (`indexer.core_sketch.text_digest` in hexadecimal digits, empty where it is not known); `indexed_at` is ISO
+    8601 in UTC; `metadata` is the user's own, JSON types only; `sketches` are the fingerprints of the store's other
+    schemes, by the scheme's name, and lack those of schemes that came to the store after the document.
     """
 
     ref: Ref
@@ -194,6 +195,7 @@ class Record:
     extractor: str = ""
     size: int = 0
     source_digest: str = ""
+    text_digest: str = ""
     indexed_at: str = ""
     metadata: Mapping[str, Any] = field(default_factory=dict)
     sketches: Mapping[str, Sketch] = field(default_factory=dict)
@@ -202,6 +204,10 @@ class Record:
     def tokens(self) -> int:
         """The number of tokens that the fingerprint was made from, 0 where there is none."""
         return self.fingerprint.tokens if self.fingerprint else 0
+
+    def is_identical(self, other: Record) -> bool:
+        """Whether both texts are known to be equal but for case and white space."""
+        return bool(self.text_digest) and self.text_digest == other.text_digest
 
     def sketch_of(self, scheme: str) -> Sketch | None:
         """The sketch of the scheme with this name, simhash-doc like any other; None where the document has none."""

@@ -341,8 +341,8 @@ class _Run:
         )
 
     def _is_complete(self, record: Record) -> bool:
-        """Whether a record has a sketch of every scheme that is wanted."""
-        return all(scheme.family in record.sketches for scheme in self.settings.schemes)
+        """Whether a record has a sketch of every scheme that is wanted, and the digest of its text."""
+        return bool(record.text_digest) and all(scheme.family in record.sketches for scheme in self.settings.schemes)
 
     def _is_short(self, fingerprint: Fingerprint | None) -> bool:
         return fingerprint is not None and fingerprint.tokens < self.settings.min_tokens
@@ -357,7 +357,7 @@ class _Run:
                 self._fail_pending(each, reason, detail)
             return
         document = outcome.document
-        fingerprint, keys, sketches = outcome.result
+        fingerprint, keys, sketches, same = outcome.result
         record = Record(
             ref=pending.ref,
             fingerprint=fingerprint,
@@ -369,6 +369,7 @@ class _Run:
             extractor=document.extractor,
             size=document.size,
             source_digest=pending.digest,
+            text_digest=same,
             indexed_at=_now(),
             metadata=pending.item.metadata,
             sketches=sketches,

@@ -147,7 +147,8 @@ def annotate(store: str, field: tuple[str, ...], to: str | None, json: bool, qui
 
 
 def _beside(store: str, name: str) -> str:
-    if "/" in name or "*" in name or "," in name:
+    # What stands before an "@" may be a password.
+    if set("/*,:@") & set(name):
         raise UsageError(f"--to {shown_store(name)}: name one index of the same cluster")
     return f"{store.rstrip('/').rpartition('/')[0]}/{quote(name, safe='')}"
 

@@ -317,15 +317,16 @@ Examples:
   neardup prune --keep canonical --dry-run   list what is not canonical
   neardup prune --keep canonical             mark it: annotation duplicate_of
   neardup prune --keep canonical --delete    delete it, after the question
+  neardup prune --keep canonical --identical --delete
 
 "neardup cluster" comes first. Only documents are named that, compared anew now, are as near to the canonical document
 of their cluster as the rule demands by which the clusters were made; the others are kept, and --dry-run says why. After
 a clustering by a simhash alone, --delete takes a verification. The files themselves stay. In a search engine a document
 that has other fields than neardup's is its owner's: --delete leaves it there, and takes neardup's fields away.
 
-With --dry-run --json one object a line: cluster, canonical, similarity, kept (why; empty for what would go), and the
-document as in "neardup show --json"; otherwise one object: marked and unmarked, or deleted; and contended, how many
-others change all the time.
+With --dry-run --json one object a line: cluster, canonical, similarity, identical (whether the texts are equal but for
+case and white space), kept (why; empty for what would go), and the document as in "neardup show --json"; otherwise one
+object: marked and unmarked, or deleted; and contended, how many others change all the time.
 """,
 )
 @store_option
@@ -333,6 +334,11 @@ others change all the time.
 @click.option("--dry-run", is_flag=True, help="List the documents, and do nothing.")
 @click.option("--delete", is_flag=True, allow_from_autoenv=False, help="Delete them from the store; do not mark them.")
 @click.option("--yes", is_flag=True, allow_from_autoenv=False, help="With --delete: do not ask.")
+@click.option(
+    "--identical",
+    is_flag=True,
+    help="Only documents whose texts are the canonical document's, but for case and white space.",
+)
 @click.option(
     "--verify",
     type=click.Choice(["sketch", "text"]),
@@ -352,7 +358,7 @@ def prune(store: str, dry_run: bool, delete: bool, json: bool, **given: Any) -> 
 
     with opened(store, read_only=dry_run, refresh=given["refresh"]) as target:
         measure = verification(target, given["verify"]) if given["verify"] else None
-        pruning = Pruning(target, verify=measure, unverified=given["unverified"])
+        pruning = Pruning(target, verify=measure, unverified=given["unverified"], identical=given["identical"])
         if dry_run:
             _list_surplus(pruning, as_json=json)
             return
@@ -391,7 +397,7 @@ def _delete(pruning: Pruning, shown: str, *, asked: bool) -> int:
 
 
 def _list_surplus(pruning: Pruning, *, as_json: bool) -> None:
-    count = kept = octets = 0
+    count = kept = octets = same = 0
     least = 1.0
     for each in pruning.surplus():
         if each.kept:
@@ -399,20 +405,21 @@ def _list_surplus(pruning: Pruning, *, as_json: bool) -> None:
         else:
             count += 1
             octets += each.record.size
-            least = min(least, each.similarity)
+            same += each.identical
+            least = min(least, 1.0 if each.identical else each.similarity)
         if as_json:
-            about = {"cluster": each.cluster, "canonical": each.canonical.id}
-            answer_json({**about, "similarity": each.similarity, "kept": each.kept, **record_json(each.record)})
+            about = {"cluster": each.cluster, "canonical": each.canonical.id, "similarity": each.similarity}
+            answer_json({**about, "identical": each.identical, "kept": each.kept, **record_json(each.record)})
         elif each.kept:
             say(f"kept: {each.record.ref.id}: {each.kept}")
+        elif each.identical:
+            answer(f"{each.record.ref.id}  is identical with {each.canonical.id}")
         else:
             answer(f"{each.record.ref.id}  {pruning.rule.said(each.similarity, each.canonical.id)}")
     found = f"{count:,} documents ({size(octets)}) have another that stands for them"
-    say(
-        f"a dry run: {found}"
-        + (f", the least similar {pruning.rule.shown(least)}" if count else "")
-        + "; nothing was changed"
-    )
+    kinds = [f"{same:,} identical"] * bool(same)
+    kinds += [f"{count - same:,} near, the least similar {pruning.rule.shown(least)}"] * (count > same)
+    say(f"a dry run: {found}" + f": {' and '.join(kinds)}" * bool(kinds) + "; nothing was changed")
     if kept:
         say(f"{kept:,} documents of the same clusters are kept")
 

@@ -104,6 +104,7 @@ def record_json(record: Record) -> dict[str, Any]:
         "extractor": record.extractor,
         "bytes": record.size,
         "source_digest": record.source_digest,
+        "text_digest": record.text_digest,
         "indexed_at": record.indexed_at,
         "metadata": dict(record.metadata),
     }
@@ -114,6 +115,7 @@ def match_json(match: Match) -> dict[str, Any]:
     return {
         "similarity": match.similarity,
         "near": match.near,
+        "identical": match.identical,
         "bits": match.bits,
         "label": match.label,
         **record_json(match.record),

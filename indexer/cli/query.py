@@ -40,8 +40,9 @@ Examples:
 
 A and B are files, or else ids of stored documents; "id:ID" is always an id. - is standard input.
 
-With --json one object: rule, near, similarity (by the rule), shares (of 5-word passages; null where it can't be told),
-estimated (whether by sketches), bits (of the simhash), and a and b, each with name, hash, hex and tokens.
+With --json one object: rule, near, identical (null where it can't be told), similarity (by the rule), shares (of 5-word
+passages; null where it can't be told), estimated (whether by sketches), bits (of the simhash), and a and b, each with
+name, hash, hex and tokens.
 """,
 )
 @click.argument("a", type=click.Path())
@@ -78,12 +79,13 @@ def compare(a: str, b: str, store: str, json: bool, **given: Any) -> None:
         found = compared(rule, one, two, source)
     if json:
         sides = {key: {"name": each.name, **fingerprint_json(each.simhash)} for key, each in (("a", one), ("b", two))}
-        names = ("near", "similarity", "shares", "estimated", "bits")
+        names = ("near", "identical", "similarity", "shares", "estimated", "bits")
         answer_json({"rule": str(rule), **{name: getattr(found, name) for name in names}, **sides})
         return
     fields(
         [
             ("near", f"{'yes' if found.near else 'no'}, by {rule}"),
+            *([("identical", "yes, but for case and white space")] if found.identical else []),
             ("shares", _shares(found)),
             ("simhash", f"{found.bits} of 64 bits differ: 0 to 3 in close copies, 18 on average in unrelated English"),
             *((side, _side(each)) for side, each in (("A", one), ("B", two))),

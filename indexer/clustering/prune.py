@@ -35,8 +35,9 @@ Measure = Finder | Reading
 class Surplus:
     """A document that is not canonical in its cluster; `kept` says why it is kept all the same, empty where it is not.
 
-    `similarity` (0 to 1) is that to the canonical document, found anew; below 0 where it could not be told. `version`
-    is the document's at that moment.
+    `similarity` (0 to 1) is that to the canonical document, found anew; below 0 where it could not be told.
+    `identical` is whether their texts are known to be equal but for case and white space. `version` is the document's
+    at that moment.
     """
 
     record: Record
@@ -44,6 +45,7 @@ class Surplus:
     canonical: Ref
     similarity: float
     kept: str = ""
+    identical: bool = False
     version: Hashable = None
 
 
@@ -51,14 +53,17 @@ class Pruning:
     """The documents of a store's clusters that another one stands for.
 
     `verify` demands another measure beside the remembered rule. A clustering by a simhash alone has called documents
-    near that share nothing but their language, so delete() then takes a verification, or `unverified`. Raises
-    StoreError where the store does not remember how its clusters were made.
+    near that share nothing but their language, so delete() then takes a verification, or `unverified`. With
+    `identical` nothing is named whose text is not known to be the canonical document's. Raises StoreError where the
+    store does not remember how its clusters were made.
     """
 
-    def __init__(self, store: Store, *, verify: Measure | None = None, unverified: bool = False) -> None:
+    def __init__(
+        self, store: Store, *, verify: Measure | None = None, unverified: bool = False, identical: bool = False
+    ) -> None:
         self.store = store
         self.remembered: Remembered = require_remembered(store)
-        self.unverified = unverified
+        self.unverified, self.identical = unverified, identical
         self._verify = verify
         self._readers: dict[str, Reader] = {}
 
@@ -84,10 +89,14 @@ class Pruning:
                 values, reasons = np.full(len(records), -1.0), [_GONE] * len(records)
             else:
                 values, reasons = self._compared(canonical, records)
-            found = zip(members, records, values.tolist(), reasons, strict=True)
+            same = [canonical is not None and record.is_identical(canonical) for record in records]
+            if self.identical:
+                other = f"its text is not identical with that of {cluster.canonical.id}"
+                reasons = [why or other * (not equal) for why, equal in zip(reasons, same, strict=True)]
+            found = zip(members, records, values.tolist(), reasons, same, strict=True)
             yield [
-                Surplus(record, cluster.id, cluster.canonical, value, why, each.version)
-                for each, record, value, why in found
+                Surplus(record, cluster.id, cluster.canonical, value, why, equal, each.version)
+                for each, record, value, why, equal in found
             ]
 
     def _compared(self, canonical: Record, records: Sequence[Record]) -> tuple[Similarities, list[str]]:
@@ -186,11 +195,11 @@ class Pruning:
     def require_verified(self) -> None:
         """UsageError where documents would be deleted that a simhash alone calls near."""
         verified = self._verify is not None and self._verify.unit == "share"
-        if self.rule.by_hash_alone and not verified and not self.unverified:
+        if self.rule.by_hash_alone and not (verified or self.unverified or self.identical):
             raise UsageError(
                 f"the clusters were made by {self.rule} alone, which also calls documents near that share nothing but "
-                "their language; verify what is deleted (--verify sketch or --verify text), cluster again by a "
-                "verified rule, or say --unverified"
+                "their language; verify what is deleted (--verify sketch or --verify text), take what is identical "
+                "(--identical), cluster again by a verified rule, or say --unverified"
             )
 
     def delete(self) -> int:

@@ -19,7 +19,8 @@ class Compared:
     """Two documents: `near` by `rule`, of which `similarity` (0 to 1) is the measure's.
 
     `bits` is how many of the 64 bits of simhash-doc differ, `shares` how much of all 5-word passages is in both (None
-    where that can't be told); `estimated` says that it comes from sketches and not from the texts.
+    where that can't be told); `estimated` says that it comes from sketches and not from the texts. `identical` is
+    whether the texts are equal but for case and white space, None where that can't be told.
     """
 
     rule: MatchRule
@@ -28,6 +29,7 @@ class Compared:
     bits: int | None
     shares: float | None
     estimated: bool
+    identical: bool | None
 
 
 def compare(rule: MatchRule, one: Question, other: Question, store: Store | None = None) -> Compared:
@@ -49,7 +51,10 @@ def compare(rule: MatchRule, one: Question, other: Question, store: Store | None
         value = _by(measure.scheme, one, other)
     found = any(_by(finder.scheme, one, other) >= finder.similarity - SLACK for finder in rule.finders)
     shares, estimated = _shares(one, other, store)
-    return Compared(rule, found and value >= measure.similarity - SLACK, max(value, 0.0), bits, shares, estimated)
+    near = found and value >= measure.similarity - SLACK
+    digests = one.text_digest, other.text_digest
+    identical = digests[0] == digests[1] if all(digests) else None
+    return Compared(rule, near, max(value, 0.0), bits, shares, estimated, identical)
 
 
 def _read(reading: Reading, question: Question, store: Store | None) -> Question:

@@ -29,7 +29,8 @@ class Match:
     """A stored document that is near: `similarity` (0 to 1) is by the rule's measure.
 
     `bits` is how many bits of simhash-doc differ, None where that is not known; `rule` says how to show it. `near` is
-    false of what was only asked for by `at_least`.
+    false of what was only asked for by `at_least`, `identical` true where both texts are known to be equal but for case
+    and white space.
     """
 
     record: Record
@@ -37,10 +38,13 @@ class Match:
     bits: int | None
     rule: MatchRule
     near: bool = True
+    identical: bool = False
 
     @property
     def label(self) -> str:
-        """What the similarity is called: "close" and "loose" of a simhash, "near" by another measure, else empty."""
+        """What it is called: "identical", "close" and "loose" by a simhash, "near" by another measure, else empty."""
+        if self.identical:
+            return "identical"
         if self.rule.unit == "share":
             return "near" if self.near else ""
         return label_of(self.similarity)
@@ -108,8 +112,11 @@ def lookup(
     deque(entries, maxlen=0)
     missing = [entry.ref for entry in best if entry.record is None]
     read = dict(zip(missing, store.get(missing, sketches=False), strict=True)) if missing else {}
+    same = question.text_digest
     matches = [
-        Match(record, entry.similarity, asking.bits(record), rule, entry.near)
+        Match(
+            record, entry.similarity, asking.bits(record), rule, entry.near, bool(same) and record.text_digest == same
+        )
         for entry in best
         if (record := entry.record or read.get(entry.ref)) is not None
     ]

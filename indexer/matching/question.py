@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from indexer import core_sketch
 from indexer.errors import UsageError
 from indexer.model import SIMHASH_DOC, Fingerprint, Record, Ref, Sketch
 from indexer.schemes.base import Scheme
@@ -58,6 +59,13 @@ class Question:
                 f"--match {SIMHASH_DOC}@3bits"
             )
         return sketch_of(self.fingerprint)
+
+    @property
+    def text_digest(self) -> str:
+        """The digest of the text in hexadecimal digits (`core_sketch.text_digest`), empty where it is not known."""
+        if self.text is not None:
+            return core_sketch.text_digest(self.text).hex()
+        return self.record.text_digest if self.record is not None else ""
 
     @property
     def simhash(self) -> Fingerprint | None:

@@ -414,7 +414,7 @@ class _Changes:
                 self._documents[numbers[row.value]] += 1
                 self._short[numbers[row.value]] += row.short
         connection.executemany(
-            "INSERT INTO documents VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO documents VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [(row.id, None if row.value is None else numbers[row.value], *row.columns) for row in rows],
         )
         self._merge(connection, top, top + len(new))

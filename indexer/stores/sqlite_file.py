@@ -77,6 +77,7 @@ MIGRATIONS: tuple[Migration, ...] = (
         "CREATE TABLE resources (name TEXT PRIMARY KEY, octets BLOB NOT NULL)",
     ),
     DISTINCT_SKETCHES,
+    ("ALTER TABLE documents ADD COLUMN text_digest BLOB NOT NULL DEFAULT x''",),
 )
 
 _HEADER_OCTETS = 100

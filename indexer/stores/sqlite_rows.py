@@ -22,7 +22,7 @@ _MAX_INTEGER = (1 << 63) - 1
 # The order of the columns in every query that reads whole records, the document's number before them.
 RECORD_COLUMNS = (
     "d.number, d.id, d.hash, h.value, d.tokens, h.keys, d.short, d.source, d.title, d.format, d.extractor, d.size, "
-    "d.source_digest, d.indexed_at, d.metadata"
+    "d.source_digest, d.indexed_at, d.metadata, d.text_digest"
 )
 
 
@@ -122,12 +122,12 @@ class Packer:
         metadata = pack_json(record.metadata, "metadata") if record.metadata else None
         strings = (record.format, record.source, record.title, record.extractor, record.indexed_at)
         packed = [pack_text(text) for text in strings]
-        digest = pack_text(record.source_digest)
-        octets = len(name) + sum(map(len, packed)) + len(digest) + len(metadata or "")
+        digest, same = pack_text(record.source_digest), pack_text(record.text_digest)
+        octets = len(name) + sum(map(len, packed)) + len(digest) + len(same) + len(metadata or "")
         octets += sum(len(sketch.payload) + 8 * len(sketch.keys) for sketch in record.sketches.values())
         if octets > MAX_RECORD_OCTETS:
             raise RefusedError(f"id, titles, metadata and sketches take {octets} octets, more than {MAX_RECORD_OCTETS}")
-        columns = (record.short, record.tokens, record.size, *packed, digest_crc(digest), digest, metadata)
+        columns = (record.short, record.tokens, record.size, *packed, digest_crc(digest), digest, metadata, same)
         value = None if record.fingerprint is None else to_signed(record.fingerprint.value)
         return Row(record.ref, name, value, record.keys, record.short, columns, octets, record.sketches)
 
@@ -145,7 +145,8 @@ class Packer:
 
     def record(self, row: Sequence[Any], sketches: Mapping[str, Sketch] | None = None) -> Record:
         """A record from RECORD_COLUMNS."""
-        _, name, number, value, tokens, keys, short, source, title, kind, extractor, size, digest, at, metadata = row
+        _, name, number, value, tokens, keys, short, source, title, kind, extractor, size, digest, *rest = row
+        at, metadata, same = rest
         fingerprint = None
         if number is not None:
             fingerprint = Fingerprint(to_unsigned(cells.integer(value)), cells.count(tokens), self._scheme)
@@ -160,6 +161,7 @@ class Packer:
             extractor=cells.text(extractor),
             size=cells.count(size),
             source_digest=cells.text(digest),
+            text_digest=cells.text(same),
             indexed_at=cells.text(at),
             metadata={} if metadata is None else cells.json_object(metadata),
             sketches=sketches or {},

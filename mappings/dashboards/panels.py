@@ -388,7 +388,7 @@ HEALTH_PANELS: tuple[Panel, ...] = (
                     "indexed": RECORDS,
                     "short": "neardup.short:true",
                     "without text": "neardup.tokens:0",
-                    "not clustered yet": f"{RECORDS} AND NOT _exists_:neardup.cluster.is_canonical",
+                    "in no cluster": f"{RECORDS} AND NOT _exists_:neardup.cluster.is_canonical",
                 }
             ),
         ),

@@ -36,14 +36,22 @@ def test_similar_finds_the_same_text_in_every_format(stored: Neardup) -> None:
         assert found["total"] == 4
         for match in matches.values():
             assert match["similarity"] == 1 - match["bits"] / 64
-            assert match["label"] == ("close" if match["bits"] <= 1 else "loose" if match["bits"] <= 6 else "")
+            assert match["label"] == (
+                "identical"
+                if match["identical"]
+                else "close"
+                if match["bits"] <= 1
+                else "loose"
+                if match["bits"] <= 6
+                else ""
+            )
         bits = [match["bits"] for match in found["matches"]]
         assert bits == sorted(bits)
         # By the default rule they are the same ones, by what they share.
         usual = stored("similar", f"docs/{name}", "--json").json
         assert usual["rule"] == "simhash-doc@3bits/minhash@0.6+minhash@0.6"
         assert {match["id"] for match in usual["matches"]} == set(matches)
-        assert {match["label"] for match in usual["matches"]} == {"near"}
+        assert {match["label"] for match in usual["matches"]} == {"near", "identical"}
         shares = [match["similarity"] for match in usual["matches"]]
         assert shares == sorted(shares, reverse=True)
         assert (shares[0], usual["not_comparable"]) == (1.0, 0)
@@ -55,7 +63,10 @@ def test_similar_by_every_way_of_asking(stored: Neardup) -> None:
     by_text = stored("similar", "--text", text, "-k", "7", "--json").json
     for arguments in (("--text", "-"), ("--hash", value), ("--hash", value[4:].upper()), ("-",)):
         found = stored("similar", *arguments, "-k", "7", "--json", stdin=text).json
-        assert found["matches"] == by_text["matches"]
+        # A hash says nothing of the text itself.
+        unknown = {"identical": False} if "--hash" in arguments else {}
+        labels = [{**match, **unknown, "label": ""} for match in by_text["matches"]]
+        assert [{**match, "label": ""} for match in found["matches"]] == labels
     by_id = stored("similar", "--id", "docs/a.html", "-k", "7", "--json").json
     assert {match["id"] for match in by_id["matches"]} == {match["id"] for match in by_text["matches"]} - {
         "docs/a.html"
@@ -73,11 +84,11 @@ def test_similar_in_words(stored: Neardup) -> None:
     header, *rows = done.out.splitlines()
     assert header.split() == ["id", "bits", "label", "title"]
     assert len(rows) == 2
-    assert all("close" in row for row in rows)
+    assert all("identical" in row for row in rows)
     assert "the nearest 2 of 4" in done.err
     header, first, *_ = stored("similar", "docs/deep/d.txt").out.splitlines()
     assert header.split() == ["id", "shares", "bits", "label", "title"]
-    assert first.split()[1:4] == ["100%", "0", "near"]
+    assert first.split()[1:4] == ["100%", "0", "identical"]
     # From elsewhere the path is not the id, and is shown.
     elsewhere = Neardup(stored.folder / "docs/deep")
     done = elsewhere("similar", "d.txt", "--store", "../../collection.neardup")
@@ -96,11 +107,11 @@ def test_the_nearest_candidates_whatever_they_are_like(stored: Neardup) -> None:
     assert {match["id"] for match in strict["matches"]} == set(ALIKE) - {"docs/deep/d.txt", "docs/near.txt"}
     assert set(near) == set(ALIKE) - {"docs/deep/d.txt"}
     assert {name: (match["near"], match["label"]) for name, match in near.items()} == {
-        name: (False, "") if name == "docs/near.txt" else (True, "near") for name in near
+        name: (False, "") if name == "docs/near.txt" else (True, "identical") for name in near
     }
     # In the table what is not near has no label.
     rows = stored(*asked, "--at-least", "0").out.splitlines()[1:]
-    assert [("near.txt" in row, "  near" in row) for row in rows] == [(False, True)] * 3 + [(True, False)]
+    assert [("near.txt" in row, "  identical" in row) for row in rows] == [(False, True)] * 3 + [(True, False)]
     assert stored(*asked, "--at-least", "1", "--json").json["total"] == 3
     stored(*asked, "--at-least", "1.5", code=2)
 

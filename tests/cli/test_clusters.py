@@ -301,9 +301,14 @@ def test_prune_marks_lists_and_deletes_only_when_told(indexed: Neardup) -> None:
     assert {line["kept"] for line in listed} == {""}
     assert {line["id"] for line in listed if line["similarity"] == 1} == set(surplus) - {"docs/near.txt"}
     plain = indexed("prune", "--keep", "canonical", "--dry-run")
-    assert "docs/a.html  shares 100% with docs/b.pdf\n" in plain.out
+    assert "docs/a.html  is identical with docs/b.pdf\n" in plain.out
     assert "a dry run: 4 documents" in plain.err
-    assert "the least similar shares 9" in plain.err
+    assert "3 identical and 1 near, the least similar shares 9" in plain.err
+    same = indexed("prune", "--keep", "canonical", "--identical", "--dry-run", "--json").lines
+    assert {line["id"]: line["identical"] for line in same} == {name: name != "docs/near.txt" for name in surplus}
+    assert [line["kept"] for line in same if line["id"] == "docs/near.txt"] == [
+        "its text is not identical with that of docs/b.pdf"
+    ]
     assert "duplicate_of" not in str(clusters(indexed))
     assert indexed("prune", "--keep", "canonical", "--json").json == {"marked": 4, "unmarked": 0, "contended": 0}
     assert indexed("prune", "--keep", "canonical", "--json").json == {"marked": 0, "unmarked": 0, "contended": 0}
@@ -391,3 +396,35 @@ def test_a_reader_who_goes_away_ends_the_stream(neardup: Neardup) -> None:
     assert done.stdout == b"id_a,id_b,similarity\n"
     assert done.returncode == 141
     assert Path(neardup.folder / "collection.neardup").exists()
+
+
+def test_only_what_is_identical_is_deleted(neardup: Neardup) -> None:
+    paid = prose(3) + "\n\nInvoice 17: 3 boxes, 41.50 in all."
+    write(
+        neardup.folder,
+        {
+            "a.txt": paid,
+            "b.txt": paid.upper().replace(" ", "  "),
+            "c.txt": paid.replace("41.50", "42.50"),
+        },
+    )
+    neardup("index", ".", "--cluster")
+    [hit] = [each for each in neardup("similar", "a.txt", "--json").json["matches"] if each["id"] == "b.txt"]
+    assert (hit["identical"], hit["label"]) == (True, "identical")
+    labels = {each["id"]: each["label"] for each in neardup("similar", "--id", "a.txt", "--json").json["matches"]}
+    assert labels == {"b.txt": "identical", "c.txt": "near"}
+    assert "identical" in neardup("compare", "id:a.txt", "b.txt").out
+    assert neardup("compare", "a.txt", "c.txt", "--json").json["identical"] is False
+    assert "yes, but for case" not in neardup("compare", "a.txt", "c.txt").out
+    neardup("prune", "--keep", "canonical", "--identical", "--delete", "--yes")
+    left = set(contents(neardup)[0])
+    assert "c.txt" in left
+    assert len(left) == 2
+
+
+def test_what_is_identical_needs_no_other_verification(neardup: Neardup) -> None:
+    write(neardup.folder, {"a.txt": prose(3), "b.txt": prose(3), "c.txt": prose(3) + "\n\nMore."})
+    neardup("index", ".", "--schemes", "simhash-doc", "--cluster")
+    assert "--identical" in neardup("prune", "--keep", "canonical", "--delete", "--yes", code=2).err
+    assert neardup("prune", "--keep", "canonical", "--identical", "--delete", "--yes", "--json").json["deleted"] == 1
+    assert len(contents(neardup)[0]) == 2

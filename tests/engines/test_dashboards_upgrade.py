@@ -48,6 +48,9 @@ def write_as_older(server: Server, name: str, made: str) -> None:
             if index == made:
                 del source["neardup"]["origin"]
                 del source["neardup"]["cluster"]["size_class"]
+            elif "exact" not in source:
+                # The first version noted nothing of how clusters were made.
+                continue
             else:
                 canonical, texts, numbers, _ = json.loads(source["exact"])
                 del numbers["redundant_octets"]

@@ -409,7 +409,7 @@ any_text = st.text(st.characters(codec=None, exclude_categories=[]), max_size=20
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
 @given(st.data())
 def test_any_record_comes_back(tmp_path: Path, data: st.DataObject) -> None:
-    strings = st.lists(any_text, min_size=7, max_size=7)
+    strings = st.lists(any_text, min_size=8, max_size=8)
     made_up = []
     for name in data.draw(st.sets(any_text, max_size=5)):
         texts = data.draw(strings)
@@ -422,7 +422,7 @@ def test_any_record_comes_back(tmp_path: Path, data: st.DataObject) -> None:
                 data.draw(st.booleans()),
                 *texts[:4],
                 data.draw(st.integers(0, 2**63 - 1)),
-                *texts[4:6],
+                *texts[4:7],
                 data.draw(st.dictionaries(st.text(), json_values, max_size=3)),
             )
         )

@@ -61,7 +61,7 @@ def mh2(text: str) -> str:
 
 
 def digest(text: str) -> str:
-    return hashlib.blake2b(oracle.fold(text).encode(), digest_size=16).hexdigest()
+    return hashlib.sha256(oracle.fold(text).encode()).hexdigest()[:32]
 
 
 FORMS = {"sd1": sd1, "mh1": mh1, "mh2": mh2, "digests": digest}
