@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Any
 
 from indexer.errors import IncompatibleStoreError, StoreError, UsageError
@@ -76,11 +77,13 @@ class Provision:
         for scheme in schemes:
             name, wanted = _scheme_component(scheme)
             there = self._component_there(name)
+            if there and there.get("template") != wanted["template"]:
+                # Somebody else's, or of another store's sketches with other parameters: this one stands beside it.
+                name += f"-{blake2b(scheme.id.encode(), digest_size=4).hexdigest()}"
+                there = self._component_there(name)
             if not there:
                 steps.append(Step(f"put the component template {name}", "PUT", f"/_component_template/{name}", wanted))
-            # Somebody else's, or with other parameters: an index that comes by a template gets these fields by set-up.
-            if not there or there.get("template") == wanted["template"]:
-                composed.append(name)
+            composed.append(name)
         if not indices:
             return [*steps, self._index_template(composed, shards, replicas), self._new_index(info)]
         return steps + self.fields(info)
@@ -295,8 +298,11 @@ def _is_of_scheme(name: str, found: Mapping[str, Any]) -> bool:
     """Whether a component template is one that set-up puts for a scheme."""
     properties = found.get("template", {}).get("mappings", {}).get("properties", {})
     inside = properties.get(ROOT, {}).get("properties", {})
-    scheme = name.removeprefix(f"{COMPONENT}-")
-    return set(properties) == {ROOT} and set(inside) == {scheme} and is_scheme(inside[scheme])
+    return set(properties) == {ROOT} and any(
+        set(inside) == {scheme} and is_scheme(inside[scheme])
+        for scheme in inside
+        if f"{name}-".startswith(f"{COMPONENT}-{scheme}-")
+    )
 
 
 def _is_own_component(found: Mapping[str, Any]) -> bool:

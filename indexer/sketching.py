@@ -15,7 +15,7 @@ def sketch_document(
 ) -> tuple[Fingerprint | None, tuple[int, ...], dict[str, Sketch], str]:
     """A text's fingerprint, packed keys, sketches by family, and digest; what the workers do after extraction.
 
-    A text without words has none of the first three, whatever a scheme makes of its numbers: it matches nothing.
+    A text without words has the last alone, whatever a scheme makes of its numbers: it matches nothing.
     """
     text, found = document.text, dict[str, Sketch | None]()
     digest = text_digest(text).hex()

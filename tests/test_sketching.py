@@ -24,8 +24,8 @@ def document(text: str) -> Document:
 def test_in_one_pass_and_alone_the_same_is_made(specifications: tuple[str, ...]) -> None:
     schemes = [registry.scheme(each) for each in specifications]
     fingerprint, keys, sketches, digest = sketch_document(schemes, document(TEXT))
-    assert digest == text_digest(TEXT).hex()
     assert fingerprint == simhash.fingerprint(TEXT)
+    assert digest == text_digest(TEXT).hex()
     assert fingerprint
     assert keys == simhash.keys(fingerprint)
     assert sketches == {each.family: each.sketch(TEXT) for each in schemes}
@@ -34,8 +34,8 @@ def test_in_one_pass_and_alone_the_same_is_made(specifications: tuple[str, ...])
 @pytest.mark.parametrize("text", ["", " ... !", "1", "12 345 6,789.10 2024-01-02 " * 50])
 def test_what_has_no_words_matches_nothing(text: str) -> None:
     schemes = [registry.scheme(each) for each in ("minhash", "simhash:numbers=keep", "spotsigs")]
-    fingerprint, keys, sketches, _ = sketch_document(schemes, document(text))
-    assert (fingerprint, keys) == (None, ())
+    fingerprint, keys, sketches, digest = sketch_document(schemes, document(text))
+    assert (fingerprint, keys, digest) == (None, (), text_digest(text).hex())
     assert sketches == {each.family: Sketch.without_features(each.id) for each in schemes}
     asked = Question("asked", text=text)
     assert [asked.sketch(each) for each in schemes] == [None] * 3

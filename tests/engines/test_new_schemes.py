@@ -115,6 +115,23 @@ def test_an_index_that_comes_by_the_templates_has_the_fields_too(server: Server,
     assert "error" in server.request("GET", "/_component_template/neardup-minhash")
 
 
+def test_stores_of_other_sketches_have_components_of_their_own(server: Server, index_name: str) -> None:
+    earlier, late = f"{index_name}-earlier", f"{index_name}-late"
+    old = registry.scheme("minhash:minima=permutations").info
+    try:
+        neardup("setup", "--store", f"{server.url}/{earlier}", "--schemes", f"simhash-doc,{old.id}")
+        neardup("setup", "--store", f"{server.url}/{late}")
+        for index, scheme in ((earlier, old), (late, MINHASH)):
+            server.request("DELETE", f"/{index}")
+            assert "error" not in server.request("PUT", f"/{index}")
+            assert schemes(server, index) == [scheme]
+            assert "all is set up" in neardup("setup", "--store", f"{server.url}/{index}").stderr
+    finally:
+        for index in (earlier, late):
+            neardup("setup", "--store", f"{server.url}/{index}", "--remove", "--yes")
+    assert "error" in server.request("GET", f"/_index_template/neardup-{late}")
+
+
 def test_a_component_of_that_name_that_is_the_owners(server: Server, index_name: str) -> None:
     url = f"{server.url}/{index_name}"
     theirs = {"template": {"mappings": {"properties": {"title": {"type": "text"}}}}}
