@@ -20,6 +20,7 @@ PARTS = {
     "engines": "search engines: put, look up, size, beside what they offer themselves",
     "pipelines": "ingest pipelines in a cluster: documents a second in bulk, with and without",
     "cluster": "clusters of real pages, against truth, for each distance",
+    "boilerplate": "clusters of 100,000 pages with one boilerplate in common",
     "schemes": "every scheme on real documents, beside datasketch and rensa",
     "sketches": "how sharp and how fast sketches are, by the way their minima are made, and what bands find",
     "extract": "extraction: speed of each engine, and whether the two forms of a document meet",
@@ -27,7 +28,7 @@ PARTS = {
     "questions": "what simhash-doc does with numbers, and with scripts without spaces",
 }
 NEED_DATA = ("schemes", "sketches", "cluster", "extract", "quality", "questions")
-TAKE_OPTIONS = ("engines", "pipelines", "store")
+TAKE_OPTIONS = ("boilerplate", "engines", "pipelines", "store")
 
 
 def main(names: Sequence[str]) -> None:
