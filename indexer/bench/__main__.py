@@ -21,14 +21,15 @@ PARTS = {
     "pipelines": "ingest pipelines in a cluster: documents a second in bulk, with and without",
     "cluster": "clusters of real pages, against truth, for each distance",
     "boilerplate": "clusters of 100,000 pages with one boilerplate in common",
+    "price": "what the sketch costs beside the lean form: put, bytes, lookups, indexing",
     "schemes": "every scheme on real documents, beside datasketch and rensa",
     "sketches": "how sharp and how fast sketches are, by the way their minima are made, and what bands find",
     "extract": "extraction: speed of each engine, and whether the two forms of a document meet",
     "quality": "what match rules call near, and how much of it is, on real documents",
     "questions": "what simhash-doc does with numbers, and with scripts without spaces",
 }
-NEED_DATA = ("schemes", "sketches", "cluster", "extract", "quality", "questions")
-TAKE_OPTIONS = ("boilerplate", "engines", "pipelines", "store")
+NEED_DATA = ("schemes", "sketches", "cluster", "extract", "price", "quality", "questions")
+TAKE_OPTIONS = ("boilerplate", "engines", "pipelines", "price", "store")
 
 
 def main(names: Sequence[str]) -> None:

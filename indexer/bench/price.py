@@ -1,0 +1,148 @@
+"""What the sketch costs: the lean form, with the simhash alone, beside the form of a new store.
+
+Run as `python -m indexer.bench price [--documents N] [--cluster URL]`; URL is a cluster, in which two indices are made
+and deleted again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from indexer.matching.lookups import lookup
+from indexer.matching.question import Question
+from indexer.matching.rule import default_rule
+from indexer.model import Document, Record, Ref
+from indexer.pipeline import Settings, index, store_info
+from indexer.provision import Provision
+from indexer.schemes import registry
+from indexer.schemes.base import Scheme
+from indexer.sketching import sketch_document
+from indexer.sources import Selection, Sources
+from indexer.stores import Store, open_store
+from indexer.stores.connection import connect
+
+_BATCH, _WORDS, _ASKED = 5000, 300, 1000
+FORMS = {"lean": (), "default": ("minhash",)}
+
+
+def run(
+    shared_data: Path | None = None, documents: int = 50_000, cluster: str | None = None
+) -> dict[str, dict[str, float]]:
+    """Measure and print; by form: seconds to put and to ask, bytes a document, and seconds to index real pages."""
+    found: dict[str, dict[str, float]] = {name: {} for name in FORMS}
+    with tempfile.TemporaryDirectory() as folder:
+        names = {name: f"{cluster}/price-{name}" if cluster else str(Path(folder, f"{name}.neardup")) for name in FORMS}
+        try:
+            _fill(names, documents, found)
+            for name, schemes in FORMS.items():
+                with open_store(names[name], read_only=True) as store:
+                    found[name]["bytes a document"] = store.stats().bytes_on_disk / documents
+                    found[name]["lookup, ms"] = _ask(store, [registry.scheme(each) for each in schemes], documents)
+        finally:
+            if cluster:
+                _remove(names)
+    if shared_data is not None and not cluster:
+        _index(shared_data / "html" / "mixed", found)
+    print(f"{documents:,} documents of {_WORDS} words; in brackets: beside the lean form")
+    for what, lean in found["lean"].items():
+        value = found["default"][what]
+        print(f"{what:28} lean {lean:12,.2f}   default {value:12,.2f} ({value / lean:.2f})")
+    return found
+
+
+def _fill(names: dict[str, str], documents: int, found: dict[str, dict[str, float]]) -> None:
+    """Put the same documents into both, part by part in turn."""
+    made = {name: [registry.scheme(each) for each in schemes] for name, schemes in FORMS.items()}
+    opened: dict[str, Store] = {}
+    try:
+        for name, schemes in made.items():
+            opened[name] = open_store(names[name], create=store_info("landmarks", schemes))
+        spent = dict.fromkeys(FORMS, 0.0)
+        for first in range(0, documents, _BATCH):
+            for name, store in opened.items():
+                part = list(_records(range(first, min(first + _BATCH, documents)), made[name]))
+                begin = time.perf_counter()
+                for _ in store.put(part):
+                    pass
+                spent[name] += time.perf_counter() - begin
+        for name, seconds in spent.items():
+            found[name]["put, documents/s"] = documents / seconds
+    finally:
+        for store in opened.values():
+            store.close()
+
+
+def _text(number: int) -> str:
+    draw = random.Random(number)  # noqa: S311 - not for secrets
+    return " ".join(f"word{draw.randrange(50_000)}" for _ in range(_WORDS))
+
+
+def _records(numbers: Sequence[int], schemes: Sequence[Scheme]) -> Iterator[Record]:
+    for number in numbers:
+        fingerprint, keys, sketches, digest = sketch_document(schemes, Document(_text(number)))
+        name = f"collection/{number % 1000:03d}/document-{number:09d}.html"
+        yield Record(
+            Ref(name), fingerprint, keys, source=name, title=f"The title of document {number}", format="html",
+            extractor="lexbor 2.4", size=20_000, source_digest=digest * 2, text_digest=digest,
+            indexed_at="2026-01-01T00:00:00Z", sketches=sketches,
+        )  # fmt: skip
+
+
+def _ask(store: Store, schemes: Sequence[Scheme], documents: int) -> float:
+    """Milliseconds of a lookup by the store's own rule."""
+    draw = random.Random(1)  # noqa: S311 - not for secrets
+    rule = default_rule(store)
+    [*asked] = _records([draw.randrange(documents) for _ in range(_ASKED)], schemes)
+    for record in asked[:100]:
+        lookup(store, rule, Question("", record=record))
+    begin = time.perf_counter()
+    for record in asked:
+        lookup(store, rule, Question("", record=record))
+    return 1000 * (time.perf_counter() - begin) / len(asked)
+
+
+def _index(folder: Path, found: dict[str, dict[str, float]]) -> None:
+    """Seconds of indexing real pages with one worker, the faster of two runs in turn."""
+    for _ in range(2):
+        for name, schemes in FORMS.items():
+            made = [registry.scheme(each) for each in schemes]
+            with tempfile.TemporaryDirectory() as place:
+                info = store_info("landmarks", made)
+                with open_store(Path(place, "pages.neardup"), create=info) as store:
+                    begin = time.perf_counter()
+                    index(Sources([str(folder)], Selection(base=str(folder))), store, Settings(jobs=1, schemes=made))
+                    seconds = time.perf_counter() - begin
+            label = "index real pages, s"
+            found[name][label] = min(seconds, found[name].get(label, seconds))
+
+
+def _remove(names: dict[str, str]) -> None:
+    for name in names.values():
+        client = connect(name)
+        try:
+            provision = Provision(client)
+            list(provision.carry_out(provision.removal()))
+        finally:
+            client.close()
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Run with the options of the command line."""
+    from indexer.bench.__main__ import SHARED_DATA
+
+    parser = argparse.ArgumentParser(prog="python -m indexer.bench price", description=__doc__.splitlines()[0])
+    parser.add_argument("--documents", type=int, default=50_000, metavar="N")
+    parser.add_argument("--cluster", metavar="URL")
+    options = parser.parse_args(arguments)
+    run(SHARED_DATA if SHARED_DATA.is_dir() else None, options.documents, options.cluster)
+
+
+if __name__ == "__main__":
+    import sys
+
+    main(sys.argv[1:])
