@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 from urllib.parse import quote
@@ -24,7 +24,7 @@ from indexer.stores.names import indices_of, matches
 from indexer.stores.search import SearchStore
 from indexer.stores.search_bodies import ROOT, Bodies, RefusedError, encoded, is_owners, own_part
 from indexer.stores.side_index import failure_id
-from indexer.stores.sketch_fields import FEATURES
+from indexer.stores.sketch_fields import FEATURES, PAYLOAD
 
 _BATCH = 500
 _REFUSED = 400
@@ -37,7 +37,8 @@ class Known:
     """What is stored of a document: nothing (`there` False), or the digest, signed bits and source of its record.
 
     `pending` says that an ingest pipeline left a mark instead of a fingerprint, `complete` that there is a sketch of
-    every scheme that is wanted, `owners` that the document has a field `neardup` of its owner's.
+    every scheme that is wanted, `owners` that the document has a field `neardup` of its owner's. `payloads` are the
+    sketches' own, in base64, by the names of their schemes.
     """
 
     there: bool = False
@@ -48,6 +49,12 @@ class Known:
     complete: bool = True
     pending: bool = False
     owners: bool = False
+    payloads: Mapping[str, str] = field(default_factory=dict)
+
+    def is_as(self, fields: Mapping[str, Any], bits: int) -> bool:
+        """Whether new fields have the same fingerprint, and every sketch that was there."""
+        same = all((fields.get(name) or {}).get(PAYLOAD) == payload for name, payload in self.payloads.items())
+        return same and self.bits == bits
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -153,6 +160,7 @@ class InPlace(Sink):
             clustered=bool((own.get("cluster") or {}).get("id")),
             pending="pending" in own,
             complete=all((own.get(name) or {}).get(FEATURES) is not None for name in self._wanted),
+            payloads={name: payload for name in self._wanted if (payload := (own.get(name) or {}).get(PAYLOAD))},
         )
 
     def write(self, batch: list[Done]) -> list[Written]:
@@ -186,7 +194,7 @@ class InPlace(Sink):
             return fields
         fields = self._bodies.replacing(fields)
         fingerprint = done.record.fingerprint
-        if fingerprint and done.known.clustered and done.known.bits == fingerprint.bits:
+        if fingerprint and done.known.clustered and done.known.is_as(fields, fingerprint.bits):
             # It is where it was, so what is known of its place still holds.
             del fields["cluster"], fields["annotations"]
         return fields

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from annotated import annotate, fill, prose, sources, write
+from annotated import annotate, fill, neardup, prose, sources, write
 from servers import Server
 
 from indexer.matching.lookups import lookup
@@ -37,3 +37,21 @@ def test_sketches_are_added_and_kept_up(server: Server, index_name: str, aside: 
         assert [m.record.ref.id[-1] for m in lookup(store, rule, Question("asked", prose(3))).matches] == ["b"]
     if not aside:
         assert sources(server, index_name)[f"{index_name}/a"]["lang"] == "en"
+
+
+def test_a_text_with_other_numbers_leaves_its_cluster(server: Server, index_name: str) -> None:
+    url, words = f"{server.url}/{index_name}", prose(1).split()
+    bills = [" ".join(f"{word} {number}" for word in words) for number in (1, 2)]
+    fill(server, index_name, {name: {"body": bills[0]} for name in "abc"})
+    annotate(url, "--field", "body")
+    neardup("cluster", "--store", url)
+    before = sources(server, index_name)
+    assert len({each["neardup"]["cluster"]["id"] for each in before.values()}) == 1
+    # The simhash does not count numbers, so it is the same.
+    server.request("POST", f"/{index_name}/_update/b", {"doc": {"body": bills[1]}})
+    assert annotate(url, "--field", "body")["stale"] == 1
+    after = sources(server, index_name)
+    hashes = {each["neardup"]["simhash-doc"]["hash"] for each in (*before.values(), *after.values())}
+    assert len(hashes) == 1
+    assert after[f"{index_name}/a"] == before[f"{index_name}/a"]
+    assert after[f"{index_name}/b"]["neardup"]["cluster"]["single"] is True
