@@ -34,7 +34,7 @@ FIRST_NUMBER = 0x4E00
 PLAIN, UNASSIGNED, DROPPED, FOLDED, COMPATIBLE, SURROGATE, LOWERED, MARK = 48, 103, 104, 105, 107, 109, 110, 192
 # Up to here everything that is replaced stands in the table; further up, what NFKC alone replaces does not.
 COMMON = 0x2200
-VERSION = 1
+VERSION = 2
 
 
 class Kinds:
@@ -114,13 +114,12 @@ class Kinds:
         }
 
 
-def script(name: str) -> str:
-    parts = [(DIRECTORY / f"{each}.painless").read_text("utf-8") for each in ("record", name)]
-    return "\n".join(parts)
+def script(*names: str) -> str:
+    return "\n".join((DIRECTORY / f"{each}.painless").read_text("utf-8") for each in names)
 
 
-def pipeline(description: str, name: str, params: dict[str, Any]) -> dict[str, Any]:
-    body: dict[str, Any] = {"lang": "painless", "source": script(name)}
+def pipeline(description: str, source: str, params: dict[str, Any]) -> dict[str, Any]:
+    body: dict[str, Any] = {"lang": "painless", "source": source}
     return {
         "description": f"neardup: {description}",
         "version": VERSION,
@@ -148,14 +147,20 @@ def render() -> dict[str, str]:
         # The rules that are part of a source digest; `neardup setup` puts in those of the store.
         "rules": "simhash-doc\x0018.0.0\x001\x00landmarks\x00auto\x00text\x00\x00\x00",
         "extractor": "plain (utf-8)",
+        # What a minhash sketch is made with; `neardup setup` puts it in for a store that has such sketches.
+        "sketch": None,
         **Kinds().tables(),
     }
     made = {
         "neardup-keys.json": pipeline(
-            "a document that comes with a hash gets the keys and fields that lookups need", "neardup-keys", {}
+            "a document that comes with a hash gets the keys and fields that lookups need",
+            script("record", "neardup-keys"),
+            {},
         ),
         "neardup-simhash.json": pipeline(
-            "a document that comes with text gets its simhash-doc fingerprint, or a mark", "neardup-simhash", params
+            "a document that comes with text gets its simhash-doc fingerprint and minhash sketch, or a mark",
+            script("record", "sketch", "neardup-simhash"),
+            params,
         ),
     }
     return {name: json.dumps(body, indent=2, ensure_ascii=False) + "\n" for name, body in made.items()}

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from indexer.errors import IncompatibleStoreError, StoreError, UsageError
 from indexer.extract.base import Options
 from indexer.pipeline import DEFAULT_MIN_TOKENS, digest_rules
 from indexer.provision import Step
+from indexer.schemes import registry
+from indexer.schemes.minhash import KEEP, Minhash
 from indexer.source_fields import source_paths
 from indexer.stores import StoreInfo, mapping
 from indexer.stores.connection import AnswerError, Client
 from indexer.stores.names import path_of
+from indexer.stores.search_bodies import fields_of
+from indexer.stores.sketch_fields import KeyFields
 
 KINDS = ("keys", "simhash")
 DEFAULT_FIELDS = ("body",)
@@ -42,10 +46,11 @@ class Pipelines:
         newer neardup's.
         """
         mappings = self._mappings()
-        known = (mapping.info_of(each, f"{self.shown} ({name})") for name, each in mappings.items())
-        info = next((each for each in known if each), info)
+        known = [mapping.info_of(each, f"{self.shown} ({name})") for name, each in mappings.items()]
+        infos = [each for each in known if each] or [info]
+        form = sketch_form(infos, list(mappings.values()))
         paths = self._paths(mappings, fields or DEFAULT_FIELDS)
-        steps = [step for kind in KINDS if (step := self._pipeline(kind, pipeline(kind, info, paths)))]
+        steps = [step for kind in KINDS if (step := self._pipeline(kind, pipeline(kind, infos[0], paths, form)))]
         for place, kind in (("default", default), ("final", final)):
             if kind:
                 steps += self._use(place, self.id_of(kind), list(mappings))
@@ -134,13 +139,36 @@ class Pipelines:
         return steps
 
 
-def pipeline(kind: str, info: StoreInfo, fields: Sequence[str]) -> dict[str, Any]:
-    """The body of a pipeline: the file of mappings/pipelines, and for "simhash" the parameters of a store put in."""
+def pipeline(
+    kind: str, info: StoreInfo, fields: Sequence[str], form: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """The body of a pipeline: the file of mappings/pipelines, and for "simhash" the parameters of a store put in.
+
+    `form` is what a minhash sketch is made with (see `sketch_form`); without it none is made.
+    """
     body = mapping.load(f"pipelines/neardup-{kind}")
     if kind == "simhash":
         params = body["processors"][0]["script"]["params"]
-        params |= {"fields": list(fields), "min_tokens": DEFAULT_MIN_TOKENS, "rules": rules(info)}
+        params |= {"fields": list(fields), "min_tokens": DEFAULT_MIN_TOKENS, "rules": rules(info), "sketch": form}
     return body
+
+
+def sketch_form(infos: Collection[StoreInfo], mappings: Collection[Mapping[str, Any]]) -> dict[str, Any] | None:
+    """What the simhash pipeline makes minhash sketches with, so that they are those of these stores behind one name.
+
+    None where they have no such sketches, or such as the pipeline does not make, or in other fields: `neardup annotate`
+    makes them. `mappings` are those of the indices. Raises UsageError for a scheme that this version does not know.
+    """
+    found = {scheme for info in infos for scheme in info.schemes if scheme.name == Minhash.family}
+    if len(found) != 1:
+        return None
+    [known] = found
+    made = registry.scheme(known.id)
+    there = [fields_of(each, known.name) for each in mappings]
+    if not isinstance(made, Minhash) or not made.one_pass or made.info != known or KeyFields.of(known, there).apart:
+        return None
+    names = ("shingle", "values", "bits", "bands", "rows")
+    return {name: getattr(made, name) for name in names} | {"numbers": made.numbers == KEEP}
 
 
 def rules(info: StoreInfo) -> str:

@@ -19,7 +19,7 @@ import numpy as np
 from indexer.pipeline import store_info
 from indexer.pipelines import KINDS, Pipelines
 from indexer.provision import Provision
-from indexer.schemes import simhash
+from indexer.schemes import registry, simhash
 from indexer.stores.connection import NDJSON, Client, connect
 from indexer.stores.search_bodies import ROOT
 
@@ -58,7 +58,7 @@ class Bench:
 
     def set_up(self) -> None:
         """The index with neardup's fields and pipelines, and the text in a field that is only stored."""
-        provision, info = Provision(self.client), store_info("landmarks")
+        provision, info = Provision(self.client), store_info("landmarks", [registry.scheme("minhash")])
         body = {
             "settings": {"number_of_shards": 1, "number_of_replicas": 0, "refresh_interval": "-1"},
             "mappings": {"properties": {"body": {"type": "text", "index": False}}},

@@ -11,12 +11,19 @@ from typing import Any
 from fleet import missing
 from servers import Server
 
+from indexer import core_sketch
+from indexer.extract.text import printable
 from indexer.keys import SIMHASH64_LAYOUT
-from indexer.model import Fingerprint
-from indexer.schemes import simhash
+from indexer.model import Fingerprint, Sketch
+from indexer.pipeline import store_info
+from indexer.pipelines import sketch_form
+from indexer.schemes import registry, simhash
+from indexer.schemes.base import Scheme
+from indexer.stores.sketch_fields import KeyFields, sketch_fields
 
 DIRECTORY = Path(__file__).resolve().parents[2] / "mappings" / "pipelines"
 REQUEST_CHARACTERS = 400_000
+MINHASH = registry.scheme("minhash")
 
 
 def with_ingest(server: Server) -> Server:
@@ -34,6 +41,13 @@ def put_by_hand(server: Server, name: str, **params: Any) -> None:
         body["processors"][0]["script"]["params"] |= params
     answer = server.request("PUT", f"/_ingest/pipeline/{name}", body)
     assert answer == {"acknowledged": True}, json.dumps(answer)[:2000]
+
+
+def put_with_sketch(server: Server, scheme: Scheme = MINHASH) -> None:
+    """Put the pipeline of fingerprints so that it also makes the sketches of a scheme."""
+    form = sketch_form([store_info("landmarks", [scheme])], [])
+    assert form, scheme.id
+    put_by_hand(server, "neardup-simhash", sketch=form)
 
 
 def through(server: Server, pipeline: str, documents: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -65,8 +79,13 @@ def keys_of(fingerprint: Fingerprint) -> dict[str, str]:
     return {SIMHASH64_LAYOUT.field(table): SIMHASH64_LAYOUT.term(key) for table, key in packed}
 
 
-def agree(server: Server, texts: Iterable[str]) -> Counter[str]:
-    """Hold the pipeline against the C core: equal or marked, never different; how many of each."""
+def sketched(scheme: Scheme, text: str) -> dict[str, Any]:
+    """The fields that the sketch of a text has to have."""
+    return sketch_fields(scheme.sketch(text) or Sketch.without_features(scheme.id), KeyFields.of(scheme.info, []))
+
+
+def agree(server: Server, texts: Iterable[str], scheme: Scheme = MINHASH) -> Counter[str]:
+    """Hold the pipeline with a sketch against the C core: equal or marked, never different; how many of each."""
     known = list(texts)
     counts: Counter[str] = Counter()
     found = through(server, "neardup-simhash", ({"body": text} for text in known))
@@ -78,6 +97,8 @@ def agree(server: Server, texts: Iterable[str]) -> Counter[str]:
             counts[record["pending"]] += 1
             continue
         counts["equal"] += 1
+        assert record["minhash"] == sketched(scheme, text), ascii(text)
+        assert record["text_digest"] == core_sketch.text_digest(printable(text)).hex(), ascii(text)
         fingerprint = simhash.fingerprint(text)
         if fingerprint is None:
             assert record["tokens"] == 0, ascii(text)

@@ -17,15 +17,16 @@ from typing import Any, NamedTuple
 
 import pytest
 from fleet import Servers
-from pipelined import keys_of, put_by_hand, through, with_ingest
+from pipelined import MINHASH, keys_of, put_by_hand, sketched, through, with_ingest
 from servers import Server
 
 from indexer.cli import main
 from indexer.extract import Options
 from indexer.model import Fingerprint
 from indexer.pipeline import source_digest, store_info
-from indexer.pipelines import rules
-from indexer.schemes import simhash
+from indexer.pipelines import rules, sketch_form
+from indexer.schemes import registry, simhash
+from indexer.stores import open_store
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "cli"))
 
@@ -121,6 +122,108 @@ def test_what_is_sent_through_is_found_and_clustered(painless: Server, index: st
     assert len(hits) == 3
 
 
+def form_of(server: Server, index: str) -> Any:
+    """What the pipeline of an index makes sketches with."""
+    name = f"neardup-simhash-{index}"
+    return server.request("GET", f"/_ingest/pipeline/{name}")[name]["processors"][0]["script"]["params"]["sketch"]
+
+
+def without_times(record: dict[str, Any]) -> dict[str, Any]:
+    """A record but for what differs each time it is written, and for what is null."""
+    found = {name: value for name, value in record.items() if value is not None and name != "indexed_at"}
+    for name, each in found.items():
+        if isinstance(each, dict):
+            found[name] = {key: value for key, value in each.items() if value is not None and (name, key) != CLUSTER_ID}
+    return found
+
+
+CLUSTER_ID = ("cluster", "id")
+
+
+def test_what_is_sent_through_is_near_by_the_default_rule(painless: Server, index: str) -> None:
+    neardup("setup", painless, index, "--pipelines", "--default-pipeline", "simhash")
+    # All words of the first are in the last too, so that their simhashes are equal, but not side by side.
+    words = prose(1, 400).split()
+    texts = {
+        "a": " ".join(words),
+        "moved": " ".join(words[200:] + words[:200]),
+        "cut": " ".join(words[:330]),
+        "other": prose(2, 400),
+        "scrambled": " ".join(sorted(words)),
+    }
+    for name, text in texts.items():
+        record = write(painless, index, name, {"body": text})["neardup"]
+        assert record["minhash"] == sketched(MINHASH, text)
+    answer = answered("similar", painless, index, "--id", "a")
+    assert answer["rule"] == "simhash-doc@3bits/minhash@0.6+minhash@0.6"
+    assert {each["id"] for each in answer["matches"]} == {"moved", "cut"}
+    assert answered("cluster", painless, index)["clusters"] == 1
+    records = {name: source(painless, index, name) for name in texts}
+    assert len({each["neardup"]["cluster"]["id"] for each in records.values()}) == 3
+    counts = answered("annotate", painless, index, "--field", "body", "--jobs", "1")
+    assert (counts["unchanged"], counts["annotated"]) == (len(texts), 0)
+    assert {name: source(painless, index, name) for name in texts} == records
+
+
+def test_a_text_with_other_numbers_leaves_its_cluster(painless: Server, index: str) -> None:
+    neardup("setup", painless, index, "--pipelines", "--default-pipeline", "simhash")
+    bill = {number: {"body": " ".join(f"{word} {number}" for word in prose(1).split())} for number in (1, 2)}
+    for name in "abc":
+        write(painless, index, name, bill[1])
+    answered("cluster", painless, index)
+    before = source(painless, index, "a")["neardup"]
+    # The simhash does not count numbers, so it is the same.
+    same = write(painless, index, "a", source(painless, index, "a"))["neardup"]
+    other = write(painless, index, "b", {**source(painless, index, "b"), **bill[2]})["neardup"]
+    assert same["simhash-doc"] == other["simhash-doc"] == before["simhash-doc"]
+    assert same["cluster"] == before["cluster"]
+    assert other["cluster"]["single"] is True
+
+
+@pytest.mark.parametrize("specification", ["minhash:shingle=5,values=128,bands=25,rows=5,bits=8", "supershingles"])
+def test_other_sketches_are_left_to_annotate(painless: Server, index: str, specification: str) -> None:
+    scheme = registry.scheme(specification)
+    neardup("setup", painless, index, "--schemes", "simhash-doc")
+    with open_store(f"{painless.url}/{index}") as store:
+        store.add_scheme(scheme.info)
+    neardup("setup", painless, index, "--pipelines", "--default-pipeline", "simhash")
+    assert form_of(painless, index) is None
+    record = write(painless, index, "a", {"body": prose(1)})["neardup"]
+    assert record["simhash-doc"]["hash"]
+    assert not {"minhash", scheme.family} & set(record)
+    counts = answered("annotate", painless, index, "--field", "body", "--jobs", "1")
+    assert (counts["annotated"], counts["unchanged"]) == (1, 0)
+    done = source(painless, index, "a")["neardup"]
+    assert done["simhash-doc"] == record["simhash-doc"]
+    assert done[scheme.family]["features"] > 0
+
+
+def test_the_pipeline_follows_the_schemes_of_its_index(painless: Server, index: str) -> None:
+    neardup("setup", painless, index, "--pipelines", "--schemes", "simhash-doc")
+    assert form_of(painless, index) is None
+    for scheme in (MINHASH, registry.scheme("minhash:shingle=3,bits=2")):
+        with open_store(f"{painless.url}/{index}") as store:
+            store.remove_scheme("minhash")
+            store.add_scheme(scheme.info)
+        assert "put the pipeline" in neardup("setup", painless, index, "--pipelines").stderr
+        assert "nothing to do" in neardup("setup", painless, index, "--pipelines").stderr
+        found = write(painless, index, "a", {"body": prose(1)}, f"neardup-simhash-{index}")
+        assert found["neardup"]["minhash"] == sketched(scheme, prose(1))
+    assert (form_of(painless, index)["shingle"], form_of(painless, index)["bits"]) == (3, 2)
+
+
+def test_only_sketches_that_fit_every_index_are_made() -> None:
+    usual, other = (store_info("landmarks", [registry.scheme(each)]) for each in ("minhash", "minhash:shingle=3"))
+    assert sketch_form([usual], []) == {
+        "shingle": 5, "numbers": True, "values": 1024, "bits": 1, "bands": 16, "rows": 4,
+    }  # fmt: skip
+    assert sketch_form([usual, usual, store_info("landmarks")], []) == sketch_form([usual], [])
+    assert sketch_form([usual, other], []) is None
+    # An index that has had a scheme of that name keeps its keys in a field for each table.
+    apart = {"properties": {"neardup": {"properties": {"minhash": {"properties": {"sketch": {}, "t00": {}}}}}}}
+    assert sketch_form([usual], [{}, apart]) is None
+
+
 DOCUMENTS: dict[str, dict[str, Any]] = {
     "plain": {"body": prose(1)},
     "quotes": {"title": 'a "quoted" \\ title\t', "body": "Ünïcode ☃ 𝐀\u2028\x07 \x7f words " + prose(2)},
@@ -161,11 +264,9 @@ def test_the_records_are_those_of_annotate(painless: Server, index: str) -> None
     for name, document in DOCUMENTS.items():
         ours, theirs = source(painless, index, name), source(painless, f"{index}-annotated", name)
         assert {field: value for field, value in ours.items() if field != "neardup"} == document
-        for record in (ours.get("neardup", {}), theirs.get("neardup", {})):
-            record.pop("indexed_at", None)
-            record.get("cluster", {}).pop("id", None)
-        kept = {field: value for field, value in ours.get("neardup", {}).items() if value is not None}
-        assert kept == theirs.get("neardup", {}), name
+        records = [without_times(each.get("neardup", {})) for each in (ours, theirs)]
+        assert records[0] == records[1], name
+        assert ("minhash" in records[0]) == (name != "none")
     pending = {"query": {"exists": {"field": "neardup.pending"}}}
     assert painless.request("POST", f"/{index}/_count", pending)["count"] == 0
 
@@ -260,7 +361,8 @@ def test_a_bad_hash_is_marked(painless: Server, given: dict[str, Any]) -> None:
 
 
 def test_what_comes_with_a_hash_is_found(painless: Server, index: str) -> None:
-    neardup("setup", painless, index, "--pipelines", "--final-pipeline", "keys")
+    lean = ("--schemes", "simhash-doc")
+    neardup("setup", painless, index, *lean, "--pipelines", "--final-pipeline", "keys")
     fingerprint = simhash.fingerprint(prose(1))
     assert fingerprint
     write(painless, index, "a", {"neardup": {"simhash-doc": {"hash": str(fingerprint)}}})

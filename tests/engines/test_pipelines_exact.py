@@ -2,29 +2,41 @@
 
 from __future__ import annotations
 
+import base64
+import itertools
 import json
+import random
 import subprocess
 import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+import numpy as np
 import pytest
 from fleet import Servers
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pipelined import DIRECTORY, agree, put_by_hand
+from pipelined import DIRECTORY, agree, put_by_hand, put_with_sketch, through
 from servers import Server
 
+from indexer import core
 from indexer.extract import Limits, Options, Request, WorkerPool
+from indexer.schemes import registry
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "schemes"))
+
+import oracle_minwise
 
 ROOT = Path(__file__).resolve().parents[2]
 VECTORS = json.loads((ROOT / "tests" / "vectors" / "simhash-doc.json").read_text("utf-8"))["vectors"]
+SKETCHES = json.loads((ROOT / "tests" / "vectors" / "minhash.json").read_text("utf-8"))
 
 PIECES = [
     *"aZI7_ \n\t.,:;'\"-/@", *"éßﬁſÅẛİı", *"αΏΐΣς", *"ЁйЖѣ", "\u0301", "\u0323", "\u0345", "\u0308", "\u200d", "\u00ad",
     "\u00a0", "…", "½", "™", "𝐀", "👍🏽", "🇫🇷", *"אב״", "कि", "ไทย", "漢字", "カー", "ひ", "\u1100\u1161", "한",
     "www.", "http://", "doi:", "10.1000/", "x@y.z", "123e4567-e89b-12d3-a456-426614174000", "0000-0002-1825-009X",
     "://", "mailto", "isbn", "a.b", "\u0085", "\u2028", "\ufffd", "\U00020000", "\ua7cb", "\u1add",
+    "12", "3.14", "1,000", "٣", "७x", "1_0", "12th",
 ]  # fmt: skip
 SCRIPTS = st.characters(min_codepoint=1, max_codepoint=0x2FFF, categories=["L", "M", "N", "P", "Z", "S", "Cc", "Cf"])
 EUROPEAN = st.one_of(
@@ -58,14 +70,101 @@ WRITTEN = st.one_of(
 
 @pytest.fixture(scope="module")
 def painless(servers: Servers) -> Server:
-    """The engine at hand that has Painless, with the pipeline as its file has it."""
+    """The engine at hand that has Painless, with the pipeline that makes the sketches of a new store."""
     server = servers.get("opensearch")
-    put_by_hand(server, "neardup-simhash")
+    put_with_sketch(server)
     return server
 
 
 def test_the_golden_vectors(painless: Server) -> None:
     assert agree(painless, [vector["text"] for vector in VECTORS]) == {"equal": len(VECTORS)}
+
+
+def test_the_golden_sketches_of_every_form(painless: Server) -> None:
+    forms = [each for each in SKETCHES["documents"] if "minima=rounds" in each["id"]]
+    assert len({each["id"] for each in forms}) > 2
+    texts = SKETCHES["texts"]
+    try:
+        for each in forms:
+            put_with_sketch(painless, registry.scheme(each["id"]))
+            found = through(painless, "neardup-simhash", ({"body": text} for text in texts.values()))
+            for name, document in zip(texts, found, strict=True):
+                fields, wanted = document["neardup"]["minhash"], each["vectors"][name]
+                assert fields["features"] == wanted["features"], (each["id"], name)
+                payload = base64.b64decode(fields["sketch"]).hex() if wanted["payload"] else fields.get("sketch")
+                assert payload == wanted["payload"], (each["id"], name)
+                keys = [f"{table:02d}{key}" for table, key in enumerate(wanted["keys"])]
+                assert fields.get("keys", []) == keys, (each["id"], name)
+    finally:
+        put_with_sketch(painless)
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "values=8,bands=2,rows=3",
+        "values=4096,bits=16,bands=120,rows=33",
+        "bits=8,numbers=drop",
+        "bits=2,shingle=64",
+        "bits=4,shingle=1,values=256,bands=256,rows=1,minima=rounds",
+    ],
+)
+def test_other_forms(painless: Server, form: str) -> None:
+    scheme = registry.scheme(f"minhash:{form}")
+    texts = [counted(words) for words in (0, 1, 2, 63, 64, 65, 516, 1000)]
+    texts += ["12 + 34", *(vector["text"] for vector in VECTORS)]
+    put_with_sketch(painless, scheme)
+    try:
+        assert agree(painless, texts, scheme) == {"equal": len(texts)}
+    finally:
+        put_with_sketch(painless)
+
+
+def counted(words: int, vocabulary: int = 5000) -> str:
+    """So many words and numbers."""
+    chance = random.Random(words)
+    return " ".join(f"{'w' * (number % 3)}{number}" for number in chance.choices(range(vocabulary), k=words))
+
+
+def test_texts_of_every_size(painless: Server) -> None:
+    # Few shingles leave places to the permutations, many are done after a round; of three words there are 243 at most.
+    sizes = (*range(1, 12), 30, 100, 128, 130, 200, 500, 1000, 2000, 5000, 20_000)
+    texts = [counted(words, vocabulary) for words in sizes for vocabulary in (1, 3, 5000)]
+    assert agree(painless, texts) == {"equal": len(texts)}
+
+
+def test_shingles_that_leave_too_much_to_do_are_marked(painless: Server) -> None:
+    words = crowded(3700, 768)
+    texts = [" ".join(words[:count]) for count in (1800, len(words))]
+    assert agree(painless, texts) == {"equal": 1, "too-long": 1}
+
+
+def crowded(shingles: int, places: int) -> list[str]:
+    """Words chosen so that their shingles of five go to the first of 1,024 places in every round."""
+    multipliers = [np.uint64(each | 1) for each in itertools.islice(oracle_minwise.splitmix(1), 8)]
+    chosen = ["a", "b", "c", "d"]
+    tried = 0
+    while len(chosen) < shingles + 4:
+        words = [f"x{number}" for number in range(tried, tried + 64)]
+        tried += len(words)
+        # What each word would make with the four before it.
+        text = " ".join(" ".join([*chosen[-4:], word]) for word in words)
+        hashes = core.shingle_hashes(text, 5, numbers=True)[::5]
+        fits = np.ones(len(words), dtype=bool)
+        for multiplier in multipliers:
+            fits &= hashes * multiplier >> np.uint64(54) < places
+        chosen += [words[int(place)] for place in np.flatnonzero(fits)[:1]]
+    return chosen
+
+
+def test_without_a_form_there_is_no_sketch(painless: Server) -> None:
+    put_by_hand(painless, "neardup-simhash")
+    try:
+        [document] = through(painless, "neardup-simhash", [{"body": counted(30)}])
+    finally:
+        put_with_sketch(painless)
+    assert "simhash-doc" in document["neardup"]
+    assert "minhash" not in document["neardup"]
 
 
 def test_every_code_point(painless: Server) -> None:
@@ -108,7 +207,8 @@ def test_real_documents(painless: Server, shared_data: Path, capsys: pytest.Capt
 def test_long_texts(painless: Server) -> None:
     word = "съешь ещё этих мягких булок "
     whole = word * (300_000 // len(word))
-    assert agree(painless, [whole, "漢字 " * 99_000]) == {"equal": 2}
+    ideographs = "".join(map(chr, random.Random(1).choices(range(0x4E00, 0x9F00), k=300_000)))
+    assert agree(painless, [whole, "漢字 " * 99_000, ideographs, "a 1 " * 75_000]) == {"equal": 4}
     assert agree(painless, [whole + "x" * 1000, "e" + "\u0301\u0323" * 40]) == {"too-long": 1, "marks": 1}
     # One character becomes eighteen, and so the octets are too many for a pass.
     assert agree(painless, ["\ufdfa" * 40_000]) == {"too-long": 1}
