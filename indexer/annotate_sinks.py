@@ -36,9 +36,9 @@ _ROUTING = "?routing="
 class Known:
     """What is stored of a document: nothing (`there` False), or the digest, signed bits and source of its record.
 
-    `pending` says that an ingest pipeline left a mark instead of a fingerprint, `complete` that there is a sketch of
-    every scheme that is wanted, `owners` that the document has a field `neardup` of its owner's. `payloads` are the
-    sketches' own, in base64, by the names of their schemes.
+    `pending` says that an ingest pipeline left a mark instead of a fingerprint, `complete` that there is the digest of
+    the text and a sketch of every scheme that is wanted, `owners` that the document has a field `neardup` of its
+    owner's. `payloads` are the sketches' own, in base64, by the names of their schemes.
     """
 
     there: bool = False
@@ -159,7 +159,8 @@ class InPlace(Sink):
             source=own.get("source") or "",
             clustered=bool((own.get("cluster") or {}).get("id")),
             pending="pending" in own,
-            complete=all((own.get(name) or {}).get(FEATURES) is not None for name in self._wanted),
+            complete=bool(own.get("text_digest"))
+            and all((own.get(name) or {}).get(FEATURES) is not None for name in self._wanted),
             payloads={name: payload for name in self._wanted if (payload := (own.get(name) or {}).get(PAYLOAD))},
         )
 
@@ -273,7 +274,7 @@ class Sidecar(Sink):
 
     def _known(self, record: Record) -> Known:
         bits = record.fingerprint.bits if record.fingerprint else None
-        complete = all(scheme.family in record.sketches for scheme in self.schemes)
+        complete = bool(record.text_digest) and all(scheme.family in record.sketches for scheme in self.schemes)
         return Known(True, record.source_digest, bits, complete=complete)
 
     def write(self, batch: list[Done]) -> list[Written]:
