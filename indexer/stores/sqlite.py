@@ -324,14 +324,14 @@ class _Changes:
     def __init__(self, packer: Packer, sketches: SketchChanges) -> None:
         self._packer, self._sketches = packer, sketches
         self._documents: Counter[int] = Counter()
-        self._short: Counter[int] = Counter()
+        self._comparable = 0
 
     def remove_documents(self, connection: sqlite3.Connection, stored: Sequence[tuple[int, int | None, int]]) -> None:
         """Remove documents, each given by its number, its value's number and whether it is short."""
         for _, number, short in stored:
             if number is not None:
                 self._documents[number] -= 1
-                self._short[number] -= short
+                self._comparable -= not short
         self._sketches.unlink(connection, stored)
         gone = [(document,) for document, _, _ in stored]
         connection.executemany("DELETE FROM documents WHERE number = ?", gone)
@@ -346,7 +346,7 @@ class _Changes:
         new = [value for value in keys if value not in numbers]
         numbers.update((value, top + place) for place, value in enumerate(new, 1))
         connection.executemany(
-            "INSERT INTO hashes VALUES (?, ?, ?, 0, 0)",
+            "INSERT INTO hashes VALUES (?, ?, ?, 0)",
             [(numbers[value], value, self._packer.pack_keys(keys[value])) for value in new],
         )
         table = "postings" if top < _SMALL_STORE else "recent"
@@ -357,7 +357,7 @@ class _Changes:
         for row in rows:
             if row.value is not None:
                 self._documents[numbers[row.value]] += 1
-                self._short[numbers[row.value]] += row.short
+                self._comparable += not row.short
         connection.executemany(
             "INSERT INTO documents VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [(row.id, None if row.value is None else numbers[row.value], *row.columns) for row in rows],
@@ -372,12 +372,9 @@ class _Changes:
     def finish(self, connection: sqlite3.Connection) -> None:
         """Write the counts, and remove the values that no document has any more, with their keys."""
         self._sketches.finish(connection)
-        comparable = self._documents.total() - self._short.total()
-        connection.execute("UPDATE counts SET number = number + ? WHERE name = 'comparable'", (comparable,))
-        counts = [(self._documents[n], self._short[n], n) for n in self._documents]
-        connection.executemany(
-            "UPDATE hashes SET documents = documents + ?, short = short + ? WHERE number = ?", counts
-        )
+        connection.execute("UPDATE counts SET number = number + ? WHERE name = 'comparable'", (self._comparable,))
+        counts = [(change, number) for number, change in self._documents.items()]
+        connection.executemany("UPDATE hashes SET documents = documents + ? WHERE number = ?", counts)
         lost = [number for number, change in self._documents.items() if change < 0]
         for some in chunks(lost, READ_ROWS):
             unused = connection.execute(
