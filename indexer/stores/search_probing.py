@@ -14,7 +14,7 @@ from indexer.model import SIMHASH_DOC, Record, Ref, Sketch
 from indexer.ragged import Ragged
 from indexer.refs import ref_order
 from indexer.stores.connection import NDJSON, AnswerError, require_whole
-from indexer.stores.search_bodies import ROOT, TOKENS, both, encoded
+from indexer.stores.search_bodies import ROOT, TOKENS, both, encoded, own_part
 from indexer.stores.search_finding import PAGE, VALUES_CHUNK, chunks
 from indexer.stores.sketch_fields import FEATURES, KEYS, PAYLOAD, unpacked_payload
 from indexer.stores.sketches import Check, Few, Found, Probe, require_schemes
@@ -163,7 +163,9 @@ class Prober:
         store = self._store
         require_whole(answer, store.shown)
         if answer["hits"]["total"]["value"] <= FEW:
-            yield self._found([hit for hit in answer["hits"]["hits"] if TOKENS in hit["fields"]], schemes, lacking)
+            # Owners may have fields of their own under neardup's name, whatever these hold.
+            own = [hit for hit in answer["hits"]["hits"] if TOKENS in hit["fields"] and own_part(hit.get("_source"))]
+            yield self._found(own, schemes, lacking)
             return
         told: Mapping[str, int] | None = lacking
         body = {"query": query, "_source": False, "docvalue_fields": list(map(self._payload, schemes))}

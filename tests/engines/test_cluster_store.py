@@ -15,6 +15,9 @@ from servers import OpenSearch, Server
 
 from indexer.errors import IncompatibleStoreError, StoreError, UsageError
 from indexer.keys import probes, simhash_keys
+from indexer.matching.lookups import lookup
+from indexer.matching.question import Question
+from indexer.matching.rule import parse_rule
 from indexer.model import Fingerprint, Record, Ref
 from indexer.provision import Provision
 from indexer.stores import PutStatus, open_store
@@ -51,6 +54,21 @@ class TestOwnersDocuments:
             assert store.stats().documents == 0
             stored = server.request("GET", f"/{index_name}/_doc/a")["_source"]
             assert stored == OWNER | left_by_removal(server)
+
+    def test_an_owners_field_that_looks_like_a_record_is_found_by_nothing(
+        self, server: Server, index_name: str
+    ) -> None:
+        with made(server, index_name) as store:
+            fields = store.bodies.fields(record("x", 1))
+            for name, theirs in (("text", {**fields, "tokens": "5"}), ("list", [fields])):
+                answer = server.request("PUT", f"/{index_name}/_doc/{name}?refresh=true", {"neardup": theirs})
+                assert answer["result"] == "created"
+            put(store, record("a", 1))
+            assert documents_with_keys(store, simhash_keys(1)) == {Ref("a"): 1}
+            assert holders_of(store, [1]) == [Ref("a")]
+            question = Question("asked", fingerprint=Fingerprint(1, 500))
+            found = lookup(store, parse_rule("simhash-doc@3bits"), question)
+            assert [match.record.ref for match in found.matches] == [Ref("a")]
 
     def test_what_changed_since_it_was_read_is_read_again(self, server: Server, index_name: str) -> None:
         with made(server, index_name) as store, open_search_store(f"{server.url}/{index_name}") as other:
