@@ -85,7 +85,7 @@ class Provision:
                 steps.append(Step(f"put the component template {name}", "PUT", f"/_component_template/{name}", wanted))
             composed.append(name)
         if not indices:
-            return [*steps, self._index_template(composed, shards, replicas), self._new_index(info)]
+            return [*steps, self._index_template(info, composed, shards, replicas), self._new_index(info)]
         return steps + self.fields(info)
 
     def fields(self, info: StoreInfo) -> list[Step]:
@@ -203,9 +203,17 @@ class Provision:
         parts = [name for name in composed[1:] if name.startswith(f"{COMPONENT}-")]
         if not found or found.get("index_patterns") != [self.name] or composed != [COMPONENT, *parts]:
             return False
-        return set(found.get("template", {})) <= {"settings"}
+        made = found.get("template", {})
+        mappings = made.get("mappings", {})
+        return (
+            set(made) <= {"settings", "mappings"}
+            and set(mappings) <= {"_meta"}
+            and {*mappings.get("_meta", ())} <= {ROOT}
+        )
 
-    def _index_template(self, composed: Sequence[str], shards: int | None, replicas: int | None) -> Step:
+    def _index_template(
+        self, info: StoreInfo, composed: Sequence[str], shards: int | None, replicas: int | None
+    ) -> Step:
         there = (self._get(f"/_index_template{path_of(self.template)}") or {}).get("index_templates", [])
         if there and not self._is_own_template(there[0]["index_template"]):
             raise UsageError(
@@ -214,6 +222,8 @@ class Provision:
         body = mapping.load("index-template")
         body |= {"index_patterns": [self.name], "composed_of": list(composed)}
         given = {"number_of_shards": shards, "number_of_replicas": replicas}
+        # The component is shared by all stores of the cluster, and says how the first of them was made.
+        body["template"]["mappings"] = {"_meta": {ROOT: mapping.meta(info)}}
         body["template"]["settings"]["index"] = {name: value for name, value in given.items() if value is not None}
         return Step("put the index template", "PUT", f"/_index_template{path_of(self.template)}", body)
 

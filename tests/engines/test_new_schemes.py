@@ -132,6 +132,25 @@ def test_stores_of_other_sketches_have_components_of_their_own(server: Server, i
     assert "error" in server.request("GET", f"/_index_template/neardup-{late}")
 
 
+def test_an_index_that_comes_by_a_template_is_made_as_its_own_store_was(server: Server, index_name: str) -> None:
+    first, other = f"{index_name}-first", f"{index_name}-other"
+    try:
+        # The component that both share is put by the first.
+        neardup("setup", "--store", f"{server.url}/{first}")
+        neardup("setup", "--store", f"{server.url}/{other}", "--content", "full")
+        for index, content in ((first, "landmarks"), (other, "full")):
+            server.request("DELETE", f"/{index}")
+            assert "error" not in server.request("PUT", f"/{index}")
+            with open_store(f"{server.url}/{index}", read_only=True) as store:
+                assert store.info.content == content
+            assert "all is set up" in neardup("setup", "--store", f"{server.url}/{index}", "--content", content).stderr
+    finally:
+        for index in (first, other):
+            neardup("setup", "--store", f"{server.url}/{index}", "--remove", "--yes")
+    for index in (first, other):
+        assert "error" in server.request("GET", f"/_index_template/neardup-{index}")
+
+
 def test_a_component_of_that_name_that_is_the_owners(server: Server, index_name: str) -> None:
     url = f"{server.url}/{index_name}"
     theirs = {"template": {"mappings": {"properties": {"title": {"type": "text"}}}}}
