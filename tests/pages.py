@@ -15,6 +15,8 @@ PAGES = (
     ROOT / "docker/README.md",
     ROOT / "ARCHITECTURE.md",
 )
+# Fenced and indented blocks are meant to be run.
+COMMANDS = re.compile(r"^```sh\n(.*?)^```$|((?:^    [^\n]*\n)+)", re.MULTILINE | re.DOTALL)
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -26,6 +28,11 @@ def name_of(page: Path) -> str:
 def blocks(page: Path, kind: str) -> list[str]:
     """The fenced blocks of a kind, in order."""
     return [content for found, content in _BLOCK.findall(page.read_text("utf-8")) if found == kind]
+
+
+def commands(page: Path) -> list[str]:
+    """The blocks of commands, fenced and indented."""
+    return ["".join(found) for found in COMMANDS.findall(page.read_text("utf-8"))]
 
 
 def steps(page: Path) -> list[tuple[str, str]]:

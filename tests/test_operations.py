@@ -10,10 +10,9 @@ from pathlib import Path
 import click
 import pytest
 from command_lines import command_lines, parse
-from pages import DOCS, PAGES, README, ROOT, name_of
+from pages import COMMANDS, DOCS, PAGES, README, ROOT, commands, name_of
 
-# Fenced and indented blocks are meant to be run. Between backticks in a sentence a command may lack what it needs.
-BLOCK = re.compile(r"^```sh\n(.*?)^```$|((?:^    [^\n]*\n)+)", re.MULTILINE | re.DOTALL)
+# Between backticks in a sentence a command may lack what it needs.
 INLINE = re.compile(r"(?<!`)`(neardup [^`\n]+)`(?!`)")
 PLACEHOLDER = re.compile(r"…|\.\.\.|\b[A-Z]{3,}\b")
 
@@ -21,8 +20,8 @@ PLACEHOLDER = re.compile(r"…|\.\.\.|\b[A-Z]{3,}\b")
 def lines_of(guide: Path) -> tuple[list[str], list[str]]:
     """The command lines of the blocks, and those in sentences."""
     text = guide.read_text()
-    blocks, inline = ("".join(found) for found in BLOCK.findall(text)), INLINE.findall(BLOCK.sub("", text))
-    whole, part = ([line for each in some for line in command_lines(each)] for some in (blocks, inline))
+    inline = INLINE.findall(COMMANDS.sub("", text))
+    whole, part = ([line for each in some for line in command_lines(each)] for some in (commands(guide), inline))
     return [line for line in whole if not line.split()[1].startswith("-")], [
         line for line in part if not PLACEHOLDER.search(line) and not line.split()[1].startswith("-")
     ]
@@ -53,7 +52,7 @@ def test_links_lead_somewhere(guide: Path) -> None:
         assert path.exists(), target
         if anchor:
             headings = re.findall(r"^#+ (.*)$", path.read_text(), re.MULTILINE)
-            assert anchor in {re.sub(r"[^a-z0-9 -]", "", each.lower()).replace(" ", "-") for each in headings}
+            assert anchor in {re.sub(r"[^a-z0-9_ -]", "", each.lower()).replace(" ", "-") for each in headings}
 
 
 def test_each_promise_to_an_owner_is_held_by_tests() -> None:
