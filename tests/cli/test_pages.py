@@ -124,6 +124,7 @@ def test_the_commands_of_a_how_to_run(page: Path, tmp_path: Path) -> None:
     if not shutil.which("jq"):
         pytest.skip("NEEDS jq: the commands of the how-tos did not run")
     (tmp_path / "tutorial").mkdir()
+    (tmp_path / "tutorial" / "mappings").symlink_to(ROOT / "mappings")
     write_collection(tmp_path / "tutorial")
     before = ["neardup index docs papers", "neardup cluster", "neardup index new --store new.neardup"]
     if page.stem == "indexing":  # its first commands make the store
