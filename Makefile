@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 SOURCES := pyproject.toml $(wildcard cffi_build/*.c cffi_build/*.h cffi_build/*.py cffi_build/CMakeLists.txt mappings/*)
 
-.PHONY: demo test lint format docs bench pictures wheel clean
+.PHONY: demo test test-all lint format docs bench pictures wheel clean
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "neardup needs Python 3.11 or later: make PYTHON=python3.11")'
@@ -23,6 +23,10 @@ demo: $(STAMP)
 
 test: $(STAMP)
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -n auto --maxprocesses 2
+
+# Also what takes too long for every change: each real document against the slow oracle, more kills and more damage.
+test-all: export NEARDUP_ALL = 1
+test-all: test
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

@@ -14,11 +14,12 @@ from servers import Server
 from indexer import core_sketch
 from indexer.extract.text import printable
 from indexer.keys import SIMHASH64_LAYOUT
-from indexer.model import Fingerprint, Sketch
+from indexer.model import Document, Fingerprint
 from indexer.pipeline import store_info
 from indexer.pipelines import sketch_form
 from indexer.schemes import registry, simhash
 from indexer.schemes.base import Scheme
+from indexer.sketching import sketch_document
 from indexer.stores.sketch_fields import KeyFields, sketch_fields
 
 DIRECTORY = Path(__file__).resolve().parents[2] / "mappings" / "pipelines"
@@ -81,7 +82,8 @@ def keys_of(fingerprint: Fingerprint) -> dict[str, str]:
 
 def sketched(scheme: Scheme, text: str) -> dict[str, Any]:
     """The fields that the sketch of a text has to have."""
-    return sketch_fields(scheme.sketch(text) or Sketch.without_features(scheme.id), KeyFields.of(scheme.info, []))
+    _, _, sketches, _ = sketch_document([scheme], Document(printable(text)))
+    return sketch_fields(sketches[scheme.family], KeyFields.of(scheme.info, []))
 
 
 def agree(server: Server, texts: Iterable[str], scheme: Scheme = MINHASH) -> Counter[str]:

@@ -77,7 +77,7 @@ def test_two_schemes(server: Server, proxy: Proxy, index: str) -> None:
         # And one that is added while another one is removed.
         before(proxy, "PUT", "/_mapping", lambda: other.remove_scheme("supershingles"))
         # Of an id that takes the metadata of several fields.
-        third = SchemeInfo("third", "third:x=" + "0123456789" * 70, KeyLayout(4, 12))
+        third = SchemeInfo("third", "third:x=" + "0123456789" * 50, KeyLayout(4, 12))
         one.add_scheme(third)
         assert third in one.info.schemes
         assert schemes(server, index) == {"minhash", "third"}

@@ -45,7 +45,7 @@ FLOW: list[list[str]] = [
     ["prune", "--keep", "canonical", "--delete", "--yes"],
     ["delete", "c.txt", "not-there"],
     ["setup", "--repair"],
-    ["setup", "--remove"],
+    ["setup", "--remove", "--yes"],
 ]
 
 

@@ -83,7 +83,8 @@ def test_the_golden_vectors(painless: Server) -> None:
 def test_the_golden_sketches_of_every_form(painless: Server) -> None:
     forms = [each for each in SKETCHES["documents"] if "minima=rounds" in each["id"]]
     assert len({each["id"] for each in forms}) > 2
-    texts = SKETCHES["texts"]
+    # What has no words but numbers is given none (agree).
+    texts = {name: text for name, text in SKETCHES["texts"].items() if name != "no word"}
     try:
         for each in forms:
             put_with_sketch(painless, registry.scheme(each["id"]))

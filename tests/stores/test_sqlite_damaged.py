@@ -95,9 +95,10 @@ WRONG = ("7", "'text'", "x'ff80'", "CAST(x'ff80' AS TEXT)")
 def test_a_cell_of_any_type_in_any_column_is_told_or_read(sound: Path, tmp_path: Path) -> None:
     path = tmp_path / "x.db"
     harmless = set()
-    for table, column in columns(sound):
+    for number, (table, column) in enumerate(columns(sound)):
         heard = 0
-        for value in WRONG:
+        # All of them take too long for every change.
+        for value in WRONG if os.environ.get("NEARDUP_ALL") else WRONG[number % 2 :: 2]:
             shutil.copy(sound, path)
             with changed(path) as connection, suppress(sqlite3.Error):
                 # One row, not the first where there are others: what was given before it is right.
