@@ -43,6 +43,7 @@ from indexer.stores.bulk import Action, batches, in_flight, send
 from indexer.stores.connection import Client, connect
 from indexer.stores.search import SearchStore, open_search_store
 from indexer.stores.search_bodies import ROOT, Bodies, both, encoded
+from indexer.stores.search_probing import either
 
 DISTANCES = (3, 5, 7)
 RECORDS = 300_000
@@ -233,7 +234,9 @@ class Bare:
 
 def bare_request(bodies: Bodies, value: int, distance: int) -> bytes:
     """One search for the documents with these keys, nearest or not: ten of them, with all that neardup keeps."""
-    query = both(bodies.having_keys(probes(value, distance)), include_short=False)
+    tables = bodies.layout.terms(probes(value, distance)).items()
+    having = either([{"terms": {f"{ROOT}.{bodies.scheme}.{field}": terms}} for field, terms in tables])
+    query = both(having, include_short=False)
     return json.dumps({"query": query, "size": 10, "track_total_hits": False, "_source": [ROOT]}).encode()
 
 

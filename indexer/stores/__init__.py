@@ -10,26 +10,15 @@ from typing import TypeVar
 
 from indexer.errors import UsageError
 from indexer.hiding import may_be_credential, shown_name
-from indexer.stores.base import (
-    Candidate,
-    Capabilities,
-    PutResult,
-    PutStatus,
-    Stats,
-    Store,
-    StoreInfo,
-    ValueBatch,
-)
+from indexer.stores.base import Capabilities, PutResult, PutStatus, Stats, Store, StoreInfo
 
 __all__ = [
-    "Candidate",
     "Capabilities",
     "PutResult",
     "PutStatus",
     "Stats",
     "Store",
     "StoreInfo",
-    "ValueBatch",
     "open_store",
     "with_schemes",
 ]

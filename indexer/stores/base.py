@@ -10,9 +10,6 @@ from enum import Enum
 from types import TracebackType
 from typing import Any, Literal, Self
 
-import numpy as np
-import numpy.typing as npt
-
 from indexer.errors import IncompatibleStoreError, UsageError
 from indexer.keys import KeyLayout, SchemeInfo
 from indexer.model import ClusteringNote, ClusterRecord, Failure, Record, Ref, name_of
@@ -70,11 +67,11 @@ class Capabilities:
     filters: bool
     """Candidates can be narrowed by a query of the engine's own language."""
     visible_at_once: bool
-    """What put() reported is found by candidates() at once, without waiting for a refresh."""
+    """What put() reported is found by probe() at once, without waiting for a refresh."""
     atomic_batches: bool
     """A batch given to put() is kept whole or not at all when the process is killed."""
     verifies: bool = False
-    """candidates_within() leaves out, inside the store, what lies too far."""
+    """probe() takes a check: it leaves out, inside the store, what lies too far."""
 
 
 class PutStatus(Enum):
@@ -116,22 +113,6 @@ class Contended:
             f"{self.count:,} documents ({named}) are changed by others all the time and were left as they are; the "
             "same command again does them"
         )
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A stored value that shares a key with the question: its unsigned 64 bits and how many documents have it."""
-
-    value: int
-    documents: int
-
-
-@dataclass(frozen=True, slots=True)
-class ValueBatch:
-    """Some documents of a scan: `values[i]` (dtype uint64) is the fingerprint's value of the document `refs[i]`."""
-
-    refs: Sequence[Ref]
-    values: npt.NDArray[np.uint64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,19 +179,6 @@ class Store(SketchStore, ABC):
         Without `sketches` they lack those, which saves reading them.
         """
 
-    @abstractmethod
-    def candidates(self, keys: Sequence[int], *, include_short: bool = False) -> Iterator[Candidate]:
-        """The distinct stored values that have at least one of these packed keys, each once, with no limit."""
-
-    @abstractmethod
-    def with_value(
-        self, values: Sequence[int], *, include_short: bool = False, limit: int | None = None
-    ) -> Iterator[Record]:
-        """The records with one of these unsigned 64-bit values, by ref, at most `limit`; each value is named once.
-
-        Without their sketches.
-        """
-
     def find_each(self, names: Sequence[str]) -> list[list[Ref]]:
         """For each name as a user writes it the identities that it may mean: none, one, or several where ambiguous.
 
@@ -221,7 +189,7 @@ class Store(SketchStore, ABC):
         return [[ref] if record else [] for ref, record in zip(refs, self.get(refs), strict=True)]
 
     def narrow(self, query: str) -> None:
-        """Let candidates, with_value() and scan_values() give only what matches a query of the engine's own language.
+        """Let lookups, holders() and scan_sketches() give only what matches a query of the engine's own language.
 
         Raises UsageError where the engine can't read it, and where the store has no such language (see capabilities).
         """
@@ -231,37 +199,12 @@ class Store(SketchStore, ABC):
         """Whether narrow() leaves this document in."""
         return True
 
-    def few_with_keys(self, keys: Sequence[int], *, include_short: bool = False) -> list[Record] | None:
-        """The records, without sketches, that have at least one of these keys, where a store tells few in one answer.
-
-        None where they are not few, or where the store has no way that is quicker than candidates() and with_value().
-        """
-        del keys, include_short
-        return None
-
-    def candidates_within(
-        self, keys: Sequence[int], value: int, distance: int, *, include_short: bool = False
-    ) -> Iterator[Candidate]:
-        """The candidates() that are at most `distance` bits from an unsigned 64-bit value, verified inside the store.
-
-        Raises UsageError where the store can't (see capabilities), and where its engine has no scripts.
-        """
-        del keys, value, distance, include_short
-        raise UsageError("this store is a file: its candidates are always verified on this machine")
-
     @abstractmethod
     def scan(self, *, sketches: bool = True) -> Iterator[Record]:
         """Every record, in bounded memory and the store's own order; a snapshot as of the first one.
 
         The order is the same from one scan to the next as long as nothing is written. Without `sketches` the records
         lack those.
-        """
-
-    @abstractmethod
-    def scan_values(self, *, include_short: bool = False) -> Iterator[ValueBatch]:
-        """Only identity and value of every document with a fingerprint, in batches; else as scan().
-
-        Ten million documents pass in bounded memory without reading titles or metadata.
         """
 
     @abstractmethod

@@ -9,21 +9,17 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
-import numpy as np
-
 from indexer.errors import STOPPED, StoreError
 from indexer.keys import SchemeInfo
 from indexer.model import ClusteringNote, ClusterRecord, Failure, Record, Ref, Sketch
 from indexer.stores import mapping, relaxed
 from indexer.stores.base import (
-    Candidate,
     Capabilities,
     Contended,
     PutResult,
     Stats,
     Store,
     StoreInfo,
-    ValueBatch,
     Versioned,
 )
 from indexer.stores.bulk import in_flight
@@ -38,7 +34,6 @@ from indexer.stores.search_bodies import (
     SINGLE,
     TOKENS,
     Bodies,
-    both,
     is_record,
     own_part,
 )
@@ -287,22 +282,6 @@ class SearchStore(Store):
         self.check_open()
         return self.finder.passes(ref)
 
-    def candidates(self, keys: Sequence[int], *, include_short: bool = False) -> Iterator[Candidate]:
-        return self.finder.candidates(keys, include_short)
-
-    def few_with_keys(self, keys: Sequence[int], *, include_short: bool = False) -> list[Record] | None:
-        return self.finder.few_with_keys(keys, include_short)
-
-    def candidates_within(
-        self, keys: Sequence[int], value: int, distance: int, *, include_short: bool = False
-    ) -> Iterator[Candidate]:
-        return self.finder.candidates_within(keys, value, distance, include_short)
-
-    def with_value(
-        self, values: Sequence[int], *, include_short: bool = False, limit: int | None = None
-    ) -> Iterator[Record]:
-        return self.finder.with_value(values, include_short, limit)
-
     def find_each(self, names: Sequence[str]) -> list[list[Ref]]:
         return self.finder.find_each(names)
 
@@ -329,15 +308,6 @@ class SearchStore(Store):
         fields = self.record_fields(sketches=sketches)
         for hits in self.pages({"query": is_record(), **fields}, RECORDS_PAGE):
             yield from self.records(hits)
-
-    def scan_values(self, *, include_short: bool = False) -> Iterator[ValueBatch]:
-        self.check_open()
-        self.writer.settle()
-        query = both(self.bodies.fingerprinted(), self.finder.narrowing, include_short=include_short)
-        body = {"query": query, "_source": False, "docvalue_fields": [self.bodies.bits]}
-        for hits in self.pages(body, PAGE):
-            values = np.array([hit["fields"][self.bodies.bits][0] for hit in hits], dtype=np.int64)
-            yield ValueBatch([self.ref(hit) for hit in hits], values.view(np.uint64))
 
     def scan_annotations(self) -> Iterator[tuple[Ref, Mapping[str, Any]]]:
         self.check_open()

@@ -33,12 +33,9 @@ CLUSTER_FIELDS: Mapping[str, tuple[type, ...]] = {
     "distance": (int,),
     "size_class": (str,),
 }
-# Elasticsearch's own limits: octets of an id, and of a keyword that is indexed.
+# Elasticsearch's own limit: octets of an id.
 MAX_ID_OCTETS = 512
-MAX_TERM_OCTETS = 32_766
 MAX_RECORD_OCTETS = 16 << 20
-MAX_TERMS = 50_000
-VALUES_PAGE = 1000
 # As many as in the digest that clusters of several documents are named by.
 _DRAWN_OCTETS = 16
 _MAX_LONG = (1 << 63) - 1
@@ -169,13 +166,6 @@ class Bodies:
 
     # Queries
 
-    def having_keys(self, keys: Iterable[int]) -> dict[str, Any]:
-        """Documents with at least one of these packed keys."""
-        clauses = [
-            {"terms": {f"{ROOT}.{self.scheme}.{field}": terms}} for field, terms in self.layout.terms(keys).items()
-        ]
-        return {"bool": {"should": clauses, "minimum_should_match": 1}}
-
     def having_values(self, values: Iterable[int]) -> dict[str, Any]:
         """Documents with one of these unsigned values."""
         return {"terms": {self.bits: [to_signed(value) for value in values]}}
@@ -189,15 +179,6 @@ class Bodies:
     def fingerprinted(self) -> dict[str, Any]:
         """Documents that have a fingerprint."""
         return {"exists": {"field": self.bits}}
-
-    def per_value(self, after: Any) -> dict[str, Any]:
-        """An aggregation of documents by their value, in pages; `after` is where the page before ended."""
-        # Where one of several indices lacks the field, its type has to be said.
-        source = {"terms": {"field": self.bits, "value_type": "long"}}
-        composite: dict[str, Any] = {"size": VALUES_PAGE, "sources": [{"bits": source}]}
-        if after is not None:
-            composite["after"] = after
-        return {"values": {"composite": composite}}
 
 
 def own_part(source: Mapping[str, Any] | None) -> Mapping[str, Any] | None:

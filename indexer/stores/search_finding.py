@@ -1,18 +1,16 @@
-"""Finding in a cluster: candidates by their keys, records by value and digest, identities by the names users write."""
+"""Finding in a cluster: what a query lets through, records by ref and digest, identities by the names users write."""
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from indexer.errors import UsageError
-from indexer.model import Record, Ref, readings_of, to_unsigned
+from indexer.model import Record, Ref, readings_of
 from indexer.refs import ref_order
-from indexer.stores.base import Candidate
 from indexer.stores.connection import AnswerError
-from indexer.stores.search_bodies import DIGEST, MAX_TERMS, VALUES_PAGE, both, is_record
+from indexer.stores.search_bodies import DIGEST, both, is_record
 
 if TYPE_CHECKING:
     from indexer.stores.search import SearchStore
@@ -23,8 +21,8 @@ T = TypeVar("T")
 PAGE = 10_000
 RECORDS_PAGE = 1000
 VALUES_CHUNK = 10_000
-# So many records are read by the first answer; where there are more, only names are, and then the records chosen.
-_FEW = 200
+# Of records that were chosen by name so many are read at a time.
+_CHOSEN = 200
 
 
 class Finder:
@@ -58,97 +56,11 @@ class Finder:
         hits = store.search(query, size=PAGE, _source=False, stored_fields=["_routing"])["hits"]["hits"]
         return any(store.ref(hit) == ref for hit in hits)
 
-    # Candidates and records
-
-    def _asked(self, query: Mapping[str, Any], include_short: bool, *more: Mapping[str, Any]) -> dict[str, Any]:
-        return both(query, self.narrowing, *more, include_short=include_short)
-
-    def candidates(self, keys: Sequence[int], include_short: bool, *more: Mapping[str, Any]) -> Iterator[Candidate]:
-        """The distinct values with one of these keys that match the other queries too."""
-        store = self._store
-        store.check_open()
-        store.writer.settle()
-        seen: set[int] = set()
-        parts = list(chunks(list(dict.fromkeys(keys)), MAX_TERMS))
-        for some in parts:
-            query = self._asked(store.bodies.having_keys(some), include_short, *more)
-            for bucket in self._values(query):
-                value = to_unsigned(bucket["key"]["bits"])
-                if value not in seen:
-                    if len(parts) > 1:
-                        seen.add(value)
-                    yield Candidate(value, bucket["doc_count"])
-
-    def few_with_keys(self, keys: Sequence[int], include_short: bool) -> list[Record] | None:
-        """See Store.few_with_keys."""
-        store = self._store
-        store.check_open()
-        store.writer.settle()
-        wanted = list(dict.fromkeys(keys))
-        if len(wanted) > MAX_TERMS:
-            return None
-        return self._few(self._asked(store.bodies.having_keys(wanted), include_short))
-
-    def _few(self, query: Mapping[str, Any]) -> list[Record] | None:
-        """All records of a query in one answer, None where there are more than a few."""
-        store = self._store
-        answer = store.search(query, size=_FEW, track_total_hits=_FEW + 1, **store.record_fields())
-        return None if answer["hits"]["total"]["value"] > _FEW else list(store.records(answer["hits"]["hits"]))
-
-    def candidates_within(
-        self, keys: Sequence[int], value: int, distance: int, include_short: bool
-    ) -> Iterator[Candidate]:
-        """See Store.candidates_within."""
-        store = self._store
-        try:
-            yield from self.candidates(keys, include_short, store.bodies.near(value, distance))
-        except AnswerError as error:
-            if "painless" in error.reason or "script" in error.reason:
-                raise UsageError(
-                    f"{store.shown}: this {store.client.product} can't verify in the cluster, because it does not run "
-                    f"Painless scripts ({error.reason}); ask without it, the answer is the same"
-                ) from error
-            raise
-
-    def _values(self, query: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-        # The pages go on after the last value of the page before: none is lost or told twice, whatever is written.
-        store = self._store
-        after = None
-        while True:
-            answer = store.search(query, size=0, track_total_hits=False, aggs=store.bodies.per_value(after))
-            found = answer["aggregations"]["values"]
-            yield from found["buckets"]
-            after = found.get("after_key")
-            # A page that is not full is the last one; the engines name a key to go on after all the same.
-            if after is None or len(found["buckets"]) < VALUES_PAGE:
-                return
-
-    def with_value(self, values: Sequence[int], include_short: bool, limit: int | None) -> Iterator[Record]:
-        """See Store.with_value."""
-        store = self._store
-        store.check_open()
-        store.writer.settle()
-        if not values or limit == 0:
-            return
-        queries = [
-            self._asked(store.bodies.having_values(some), include_short) for some in chunks(values, VALUES_CHUNK)
-        ]
-        few = self._few(queries[0]) if len(queries) == 1 else None
-        if few is not None:
-            yield from sorted(few, key=lambda record: ref_order(record.ref))[:limit]
-            return
-        refs = (
-            store.ref(hit)
-            for query in queries
-            for hits in store.pages({"query": query, "_source": False}, PAGE)
-            for hit in hits
-        )
-        chosen = sorted(refs, key=ref_order) if limit is None else heapq.nsmallest(limit, refs, key=ref_order)
-        yield from self.chosen(chosen)
+    # Records
 
     def chosen(self, refs: Iterable[Ref]) -> Iterator[Record]:
         """The records of identities, in this order; what is not there any more is left out."""
-        for some in chunks(refs, _FEW):
+        for some in chunks(refs, _CHOSEN):
             yield from self._chosen(some)
 
     def _chosen(self, refs: Sequence[Ref]) -> Iterator[Record]:

@@ -14,8 +14,8 @@ from indexer.model import SIMHASH_DOC, Record, Ref, Sketch
 from indexer.ragged import Ragged
 from indexer.refs import ref_order
 from indexer.stores.connection import NDJSON, AnswerError, require_whole
-from indexer.stores.search_bodies import ROOT, TOKENS, both, encoded
-from indexer.stores.search_finding import PAGE, chunks
+from indexer.stores.search_bodies import ROOT, TOKENS, both, encoded, own_part
+from indexer.stores.search_finding import PAGE, VALUES_CHUNK, chunks
 from indexer.stores.sketch_fields import FEATURES, KEYS, PAYLOAD, unpacked_payload
 from indexer.stores.sketches import Check, Few, Found, Probe, require_schemes
 
@@ -163,7 +163,9 @@ class Prober:
         store = self._store
         require_whole(answer, store.shown)
         if answer["hits"]["total"]["value"] <= FEW:
-            yield self._found([hit for hit in answer["hits"]["hits"] if TOKENS in hit["fields"]], schemes, lacking)
+            # Owners may have fields of their own under neardup's name, whatever these hold.
+            own = [hit for hit in answer["hits"]["hits"] if TOKENS in hit["fields"] and own_part(hit.get("_source"))]
+            yield self._found(own, schemes, lacking)
             return
         told: Mapping[str, int] | None = lacking
         body = {"query": query, "_source": False, "docvalue_fields": list(map(self._payload, schemes))}
@@ -253,38 +255,44 @@ class Prober:
     ) -> Iterator[Record]:
         """See Store.holders."""
         store = self._ready([scheme])
-        wanted = {each.payload: each for each in sketches if each.payload}
+        wanted = list({each.payload: each for each in sketches if each.payload}.values())
         if not wanted or limit == 0:
             return
-        if scheme == SIMHASH_DOC:
-            yield from store.finder.with_value([int.from_bytes(each, "big") for each in wanted], include_short, limit)
-            return
-        refs: list[Ref] = []
-        few: list[Record] = []
-        most = max(1, _CLAUSES // max(len(each.keys) for each in wanted.values()))
-        parts = list(chunks(wanted.values(), most))
-        for some in parts:
-            query = both(self._with_all_keys(scheme, some), store.finder.narrowing, include_short=include_short)
-            for found in self._answered(store.search(**self._body(query, [scheme])), query, [scheme], {}):
-                rows = found.payloads[scheme]
-                places = [place for place in range(len(found.refs)) if rows.bytes_of(place) in wanted]
-                refs += [found.refs[place] for place in places]
-                if len(parts) == 1 and found.records is not None:
-                    few = [found.records[place] for place in places]
-        if few:
-            yield from sorted(few, key=lambda record: ref_order(record.ref))[:limit]
-            return
-        chosen = sorted(refs, key=ref_order) if limit is None else heapq.nsmallest(limit, refs, key=ref_order)
-        yield from store.finder.chosen(chosen)
+        most = VALUES_CHUNK
+        if scheme != SIMHASH_DOC:
+            most = max(1, _CLAUSES // max(len(each.keys) for each in wanted))
+        held = (each for some in chunks(wanted, most) for each in self._held(scheme, some, include_short))
+        chosen = sorted(held, key=_by_ref) if limit is None else heapq.nsmallest(limit, held, key=_by_ref)
+        records = [record for _, record in chosen if record is not None]
+        yield from records if len(records) == len(chosen) else store.finder.chosen(ref for ref, _ in chosen)
 
-    def _with_all_keys(self, scheme: str, sketches: Iterable[Sketch]) -> dict[str, Any]:
-        """Documents that have all keys of one of these sketches."""
+    def _held(
+        self, scheme: str, sketches: Sequence[Sketch], include_short: bool
+    ) -> Iterator[tuple[Ref, Record | None]]:
+        """The documents that have one of these sketches, each once, with their records where they are few."""
+        store = self._store
+        payloads = {each.payload for each in sketches}
+        query = both(self._like(scheme, sketches), store.finder.narrowing, include_short=include_short)
+        for found in self._answered(store.search(**self._body(query, [scheme])), query, [scheme], {}):
+            rows = found.payloads[scheme]
+            for place, ref in enumerate(found.refs):
+                if rows.bytes_of(place) in payloads:
+                    yield ref, None if found.records is None else found.records[place]
+
+    def _like(self, scheme: str, sketches: Sequence[Sketch]) -> dict[str, Any]:
+        """Documents with one of these fingerprints, or with all keys of one of these sketches."""
+        if scheme == SIMHASH_DOC:
+            return self._store.bodies.having_values([int.from_bytes(each.payload, "big") for each in sketches])
         alternatives = []
         for sketch in sketches:
             for tables in self._tables(scheme, sketch.keys):
                 terms = [(field, term) for each in tables for field, some in each.items() for term in some]
                 alternatives.append({"bool": {"filter": [{"term": {field: term}} for field, term in terms]}})
         return either(alternatives)
+
+
+def _by_ref(held: tuple[Ref, Record | None]) -> tuple[str, str, str]:
+    return ref_order(held[0])
 
 
 def either(queries: Sequence[dict[str, Any]]) -> dict[str, Any]:

@@ -7,9 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar, overload
 
-import numpy as np
-import numpy.typing as npt
-
 from indexer.errors import IncompatibleStoreError, UsageError
 from indexer.keys import SchemeInfo
 from indexer.model import SIMHASH_DOC, Record, Ref, Sketch
@@ -18,18 +15,6 @@ from indexer.ragged import Ragged
 T = TypeVar("T")
 
 MAX_RESOURCE_OCTETS = 64 << 20
-
-
-@dataclass(frozen=True, slots=True)
-class SketchBatch:
-    """Some documents with a sketch of one scheme: `payloads[i]` and `keys[i]` (int64, packed) are those of `refs[i]`.
-
-    `keys` is empty where the keys were not asked for.
-    """
-
-    refs: Sequence[Ref]
-    payloads: Sequence[bytes]
-    keys: Sequence[npt.NDArray[np.int64]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,18 +84,6 @@ class SketchStore(ABC):
     @abstractmethod
     def remove_scheme(self, name: str) -> None:
         """Forget a scheme and all sketches of it; nothing where it is not there."""
-
-    def sketched(
-        self, name: str, keys: Sequence[int], *, agreeing: int = 1, include_short: bool = False
-    ) -> Iterator[SketchBatch]:
-        """The documents that share one of these packed keys in at least `agreeing` tables: probe() for one scheme.
-
-        In batches without keys.
-        """
-        for found in self.probe([Probe(name, keys, agreeing)], [name], include_short=include_short):
-            payloads = found.payloads[name]
-            if found.refs:
-                yield SketchBatch(found.refs, [payloads.bytes_of(place) for place in range(len(payloads))])
 
     @abstractmethod
     def probe(

@@ -4,8 +4,6 @@
 
 from __future__ import annotations
 
-import heapq
-import json
 import os
 import sqlite3
 import time
@@ -16,14 +14,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from indexer import own_files
 from indexer.errors import StoreError, UsageError
-from indexer.model import Failure, Record, Ref, Sketch, to_signed, to_unsigned
+from indexer.model import Failure, Record, Ref, Sketch
 from indexer.stores import sqlite_cells as cells
 from indexer.stores import sqlite_file
-from indexer.stores.base import Candidate, Capabilities, PutResult, PutStatus, Stats, StoreInfo, ValueBatch
+from indexer.stores.base import Capabilities, PutResult, PutStatus, Stats, StoreInfo
 from indexer.stores.lock import WriterLock
 from indexer.stores.sqlite_clusters import ClusterTable, cluster_name
 from indexer.stores.sqlite_file import StoreFile, transaction
@@ -49,12 +45,9 @@ from indexer.stores.sqlite_sketches import SketchChanges, read_schemes, sketches
 BATCH_RECORDS = 2000
 BATCH_OCTETS = 32 << 20
 BATCH_SECONDS = 2.0
-_SCAN_ROWS = 16_384
 _MIN_MERGE_BITS = 12
 # Up to so many values the large table of keys is small enough to be written to at once.
 _SMALL_STORE = 1 << 15
-# SQLite takes 32,766 parameters; longer lists come as one of JSON, which takes it a little longer to read.
-_MAX_MARKS = 4000
 
 
 class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
@@ -199,42 +192,6 @@ class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
         for row in rows:
             yield row[1], self._packer.record(row, found.get(row[0]))
 
-    def candidates(self, keys: Sequence[int], *, include_short: bool = False) -> Iterator[Candidate]:
-        asked = self._packer.stored_keys(keys)
-        with self._reading() as connection:
-            if len(asked) <= _MAX_MARKS:
-                cursor = connection.execute(_candidates_of(_numbered(len(asked))), asked)
-            else:
-                cursor = connection.execute(_candidates_of("SELECT value FROM json_each(?1)"), (json.dumps(asked),))
-            for value, documents, short in cursor:
-                counted = cells.count(documents) - (0 if include_short else cells.count(short, documents))
-                if counted:
-                    yield Candidate(to_unsigned(cells.integer(value)), counted)
-
-    def with_value(
-        self, values: Sequence[int], *, include_short: bool = False, limit: int | None = None
-    ) -> Iterator[Record]:
-        most = -1 if limit is None else limit
-        with self._reading() as connection:
-            # Each list is read from the index in the order of the ids, so a million equal documents cost `limit` rows.
-            if len(values) == 1:
-                where = "h.value = ? AND d.short <= ? ORDER BY d.id LIMIT ?"
-                rows = connection.execute(_select(where), (to_signed(values[0]), include_short, most))
-                yield from map(self._packer.record, rows)
-                return
-            listed = (
-                connection.execute(
-                    "SELECT id, number FROM documents WHERE hash = ? AND short <= ? ORDER BY id LIMIT ?",
-                    (number, include_short, most),
-                )
-                for number in hash_numbers(connection, [to_signed(value) for value in values]).values()
-            )
-            found = ((cells.blob(name), number) for cursor in listed for name, number in cursor)
-            for _, number in sorted(found) if limit is None else heapq.nsmallest(limit, found):
-                row = connection.execute(_select("d.number = ?"), (number,)).fetchone()
-                if row:
-                    yield self._packer.record(row)
-
     @contextmanager
     def _snapshot(self) -> Iterator[sqlite3.Connection]:
         # A connection of its own: what is written through the store meanwhile stays out of the scan.
@@ -249,18 +206,6 @@ class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
             while rows := cursor.fetchmany(READ_ROWS):
                 for _, record in self._read(connection, rows, sketches=sketches):
                     yield record
-
-    def scan_values(self, *, include_short: bool = False) -> Iterator[ValueBatch]:
-        with self._snapshot() as connection:
-            cursor = connection.execute(
-                """SELECT d.id, h.value FROM documents d INDEXED BY documents_by_hash
-                CROSS JOIN hashes h ON h.number = d.hash WHERE d.hash IS NOT NULL AND d.short <= ?
-                ORDER BY d.hash, d.id""",
-                (include_short,),
-            )
-            while rows := cursor.fetchmany(_SCAN_ROWS):
-                values = np.array([cells.integer(value) for _, value in rows], dtype=np.int64).view(np.uint64)
-                yield ValueBatch([Ref(cells.text(name)) for name, _ in rows], values)
 
     def annotate(self, annotations: Iterable[tuple[Ref, Mapping[str, Any]]]) -> int:
         count = 0
@@ -379,14 +324,14 @@ class _Changes:
     def __init__(self, packer: Packer, sketches: SketchChanges) -> None:
         self._packer, self._sketches = packer, sketches
         self._documents: Counter[int] = Counter()
-        self._short: Counter[int] = Counter()
+        self._comparable = 0
 
     def remove_documents(self, connection: sqlite3.Connection, stored: Sequence[tuple[int, int | None, int]]) -> None:
         """Remove documents, each given by its number, its value's number and whether it is short."""
         for _, number, short in stored:
             if number is not None:
                 self._documents[number] -= 1
-                self._short[number] -= short
+                self._comparable -= not short
         self._sketches.unlink(connection, stored)
         gone = [(document,) for document, _, _ in stored]
         connection.executemany("DELETE FROM documents WHERE number = ?", gone)
@@ -401,7 +346,7 @@ class _Changes:
         new = [value for value in keys if value not in numbers]
         numbers.update((value, top + place) for place, value in enumerate(new, 1))
         connection.executemany(
-            "INSERT INTO hashes VALUES (?, ?, ?, 0, 0)",
+            "INSERT INTO hashes VALUES (?, ?, ?, 0)",
             [(numbers[value], value, self._packer.pack_keys(keys[value])) for value in new],
         )
         table = "postings" if top < _SMALL_STORE else "recent"
@@ -412,7 +357,7 @@ class _Changes:
         for row in rows:
             if row.value is not None:
                 self._documents[numbers[row.value]] += 1
-                self._short[numbers[row.value]] += row.short
+                self._comparable += not row.short
         connection.executemany(
             "INSERT INTO documents VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [(row.id, None if row.value is None else numbers[row.value], *row.columns) for row in rows],
@@ -427,12 +372,9 @@ class _Changes:
     def finish(self, connection: sqlite3.Connection) -> None:
         """Write the counts, and remove the values that no document has any more, with their keys."""
         self._sketches.finish(connection)
-        comparable = self._documents.total() - self._short.total()
-        connection.execute("UPDATE counts SET number = number + ? WHERE name = 'comparable'", (comparable,))
-        counts = [(self._documents[n], self._short[n], n) for n in self._documents]
-        connection.executemany(
-            "UPDATE hashes SET documents = documents + ?, short = short + ? WHERE number = ?", counts
-        )
+        connection.execute("UPDATE counts SET number = number + ? WHERE name = 'comparable'", (self._comparable,))
+        counts = [(change, number) for number, change in self._documents.items()]
+        connection.executemany("UPDATE hashes SET documents = documents + ? WHERE number = ?", counts)
         lost = [number for number, change in self._documents.items() if change < 0]
         for some in chunks(lost, READ_ROWS):
             unused = connection.execute(
@@ -467,14 +409,3 @@ class _Changes:
 @lru_cache(maxsize=64)
 def _select(where: str) -> str:
     return f"SELECT {RECORD_COLUMNS} FROM documents d LEFT JOIN hashes h ON h.number = d.hash WHERE {where}"  # noqa: S608
-
-
-@lru_cache(maxsize=64)
-def _candidates_of(keys: str) -> str:
-    return f"""SELECT value, documents, short FROM hashes WHERE number IN (
-        SELECT hash FROM postings WHERE key IN ({keys}) UNION ALL SELECT hash FROM recent WHERE key IN ({keys}))"""  # noqa: S608
-
-
-@lru_cache(maxsize=64)
-def _numbered(count: int) -> str:
-    return ",".join(f"?{place}" for place in range(1, count + 1))

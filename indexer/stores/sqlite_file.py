@@ -78,6 +78,8 @@ MIGRATIONS: tuple[Migration, ...] = (
     ),
     DISTINCT_SKETCHES,
     ("ALTER TABLE documents ADD COLUMN text_digest BLOB NOT NULL DEFAULT x''",),
+    # Whether a document is short is read from the document.
+    ("ALTER TABLE hashes DROP COLUMN short",),
 )
 
 _HEADER_OCTETS = 100

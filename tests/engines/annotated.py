@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from asked import documents_with_keys
 from servers import Server
 
 from indexer import open_store
@@ -108,8 +109,7 @@ def found_by_keys(url: str, texts: Mapping[str, str]) -> dict[str, set[str]]:
         for name, text in texts.items():
             fingerprint = simhash.fingerprint(text)
             assert fingerprint
-            values = [each.value for each in store.candidates(simhash.keys(fingerprint))]
-            found[name] = {record.ref.id for record in store.with_value(values)} if values else set()
+            found[name] = {ref.id for ref in documents_with_keys(store, simhash.keys(fingerprint))}
     return found
 
 

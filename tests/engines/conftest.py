@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "clustering"))
 from fleet import ENGINES, Servers, running
 from servers import Server
 
-pytest.register_assert_rewrite("contract", "contract_clusters", "contract_probes", "contract_schemes")
+pytest.register_assert_rewrite("asked", "contract", "contract_clusters", "contract_probes", "contract_schemes")
 
 _NUMBERS = itertools.count(1)
 

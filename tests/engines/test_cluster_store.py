@@ -9,11 +9,15 @@ from typing import Any
 
 import pytest
 from annotated import left_by_removal
+from asked import counts_with_keys, documents_with_keys, holders_of, values_of
 from made import INFO, put, record
 from servers import OpenSearch, Server
 
 from indexer.errors import IncompatibleStoreError, StoreError, UsageError
 from indexer.keys import probes, simhash_keys
+from indexer.matching.lookups import lookup
+from indexer.matching.question import Question
+from indexer.matching.rule import parse_rule
 from indexer.model import Fingerprint, Record, Ref
 from indexer.provision import Provision
 from indexer.stores import PutStatus, open_store
@@ -31,8 +35,8 @@ def made(server: Server, name: str) -> SearchStore:
 
 
 def values(store: SearchStore, value: int, distance: int = 0) -> dict[int, int]:
-    """Candidates within the plan of a distance."""
-    return {found.value: found.documents for found in store.candidates(probes(value, distance))}
+    """What is found within the plan of a distance: values, and how many documents have each."""
+    return counts_with_keys(store, probes(value, distance))
 
 
 class TestOwnersDocuments:
@@ -50,6 +54,21 @@ class TestOwnersDocuments:
             assert store.stats().documents == 0
             stored = server.request("GET", f"/{index_name}/_doc/a")["_source"]
             assert stored == OWNER | left_by_removal(server)
+
+    def test_an_owners_field_that_looks_like_a_record_is_found_by_nothing(
+        self, server: Server, index_name: str
+    ) -> None:
+        with made(server, index_name) as store:
+            fields = store.bodies.fields(record("x", 1))
+            for name, theirs in (("text", {**fields, "tokens": "5"}), ("list", [fields])):
+                answer = server.request("PUT", f"/{index_name}/_doc/{name}?refresh=true", {"neardup": theirs})
+                assert answer["result"] == "created"
+            put(store, record("a", 1))
+            assert documents_with_keys(store, simhash_keys(1)) == {Ref("a"): 1}
+            assert holders_of(store, [1]) == [Ref("a")]
+            question = Question("asked", fingerprint=Fingerprint(1, 500))
+            found = lookup(store, parse_rule("simhash-doc@3bits"), question)
+            assert [match.record.ref for match in found.matches] == [Ref("a")]
 
     def test_what_changed_since_it_was_read_is_read_again(self, server: Server, index_name: str) -> None:
         with made(server, index_name) as store, open_search_store(f"{server.url}/{index_name}") as other:
@@ -98,8 +117,7 @@ class TestOwnersDocuments:
                     pytest.skip(f"{server.name} here has no _reindex")
         with open_store(f"{server.url}/{name}") as changed:
             for number in range(10):
-                found = [candidate.value for candidate in changed.candidates(simhash_keys(number << 8))]
-                assert number << 8 in found
+                assert documents_with_keys(changed, simhash_keys(number << 8))[Ref(str(number))] == number << 8
 
     def test_a_filter_narrows_candidates(self, server: Server, index_name: str) -> None:
         with made(server, index_name) as store:
@@ -109,7 +127,8 @@ class TestOwnersDocuments:
             assert values(store, 1) == {1: 2}
             store.narrow("lang:en AND date:[2024 TO *]")
             assert values(store, 1) == {1: 1}
-            assert [each.ref.id for each in store.with_value([1])] == ["a"]
+            assert values_of(store) == {Ref("a"): 1}
+            assert holders_of(store, [1]) == [Ref("a")]
             with pytest.raises(UsageError, match="filter"):
                 store.narrow("lang:(en AND")
 
@@ -122,7 +141,7 @@ class TestOwnersDocuments:
             server.request("PUT", f"/{index_name}/_doc/q", {"comments": [{"by": "x"}, {"by": "y"}]})
             put(store, record("q", 1))
             assert values(store, 1) == {1: 1}
-            assert [ref.id for batch in store.scan_values() for ref in batch.refs] == ["q"]
+            assert values_of(store) == {Ref("q"): 1}
             if joins:
                 child = {"relation": {"name": "answer", "parent": "q"}}
                 server.request("PUT", f"/{index_name}/_doc/c?routing=q&refresh=true", child)
@@ -131,7 +150,7 @@ class TestOwnersDocuments:
                 assert (result.status, result.reason) == (PutStatus.REPLACED, "")
                 stored = server.request("GET", f"/{index_name}/_doc/c?routing=q")["_source"]
                 assert stored["relation"] == {"name": "answer", "parent": "q"}
-                assert Ref("c", "", "q") in [each.ref for each in store.with_value([1])]
+                assert Ref("c", "", "q") in holders_of(store, [1])
 
 
 class TestIdentity:
@@ -243,30 +262,29 @@ class TestFinding:
             store.refresh = "wait"
             for _ in store.put(record(f"{number:06d}", 7) for number in range(count)):
                 pass
-            store.candidates(probes(7, 3))
             tracemalloc.start()
             try:
                 assert values(store, 7, 3) == {7: count}
-                listed = [each.ref.id for each in store.with_value([7], limit=5)]
+                listed = holders_of(store, [7], limit=5)
                 _, peak = tracemalloc.get_traced_memory()
             finally:
                 tracemalloc.stop()
-            assert listed == [f"{number:06d}" for number in range(5)]
+            assert listed == [Ref(f"{number:06d}") for number in range(5)]
             # A page of hits at a time: 50,000 records would take many times that.
             assert peak < 40 << 20
             # Past the engines' window of 10,000 hits.
-            assert sum(len(batch.refs) for batch in store.scan_values()) == count
+            assert len(values_of(store)) == count
 
-    def test_every_distinct_candidate_comes_past_any_window(self, server: Server, index_name: str) -> None:
+    def test_every_distinct_value_comes_past_any_window(self, server: Server, index_name: str) -> None:
         with made(server, index_name) as store:
             # One key in common: the first table's.
             values_there = [0xABCD_EF00_0000_0000 | number for number in range(12_000)]
             for _ in store.put(record(str(number), value) for number, value in enumerate(values_there)):
                 pass
-            found = {candidate.value for candidate in store.candidates(simhash_keys(values_there[0])[:1])}
-            assert found == set(values_there)
+            found = documents_with_keys(store, simhash_keys(values_there[0])[:1])
+            assert found == {Ref(str(number)): value for number, value in enumerate(values_there)}
 
-    def test_only_doc_values_are_read_for_candidates_and_values(self, server: Server, index_name: str) -> None:
+    def test_only_doc_values_are_read_for_keys_and_values(self, server: Server, index_name: str) -> None:
         with made(server, index_name) as store:
             mappings = server.request("GET", f"/{index_name}")[index_name]["mappings"]
             bare = f"{index_name}-bare"
@@ -278,14 +296,11 @@ class TestFinding:
             )
         with open_search_store(f"{server.url}/{bare}") as store:
             store.refresh = "true"
-            put(store, record("a", 1), record("b", 1), record("c", 3))
-            assert values(store, 1) == {1: 2, 3: 1} or values(store, 1) == {1: 2}
-            found = {
-                ref.id: value
-                for batch in store.scan_values()
-                for ref, value in zip(batch.refs, batch.values, strict=True)
-            }
-            assert found == {"a": 1, "b": 1, "c": 3}
+            # More than come with their records.
+            stored = {f"{number:03d}": number % 2 * 2 + 1 for number in range(300)}
+            put(store, *[record(name, value) for name, value in stored.items()])
+            found = {Ref(name): value for name, value in stored.items()}
+            assert documents_with_keys(store, simhash_keys(1)) == values_of(store) == found
 
     def test_when_a_command_has_ended_well_its_documents_are_found(self, server: Server, index_name: str) -> None:
         slow = {"index_patterns": [index_name], "priority": 800, "template": {"settings": {"refresh_interval": "1h"}}}

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import proxy as faults
 import pytest
+from asked import values_of
 from made import INFO, put, record
 from proxy import Proxy
 from servers import Server
@@ -219,4 +220,4 @@ def test_a_killed_node_that_comes_back_loses_nothing(own_server: Server) -> None
     assert "failed" not in output
     with open_store(url) as store:
         assert store.stats().documents == 30_000
-        assert len(list(store.scan_values())) > 0
+        assert len(values_of(store)) == 30_000

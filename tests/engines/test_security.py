@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from asked import documents_with_keys, holders_of, values_of
 from certificates import Authority
 from fleet import running
 from made import INFO, put, record
@@ -110,8 +111,8 @@ class TestOnARealServer:
         be("reader")
         with open_store(url, read_only=True) as store:
             assert store.stats().documents == 1
-            assert [candidate.value for candidate in store.candidates(record("a", 1).keys)] == [1]
-            assert [each.ref.id for each in store.with_value([1])] == ["a"]
+            assert documents_with_keys(store, record("a", 1).keys) == values_of(store) == {Ref("a"): 1}
+            assert holders_of(store, [1]) == [Ref("a")]
             assert len(list(store.scan())) == len(list(store.failures())) == 1
         with (
             open_store(url) as store,

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 
 import proxy as faults
 import pytest
+from asked import documents_with_keys, holders_of, values_of
 from made import INFO, put, record
 from proxy import Proxy
 from servers import Server
@@ -144,7 +145,9 @@ def test_a_search_that_misses_a_shard_is_no_answer(server: Server, index_name: s
         for act in (
             store.stats,
             lambda: list(store.scan()),
-            lambda: list(store.candidates([1])),
+            lambda: documents_with_keys(store, [1]),
+            lambda: values_of(store),
+            lambda: holders_of(store, [1]),
             lambda: store.find_each(["a"]),
             lambda: put(store, record("a", 1)),
         ):

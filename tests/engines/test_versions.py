@@ -17,11 +17,12 @@ USE = """
 import sys
 sys.path[:0] = sys.argv[2:]
 import elasticsearch
+from asked import counts_with_keys
 from made import INFO, put, record
 from indexer.stores import open_store
 with open_store(sys.argv[1], create=INFO) as store:
     put(store, record("a", 1), record("b", 1))
-    found = [(each.value, each.documents) for each in store.candidates(record("a", 1).keys)]
+    found = counts_with_keys(store, record("a", 1).keys)
     print(elasticsearch.__version__[0], found, len(list(store.scan())), store.delete([r.ref for r in store.scan()]))
 """
 
@@ -62,7 +63,7 @@ def test_client_8_with_server_8_and_9(older: Elasticsearch, client8: Path, serve
     newer = servers.get("elasticsearch")
     for url in (older.url, newer.url):
         done = use(f"{url}/client-8", client8)
-        assert done.stdout == "8 [(1, 2)] 2 2\n", done.stderr
+        assert done.stdout == "8 {1: 2} 2 2\n", done.stderr
     newer.request("DELETE", "/client-8")
 
 

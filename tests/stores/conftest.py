@@ -4,4 +4,4 @@ from __future__ import annotations
 
 import pytest
 
-pytest.register_assert_rewrite("contract", "contract_clusters", "contract_probes", "contract_schemes")
+pytest.register_assert_rewrite("asked", "contract", "contract_clusters", "contract_probes", "contract_schemes")

@@ -7,8 +7,8 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-import numpy as np
 import pytest
+from asked import counts_with_keys, documents_with_keys, holders_of, values_of
 from contract_clusters import ClusterContract
 from contract_probes import ProbeContract
 from contract_schemes import SchemeContract
@@ -16,7 +16,7 @@ from made import INFO, cluster, put, record
 
 from indexer.errors import IncompatibleStoreError, StoreError, UsageError
 from indexer.keys import SIMHASH64_LAYOUT, KeyLayout, probes, simhash_keys
-from indexer.model import Failure, Fingerprint, Record, Ref
+from indexer.model import SIMHASH_DOC, Failure, Fingerprint, Record, Ref
 from indexer.stores import PutStatus, Store, StoreInfo
 
 # Names that files, URLs and people have: every one is stored exactly or refused.
@@ -56,14 +56,14 @@ class StoreContract(ClusterContract, SchemeContract, ProbeContract):
 
     def test_an_empty_store_has_nothing(self, store: Store) -> None:
         assert list(store.scan()) == []
-        assert list(store.scan_values()) == []
+        assert values_of(store) == {}
         assert list(store.failures()) == []
         assert list(store.put([])) == []
         assert store.get([]) == []
         assert store.get([Ref("a")]) == [None]
         assert store.annotations([Ref("a")]) == [None]
-        assert list(store.candidates(probes(0, 7))) == []
-        assert list(store.with_value([0])) == []
+        assert documents_with_keys(store, probes(0, 7)) == {}
+        assert holders_of(store, [0]) == []
         assert store.find_digests(["d"]) == {}
         assert list(store.scan_annotations()) == []
         assert list(store.clusters()) == list(store.cluster_members(["c"])) == []
@@ -100,8 +100,7 @@ class StoreContract(ClusterContract, SchemeContract, ProbeContract):
         (found,) = store.get([Ref("a")])
         assert found is not None
         assert found.fingerprint == Fingerprint(value, 500)
-        assert [candidate.value for candidate in store.candidates(probes(value, 0))] == [value]
-        assert [batch.values.tolist() for batch in store.scan_values()] == [[value]]
+        assert documents_with_keys(store, probes(value, 0)) == values_of(store) == {Ref("a"): value}
 
     def test_results_come_in_the_order_of_the_records(self, store: Store) -> None:
         names = [f"{number * 7919 % 3001:04d}" for number in range(3001)]
@@ -128,14 +127,14 @@ class StoreContract(ClusterContract, SchemeContract, ProbeContract):
         assert store.get([Ref("a")]) == [record("a", 7, title="new")]
         assert store.stats().documents == 2
         # The old value is gone with its keys, and the new one is found.
-        assert {c.value for c in store.candidates([*simhash_keys(1), *simhash_keys(7)])} == {2, 7}
+        assert documents_with_keys(store, [*simhash_keys(1), *simhash_keys(7)]) == {Ref("a"): 7, Ref("b"): 2}
 
     def test_the_last_of_equal_refs_in_one_call_stays(self, store: Store) -> None:
         statuses = put(store, record("a", 1), record("b", 2), record("a", 3), record("a", None))
         assert statuses == [PutStatus.CREATED, PutStatus.CREATED, PutStatus.REPLACED, PutStatus.REPLACED]
         assert store.get([Ref("a")]) == [record("a", None)]
         assert store.stats().documents == 2
-        assert [c.value for c in store.candidates(simhash_keys(1))] == [2]
+        assert documents_with_keys(store, simhash_keys(1)) == {Ref("b"): 2}
 
     @pytest.mark.parametrize("name", HOSTILE, ids=range(len(HOSTILE)))
     def test_any_text_is_stored_exactly_or_refused(self, store: Store, name: str) -> None:
@@ -147,7 +146,7 @@ class StoreContract(ClusterContract, SchemeContract, ProbeContract):
             return
         assert store.get([Ref(name)]) == [hostile]
         assert list(store.scan()) == [hostile]
-        assert [ref for batch in store.scan_values() for ref in batch.refs] == [Ref(name)]
+        assert values_of(store) == {Ref(name): 5}
         assert store.find_digests([name]) == {name: hostile}
         assert store.annotate([(Ref(name), {"note": name})]) == 1
         assert store.annotations([Ref(name)]) == [{"note": name}]
@@ -207,62 +206,57 @@ class StoreContract(ClusterContract, SchemeContract, ProbeContract):
 
     # Finding
 
-    def test_candidates_share_a_key(self, store: Store) -> None:
+    def test_what_is_found_shares_a_key(self, store: Store) -> None:
         generator = random.Random(1)
         stored = {generator.getrandbits(64) for _ in range(500)}
         stored |= {value ^ 1 << generator.randrange(64) for value in list(stored)[:100]}
         put(store, *[record(f"{value:x}", value) for value in stored])
         for asked in list(stored)[:50]:
             keys = set(probes(asked, 4))
-            expected = {value for value in stored if not keys.isdisjoint(simhash_keys(value))}
-            found = [candidate.value for candidate in store.candidates(list(keys))]
-            assert sorted(found) == sorted(expected)
-            few = store.few_with_keys(list(keys))
-            assert few is None or sorted(each.fingerprint.value for each in few if each.fingerprint) == sorted(expected)
+            expected = {Ref(f"{value:x}"): value for value in stored if not keys.isdisjoint(simhash_keys(value))}
+            assert documents_with_keys(store, list(keys)) == expected
 
-    def test_a_value_is_one_candidate_however_many_documents_have_it(self, store: Store) -> None:
+    def test_any_number_of_documents_may_have_a_value(self, store: Store) -> None:
         put(store, *[record(f"{number:05d}", 42) for number in range(3000)], record("other", 43))
-        found = {candidate.value: candidate.documents for candidate in store.candidates(probes(42, 3))}
-        assert found == {42: 3000, 43: 1}
-        assert store.few_with_keys(probes(42, 3)) is None
-        assert [r.ref.id for r in store.with_value([42, 43], limit=3)] == ["00000", "00001", "00002"]
-        assert [r.ref.id for r in store.with_value([43, 44])] == ["other"]
-        assert len(list(store.with_value([42]))) == 3000
+        assert counts_with_keys(store, probes(42, 3)) == {42: 3000, 43: 1}
+        assert holders_of(store, [42, 43], limit=3) == [Ref("00000"), Ref("00001"), Ref("00002")]
+        assert holders_of(store, [43, 44]) == [Ref("other")]
+        assert holders_of(store, [42]) == [Ref(f"{number:05d}") for number in range(3000)]
         assert store.stats().distinct == 2
 
-    def test_with_value_is_by_ref_over_all_values(self, store: Store) -> None:
+    def test_holders_come_by_ref_over_all_values(self, store: Store) -> None:
         names = ["b", "a", "é", "c", "B", "d"]
         put(store, *[record(name, number % 3) for number, name in enumerate(names)])
-        assert [r.ref.id for r in store.with_value([2, 0, 1, 77])] == sorted(names)
-        assert [r.ref.id for r in store.with_value([2, 0, 1], limit=4)] == sorted(names)[:4]
-        assert [r.ref.id for r in store.with_value([1])] == ["B", "a"]
-        assert list(store.with_value([], limit=5)) == []
-        assert list(store.with_value([1], limit=0)) == []
+        refs = [Ref(name) for name in sorted(names)]
+        assert holders_of(store, [2, 0, 1, 77]) == refs
+        assert holders_of(store, [2, 0, 1], limit=4) == refs[:4]
+        assert holders_of(store, [1]) == [Ref("B"), Ref("a")]
+        assert holders_of(store, [], limit=5) == []
+        assert holders_of(store, [1], limit=0) == []
 
     def test_short_documents_are_left_out_unless_asked_for(self, store: Store) -> None:
         put(store, record("long", 1), record("short", 1, short=True), record("alone", 2, short=True))
         keys = [*simhash_keys(1), *simhash_keys(2)]
-        assert {(c.value, c.documents) for c in store.candidates(keys)} == {(1, 1)}
-        assert {(c.value, c.documents) for c in store.candidates(keys, include_short=True)} == {(1, 2), (2, 1)}
-        assert [r.ref.id for r in store.with_value([1, 2])] == ["long"]
-        assert [r.ref.id for r in store.with_value([1, 2], include_short=True)] == ["alone", "long", "short"]
-        assert [ref.id for batch in store.scan_values() for ref in batch.refs] == ["long"]
-        listed = [ref.id for batch in store.scan_values(include_short=True) for ref in batch.refs]
-        assert sorted(listed) == ["alone", "long", "short"]
+        every = {Ref("alone"): 2, Ref("long"): 1, Ref("short"): 1}
+        assert documents_with_keys(store, keys) == {Ref("long"): 1}
+        assert documents_with_keys(store, keys, include_short=True) == every
+        assert holders_of(store, [1, 2]) == [Ref("long")]
+        assert holders_of(store, [1, 2], include_short=True) == list(every)
+        assert values_of(store) == {Ref("long"): 1}
+        assert values_of(store, include_short=True) == every
 
     def test_a_document_without_fingerprint_matches_nothing(self, store: Store) -> None:
         put(store, record("empty", None), record("zero", 0))
-        assert [(c.value, c.documents) for c in store.candidates(probes(0, 7))] == [(0, 1)]
-        assert [ref.id for batch in store.scan_values() for ref in batch.refs] == ["zero"]
+        assert documents_with_keys(store, probes(0, 7)) == values_of(store) == {Ref("zero"): 0}
         assert store.stats().empty == 1
 
     def test_thousands_of_keys_and_values_may_be_asked_for(self, store: Store) -> None:
         put(store, *[record(f"{number:05d}", number << 20) for number in range(4000)])
         keys = [key for number in range(0, 4000, 2) for key in simhash_keys(number << 20)]
-        assert {c.value for c in store.candidates(keys)} >= {number << 20 for number in range(0, 4000, 2)}
-        found = [r.ref.id for r in store.with_value([number << 20 for number in range(4000)])]
-        assert found == [f"{number:05d}" for number in range(4000)]
         refs = [Ref(f"{number:05d}") for number in range(5000)]
+        found = documents_with_keys(store, keys)
+        assert {ref: found[ref] for ref in refs[:4000:2]} == {refs[n]: n << 20 for n in range(0, 4000, 2)}
+        assert holders_of(store, [number << 20 for number in range(4000)]) == refs[:4000]
         assert [r is not None for r in store.get(refs)] == [number < 4000 for number in range(5000)]
 
     def test_digests_are_found(self, store: Store) -> None:
@@ -280,12 +274,12 @@ class StoreContract(ClusterContract, SchemeContract, ProbeContract):
     def test_deleting_the_last_document_of_a_value_removes_its_keys(self, store: Store) -> None:
         put(store, record("a", 5), record("b", 5), record("c", 5, short=True))
         assert store.delete([Ref("a"), Ref("none"), Ref("a")]) == 1
-        assert [c.documents for c in store.candidates(simhash_keys(5))] == [1]
+        assert documents_with_keys(store, simhash_keys(5)) == {Ref("b"): 5}
         assert store.delete([Ref("b"), Ref("c")]) == 2
-        assert list(store.candidates(simhash_keys(5), include_short=True)) == []
+        assert documents_with_keys(store, simhash_keys(5), include_short=True) == {}
         assert store.stats().distinct == 0
         put(store, record("d", 5))
-        assert [c.documents for c in store.candidates(simhash_keys(5))] == [1]
+        assert documents_with_keys(store, simhash_keys(5)) == {Ref("d"): 5}
 
     def test_a_document_that_has_changed_since_is_not_deleted(self, store: Store, opened: Callable[..., Store]) -> None:
         names = ["same", "replaced", "annotated", "marked", "gone"]
@@ -348,12 +342,13 @@ class StoreContract(ClusterContract, SchemeContract, ProbeContract):
         assert sorted(store.scan(), key=lambda r: r.ref) == sorted(model, key=lambda r: r.ref)
         everything = [key for value in range(12) for key in simhash_keys(value)]
         for include_short in (False, True):
-            expected: dict[int, int] = {}
-            for each in model:
-                if each.fingerprint and (include_short or not each.short):
-                    expected[each.fingerprint.value] = expected.get(each.fingerprint.value, 0) + 1
-            found = {c.value: c.documents for c in store.candidates(everything, include_short=include_short)}
-            assert found == expected
+            expected = {
+                each.ref: each.fingerprint.value
+                for each in model
+                if each.fingerprint and (include_short or not each.short)
+            }
+            assert documents_with_keys(store, everything, include_short=include_short) == expected
+            assert values_of(store, include_short=include_short) == expected
         stats = store.stats()
         assert stats.documents == len(model)
         assert stats.fingerprinted == sum(r.fingerprint is not None for r in model)
@@ -365,7 +360,7 @@ class StoreContract(ClusterContract, SchemeContract, ProbeContract):
 
     def test_a_scan_is_a_snapshot_and_does_not_stand_in_the_way(self, store: Store) -> None:
         put(store, *[record(f"{number:04d}", number) for number in range(2500)])
-        scan, values = store.scan(), store.scan_values()
+        scan, values = store.scan(), store.scan_sketches([SIMHASH_DOC])
         first, batch = next(scan), next(values)
         put(store, record("later", 9999))
         store.delete([Ref("0007")])
@@ -377,18 +372,13 @@ class StoreContract(ClusterContract, SchemeContract, ProbeContract):
     def test_scans_keep_their_order(self, store: Store) -> None:
         put(store, *[record(str(number * 31 % 997), number) for number in range(997)])
         assert list(store.scan()) == list(store.scan())
-        assert [b.refs for b in store.scan_values()] == [b.refs for b in store.scan_values()]
+        assert list(values_of(store)) == list(values_of(store))
 
     def test_values_belong_to_their_refs(self, store: Store) -> None:
         generator = random.Random(3)
         stored = {f"doc-{number}": generator.getrandbits(64) for number in range(2500)}
         put(store, *[record(name, value) for name, value in stored.items()])
-        found: dict[str, int] = {}
-        for batch in store.scan_values():
-            assert batch.values.dtype == np.uint64
-            assert len(batch.refs) == len(batch.values)
-            found.update((ref.id, value) for ref, value in zip(batch.refs, batch.values.tolist(), strict=True))
-        assert found == stored
+        assert {ref.id: value for ref, value in values_of(store).items()} == stored
 
     # Annotations
 
@@ -457,7 +447,7 @@ class StoreContract(ClusterContract, SchemeContract, ProbeContract):
             for each in kept[::100]:
                 assert each.fingerprint
                 value = each.fingerprint.value
-                assert value in {c.value for c in store.candidates(probes(value ^ 0b111, 3))}
+                assert documents_with_keys(store, probes(value ^ 0b111, 3))[each.ref] == value
 
     def test_a_store_that_is_not_there_is_not_made_by_reading(self, opened: Callable[..., Store]) -> None:
         for options in ({}, {"read_only": True}, {"read_only": True, "create": INFO}):

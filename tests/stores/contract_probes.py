@@ -276,6 +276,16 @@ class ProbeContract:
         every = [each.ref.id for each in store.holders(BANDS.name, BANDED[:2])]
         assert every == [f"{number:05d}" for number in range(2_500)]
 
+    def test_a_holder_comes_once_however_many_sketches_are_asked_for(self, store: Store) -> None:
+        store.add_scheme(LOOSE)
+        # Keys of the first are among those of the last, and so many that they are not asked for in one query.
+        few, many = _loose([0]), _loose(range(400))
+        others = [_loose(range(number, 400, 2)) for number in range(1, 8)]
+        put(store, record("few", 1, sketches={LOOSE.name: few}), record("many", 2, sketches={LOOSE.name: many}))
+        listed = [each.ref.id for each in store.holders(LOOSE.name, [few, *others, many])]
+        assert listed == ["few", "many"]
+        assert [each.ref.id for each in store.holders(LOOSE.name, [few, *others])] == ["few"]
+
     def test_fifty_questions_at_once(self, store: Store) -> None:
         put(store, *[record(f"{number:03d}", spread(number)) for number in range(120)])
         questions = [[Probe(SIMHASH_DOC, keys_near(spread(number), 3))] for number in range(120)]

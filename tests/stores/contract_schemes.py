@@ -12,6 +12,7 @@ from indexer.errors import IncompatibleStoreError, StoreError, UsageError
 from indexer.keys import KeyLayout, SchemeInfo
 from indexer.model import Record, Ref, Sketch
 from indexer.stores import PutStatus, Store
+from indexer.stores.sketches import Probe
 
 # Small keys, so that chance meetings happen; and keys that need all 63 bits.
 SMALL = SchemeInfo("small", "small:x=1", KeyLayout(tables=4, bits=4))
@@ -24,13 +25,16 @@ def sketch(scheme: SchemeInfo, *keys: int, payload: bytes = b"\0\xff payload") -
     return Sketch(scheme.id, payload if keys else b"", packed, 7 * len(keys))
 
 
-def found(store: Store, scheme: SchemeInfo, keys: Sequence[int], **options: int | bool) -> dict[str, bytes]:
+def found(
+    store: Store, scheme: SchemeInfo, keys: Sequence[int], *, agreeing: int = 1, include_short: bool = False
+) -> dict[str, bytes]:
     """The documents that share keys, each of them once, with their payloads."""
     packed = [scheme.layout.pack(*divmod(key, 100)) for key in keys]
+    probe = Probe(scheme.name, packed, agreeing)
     pairs = [
-        (ref.id, payload)
-        for batch in store.sketched(scheme.name, packed, **options)  # type: ignore[arg-type]
-        for ref, payload in zip(batch.refs, batch.payloads, strict=True)
+        (ref.id, some.payloads[scheme.name].bytes_of(place))
+        for some in store.probe([probe], [scheme.name], include_short=include_short)
+        for place, ref in enumerate(some.refs)
     ]
     assert len(dict(pairs)) == len(pairs)
     return dict(pairs)
@@ -134,8 +138,6 @@ class SchemeContract:
         assert set(scanned(store, "small")) == {"a", "b", "c"}
         assert set(scanned(store, "small", include_short=True)) == {"a", "b", "c", "d"}
         with pytest.raises(UsageError, match=r"'other'.*small"):
-            list(store.sketched("other", [1]))
-        with pytest.raises(UsageError, match=r"'other'.*small"):
             list(store.scan_sketches(["other"]))
 
     def test_no_window_hides_documents_of_a_frequent_key(self, store: Store) -> None:
@@ -144,7 +146,7 @@ class SchemeContract:
         put(store, *[record(f"{number:05d}", number, sketches=made) for number in range(2_500)])
         assert len(found(store, SMALL, [1])) == 2_500
         assert len(found(store, SMALL, [1, 101], agreeing=2)) == 2_500
-        batches = store.sketched("small", [SMALL.layout.pack(0, 1)])
+        batches = store.probe([Probe("small", [SMALL.layout.pack(0, 1)])], ["small"])
         first = next(batches)
         put(store, record("later", 1, sketches=made))
         store.delete([Ref("00007")])
@@ -206,7 +208,7 @@ class SchemeContract:
                 and "small" in r.sketches
                 and len({key >> 4 for key in asked.intersection(r.sketches["small"].keys)}) >= agreeing
             }
-            got = [ref.id for batch in store.sketched("small", sorted(asked), agreeing=agreeing) for ref in batch.refs]
+            got = [ref.id for some in store.probe([Probe("small", sorted(asked), agreeing)]) for ref in some.refs]
             assert sorted(got) == sorted(expected)
         listed = scanned(store, "small", include_short=True)
         assert listed == {

@@ -211,6 +211,10 @@ def _value(number: int) -> int:
     return number // 2 * 0x1234_5678_9ABC % 2**64
 
 
+def _fingerprint(number: int) -> Sketch:
+    return Sketch("", _value(number).to_bytes(8, "big"), (), 1)
+
+
 _NAMES = [Ref(f"document-{number}") for number in range(0, DOCUMENTS, 3)]
 _KEYS = [key for number in range(0, DOCUMENTS, 5) for key in simhash_keys(_value(number))]
 
@@ -228,13 +232,13 @@ READS: tuple[Callable[[Store], Any], ...] = (
     lambda store: [str(each.fingerprint) for each in store.get(_NAMES) if each],
     lambda store: store.get(_NAMES, sketches=False),
     lambda store: store.find_each([name.id for name in _NAMES]),
-    lambda store: sum(found.documents + found.value for found in store.candidates(_KEYS)),
-    lambda store: list(store.candidates([*_KEYS, *range(4000)], include_short=True)),
-    lambda store: list(store.with_value([_value(number) for number in range(100)])),
-    lambda store: list(store.with_value([_value(4)], include_short=True, limit=3)),
+    lambda store: [_all_of(found) for found in store.probe([Probe("simhash-doc", _KEYS)], ["simhash-doc"])],
+    lambda store: list(store.probe([Probe("simhash-doc", [*_KEYS, *range(4000)])], include_short=True)),
+    lambda store: list(store.holders("simhash-doc", list(map(_fingerprint, range(100))))),
+    lambda store: list(store.holders("simhash-doc", [_fingerprint(4)], include_short=True, limit=3)),
     lambda store: [repr(each) for each in store.scan()],
     lambda store: list(store.scan(sketches=False)),
-    lambda store: [batch.values.sum() for batch in store.scan_values(include_short=True)],
+    lambda store: [_all_of(found) for found in store.scan_sketches(["simhash-doc"], include_short=True)],
     lambda store: [sorted(fields) for fields in store.annotations(_NAMES) if fields],
     lambda store: [sorted(fields) for _, fields in store.scan_annotations()],
     lambda store: list(store.cluster_members([f"c{number}" for number in range(50)])),
@@ -242,8 +246,8 @@ READS: tuple[Callable[[Store], Any], ...] = (
     lambda store: [(each.radius, *each.formats, *each.origins) for each in store.clusters()],
     lambda store: store.find_digests([f"digest-{number}" for number in range(100)]),
     lambda store: [each.source + each.reason for each in store.failures()],
-    lambda store: [batch.payloads for batch in store.sketched("small", list(range(64)))],
-    lambda store: list(store.sketched("wide", list(range(64)), agreeing=2)),
+    lambda store: [_all_of(found) for found in store.probe([Probe("small", list(range(64)))], ["small"])],
+    lambda store: [_all_of(found) for found in store.probe([Probe("wide", list(range(64)), 2)], ["wide"])],
     lambda store: [
         _all_of(found) for found in store.probe([Probe("simhash-doc", _KEYS[:160])], ["simhash-doc", "wide"])
     ],

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from asked import counts_with_keys, documents_with_keys
 from contract import INFO, StoreContract, put, record
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -24,6 +25,7 @@ from indexer.errors import IncompatibleStoreError, StoreBusyError, StoreError, U
 from indexer.keys import KeyLayout, simhash_keys
 from indexer.model import SIMHASH_DOC, Failure, Fingerprint, Record, Ref
 from indexer.stores import PutStatus, Store, StoreInfo, open_store, sqlite_file
+from indexer.stores.sketches import Probe
 
 WRITER = Path(__file__).with_name("writer.py")
 
@@ -58,8 +60,8 @@ def whole(path: Path) -> None:
         assert store.stats().distinct == len(set(values))
         for each in stored:
             assert each.fingerprint
-            candidates = {c.value: c.documents for c in store.candidates(each.keys[:1])}
-            assert candidates[each.fingerprint.value] == values.count(each.fingerprint.value)
+            found = counts_with_keys(store, each.keys[:1])
+            assert found[each.fingerprint.value] == values.count(each.fingerprint.value)
 
 
 class TestSqlite(StoreContract):
@@ -169,8 +171,8 @@ def read_all(path: Path, **options: Any) -> None:
     """Read every table of a store."""
     with open_store(path, **options) as store:
         list(store.scan())
-        list(store.scan_values())
-        list(store.candidates([key for value in range(3000) for key in simhash_keys(value)]))
+        list(store.scan_sketches([SIMHASH_DOC]))
+        list(store.probe([Probe(SIMHASH_DOC, [key for value in range(3000) for key in simhash_keys(value)])]))
 
 
 def test_a_file_cut_short_is_damaged(path: Path) -> None:
@@ -198,7 +200,7 @@ def test_damaged_pages_are_an_error_never_a_crash(path: Path) -> None:
         try:
             with open_store(path) as store:
                 list(store.scan())
-                list(store.candidates(simhash_keys(5 << 32)))
+                [list(some.records or ()) for some in store.probe([Probe(SIMHASH_DOC, simhash_keys(5 << 32))])]
                 put(store, *[record(str(number), number << 31) for number in range(100)])
         except StoreError as error:
             told.append(str(error))
@@ -253,7 +255,8 @@ def test_two_processes_read_while_one_writes(path: Path) -> None:
         "    for _ in range(20):\n"
         "        stored = list(store.scan())\n"
         "        assert stored and all(r.title == str(r.metadata['v']) for r in stored)\n"
-        "        assert 0 < sum(len(b.refs) for b in store.scan_values()) <= store.stats().fingerprinted\n"
+        "        found = sum(len(some.refs) for some in store.scan_sketches(['simhash-doc']))\n"
+        "        assert 0 < found <= store.stats().fingerprinted\n"
         "print(len(stored))\n"
     )
     try:
@@ -375,7 +378,7 @@ def test_keys_that_move_from_the_small_table_to_the_large_are_found(path: Path) 
         for each in stored[::397]:
             for key in each.keys:
                 assert each.fingerprint
-                assert each.fingerprint.value in {c.value for c in store.candidates([key])}
+                assert documents_with_keys(store, [key])[each.ref] == each.fingerprint.value
         assert store.delete([each.ref for each in stored[1:]]) == 59_999
         assert store.stats().distinct == 1
     left = sqlite3.connect(path)
@@ -392,8 +395,8 @@ def test_other_layouts_are_kept(path: Path) -> None:
     stored = [Record(Ref("a"), Fingerprint(9, 30), keys), Record(Ref("b"), Fingerprint(10, 30), keys[2:])]
     with open_store(path, create=info) as store:
         assert [result.status for result in store.put(stored)] == [PutStatus.CREATED] * 2
-        assert sorted(c.value for c in store.candidates(keys)) == [9, 10]
-        assert [c.value for c in store.candidates(keys[1:2])] == [9]
+        assert documents_with_keys(store, keys) == {Ref("a"): 9, Ref("b"): 10}
+        assert documents_with_keys(store, keys[1:2]) == {Ref("a"): 9}
     with open_store(path, read_only=True) as store:
         assert store.info == info
         assert store.get([Ref("b"), Ref("a")]) == stored[::-1]
