@@ -15,8 +15,6 @@ PAGES = (
     ROOT / "docker/README.md",
     ROOT / "ARCHITECTURE.md",
 )
-# Fenced and indented blocks are meant to be run.
-COMMANDS = re.compile(r"^```sh\n(.*?)^```$|((?:^    [^\n]*\n)+)", re.MULTILINE | re.DOTALL)
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -25,14 +23,14 @@ def name_of(page: Path) -> str:
     return page.relative_to(ROOT).as_posix()
 
 
+def without_blocks(page: Path) -> str:
+    """What a page says between its blocks."""
+    return _BLOCK.sub("", page.read_text("utf-8"))
+
+
 def blocks(page: Path, kind: str) -> list[str]:
     """The fenced blocks of a kind, in order."""
     return [content for found, content in _BLOCK.findall(page.read_text("utf-8")) if found == kind]
-
-
-def commands(page: Path) -> list[str]:
-    """The blocks of commands, fenced and indented."""
-    return ["".join(found) for found in COMMANDS.findall(page.read_text("utf-8"))]
 
 
 def steps(page: Path) -> list[tuple[str, str]]:

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 import pytest
 from command_lines import command_lines, parse
-from pages import COMMANDS, DOCS, PAGES, README, ROOT, commands, name_of
+from pages import DOCS, PAGES, README, ROOT, blocks, name_of, without_blocks
 
 # Between backticks in a sentence a command may lack what it needs.
 INLINE = re.compile(r"(?<!`)`(neardup [^`\n]+)`(?!`)")
@@ -19,9 +19,8 @@ PLACEHOLDER = re.compile(r"…|\.\.\.|\b[A-Z]{3,}\b")
 
 def lines_of(guide: Path) -> tuple[list[str], list[str]]:
     """The command lines of the blocks, and those in sentences."""
-    text = guide.read_text()
-    inline = INLINE.findall(COMMANDS.sub("", text))
-    whole, part = ([line for each in some for line in command_lines(each)] for some in (commands(guide), inline))
+    inline = INLINE.findall(without_blocks(guide))
+    whole, part = ([line for each in some for line in command_lines(each)] for some in (blocks(guide, "sh"), inline))
     return [line for line in whole if not line.split()[1].startswith("-")], [
         line for line in part if not PLACEHOLDER.search(line) and not line.split()[1].startswith("-")
     ]
@@ -36,6 +35,11 @@ def test_the_commands_are_commands(guide: Path, monkeypatch: pytest.MonkeyPatch)
     for line in part:
         with contextlib.suppress(click.MissingParameter):
             parse(line)
+
+
+@pytest.mark.parametrize("guide", PAGES, ids=name_of)
+def test_no_command_is_outside_the_blocks_that_are_run(guide: Path) -> None:
+    assert not re.findall(r"^    (?:neardup|curl|docker|make|pip) .*", without_blocks(guide), re.MULTILINE)
 
 
 def test_the_commands_are_found_at_all() -> None:

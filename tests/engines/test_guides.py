@@ -17,9 +17,9 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "cli"))
 
 from fleet import Servers
-from pages import DOCS, ROOT, commands
+from pages import DOCS, ROOT, blocks
 from servers import Server
-from written import prose
+from written import pdf, prose
 
 HOST = "https://host:9200"
 INDICES = "articles,articles-*,archive-*,news-*"
@@ -61,7 +61,7 @@ def write_folders(folder: Path) -> None:
     for number, name in enumerate(("docs/a.txt", "docs/b.txt", "archive/c.txt", "new/d.txt")):
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(prose(number))
-    (folder / "draft.pdf").write_text(prose(1))  # its content says what it is
+    (folder / "draft.pdf").write_bytes(pdf(prose(1)))
     (folder / "refused.jsonl").write_text(json.dumps({"id": "refused", "text": prose(9)}) + "\n")
 
 
@@ -86,12 +86,12 @@ def run(script: str, server: Server, folder: Path) -> None:
 @pytest.mark.parametrize("guide", GUIDES)
 def test_the_commands_for_an_engine_run(owned: Server, tmp_path: Path, guide: str) -> None:
     write_folders(tmp_path)
-    blocks = [block for block in commands(DOCS / guide) if HOST in block]
-    assert blocks
-    run(GUIDES[guide] + "\n".join(blocks), owned, tmp_path)
+    here = [block for block in blocks(DOCS / guide, "sh") if HOST in block]
+    assert here
+    run(GUIDES[guide] + "\n".join(here), owned, tmp_path)
 
 
 def test_the_mappings_can_be_installed_by_hand(painless: Server) -> None:
-    blocks = commands(ROOT / "mappings" / "README.md")
-    assert len(blocks) == 2
-    run("\n".join(blocks), painless, ROOT / "mappings")
+    here = blocks(ROOT / "mappings" / "README.md", "sh")
+    assert len(here) == 2
+    run("\n".join(here), painless, ROOT / "mappings")
