@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 SOURCES := pyproject.toml $(wildcard cffi_build/*.c cffi_build/*.h cffi_build/*.py cffi_build/CMakeLists.txt mappings/*)
 
-.PHONY: demo test test-all lint format bench pictures wheel clean
+.PHONY: demo test test-all lint format docs bench pictures wheel clean
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "neardup needs Python 3.11 or later: make PYTHON=python3.11")'
@@ -37,6 +37,10 @@ format: $(STAMP)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+# The pages as a site, in site/; a link that leads nowhere is an error.
+docs: $(STAMP)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+
 # Also starts search engines, one after the other: make bench RECORDS=1000000
 bench: $(STAMP)
 	$(BIN)/python -m pip install --quiet --group bench
@@ -50,4 +54,4 @@ wheel: $(BIN)/python
 	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
 
 clean:
-	rm -rf $(VENV) build dist .demo .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) build dist site .demo .mypy_cache .ruff_cache .pytest_cache .hypothesis

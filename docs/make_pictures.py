@@ -1,7 +1,7 @@
 """Makes docs/report.png: the report on a collection of this project's own pages in several editions.
 
-Run as `python docs/make_pictures.py`; it needs Chromium. The collection is the sections of README.md and of the pages
-beside this file: three yearly editions under two page designs and as plain text, the later ones with words changed.
+Run as `python docs/make_pictures.py`; it needs Chromium. The collection is the sections of README.md and of pages
+below this folder: three yearly editions under two page designs and as plain text, the later ones with words changed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 DOCS = Path(__file__).resolve().parent
-PAGES = ("README.md", "docs/coming-from.md", "docs/simhash-doc.md")
+PAGES = (
+    "README.md",
+    *(f"docs/how-to/{name}.md" for name in ("indexing", "rules", "clusters", "engines", "annotating", "report")),
+    "docs/coming-from.md",
+    "docs/simhash-doc.md",
+)
 SHORTEST = 60
 WIDTH, HEIGHT = 1180, 1500
 

@@ -10,31 +10,23 @@ from pathlib import Path
 import click
 import pytest
 from command_lines import command_lines, parse
+from pages import DOCS, PAGES, README, ROOT, blocks, name_of, without_blocks
 
-ROOT = Path(__file__).resolve().parents[1]
-GUIDES = [
-    ROOT / "README.md",
-    *sorted((ROOT / "docs").glob("*.md")),
-    ROOT / "mappings/README.md",
-    ROOT / "docker/README.md",
-]
-# Fenced and indented blocks are meant to be run. Between backticks in a sentence a command may lack what it needs.
-BLOCK = re.compile(r"^```sh\n(.*?)^```$|((?:^    [^\n]*\n)+)", re.MULTILINE | re.DOTALL)
+# Between backticks in a sentence a command may lack what it needs.
 INLINE = re.compile(r"(?<!`)`(neardup [^`\n]+)`(?!`)")
 PLACEHOLDER = re.compile(r"…|\.\.\.|\b[A-Z]{3,}\b")
 
 
 def lines_of(guide: Path) -> tuple[list[str], list[str]]:
     """The command lines of the blocks, and those in sentences."""
-    text = guide.read_text()
-    blocks, inline = ("".join(found) for found in BLOCK.findall(text)), INLINE.findall(BLOCK.sub("", text))
-    whole, part = ([line for each in some for line in command_lines(each)] for some in (blocks, inline))
+    inline = INLINE.findall(without_blocks(guide))
+    whole, part = ([line for each in some for line in command_lines(each)] for some in (blocks(guide, "sh"), inline))
     return [line for line in whole if not line.split()[1].startswith("-")], [
         line for line in part if not PLACEHOLDER.search(line) and not line.split()[1].startswith("-")
     ]
 
 
-@pytest.mark.parametrize("guide", GUIDES, ids=lambda guide: str(guide.relative_to(ROOT)))
+@pytest.mark.parametrize("guide", PAGES, ids=name_of)
 def test_the_commands_are_commands(guide: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NEARDUP_STORE", "https://host:9200/articles")
     whole, part = lines_of(guide)
@@ -45,30 +37,30 @@ def test_the_commands_are_commands(guide: Path, monkeypatch: pytest.MonkeyPatch)
             parse(line)
 
 
+@pytest.mark.parametrize("guide", PAGES, ids=name_of)
+def test_no_command_is_outside_the_blocks_that_are_run(guide: Path) -> None:
+    assert not re.findall(r"^    (?:neardup|curl|docker|make|pip) .*", without_blocks(guide), re.MULTILINE)
+
+
 def test_the_commands_are_found_at_all() -> None:
-    whole, part = lines_of(ROOT / "docs" / "operations.md")
+    whole, part = lines_of(DOCS / "operations.md")
     assert len(whole) > 10
     assert len(part) > 5
-    assert len(lines_of(ROOT / "README.md")[0]) > 30
+    assert len([line for page in PAGES for line in lines_of(page)[0]]) > 90
 
 
-@pytest.mark.parametrize("guide", GUIDES, ids=lambda guide: str(guide.relative_to(ROOT)))
+@pytest.mark.parametrize("guide", PAGES, ids=name_of)
 def test_links_lead_somewhere(guide: Path) -> None:
     for target, anchor in re.findall(r"\]\((?!https?:)([^)#\s]*)(?:#([^)]+))?\)", guide.read_text()):
         path = (guide.parent / target) if target else guide
         assert path.exists(), target
         if anchor:
             headings = re.findall(r"^#+ (.*)$", path.read_text(), re.MULTILINE)
-            assert anchor in {re.sub(r"[^a-z0-9 -]", "", each.lower()).replace(" ", "-") for each in headings}
+            assert anchor in {re.sub(r"[^a-z0-9_ -]", "", each.lower()).replace(" ", "-") for each in headings}
 
 
 def test_each_promise_to_an_owner_is_held_by_tests() -> None:
-    text = (
-        (ROOT / "docs" / "operations.md")
-        .read_text()
-        .partition("## What an owner is promised\n")[2]
-        .partition("\n## ")[0]
-    )
+    text = (DOCS / "operations.md").read_text().partition("## What an owner is promised\n")[2].partition("\n## ")[0]
     promises = re.findall(r"^- (.*(?:\n  .*)*)", text, re.MULTILINE)
     assert len(promises) > 15
     for promise in promises:
@@ -82,4 +74,4 @@ def test_each_promise_to_an_owner_is_held_by_tests() -> None:
 
 
 def test_the_readme_leads_to_operations() -> None:
-    assert "(docs/operations.md)" in (ROOT / "README.md").read_text()
+    assert "(docs/operations.md)" in README.read_text()

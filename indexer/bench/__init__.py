@@ -1,1 +1,1 @@
-"""Measurements of the project: `python -m indexer.bench` runs them, README shows what they print."""
+"""Measurements of the project: `python -m indexer.bench` runs them, docs/figures.md shows what they print."""

@@ -26,6 +26,7 @@ from indexer.cli import (
     setup,
     similar,
 )
+from indexer.cli.grouped import Grouped
 from indexer.cli.interrupts import second_ends
 from indexer.cli.output import printable
 from indexer.config import ENVIRONMENT_PREFIX, command_defaults, load_settings
@@ -76,6 +77,7 @@ Exit codes:
 
 
 @click.group(
+    cls=Grouped,
     epilog=EPILOG,
     context_settings={
         "auto_envvar_prefix": ENVIRONMENT_PREFIX,

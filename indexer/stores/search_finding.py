@@ -37,7 +37,9 @@ class Finder:
         store = self._store
         asked = {"query_string": {"query": query}}
         try:
-            answer = store.client.request("POST", f"/{store.path}/_validate/query", {"query": asked}, explain="true")
+            answer = store.client.request(
+                "POST", f"/{store.path}/_validate/query", {"query": asked}, explain="true", allow_no_indices="true"
+            )
         except AnswerError as error:
             raise UsageError(f"the filter {query!r} can't be read: {error.reason}") from error
         if not answer.get("valid"):

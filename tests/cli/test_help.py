@@ -14,6 +14,7 @@ from command import COMMAND, Neardup, clean_environment
 
 from indexer import __version__
 from indexer.cli import cli
+from indexer.cli.grouped import GROUPS
 
 
 def commands(group: click.Group, *path: str) -> Iterator[tuple[tuple[str, ...], click.Command]]:
@@ -43,7 +44,14 @@ def test_every_option_says_what_it_does(path: tuple[str, ...]) -> None:
 
 def test_without_arguments_the_help_is_shown(neardup: Neardup) -> None:
     done = neardup(code=2)
-    assert "Commands:" in done.out + done.err
+    assert "Start here:" in done.out + done.err
+
+
+def test_the_help_lists_every_command_once_in_its_group(neardup: Neardup) -> None:
+    listed = neardup("--help").out.partition("Start here:\n")[2].partition("\n  Examples:")[0]
+    assert re.findall(r"^  (\w+)  ", listed, re.MULTILINE) == [name for names in GROUPS.values() for name in names]
+    assert re.findall(r"^(\w.*):$", listed, re.MULTILINE) == list(GROUPS)[1:]
+    assert {name for names in GROUPS.values() for name in names} == set(cli.commands)
 
 
 def test_wrong_use_is_explained(neardup: Neardup) -> None:

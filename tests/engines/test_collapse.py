@@ -1,4 +1,4 @@
-"""README's query for search results without copies, whatever the documents of an index hold."""
+"""The guide's query for search results without copies, whatever the documents of an index hold."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from indexer.provision import Provision
 from indexer.stores import Store, open_store
 from indexer.stores.connection import connect
 
-README = Path(__file__).resolve().parents[2] / "README.md"
+GUIDE = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "clusters.md"
 
 
 def asked() -> dict[str, Any]:
-    """The query as README has it."""
-    section = README.read_text("utf-8").split("### Collapse search results")[1]
+    """The query as the guide has it."""
+    section = GUIDE.read_text("utf-8").split("## Collapse search results")[1]
     block = re.search(r"```json\n(.*?)```", section, re.DOTALL)
     assert block
     body: dict[str, Any] = json.loads(block[1])

@@ -116,6 +116,11 @@ class TestFilters:
         assert len(run("pairs", "--store", url, "--filter", "lang:de")[1].splitlines()) == 2
         store.close()
 
+    def test_a_pattern_beside_which_neardup_has_no_indices(self, store: SearchStore, run: Run) -> None:
+        asked = ("similar", "--store", f"{store.shown}*", "--hash", str(Fingerprint(1, 5)), "--json")
+        assert '"total": 1' in run(*asked, "--filter", "lang:en AND date:[2021 TO *]")[1]
+        store.close()
+
     def test_a_filter_that_can_not_be_read_is_one_sentence(self, store: SearchStore, run: Run) -> None:
         asked = ("similar", "--store", store.shown, "--hash", str(Fingerprint(1, 5)), "--filter")
         for query in ("lang:(en AND", "date:[2024 TO", '"open'):

@@ -393,9 +393,9 @@ def test_a_script_that_fails_refuses_nothing(painless: Server, index: str) -> No
 
 def test_the_manuals_commands_for_curl(painless: Server) -> None:
     if not shutil.which("curl"):
-        pytest.skip("NEEDS curl: the commands of docs/pipelines.md did not run")
+        pytest.skip("NEEDS curl: the commands of docs/how-to/pipelines.md did not run")
     blocks = re.findall(
-        r"^```sh\n(.*?)^```$", (ROOT / "docs" / "pipelines.md").read_text("utf-8"), re.MULTILINE | re.DOTALL
+        r"^```sh\n(.*?)^```$", (ROOT / "docs" / "how-to" / "pipelines.md").read_text("utf-8"), re.MULTILINE | re.DOTALL
     )
     script = "\n".join(block for block in blocks if "$CLUSTER" in block)
     try:
@@ -418,7 +418,7 @@ def test_the_manuals_commands_for_curl(painless: Server) -> None:
 
 def test_the_manuals_hashes(painless: Server) -> None:
     put_by_hand(painless, "neardup-keys")
-    manual = (ROOT / "docs" / "pipelines.md").read_text("utf-8")
+    manual = (ROOT / "docs" / "how-to" / "pipelines.md").read_text("utf-8")
     documents = [json.loads(line) for line in manual.splitlines() if line.startswith('{"neardup"')]
     hashes = {found["neardup"]["simhash-doc"]["hash"] for found in through(painless, "neardup-keys", documents)}
     assert len(documents) == 5

@@ -1,0 +1,58 @@
+"""What mkdocs.yml can't say: pages that lie outside docs/, and links that are written for the repository.
+
+A page of the site is a file of the repository, and its links lead from file to file there. Here they are turned into
+links from page to page.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+
+ROOT = Path(__file__).resolve().parents[1]
+# Where files outside docs/ stand in the site.
+OUTSIDE = {
+    "README.md": "index.md",
+    "ARCHITECTURE.md": "architecture.md",
+    "CHANGELOG.md": "changelog.md",
+    "docker/README.md": "docker.md",
+    "mappings/README.md": "mappings.md",
+    "mappings/dashboards/kibana.ndjson": "files/kibana.ndjson",
+    "mappings/dashboards/opensearch-dashboards.ndjson": "files/opensearch-dashboards.ndjson",
+}
+_PLACES = {place: file for file, place in OUTSIDE.items()}
+_CODE = re.compile(r"(^```.*?^```$|`[^`\n]+`)", re.MULTILINE | re.DOTALL)
+_LINK = re.compile(r"(?<=\]\()(?![a-z]+:|#)([^)#\s]+)")
+
+
+def on_startup(**_: Any) -> None:
+    """Let the reference of commands find command_reference.py beside this file."""
+    sys.path.insert(0, str(Path(__file__).parent))
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the files that lie outside docs/."""
+    for file, place in OUTSIDE.items():
+        files.append(File.generated(config, place, abs_src_path=str(ROOT / file)))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
+    """Turn links between files of the repository into links between pages of the site; code is left alone."""
+    parts = _CODE.split(markdown)
+    parts[::2] = [_LINK.sub(lambda link: _in_site(link[1], page.file.src_uri), part) for part in parts[::2]]
+    return "".join(parts)
+
+
+def _in_site(target: str, page: str) -> str:
+    origin = posixpath.dirname(_PLACES.get(page, f"docs/{page}"))
+    file = posixpath.normpath(posixpath.join(origin, target))
+    place = OUTSIDE.get(file, file.removeprefix("docs/"))
+    return posixpath.relpath(place, posixpath.dirname(page) or ".")

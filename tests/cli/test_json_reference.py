@@ -1,0 +1,101 @@
+"""The page on JSON names every member that an answer has, and none that no answer has."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from command import Neardup, mixed_folder, write
+from pages import DOCS, section
+from written import prose
+
+from indexer.cli import cli
+
+PAGE = DOCS / "reference" / "json.md"
+# Objects whose members are no fixed names.
+COUNTS = {"failed", "failures", "formats", "extra", "made_with", "metadata", "parameters"}
+RECORD = "A stored document"
+# What is asked so that every member of an answer is there; engines' answers are looked at by their own tests.
+ASKED: dict[str, list[list[str]]] = {
+    "index": [["index", "docs", "--cluster", "--new-to", "new.txt"]],
+    "similar": [["similar", "docs/a.html", "--explain"]],
+    "compare": [["compare", "docs/a.html", "docs/near.txt"]],
+    "hash": [["hash", "docs/a.html", "--scheme", "minhash"]],
+    "pairs": [["pairs", "--format", "jsonl"], ["pairs", "-k", "3", "--format", "jsonl"]],
+    "cluster": [["cluster"]],
+    "report": [["report", "--format", "json"]],
+    "evaluate": [["evaluate", "--sample", "20"]],
+    "diff": [["diff", "docs/a.html", "docs/near.txt"]],
+    "delete": [["delete", "docs/broken.pdf"]],
+    "failures": [["failures"]],
+    "stats": [["stats"]],
+    "schemes": [["schemes", "--store", "collection.neardup"]],
+    "corpus": [["corpus", "--scheme", "i-match", "docs"]],
+    "prune": [
+        ["prune", "--keep", "canonical", "--dry-run"],
+        ["prune", "--keep", "canonical"],
+        ["prune", "--keep", "canonical", "--delete", "--yes", "--identical"],
+    ],
+}
+ENGINES = {"setup", "annotate"}
+# Members only where a store has several indices, and columns of other formats.
+ELSEWHERE = {"pairs": {"index_a", "routing_a", "index_b", "routing_b"}, RECORD: {"index", "routing", "duplicate_of"}}
+NO_MEMBERS = {"pairs": {"csv", "jsonl", "parquet"}, "report": {"section", "name", "measure", "value"}}
+
+
+def names(title: str) -> set[str]:
+    """The members that a section names."""
+    return set(re.findall(r"`([a-z_0-9]+)`", section(PAGE, title)))
+
+
+def members(value: Any, inside: str = "") -> Iterator[str]:
+    """Every member of an answer, at any depth."""
+    if isinstance(value, dict) and inside not in COUNTS:
+        for name, each in value.items():
+            yield name
+            yield from members(each, name)
+    elif isinstance(value, list):
+        for each in value:
+            yield from members(each, inside)
+
+
+def answers(neardup: Neardup, asked: list[str]) -> list[Any]:
+    """What a command answers, whether on one line, on several, or an object a line."""
+    chosen = [] if "--format" in asked else ["--json"]
+    out = neardup(*asked, *chosen).out
+    try:
+        return [json.loads(out)]
+    except json.JSONDecodeError:
+        return [json.loads(line) for line in out.splitlines()]
+
+
+def test_every_command_has_its_section() -> None:
+    with_json = {name for name, command in cli.commands.items() if "json" in {each.name for each in command.params}}
+    titles = set(re.findall(r"^## (.*)$", PAGE.read_text("utf-8"), re.MULTILINE)) - {RECORD}
+    assert with_json - {"show"} | {"pairs", "report"} == titles == {*ASKED, *ENGINES}
+
+
+@pytest.fixture
+def stored(neardup: Neardup) -> Neardup:
+    """A store of documents with near-duplicates, a failure, and clusters."""
+    mixed_folder(neardup.folder)
+    write(neardup.folder, {"docs/lines.jsonl": json.dumps({"id": "1", "text": prose(9), "lang": "en"}) + "\n"})
+    neardup("index", "docs", "docs/lines.jsonl")
+    neardup("cluster")
+    return neardup
+
+
+def test_a_stored_document(stored: Neardup) -> None:
+    stored("prune", "--keep", "canonical")
+    found = set(members(stored("show", "docs/near.txt", "--json").json))
+    assert found | ELSEWHERE[RECORD] == names(RECORD) - {"prune", "show"} | {"annotations"}
+
+
+@pytest.mark.parametrize("command", ASKED)
+def test_every_member_is_named(stored: Neardup, command: str) -> None:
+    found = {name for asked in ASKED[command] for answer in answers(stored, asked) for name in members(answer)}
+    assert found <= names(command) | names(RECORD)
+    assert names(command) - NO_MEMBERS.get(command, set()) - ELSEWHERE.get(command, set()) <= found | set(cli.commands)

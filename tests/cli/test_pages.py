@@ -1,0 +1,165 @@
+"""The pages can be pasted and show what really comes out: README, the tutorial, and every how-to."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from command import clean_environment, write
+from pages import DOCS, PAGES, README, ROOT, blocks, name_of, section, steps
+from written import html, pdf, prose
+
+from indexer.cli import cli
+from indexer.extract import REASONS
+from indexer.pipeline import REASONS as PIPELINE_REASONS
+
+TUTORIAL = DOCS / "tutorial.md"
+HOW_TO = sorted((DOCS / "how-to").glob("*.md"))
+# Blocks that need more than a shell and neardup: an engine (tests/engines runs them), an installation, a container.
+ELSEWHERE = re.compile(
+    r"https?://host|\$CLUSTER|^(?:pip|make|docker|python3 -m venv|python -m indexer\.bench) ", re.MULTILINE
+)
+END = "==== end of step"
+SHELL = f"""set -eo pipefail
+neardup() {{
+  case " $* " in *" --delete "*) set -- "$@" --yes ;; esac  # where nobody can be asked
+  "{sys.executable}" -m indexer "$@"
+}}
+fpath=(none "$HOME")  # what zsh has
+"""
+
+
+def here(page: Path) -> list[tuple[str, str]]:
+    """The steps that run anywhere."""
+    return [step for step in steps(page) if not ELSEWHERE.search(step[0])]
+
+
+def run(script: str, folder: Path, **environment: str) -> str:
+    """What a shell prints that runs the script as a reader's does, in one go."""
+    done = subprocess.run(
+        ["bash", "-c", SHELL + script],
+        cwd=folder,
+        env={**clean_environment(), "HOME": str(folder), **environment},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr
+    return done.stdout
+
+
+def printed(page: list[tuple[str, str]], folder: Path, before: str = "") -> list[str]:
+    """What each of the steps prints."""
+    script = before + "".join(f"{commands}echo '{END}'\n" for commands, _ in page)
+    return run(script, folder).split(END + "\n")[:-1]
+
+
+def steady(text: str) -> str:
+    return re.sub(r"in [\d.]+ s$", "in 0.2 s", text.strip(), flags=re.MULTILINE)
+
+
+def the_documents() -> str:
+    """The first block of the tutorial, which writes its documents."""
+    return steps(TUTORIAL)[0][0]
+
+
+def test_the_tutorial_shows_what_comes_out(tmp_path: Path) -> None:
+    shown = here(TUTORIAL)
+    assert len(shown) > 5
+    assert [steady(text) for text in printed(shown, tmp_path)] == [steady(text) for _, text in shown]
+
+
+def test_the_readme_shows_what_comes_out(tmp_path: Path) -> None:
+    shown = here(README)
+    assert [commands.split()[1] for commands, _ in shown] == ["index", "similar", "cluster"]
+    assert all(text for _, text in shown)
+    assert [steady(text) for text in printed(shown, tmp_path, the_documents())] == [steady(text) for _, text in shown]
+
+
+def test_the_readme_is_a_front_page() -> None:
+    assert len(README.read_text("utf-8").splitlines()) <= 150
+
+
+def write_collection(folder: Path) -> None:
+    """What the how-tos name, beside the documents of the tutorial."""
+    lines = [json.dumps({"id": f"line-{number}", "text": prose(number)}) + "\n" for number in range(20, 26)]
+    groups = {"tea": ["tea.html", "tea-copy.txt", "tea-iced.txt"], "bread": ["bread.xml"]}
+    truth = [
+        json.dumps({"id": name, "group": group, "path": f"docs/{name}"}) + "\n"
+        for group, names in groups.items()
+        for name in names
+    ]
+    write(
+        folder,
+        {
+            "docs/old.html": html(prose(1)),
+            "docs/older.html": html(prose(2)),
+            "docs/listed.txt": prose(3),
+            "ids.txt": "docs/listed.txt\n",
+            "papers/one.pdf": pdf(prose(4)),
+            "site/deep/page.html": html(prose(5)),
+            "pages.jsonl": "".join(lines[:2]),
+            "more.jsonl.gz": gzip.compress("".join(lines[2:4]).encode()),
+            "dump.jsonl.gz": gzip.compress("".join(lines[4:]).encode()),
+            "draft.pdf": pdf(prose(4)),
+            "lean/one.txt": prose(6),
+            "new/one.html": html(prose(1)),
+            "same.html": html(prose(7)),
+            "truth.jsonl": "".join(truth),
+            ".local/share/bash-completion/completions/none": "",
+            ".config/fish/completions/none": "",
+        },
+    )
+
+
+@pytest.mark.parametrize("page", [each for each in HOW_TO if here(each)], ids=lambda page: page.stem)
+def test_the_commands_of_a_how_to_run(page: Path, tmp_path: Path) -> None:
+    if not shutil.which("jq"):
+        pytest.skip("NEEDS jq: the commands of the how-tos did not run")
+    (tmp_path / "tutorial").mkdir()
+    (tmp_path / "tutorial" / "mappings").symlink_to(ROOT / "mappings")
+    write_collection(tmp_path / "tutorial")
+    before = ["neardup index docs papers", "neardup cluster", "neardup index new --store new.neardup"]
+    if page.stem == "indexing":  # its first commands make the store
+        before = []
+    script = the_documents() + "".join(f"{each}\n" for each in before) + "".join(step for step, _ in here(page))
+    run(script, tmp_path, HOME=str(tmp_path / "tutorial"))
+
+
+def test_the_example_in_python_runs(tmp_path: Path) -> None:
+    [example] = blocks(DOCS / "how-to" / "scripts.md", "python")
+    out = run(f'{the_documents()}neardup index docs\n"{sys.executable}" -c "$EXAMPLE"\n', tmp_path, EXAMPLE=example)
+    assert "docs/tea-iced.txt 46% near\n" in out
+
+
+def test_the_settings_are_settings(tmp_path: Path) -> None:
+    [example] = blocks(DOCS / "reference" / "settings.md", "toml")
+    write(tmp_path, {"neardup.toml": example, "docs/a.txt": prose(1), "drafts/b.txt": prose(2)})
+    out = run("neardup index . --store here.neardup --dry-run", tmp_path)
+    assert "docs/a.txt" in out
+    assert "drafts" not in out
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_what_is_made_can_be_made(page: Path) -> None:
+    targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
+    assert set(re.findall(r"^make ([\w-]+)|`make ([\w-]+)", page.read_text("utf-8"), re.MULTILINE)) <= {
+        pair for target in targets for pair in ((target, ""), ("", target))
+    }
+
+
+def test_every_reason_and_exit_code_is_in_the_reference() -> None:
+    codes = DOCS / "reference" / "exit-codes.md"
+    reasons = section(codes, "Reasons of failures")
+    for reason in (*REASONS, *PIPELINE_REASONS):
+        assert f"`{reason}`" in reasons
+    in_help = set(re.findall(r"(?:^|\s)(\d+)  ", (cli.epilog or "").partition("Exit codes:")[2]))
+    table = " ".join(re.findall(r"^\| ([\d, ]+) \|", codes.read_text("utf-8"), re.MULTILINE))
+    assert in_help == set(re.findall(r"\d+", table)) - {"143"}
