@@ -2,36 +2,29 @@
 
 `python -m indexer.bench.store [--documents N] [--queries N] [--directory DIR]`. Values are random, the worst case for
 storing: every key lies elsewhere. A question is a stored value with as many bits flipped as the distance.
-
-`--large` fills a store instead, with one copy of up to 3 flipped bits in twenty, and runs `neardup pairs` and
-`neardup cluster` over it: time and peak memory. `--store URL` does that in a new index of a cluster.
 """
 
 from __future__ import annotations
 
 import argparse
 import hashlib
-import re
 import sqlite3
-import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from indexer import __version__, core
-from indexer.errors import NeardupError
 from indexer.keys import SIMHASH64_LAYOUT
 from indexer.matching.lookups import lookup
 from indexer.matching.question import Question
 from indexer.matching.rule import parse_rule
 from indexer.model import SIMHASH_DOC, Fingerprint, Record, Ref
 from indexer.stores import StoreInfo, open_store
-from indexer.stores.base import PutStatus, Store
+from indexer.stores.base import Store
 
 _PART = 20_000
 _BATCH = 2000
@@ -138,13 +131,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--documents", type=int, default=200_000)
     parser.add_argument("--queries", type=int, default=5000)
     parser.add_argument("--directory", help="where the files are made for the time of the run")
-    parser.add_argument("--large", action="store_true", help="all pairs and clusters of a filled store")
-    parser.add_argument("--store", metavar="URL", help="with --large: a new index in a cluster")
     options = parser.parse_args(arguments)
-    if options.large:
-        run_large(options.documents, options.store, options.directory)
-    else:
-        run(options.documents, options.queries, options.directory)
+    run(options.documents, options.queries, options.directory)
 
 
 def run(documents: int = 200_000, queries: int = 5000, directory: str | None = None) -> None:
@@ -164,58 +152,6 @@ def run(documents: int = 200_000, queries: int = 5000, directory: str | None = N
             for distance in (3, 5, 7):
                 measure_lookups(store, plain if distance == 3 else None, documents, distance, queries)
             plain.close()
-
-
-def run_large(documents: int, url: str | None = None, directory: str | None = None) -> dict[str, Any]:
-    """Fill a store, and print time and peak memory of the commands that go over all of it; gives the figures."""
-    info = StoreInfo(SIMHASH_DOC, SIMHASH64_LAYOUT, "landmarks", "1", core.UNICODE_VERSION, __version__)
-    with tempfile.TemporaryDirectory(dir=directory) as folder:
-        name = url or str(Path(folder, "store.neardup"))
-        start = time.perf_counter()
-        with open_store(name, create=info) as store:
-            for first in range(0, documents, _PART):
-                for result in store.put(records(_with_copies(first, min(_PART, documents - first)), first)):
-                    if result.status is PutStatus.FAILED:
-                        raise NeardupError(f"{result.ref.id}: {result.reason}")
-        spent = time.perf_counter() - start
-        print(f"{documents:,} documents put in {spent:.0f} s, {documents / spent:,.0f} a second", flush=True)
-        pairs = Path(folder, "pairs.csv")
-        figures: dict[str, Any] = {"put": spent}
-        for arguments in (["pairs", "--output", str(pairs)], ["cluster"], ["cluster"]):
-            seconds, peak = _child([sys.executable, "-m", "indexer", *arguments, "--store", name])
-            again = " again" if arguments[0] in figures else ""
-            print(f"neardup {arguments[0]}{again}: {seconds:.0f} s, peak memory {peak / 1e6:,.0f} MB", flush=True)
-            figures[arguments[0] + again] = {"seconds": seconds, "peak": peak}
-        with pairs.open("rb") as lines:
-            print(f"{sum(1 for _ in lines) - 1:,} pairs")
-    return figures
-
-
-def _with_copies(first: int, count: int) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
-    """Random values; the last twentieth are copies of the first ones with up to 3 bits flipped."""
-    generator = np.random.default_rng((_SEED, first))
-    values = generator.integers(0, 1 << 64, count, dtype=np.uint64, endpoint=False)
-    copies = values[: count // 20].copy()
-    for _ in range(3):
-        copies ^= generator.integers(0, 2, copies.size, dtype=np.uint64) << generator.integers(
-            0, 64, copies.size, dtype=np.uint64
-        )
-    values[count - copies.size :] = copies
-    return values
-
-
-def _child(command: list[str]) -> tuple[float, int]:
-    """Seconds and peak octets of a command, without the files that it maps; NeardupError where it fails."""
-    start, peak = time.perf_counter(), 0
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as child:  # noqa: S603 our own arguments
-        status = Path(f"/proc/{child.pid}/status")
-        while child.poll() is None:
-            found = re.search(r"RssAnon:\s+(\d+) kB", status.read_text())
-            peak = max(peak, int(found[1]) * 1024 if found else 0)
-            time.sleep(0.05)
-    if child.returncode:
-        raise NeardupError(f"neardup {command[3]} ended with exit code {child.returncode}")
-    return time.perf_counter() - start, peak
 
 
 def measure_lookups(store: Store, plain: PlainTable | None, documents: int, distance: int, count: int) -> None:
