@@ -14,6 +14,8 @@ from indexer.errors import PayloadError
 
 Offsets = npt.NDArray[np.int64]
 
+_ROWS_AT_ONCE = 1 << 12
+
 
 @dataclass(frozen=True, slots=True)
 class Ragged:
@@ -70,10 +72,18 @@ class Ragged:
     def take(self, positions: npt.NDArray[Any]) -> Ragged:
         """The rows at these positions (integers, or a mask of shape (n,)), in this order."""
         wanted = np.flatnonzero(positions) if positions.dtype == np.bool_ else positions
+        if self.width >= 0:
+            return Ragged.of_matrix(self.matrix(self.width)[wanted])
         sizes = self.sizes[wanted]
         offsets = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(sizes)))
-        within = np.arange(int(offsets[-1])) - np.repeat(offsets[:-1], sizes)
-        return Ragged(self.values[within + np.repeat(self.offsets[wanted], sizes)], offsets)
+        values = np.empty(int(offsets[-1]), dtype=self.values.dtype)
+        # An index takes eight bytes for each value, which of payloads has one.
+        for start in range(0, wanted.size, _ROWS_AT_ONCE):
+            some = slice(start, start + _ROWS_AT_ONCE)
+            begin, end = int(offsets[start]), int(offsets[min(start + _ROWS_AT_ONCE, wanted.size)])
+            shifts = np.repeat(self.offsets[wanted[some]] - offsets[:-1][some], sizes[some])
+            values[begin:end] = self.values[np.arange(begin, end) + shifts]
+        return Ragged(values, offsets)
 
     @property
     def width(self) -> int:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from indexer.errors import UsageError
+from indexer.keys import KeyLayout
 from indexer.ragged import Ragged
+from indexer.schemes.join import Postings
 
 rows_of_bytes = st.lists(st.binary(max_size=9), max_size=12)
 
@@ -39,3 +43,24 @@ def test_a_matrix_has_rows_of_one_length() -> None:
     assert np.array_equal(Ragged.of_integers(matrix.tolist()).matrix(3), matrix)
     with pytest.raises(UsageError, match="a row of 3 values where each has 4"):
         table.matrix(4)
+
+
+def test_many_rows_of_different_lengths_are_taken_in_parts() -> None:
+    sizes = np.random.default_rng(1).integers(0, 5, 20_000)
+    rows = [[number] * size for number, size in enumerate(sizes.tolist())]
+    chosen = np.random.default_rng(2).integers(0, len(rows), 15_000)
+    taken = Ragged.of_integers(rows).take(chosen)
+    assert [taken.row(number).tolist() for number in range(len(taken))] == [rows[place] for place in chosen.tolist()]
+
+
+@given(st.lists(st.lists(st.integers(0, 11), max_size=5), max_size=9))
+def test_shared_keys_are_those_that_two_rows_hold(rows: list[list[int]]) -> None:
+    # Three tables of keys of two bits; a row may have several keys of one table, and one of them twice.
+    found = Postings.shared(Ragged.of_integers(rows), KeyLayout(tables=3, bits=2))
+    holders = {key: [place for place, row in enumerate(rows) if key in row] for key in range(12)}
+    wanted = [(key, place) for key, places in holders.items() if len(places) > 1 for place in places]
+    assert list(zip(found.keys.tolist(), found.owners.tolist(), strict=True)) == wanted
+    offsets = found.buckets().tolist()
+    assert [found.owners[a:b].tolist() for a, b in pairwise(offsets)] == [
+        places for places in holders.values() if len(places) > 1
+    ]

@@ -109,8 +109,9 @@ def _meeting(
     found: Components, sketches: Sketches, where: Positions, agreeing: int, scheme: Scheme
 ) -> Iterator[tuple[Positions, Positions]]:
     """Pairs of nodes that share keys in so many tables, and that nothing joins yet; `found` grows meanwhile."""
-    owners, offsets = Postings(sketches.keys).shared()
-    for left, right in _within(found, owners, offsets[:-1], np.diff(offsets), where):
+    postings = Postings.shared(sketches.keys, scheme.layout)
+    offsets = postings.buckets()
+    for left, right in _within(found, postings.owners, offsets[:-1], np.diff(offsets), where):
         if agreeing > 1:
             enough = _agreeing(sketches, left, right, scheme) >= agreeing
             yield where[left[enough]], where[right[enough]]

@@ -99,8 +99,8 @@ def nodes_of(rule: MatchRule, batches: Iterable[Found], *, whole: bool = False, 
             column.payloads.append(batch.payloads[name].take(places))
             if name in wanted:
                 column.keys.append(batch.keys[name].take(places))
-    sketches = {name: column.joined() for name, column in columns.items()}
-    del columns
+    # One after the other, so that no more than one is there twice; so again below.
+    sketches = {name: columns.pop(name).joined() for name in list(columns)}
     if whole:
         count = len(refs)
         return Nodes(
@@ -108,7 +108,7 @@ def nodes_of(rule: MatchRule, batches: Iterable[Found], *, whole: bool = False, 
         )
     digests = _digests(sketches, len(refs))
     firsts, node_of = _distinct(sketches, digests)
-    distinct = {name: each.take(firsts) for name, each in sketches.items()}
+    distinct = {name: sketches.pop(name).take(firsts) for name in list(sketches)}
     weights = np.bincount(node_of, minlength=firsts.size)
     return Nodes(rule, refs, node_of, weights, distinct, digests[firsts], lacking)
 

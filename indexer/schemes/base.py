@@ -157,7 +157,7 @@ class Scheme(ABC):
     ) -> Iterator[tuple[Positions, Positions]]:
         """Blocks of pairs of positions, each pair once, left < right, that the plan for a similarity lets meet.
 
-        They may be less similar: compare() verifies them. Here a join on the keys; memory: some 50 bytes a key, and a
+        They may be less similar: compare() verifies them. Here a join on the keys; memory: 24 bytes a sketch, and a
         block of pairs. `threads` is the number of processors where None.
         """
         from indexer.schemes.join import joined

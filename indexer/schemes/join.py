@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import numpy.typing as npt
 
+from indexer.keys import KeyLayout
 from indexer.model import Sketch
 from indexer.ragged import Ragged
 
@@ -33,33 +35,64 @@ def joined(scheme: Scheme, sketches: Sketches, similarity: float) -> Blocks:
     return _probing(scheme, sketches, similarity, agreeing)
 
 
+@dataclass(frozen=True, slots=True)
 class Postings:
-    """The packed keys of sketches in their order, with the position that holds each: sorted by key, then position."""
+    """Packed keys of sketches, with the position (`owners`) that holds each: sorted by key, then by position."""
 
-    def __init__(self, keys: Ragged) -> None:
-        owners = np.repeat(np.arange(len(keys)), keys.sizes)
-        order = np.lexsort((owners, keys.values))
-        packed, owners = keys.values[order], owners[order]
-        fresh = np.ones(packed.size, dtype=np.bool_)
-        fresh[1:] = (packed[1:] != packed[:-1]) | (owners[1:] != owners[:-1])
-        self.keys: Positions = packed[fresh]
-        self.owners: Positions = owners[fresh]
+    keys: Positions
+    owners: Positions
 
-    def shared(self) -> tuple[Positions, Positions]:
-        """(owners, offsets): the positions that hold one key, for each key that two or more hold."""
+    @classmethod
+    def of(cls, keys: Ragged) -> Self:
+        """Those of all keys, each key of a sketch once."""
+        return cls._sorted(keys.values, np.repeat(np.arange(len(keys)), keys.sizes))
+
+    @classmethod
+    def shared(cls, keys: Ragged, layout: KeyLayout) -> Self:
+        """Those of the keys that two or more sketches hold; memory: 24 bytes a sketch, and theirs."""
+        found: list[Self] = []
+        for table in range(layout.tables):
+            first = layout.pack(table, 0)
+            places = np.flatnonzero((keys.values >= first) & (keys.values < layout.pack(table + 1, 0)))
+            values = np.sort(keys.values[places])
+            repeated = np.unique(values[1:][values[1:] == values[:-1]])
+            places = places[_among(keys.values[places], repeated)]
+            owners = np.searchsorted(keys.offsets, places, side="right") - 1
+            part = cls._sorted(keys.values[places], owners)
+            _, runs, holders = np.unique(part.keys, return_inverse=True, return_counts=True)
+            # A sketch may have one key twice.
+            several = holders[runs] > 1
+            found.append(cls(part.keys[several], part.owners[several]))
+        return cls(np.concatenate([part.keys for part in found]), np.concatenate([part.owners for part in found]))
+
+    @classmethod
+    def _sorted(cls, keys: Positions, owners: Positions) -> Self:
+        order = np.lexsort((owners, keys))
+        keys, owners = keys[order], owners[order]
+        fresh = np.ones(keys.size, dtype=np.bool_)
+        fresh[1:] = (keys[1:] != keys[:-1]) | (owners[1:] != owners[:-1])
+        return cls(keys[fresh], owners[fresh])
+
+    def buckets(self) -> Positions:
+        """Offsets: the owners of one key are `owners[offsets[i]:offsets[i + 1]]`."""
         changes = np.flatnonzero(self.keys[1:] != self.keys[:-1]) + 1
-        starts = np.concatenate(([0], changes, [self.keys.size])) if self.keys.size else np.zeros(1, dtype=np.int64)
-        sizes = np.diff(starts)
-        several = np.repeat(sizes > 1, sizes)
-        return self.owners[several], np.concatenate(([0], np.cumsum(sizes[sizes > 1])))
+        return np.concatenate(([0], changes, [self.keys.size])) if self.keys.size else np.zeros(1, dtype=np.int64)
+
+
+def _among(values: Positions, few: Positions) -> npt.NDArray[np.bool_]:
+    """Which values are among some others, which are sorted."""
+    if not few.size:
+        return np.zeros(values.size, dtype=np.bool_)
+    places = np.searchsorted(few, values)
+    return np.asarray(few[np.minimum(places, few.size - 1)] == values, dtype=np.bool_)
 
 
 def _sharing(scheme: Scheme, sketches: Sketches, agreeing: int) -> Blocks:
     """Blocks of pairs that share keys in at least `agreeing` tables, each pair once."""
-    postings = Postings(sketches.keys)
-    _, runs, holders = np.unique(postings.keys, return_inverse=True, return_counts=True)
-    several = holders[runs] > 1
-    runs, owners, tables = runs[several], postings.owners[several], postings.keys[several] >> scheme.layout.bits
+    postings = Postings.shared(sketches.keys, scheme.layout)
+    offsets = postings.buckets()
+    runs = np.repeat(np.arange(offsets.size - 1), np.diff(offsets))
+    owners, tables = postings.owners, postings.keys >> scheme.layout.bits
     common = _Common(runs, owners, tables, len(sketches))
     starts = np.arange(runs.size)
     lag = 1
@@ -113,7 +146,7 @@ class _Common:
 
 def _probing(scheme: Scheme, sketches: Sketches, similarity: float, agreeing: int) -> Blocks:
     """Blocks of pairs of which the first one's probes hit the second one's keys in at least `agreeing` tables."""
-    postings = Postings(sketches.keys)
+    postings = Postings.of(sketches.keys)
     lefts: list[Positions] = []
     rights: list[Positions] = []
     held = 0
@@ -146,7 +179,7 @@ def sketch_at(scheme: Scheme, sketches: Sketches, number: int) -> Sketch:
 
 def between(scheme: Scheme, asked: Sketches, sketches: Sketches, similarity: float) -> Blocks:
     """Blocks of (position in `asked`, position in `sketches`) that a lookup for this similarity lets meet, once."""
-    postings = Postings(sketches.keys)
+    postings = Postings.of(sketches.keys)
     agreeing = scheme.plan(similarity).agreeing
     for number in range(len(asked)):
         wanted = np.unique(np.array(scheme.probes(sketch_at(scheme, asked, number), similarity), dtype=np.int64))
