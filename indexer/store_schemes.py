@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from functools import lru_cache
 
 from indexer.corpus import Corpus, read_corpus
 from indexer.errors import IncompatibleStoreError, UsageError
@@ -46,6 +47,7 @@ def scheme_of(store: Store, name: str) -> Scheme:
     return made
 
 
+@lru_cache(maxsize=64)
 def scheme_written(scheme: Scheme) -> str:
     """A scheme as short as it can be written: its family, and those parameters that are not the usual ones."""
     try:

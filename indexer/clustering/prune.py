@@ -6,6 +6,7 @@ which the clusters were made. What is called a near-duplicate and is none would 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -22,7 +23,7 @@ from indexer.model import Record, Ref
 from indexer.ragged import Ragged
 from indexer.refs import RefSet, RefTable
 from indexer.schemes.base import SLACK, Similarities
-from indexer.stores.base import Store
+from indexer.stores.base import Store, Versioned
 
 # The annotation of a marked document: the id of the document that stands for it.
 MARK = "duplicate_of"
@@ -37,7 +38,7 @@ class Surplus:
 
     `similarity` (0 to 1) is that to the canonical document, found anew; below 0 where it could not be told.
     `identical` is whether their texts are known to be equal but for case and white space. `version` is the document's
-    at that moment.
+    at that moment, and `others` how many documents of the cluster are not canonical.
     """
 
     record: Record
@@ -47,6 +48,7 @@ class Surplus:
     kept: str = ""
     identical: bool = False
     version: Hashable = None
+    others: int = 0
 
 
 class Pruning:
@@ -74,33 +76,47 @@ class Pruning:
 
     def surplus(self) -> Iterator[Surplus]:
         """The documents of clusters that are not canonical, by cluster, the most similar first."""
-        for cluster in stored_clusters(self.store, least=2):
-            for some in self._of(cluster):
-                yield from some
+        for some in self._checked():
+            yield from some
 
-    def _of(self, cluster: Cluster) -> Iterator[list[Surplus]]:
-        """The members of a cluster as they are now, each list read together with the document that stands for them."""
-        for start in range(1, len(cluster.members), READ_AT_ONCE):
-            first, *others = self.store.versioned([cluster.canonical, *cluster.members[start : start + READ_AT_ONCE]])
-            members = [each for each in others if each and each.record and cluster_of(each.annotations) == cluster.id]
-            records = [each.record for each in members if each.record]
-            canonical = first.record if first and first.annotations.get("cluster", {}).get("is_canonical") else None
-            if canonical is None:
-                values, reasons = np.full(len(records), -1.0), [_GONE] * len(records)
-            else:
-                values, reasons = self._compared(canonical, records)
-            same = [canonical is not None and record.is_identical(canonical) for record in records]
-            if self.identical:
-                other = f"its text is not identical with that of {cluster.canonical.id}"
-                reasons = [why or other * (not equal) for why, equal in zip(reasons, same, strict=True)]
-            found = zip(members, records, values.tolist(), reasons, same, strict=True)
-            yield [
-                Surplus(record, cluster.id, cluster.canonical, value, why, equal, each.version)
-                for each, record, value, why, equal in found
+    def _checked(self) -> Iterator[list[Surplus]]:
+        """The same in batches, each read together with the documents that stand for it, and compared as it is then."""
+        pairs = ((each, ref) for each in stored_clusters(self.store, least=2) for ref in each.members[1:])
+        while some := list(islice(pairs, READ_AT_ONCE)):
+            stand_ins = list(dict.fromkeys(cluster.canonical for cluster, _ in some))
+            found = self.store.versioned([*stand_ins, *(ref for _, ref in some)])
+            first = dict(zip(stand_ins, found, strict=False))
+            members = [
+                (cluster, each, each.record)
+                for (cluster, _), each in zip(some, found[len(stand_ins) :], strict=True)
+                if each and each.record and cluster_of(each.annotations) == cluster.id
             ]
+            canonical = [_still_canonical(first[cluster.canonical]) for cluster, _, _ in members]
+            yield self._surplus(members, canonical)
 
-    def _compared(self, canonical: Record, records: Sequence[Record]) -> tuple[Similarities, list[str]]:
-        """The similarities of records to the canonical one, and why each is kept, empty where it is not."""
+    def _surplus(
+        self, members: Sequence[tuple[Cluster, Versioned, Record]], canonical: Sequence[Record | None]
+    ) -> list[Surplus]:
+        values, reasons = np.full(len(members), -1.0), [_GONE] * len(members)
+        there = [place for place, each in enumerate(canonical) if each is not None]
+        beside = [each for each in canonical if each is not None]
+        values[there], judged = self._compared(beside, [members[place][2] for place in there])
+        for place, why in zip(there, judged, strict=True):
+            reasons[place] = why
+        found = []
+        for (cluster, each, record), own, value, why in zip(members, canonical, values.tolist(), reasons, strict=True):
+            same = own is not None and record.is_identical(own)
+            other = f"its text is not identical with that of {cluster.canonical.id}" * (self.identical and not same)
+            found.append(
+                Surplus(
+                    record, cluster.id, cluster.canonical, value, why or other, same, each.version,
+                    len(cluster.members) - 1,
+                )
+            )  # fmt: skip
+        return found
+
+    def _compared(self, canonical: Sequence[Record], records: Sequence[Record]) -> tuple[Similarities, list[str]]:
+        """The similarities of records to those that stand for them, and why each is kept, empty where it is not."""
         values, reasons = self._judged(self.rule.measure, canonical, records)
         judged = [reasons]
         if self.rule.verifier is not None:
@@ -109,49 +125,53 @@ class Pruning:
             judged.append(self._judged(self._verify, canonical, records)[1])
         return values, [next(filter(None, why), "") for why in zip(*judged, strict=True)]
 
-    def _judged(self, measure: Measure, canonical: Record, records: Sequence[Record]) -> tuple[Similarities, list[str]]:
-        """The similarities of records to the canonical one, and why each is kept, empty where it is near enough."""
+    def _judged(
+        self, measure: Measure, canonical: Sequence[Record], records: Sequence[Record]
+    ) -> tuple[Similarities, list[str]]:
+        """The similarities of records to those that stand for them, and why each is kept, empty where it is near."""
         values = self._similarities(measure, canonical, records)
         rule = MatchRule(self.rule.finders, measure)
         unread = self._reader(measure).unread if isinstance(measure, Reading) else {}
         reasons = []
-        for value, record in zip(values.tolist(), records, strict=True):
+        for value, own, record in zip(values.tolist(), canonical, records, strict=True):
             if record.short:
                 reasons.append("it has too few words to be compared")
             elif value < 0:
-                why = unread.get(record.ref) or unread.get(canonical.ref)
-                reasons.append(
-                    f"it can't be compared with {canonical.ref.id} by {measure.name}" + (f": {why}" * bool(why))
-                )
+                why = unread.get(record.ref) or unread.get(own.ref)
+                reasons.append(f"it can't be compared with {own.ref.id} by {measure.name}" + (f": {why}" * bool(why)))
             elif value < measure.similarity - SLACK:
-                reasons.append(f"{rule.said(value, canonical.ref.id)}, and {measure} is demanded")
+                reasons.append(f"{rule.said(value, own.ref.id)}, and {measure} is demanded")
             else:
                 reasons.append("")
         return values, reasons
 
-    def _found(self, canonical: Record, records: Sequence[Record]) -> list[str]:
-        """Why each is kept that none of the rule's finders calls near the canonical one; empty for the others."""
-        found = np.zeros(len(records), dtype=np.bool_)
+    def _found(self, canonical: Sequence[Record], records: Sequence[Record]) -> list[str]:
+        """Why each is kept that none of the rule's finders calls near the one that stands for it; else empty."""
+        near = np.zeros(len(records), dtype=np.bool_)
         for finder in self.rule.finders:
-            found |= self._similarities(finder, canonical, records) >= finder.similarity - SLACK
+            near |= self._similarities(finder, canonical, records) >= finder.similarity - SLACK
         finders = " or ".join(map(str, self.rule.finders))
-        return ["" if each else f"it is not near {canonical.ref.id} by {finders}" for each in found.tolist()]
-
-    def _similarities(self, measure: Measure, canonical: Record, records: Sequence[Record]) -> Similarities:
-        if isinstance(measure, Reading):
-            refs = [record.ref for record in records]
-            return self._reader(measure).between([canonical.ref] * len(refs), refs)
-        found = np.full(len(records), -1.0)
-        own = canonical.sketch_of(measure.name)
-        sketches = [record.sketch_of(measure.name) for record in records]
-        there = [
-            place for place, each in enumerate(sketches) if each and each.payload and each.scheme == measure.scheme.id
+        return [
+            "" if each else f"it is not near {own.ref.id} by {finders}"
+            for each, own in zip(near.tolist(), canonical, strict=True)
         ]
-        if own is None or not own.payload or own.scheme != measure.scheme.id or not there:
-            return found
-        rows = Ragged.of_bytes([own.payload, *(each.payload for place in there if (each := sketches[place]))])
-        others = np.arange(1, len(there) + 1)
-        found[there] = measure.scheme.compare(rows, np.zeros(len(there), dtype=np.int64), others)
+
+    def _similarities(self, measure: Measure, canonical: Sequence[Record], records: Sequence[Record]) -> Similarities:
+        """Below 0 where they can't be told."""
+        if isinstance(measure, Reading):
+            return self._reader(measure).between([each.ref for each in canonical], [each.ref for each in records])
+        found = np.full(len(records), -1.0)
+        payloads = [
+            each.payload if each and each.scheme == measure.scheme.id else b""
+            for each in (record.sketch_of(measure.name) for record in (*canonical, *records))
+        ]
+        left = np.arange(len(records))
+        sizes = np.array([len(each) for each in payloads], dtype=np.int64)
+        left = left[(sizes[left] > 0) & (sizes[left + len(records)] > 0)]
+        if left.size:
+            # Without the empty ones all rows have the length that the scheme's payloads have.
+            rows, place = Ragged.of_bytes([each for each in payloads if each]), np.cumsum(sizes > 0) - 1
+            found[left] = measure.scheme.compare(rows, place[left], place[left + len(records)])
         return found
 
     def _reader(self, reading: Reading) -> Reader:
@@ -211,16 +231,28 @@ class Pruning:
         store, count = self.store, 0
         # A store whose marks can't be written keeps its documents.
         store.annotate(())
-        for cluster in stored_clusters(store, least=2):
-            gone = 0
-            for some in self._of(cluster):
-                versions = {each.record.ref: each.version for each in some if not each.kept}
-                gone += store.delete(list(versions), versions=versions)
-            count += gone
-            if gone and gone == len(cluster.members) - 1:
-                store.annotate([(cluster.canonical, {"cluster": alone(cluster.canonical)})])
-                store.delete_clusters([cluster.id])
+        gone: Counter[str] = Counter()
+        for some in self._checked():
+            named = {each.record.ref: each for each in some if not each.kept}
+            deleted = store.delete(list(named), versions={ref: each.version for ref, each in named.items()})
+            count += deleted
+            if deleted < len(named):
+                left = zip(list(named), store.get(list(named), sketches=False), strict=True)
+                for ref in [ref for ref, record in left if record is not None]:
+                    del named[ref]
+            gone.update(each.cluster for each in named.values())
+            emptied = {each.cluster: each.canonical for each in some if gone[each.cluster] == each.others}
+            if emptied:
+                store.annotate([(ref, {"cluster": alone(ref)}) for ref in emptied.values()])
+                store.delete_clusters(list(emptied))
+            # The members of one cluster come one after the other.
+            gone = Counter({each.cluster: gone[each.cluster] for each in some[-1:]})
         return count
+
+
+def _still_canonical(found: Versioned | None) -> Record | None:
+    """The record of a document that still stands for its cluster."""
+    return found.record if found and found.annotations.get("cluster", {}).get("is_canonical") else None
 
 
 def verification(store: Store, way: str) -> Measure:

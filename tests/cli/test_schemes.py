@@ -300,7 +300,9 @@ def test_every_command_takes_every_scheme(neardup: Neardup, scheme: str, rule: s
     assert (report["clusters"], report["redundant"]) == (1, 1)
     assert report["rule"].startswith(scheme.partition(":")[0] + ":")
     listed = neardup("prune", "--keep", "canonical", "--dry-run", "--json").lines
-    assert [(Path(line["id"]).name, line["kept"]) for line in listed] == [("two.txt", "")]
+    # Which of the two is stored first is left to the workers.
+    assert [line["kept"] for line in listed] == [""]
+    assert Path(listed[0]["id"]).name in ("one.txt", "two.txt")
     write(neardup.folder, {"docs/three.txt": " ".join([*words[:148], "other", "words"])})
     done = neardup("index", "docs", "--skip-duplicates", "--match", rule, "--json").json
     assert done["duplicates"] == 1
