@@ -194,7 +194,7 @@ def figures(store: Store, made: Remembered, *, most: int, time_field: str = "") 
     gone = RefSet(redundant, np.arange(len(redundant), dtype=np.int64))
     kept = RefSet(inside, np.arange(len(inside), dtype=np.int64))
     unclustered = 0
-    records = store.scan()
+    records = store.scan(sketches=False)
     while some := list(islice(records, _READ_AT_ONCE)):
         refs = [record.ref for record in some]
         for record, is_redundant, is_kept in zip(some, gone.contains(refs), kept.contains(refs), strict=True):
