@@ -1,6 +1,7 @@
 """Starts each engine that is at hand and measures it: `python tests/engines/bench.py [OPTION]...`.
 
-`--engine NAME` measures that one only (it can be repeated); other options are those of `indexer.bench.engines`.
+`--engine NAME` measures that one only (it can be repeated); other options are those of `indexer.bench.engines`, or of
+`indexer.bench.large` with `--large`.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import argparse
 from downloads import MissingError
 from servers import Elasticsearch, OpenSearch, Server
 
-from indexer.bench.engines import main as measure
+from indexer.bench import engines, large
 
 ENGINES: dict[str, type[Server]] = {"elasticsearch": Elasticsearch, "opensearch": OpenSearch}
 
@@ -19,6 +20,7 @@ def main() -> None:
     """Measure the engines asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--engine", action="append", choices=list(ENGINES))
+    parser.add_argument("--large", action="store_true")
     asked, options = parser.parse_known_args()
     for name in asked.engine or ENGINES:
         try:
@@ -29,7 +31,11 @@ def main() -> None:
         try:
             server.launch()
             server.ready()
-            measure(["--cluster", server.url, *options])
+            print(f"== {name}", flush=True)
+            if asked.large:
+                large.main(["--store", f"{server.url}/large", *options])
+            else:
+                engines.main(["--cluster", server.url, *options])
         finally:
             server.stop()
 
