@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from indexer.clustering.assign import READ_AT_ONCE, Assigner, Changes, alone, cluster_of, is_alone
 from indexer.clustering.canonical import CanonicalRule
-from indexer.clustering.grouping import Groups, group, radius_of
+from indexer.clustering.grouping import Bucket, Groups, group, radius_of
 from indexer.clustering.remembered import finished, in_progress, note_of
 from indexer.errors import UsageError
 from indexer.matching.measures import Comparison
@@ -19,7 +19,7 @@ from indexer.matching.nodes import Nodes, read_nodes
 from indexer.matching.pairing import measured_by
 from indexer.matching.reading import Reader, reader_of
 from indexer.matching.rule import MatchRule
-from indexer.model import CLUSTER_ID_LENGTH
+from indexer.model import CLUSTER_ID_LENGTH, Ref
 from indexer.refs import RefSet, RefTable
 from indexer.schemes.base import Positions
 from indexer.stores.base import Store
@@ -28,12 +28,22 @@ _ID = f"S{CLUSTER_ID_LENGTH}"
 
 
 @dataclass(frozen=True, slots=True)
+class Costly:
+    """So many different documents share a key of a scheme with this one, and took so many comparisons."""
+
+    example: Ref
+    scheme: str
+    documents: int
+    comparisons: int
+
+
+@dataclass(frozen=True, slots=True)
 class Clustering:
     """What a clustering found: `documents` in the store, of which `compared` could be compared by the rule.
 
     `lacking` have no sketch that the rule compares. `clusters` have two members or more, `clustered` documents
-    together, the `largest` so many; `split` components were wider than the bound. `comparisons` pairs were compared;
-    `changes` is what was written, or would be.
+    together, the `largest` so many; `split` components were wider than the bound. `comparisons` pairs were compared,
+    most of them for documents that share a key with the `costliest`; `changes` is what was written, or would be.
     """
 
     rule: MatchRule
@@ -45,6 +55,7 @@ class Clustering:
     largest: int
     split: int
     comparisons: int
+    costliest: tuple[Costly, ...]
     changes: Changes
 
 
@@ -103,8 +114,14 @@ def cluster(
         largest=max(sizes, default=0),
         split=found.split,
         comparisons=comparison.compared,
+        costliest=tuple(_costly(nodes, bucket) for bucket in found.costliest),
         changes=assigner.changes,
     )
+
+
+def _costly(nodes: Nodes, bucket: Bucket) -> Costly:
+    [example] = nodes.refs.take(np.flatnonzero(nodes.node_of == bucket.example)[:1])
+    return Costly(example, bucket.scheme, bucket.nodes, bucket.comparisons)
 
 
 def document_groups(nodes: Nodes, found: Groups) -> list[Positions]:

@@ -26,13 +26,31 @@ _BLOCK = 1 << 18
 _DENSEST = 1000
 
 
+# A bucket that took fewer comparisons is not worth a word, nor are more buckets than these.
+_COSTLY, _SHOWN_BUCKETS = 100_000, 3
+
+
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    """What it took to compare the nodes that share a key of a scheme: how many they are, and one of them."""
+
+    scheme: str
+    nodes: int
+    comparisons: int
+    example: int
+
+
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """`labels[n]` is a node of the group that node n is in; `split` components were cut; `compared` pairs compared."""
+    """`labels[n]` is a node of the group that node n is in; `split` components were cut; `compared` pairs compared.
+
+    `costliest` are the buckets that took most comparisons, the costliest first; those that took few are left out.
+    """
 
     labels: Positions
     split: int
     compared: int
+    costliest: tuple[Bucket, ...] = ()
 
 
 def radius_of(bound: float | None) -> float | None:
@@ -51,27 +69,32 @@ def group(nodes: Nodes, comparison: Comparison, *, radius: float | None = None, 
     near it and has no centre yet. In components of up to _DENSEST nodes those with most documents near come first. The
     groups depend on what documents hold, and not on the order in which they came.
     """
-    found = Components(len(nodes))
+    found, costliest = Components(len(nodes)), []
     for finder in comparison.rule.finders:
-        _connect(found, nodes, comparison, finder, threads)
+        costliest += _connect(found, nodes, comparison, finder, threads)
     labels = found.labels()
     least = comparison.least if radius is None else 1 - radius - 1e-9
     split = _cut(labels, nodes, comparison, least)
-    return Groups(labels, split, comparison.compared)
+    costliest.sort(key=lambda bucket: -bucket.comparisons)
+    return Groups(labels, split, comparison.compared, tuple(costliest[:_SHOWN_BUCKETS]))
 
 
-def _connect(found: Components, nodes: Nodes, comparison: Comparison, finder: Finder, threads: int | None) -> None:
-    """Join the nodes that a finder finds and the rule calls near."""
+def _connect(
+    found: Components, nodes: Nodes, comparison: Comparison, finder: Finder, threads: int | None
+) -> list[Bucket]:
+    """Join the nodes that a finder finds and the rule calls near; gives the costliest buckets."""
     sketches, where = _with_sketch(nodes, finder.name)
-    scheme = finder.scheme
+    scheme, costliest = finder.scheme, list[Bucket]()
     if scheme.joins_keys and type(scheme).probes is Scheme.probes:
-        for left, right in _meeting(found, sketches, where, scheme.plan(finder.similarity).agreeing, scheme):
+        agreeing = scheme.plan(finder.similarity).agreeing
+        for left, right in _meeting(found, sketches, where, agreeing, scheme, costliest):
             near = comparison.near(finder, left, right) >= 0
             found.join(left[near], right[near])
-        return
+        return costliest
     for left, right in _joined(found, sketches, where, finder, threads):
         near = comparison.near(finder, left, right, exact=scheme.exact_join) >= 0
         found.join(left[near], right[near])
+    return costliest
 
 
 def _with_sketch(nodes: Nodes, family: str) -> tuple[Sketches, Positions]:
@@ -106,46 +129,66 @@ def _joined(
 
 
 def _meeting(
-    found: Components, sketches: Sketches, where: Positions, agreeing: int, scheme: Scheme
+    found: Components,
+    sketches: Sketches,
+    where: Positions,
+    agreeing: int,
+    scheme: Scheme,
+    costliest: list[Bucket],
 ) -> Iterator[tuple[Positions, Positions]]:
     """Pairs of nodes that share keys in so many tables, and that nothing joins yet; `found` grows meanwhile."""
     postings = Postings.shared(sketches.keys, scheme.layout)
     offsets = postings.buckets()
-    for left, right in _within(found, postings.owners, offsets[:-1], np.diff(offsets), where):
+    taken = np.zeros(offsets.size - 1, dtype=np.int64)
+    for left, right in _within(found, postings.owners, offsets[:-1], np.diff(offsets), where, taken):
         if agreeing > 1:
             enough = _agreeing(sketches, left, right, scheme) >= agreeing
             yield where[left[enough]], where[right[enough]]
         else:
             yield where[left], where[right]
+    for bucket in np.argsort(-taken, kind="stable")[:_SHOWN_BUCKETS].tolist():
+        if taken[bucket] >= _COSTLY:
+            start, end = offsets[bucket : bucket + 2].tolist()
+            example = int(where[postings.owners[start]])
+            costliest.append(Bucket(scheme.family, end - start, int(taken[bucket]), example))
 
 
 def _within(
-    found: Components, owners: Positions, starts: Positions, sizes: Positions, where: Positions
+    found: Components,
+    owners: Positions,
+    starts: Positions,
+    sizes: Positions,
+    where: Positions,
+    taken: Positions | None = None,
 ) -> Iterator[tuple[Positions, Positions]]:
     """Pairs of one bucket, `owners[start:start + size]`, whose nodes (`where` of each) nothing joins yet.
 
     First the neighbours in every bucket, then those two places apart, and so on; a bucket that has become one component
-    is done. A pair comes again only where it shares several buckets and is not near.
+    is done. A pair comes again only where it shares several buckets and is not near. `taken[i]` counts the pairs that
+    bucket i gave.
     """
-    lag = 1
+    lag, numbers = 1, np.arange(starts.size)
     while starts.size:
         for first, last in _spans(sizes - lag):
             counts = sizes[first:last] - lag
             begin = np.repeat(starts[first:last], counts)
             place = begin + np.arange(begin.size) - np.repeat(np.cumsum(counts) - counts, counts)
+            bucket = np.repeat(numbers[first:last], counts)
             for cut in range(0, place.size, _BLOCK):
                 at = place[cut : cut + _BLOCK]
                 left, right = owners[at], owners[at + lag]
                 apart = found.roots(where[left]) != found.roots(where[right])
                 if apart.any():
                     yield left[apart], right[apart]
+                if taken is not None:
+                    np.add.at(taken, bucket[cut : cut + _BLOCK][apart], 1)
         lag += 1
         kept = sizes > lag
-        starts, sizes = starts[kept], sizes[kept]
+        starts, sizes, numbers = starts[kept], sizes[kept], numbers[kept]
         if lag & (lag - 1) == 0 and starts.size:
             # Once in a while, because it costs as much as the buckets hold.
             unfinished = _not_one(found, owners, starts, sizes, where)
-            starts, sizes = starts[unfinished], sizes[unfinished]
+            starts, sizes, numbers = starts[unfinished], sizes[unfinished], numbers[unfinished]
 
 
 def _spans(counts: Positions) -> Iterator[tuple[int, int]]:

@@ -203,3 +203,25 @@ def test_pages_with_one_boilerplate_cost_as_many_comparisons_as_there_are(tmp_pa
         found = cluster(store, parse_rule("simhash-doc@3bits/minhash@0.6+minhash@0.6", store), dry_run=True)
     assert found.clustered == 600
     assert found.comparisons < 20 * 600
+
+
+def test_the_buckets_that_took_most_comparisons_are_named() -> None:
+    # Two buckets in which nothing is near, one in which all is, and keys of their own.
+    class Apart(Free):
+        def similarities(self, payload: bytes, others: Sequence[bytes]) -> np.ndarray:
+            return np.array([float(payload[:1] == each[:1] == b"c") for each in others])
+
+    sizes = {"a": 450, "b": 470, "c": 2000, "d": 1}
+    names = [f"{name}{number:04d}" for name, size in sizes.items() for number in range(size)]
+    rule = MatchRule((Finder(Apart(1, 0), 0.5),))
+    payloads = {WordMinhash.family: Ragged.of_bytes([name.encode() for name in names])}
+    rows = {WordMinhash.family: Ragged.of_integers([(ord(name[0]) - ord("a"),) for name in names])}
+    nodes = nodes_of(rule, [Found([Ref(name) for name in names], payloads, rows)])
+    found = group(nodes, Comparison(rule, nodes.payloads), radius=1.0)
+    assert np.bincount(found.labels).max() == 2000
+    assert [(each.scheme, each.nodes, each.comparisons) for each in found.costliest] == [
+        (WordMinhash.family, 470, 470 * 469 // 2),
+        (WordMinhash.family, 450, 450 * 449 // 2),
+    ]
+    examples = nodes.refs.take([int(np.flatnonzero(nodes.node_of == each.example)[0]) for each in found.costliest])
+    assert [ref.id[0] for ref in examples] == ["b", "a"]
