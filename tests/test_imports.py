@@ -20,7 +20,7 @@ FLOORS = [
     {"schemes", "extract", "stores"},
     {"dashboards", "interchange", "jsonlines", "sketching", "slices", "store_schemes"},
     {"ownership", "sources"},
-    {"removal"},
+    {"outcomes", "removal"},
     {"provision"},
     {"gathering", "pipeline", "stored_text"},
     {"matching"},
