@@ -23,7 +23,7 @@ FLOORS = [
     {"outcomes", "removal"},
     {"provision"},
     {"gathering", "pipeline", "stored_text"},
-    {"matching"},
+    {"matching", "stored_inputs"},
     {"clustering"},
     {"annotate_sinks", "pipelines"},
     {"annotate"},
