@@ -243,13 +243,13 @@ class _Run:
     def _groups(self, inputs: Iterable[Input | Rejected]) -> Iterator[list[_Pending] | _Unread]:
         group: list[_Pending] = []
         octets = 0
-        for each in inputs:
+        for item in inputs:
             self._halt_when_told()
-            found = read_one(each, self.settings.limits.input_bytes)
+            found = self._read(item)
             if isinstance(found, Failed):
                 yield found
             else:
-                group.append(self._pending(found))
+                group.append(found)
                 octets += len(found.data)
             if len(group) >= _GROUP_ITEMS or octets >= _GROUP_OCTETS:
                 yield group
@@ -257,7 +257,10 @@ class _Run:
             self._write_when_due()
         yield group
 
-    def _pending(self, found: Item[Input]) -> _Pending:
+    def _read(self, given: Input | Rejected) -> _Pending | _Unread:
+        found = read_one(given, self.settings.limits.input_bytes)
+        if isinstance(found, Failed):
+            return found
         item, data = found.key, found.data
         self.summary.octets += len(data)
         options = dataclasses.replace(self.options, format=item.format) if item.format else self.options
