@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import time
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from itertools import islice
 from typing import Any
 
 from indexer.annotate_sinks import Done, Known, Sidecar, Sink, Written, in_place
 from indexer.errors import StoreError
-from indexer.extract import Outcome, Request, WorkerPool
 from indexer.extract.base import Content, Limits, Options
-from indexer.model import Failure, Record, Ref
+from indexer.model import Failure, Ref
+from indexer.outcomes import Counts, Extracted, Extraction, Failed, Item, now, record_of, sketching
 from indexer.pipeline import DEFAULT_MIN_TOKENS, source_digest, store_info
 from indexer.schemes.base import Scheme
+from indexer.sketching import Sketched
 from indexer.slices import Slices
-from indexer.source_fields import ASIDE, require_harmless, require_readable, source_paths, values_of
+from indexer.source_fields import ASIDE, BOM, require_harmless, require_readable, source_paths, text_at
 from indexer.store_schemes import require_exactly
 from indexer.stores import StoreInfo, mapping
 from indexer.stores.base import Refresh
@@ -35,7 +33,6 @@ _FORBIDDEN = 403
 _PAGE = 250
 _SAMPLE = 1000
 _BATCH_SECONDS = 1.0
-_BOM = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +65,7 @@ class Wanted:
 
 
 @dataclass(slots=True)
-class Annotated:
+class Annotated(Counts):
     """What became of the documents of a run; each that was read is in exactly one of the first five counts.
 
     `annotated` were given a fingerprint (in a dry run: would be), `unchanged` have the right one, `without` have none
@@ -80,27 +77,17 @@ class Annotated:
 
     total: int = 0
     annotated: int = 0
-    unchanged: int = 0
     without: int = 0
     gone: int = 0
-    failed: Counter[str] = field(default_factory=Counter)
     missing: int = 0
     stale: int = 0
-    empty: int = 0
-    short: int = 0
     changed: int = 0
     removed: int = 0
-    seconds: float = 0.0
 
     @property
     def done(self) -> int:
         """The number of documents dealt with."""
         return self.annotated + self.unchanged + self.without + self.gone + self.failures
-
-    @property
-    def failures(self) -> int:
-        """The number of documents that failed."""
-        return self.failed.total()
 
 
 def annotate(
@@ -231,19 +218,17 @@ class _Run:
         rate = self.wanted.docs_per_second
         # A page waits for its turn while its point in time is open.
         page = _PAGE if rate is None else max(1, min(_PAGE, int(rate * 10)))
-        options, limits = self._options, self.wanted.limits
-        task, given = "indexer.sketching:sketch_document", (self._sink.schemes,)
-        with WorkerPool(self.wanted.jobs, options, limits, task=task, given=given, keep_text=False) as pool:
+        with sketching(self.wanted.jobs, self._options, self.wanted.limits, self._sink.schemes) as workers:
             with Slices(self.client, self._path, body, self.wanted.slices, page) as pages:
-                self._pass(pool, pages)
+                self._pass(workers, pages)
             self._retrying = True
             for _ in rounds():
                 again, self._changed = self._changed, []
                 if not again:
                     break
-                self._pass(pool, self._read_again(again, fields))
+                self._pass(workers, self._read_again(again, fields))
         for place in self._changed:
-            self._fail(place, "changing", "others change it all the time; run the same command again")
+            self._fail(Failed(place, "changing", "others change it all the time; run the same command again"))
         self._write_failures()
 
     def _refresh(self) -> None:
@@ -266,30 +251,34 @@ class _Run:
             self.summary.gone += len(hits) - len(found)
             yield found
 
-    def _pass(self, pool: WorkerPool, pages: Iterable[list[dict[str, Any]]]) -> None:
-        records = self._records(pool, pages)
+    def _pass(self, workers: Extraction[Sketched], pages: Iterable[list[dict[str, Any]]]) -> None:
+        records = self._records(workers, pages)
         for written in in_flight(self._sink.write, _timely(records), lambda done: done.place):
             self._settle(written)
         self._write_failures()
 
-    def _records(self, pool: WorkerPool, pages: Iterable[list[dict[str, Any]]]) -> Iterator[Done]:
-        for outcome in pool.map(self._requests(pages)):
-            done = self._done(outcome)
-            if done:
-                yield done
+    def _records(self, workers: Extraction[Sketched], pages: Iterable[list[dict[str, Any]]]) -> Iterator[Done]:
+        for outcome in workers.outcomes(self._items(pages)):
+            if isinstance(outcome, Extracted):
+                yield self._done(outcome)
+            elif isinstance(outcome.key, _Pending):
+                self._fail(Failed(outcome.key.place, outcome.reason, outcome.detail), outcome.key.digest)
+            else:
+                self._fail(Failed(outcome.key, outcome.reason, outcome.detail))
 
     # One document
 
-    def _requests(self, pages: Iterable[list[dict[str, Any]]]) -> Iterator[Request]:
+    def _items(self, pages: Iterable[list[dict[str, Any]]]) -> Iterator[Item[_Pending] | Failed[Ref]]:
         for hits in pages:
             self._require_checked(hits)
             for hit, known in zip(hits, self._sink.known(hits), strict=True):
                 if not self._aside and not self.wanted.allow_version_change and not self._retrying:
                     self._require_own_version(hit)
-                request = self._request(hit, known)
-                if request:
+                item = self._item(hit, known)
+                if isinstance(item, Item):
                     self._pace()
-                    yield request
+                if item:
+                    yield item
 
     def _require_checked(self, hits: Sequence[Mapping[str, Any]]) -> None:
         """Raise StoreError for documents of an index that came after its likes were looked at, as by a rollover."""
@@ -300,19 +289,15 @@ class _Run:
                 "same command again, it goes on from here"
             )
 
-    def _request(self, hit: Mapping[str, Any], known: Known) -> Request | None:
-        """What the workers are asked for a document; None where nothing is to be done."""
+    def _item(self, hit: Mapping[str, Any], known: Known) -> Item[_Pending] | Failed[Ref] | None:
+        """What the workers get of a document; None where nothing is to be done."""
         if known.owners:
-            self._fail(Ref(hit["_id"], hit["_index"], hit.get("_routing")), "owner's field", OWNERS_FIELD)
-            return None
-        source = hit.get("_source") or {}
-        values = [(path, values_of(source, path)) for path in self._paths]
-        texts = [text for _, found in values for text in found]
-        if not texts and (not known.digest or known.source):
+            return Failed(Ref(hit["_id"], hit["_index"], hit.get("_routing")), "owner's field", OWNERS_FIELD)
+        exact, data = text_at(hit.get("_source") or {}, self._paths)
+        if data is None and (not known.digest or known.source):
             # Without the fields, or made by `neardup index` from a file.
             self.summary.without += 1
             return None
-        exact = json.dumps(values, separators=(",", ":")).encode()
         digest = source_digest(exact, self.info, self._options)
         current = known.digest == digest and known.complete
         if current and (self._retrying or not self.wanted.everything):
@@ -326,50 +311,31 @@ class _Run:
         if self.wanted.dry_run:
             self.summary.annotated += 1
             return None
-        data = "\n".join(texts).encode("utf-8", "replace")
+        data = data or b""
         place = Ref(hit["_id"], hit["_index"], hit.get("_routing"))
         conditions = {"if_seq_no": hit["_seq_no"], "if_primary_term": hit["_primary_term"]}
         pending = _Pending(place, digest, len(data), conditions, known)
-        return Request(pending, _BOM + data)
+        return Item(pending, BOM + data)
 
     def _pace(self) -> None:
         if self.wanted.docs_per_second is None:
             return
-        now = time.monotonic()
-        if self._due > now:
-            time.sleep(self._due - now)
-        self._due = max(self._due, now) + 1.0 / self.wanted.docs_per_second
+        moment = time.monotonic()
+        if self._due > moment:
+            time.sleep(self._due - moment)
+        self._due = max(self._due, moment) + 1.0 / self.wanted.docs_per_second
 
-    def _done(self, outcome: Outcome) -> Done | None:
-        pending: _Pending = outcome.request.key
-        if outcome.document is None or outcome.error:
-            reason, detail = (outcome.error.reason, outcome.error.detail) if outcome.error else ("crashed", "")
-            self._fail(pending.place, reason, detail, pending.digest)
-            return None
-        fingerprint, keys, sketches, same = outcome.result
-        document = outcome.document
-        record = Record(
-            ref=self._sink.ref(pending.place),
-            fingerprint=fingerprint,
-            keys=keys,
-            short=fingerprint is not None and fingerprint.tokens < self.wanted.min_tokens,
-            title=document.title,
-            format=document.format,
-            extractor=document.extractor,
-            size=pending.octets,
-            source_digest=pending.digest,
-            text_digest=same,
-            indexed_at=_now(),
-            sketches=sketches,
-        )
+    def _done(self, outcome: Extracted[_Pending, Sketched]) -> Done:
+        pending = outcome.key
+        ref = self._sink.ref(pending.place)
+        record = record_of(outcome, ref, pending.digest, min_tokens=self.wanted.min_tokens, size=pending.octets)
         return Done(pending.place, record, pending.conditions, pending.known)
 
     def _settle(self, written: Written) -> None:
         place, status = written.done.place, written.status
         if 200 <= status < 300:
             self.summary.annotated += 1
-            self.summary.empty += written.done.record.fingerprint is None
-            self.summary.short += written.done.record.short
+            self.summary.taken(written.done.record)
         elif status == _CHANGED:
             self.summary.changed += 1
             self._changed.append(place)
@@ -378,12 +344,13 @@ class _Run:
         elif status == _FORBIDDEN:
             raise StoreError(f"{self.shown}: {place.index} can't be written: {written.reason}; lift that, or {ASIDE}")
         else:
-            self._fail(place, "refused", written.reason, written.done.record.source_digest)
+            self._fail(Failed(place, "refused", written.reason), written.done.record.source_digest)
 
-    def _fail(self, place: Ref, reason: str, detail: str, digest: str = "") -> None:
-        self.summary.failed[reason] += 1
+    def _fail(self, failed: Failed[Ref], digest: str = "") -> None:
+        self.summary.failed[failed.reason] += 1
+        place = failed.key
         name = f"{place.index}/{place.id}"
-        self._failures.append(Failure(self._sink.ref(place), name, reason, detail, _now(), digest))
+        self._failures.append(Failure(self._sink.ref(place), name, failed.reason, failed.detail, now(), digest))
         if len(self._failures) >= BATCH_RECORDS:
             self._write_failures()
 
@@ -403,7 +370,3 @@ def _timely(records: Iterable[Done]) -> Iterator[list[Done]]:
             if time.monotonic() - begin >= _BATCH_SECONDS:
                 break
         yield batch
-
-
-def _now() -> str:
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

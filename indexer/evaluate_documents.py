@@ -6,7 +6,6 @@ import hashlib
 import heapq
 import json
 import os
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -16,10 +15,10 @@ from typing import Any, cast
 from indexer import own_files
 from indexer.errors import UsageError
 from indexer.evaluate import Truth
-from indexer.extract import Request, WorkerPool
 from indexer.extract.base import Content, Limits, Options
 from indexer.model import Record
-from indexer.sources import Input, Rejected, UnreadableError, printable_path, read_file
+from indexer.outcomes import Counts, Failed, Item, read, texts
+from indexer.sources import Input, Rejected, Selection, Sources, is_json_lines, printable_path
 from indexer.stores.base import Store
 
 _LONGEST_LINE = 1 << 20
@@ -28,12 +27,11 @@ _LARGEST_GROUP = 2000
 
 
 @dataclass(slots=True)
-class Texts:
-    """The documents of an evaluation: `ids[i]` names `texts[i]`; `left_out` counts the others by reason."""
+class Texts(Counts):
+    """The documents of an evaluation: `ids[i]` names `texts[i]`; the others are counted as failed."""
 
     ids: list[str] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
-    left_out: Counter[str] = field(default_factory=Counter)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,35 +49,62 @@ class Named:
 
 
 def read_texts(inputs: Iterable[Input | Rejected], options: Options, limits: Limits, jobs: int) -> Texts:
-    """The texts of documents, extracted in worker processes; those that fail are counted by reason."""
+    """The texts of documents, extracted in worker processes; those that fail are counted by reason.
+
+    They come in the order of the inputs; of several with one id the last is kept, in the place of the first.
+    """
     found = Texts()
-    outcomes: dict[str, str] = {}
-    order: list[str] = []
-    with WorkerPool(jobs, options, limits) as pool:
-        for outcome in pool.map(_requests(inputs, limits, found, order)):
-            if outcome.document is None:
-                found.left_out[outcome.error.reason if outcome.error else "crashed"] += 1
+    last: dict[str, tuple[int, str]] = {}
+    first: dict[str, int] = {}
+
+    def numbered() -> Iterator[Item[tuple[int, str]] | Failed[Input | Rejected]]:
+        for place, item in enumerate(read(inputs, limits.input_bytes)):
+            if isinstance(item, Failed):
+                yield item
             else:
-                outcomes[outcome.request.key] = outcome.document.text
-    for name in dict.fromkeys(order):
-        if name in outcomes:
-            found.ids.append(name)
-            found.texts.append(outcomes[name])
+                first.setdefault(item.key.id, place)
+                yield Item((place, item.key.id), item.data, item.name, item.format)
+
+    with texts(jobs, options, limits) as workers:
+        for outcome in workers.outcomes(numbered()):
+            if isinstance(outcome, Failed):
+                found.failed[outcome.reason] += 1
+                continue
+            place, name = outcome.key
+            last[name] = max(last.get(name, (-1, "")), (place, outcome.document.text))
+    for name in sorted(last, key=first.__getitem__):
+        found.ids.append(name)
+        found.texts.append(last[name][1])
     return found
 
 
-def _requests(inputs: Iterable[Input | Rejected], limits: Limits, found: Texts, order: list[str]) -> Iterator[Request]:
-    for item in inputs:
-        if isinstance(item, Rejected):
-            found.left_out[item.reason] += 1
-            continue
-        try:
-            data = read_file(item.path, limits.input_bytes) if item.path else item.data
-        except UnreadableError as error:
-            found.left_out[error.reason] += 1
-            continue
-        order.append(item.id)
-        yield Request(item.id, data, name=item.path, format=item.format)
+def named_inputs(paths: Mapping[str, str], line_limit: int) -> Iterator[Input | Rejected]:
+    """The documents that a truth names with their paths; of a file with JSON lines, which is read once, their lines.
+
+    A line has at most `line_limit` bytes.
+    """
+    lines: dict[str, set[str]] = {}
+    for name, path in paths.items():
+        if is_json_lines(path):
+            lines.setdefault(path, set()).add(name)
+        else:
+            yield Input(name, path, path)
+    for path, names in lines.items():
+        missing = set(names)
+        for found in Sources([path], Selection(line_limit=line_limit)) if os.path.lexists(path) else ():
+            if isinstance(found, Input) and found.id in names:
+                missing.discard(found.id)
+                yield found
+        for name in sorted(missing):
+            yield Rejected(name, path, "unreadable", "no line of the file that can be read has this id")
+
+
+def require_two(found: Texts) -> None:
+    """Raise UsageError, with what was left out, where there are too few texts to compare."""
+    if len(found.ids) < 2 and found.failures:
+        raise UsageError(
+            f"{len(found.ids)} documents with text: an evaluation compares at least two; left out: {found.reasons}"
+        )
 
 
 def options_of(store: Store) -> Options:
@@ -87,28 +112,23 @@ def options_of(store: Store) -> Options:
     return Options(content=cast(Content, store.info.content))
 
 
-def sampled(store: Store, most: int, wanted: Collection[str] = ()) -> list[Input]:
-    """At most `most` documents of a store that lie in files, and all that are `wanted` by id.
+def sampled(store: Store, most: int, wanted: Collection[str] = ()) -> list[Record]:
+    """At most `most` documents of a store that have text, and all that are `wanted` by id.
 
     The choice depends on the ids only: the documents whose BLAKE2b digest is smallest, so that the same store gives the
     same sample.
     """
-    chosen: list[Input] = []
+    chosen: list[Record] = []
 
-    def others() -> Iterator[tuple[bytes, Input]]:
-        for record in store.scan():
-            item = _input(record)
+    def others() -> Iterator[tuple[bytes, Record]]:
+        for record in store.scan(sketches=False):
             if record.ref.id in wanted:
-                chosen.append(item)
+                chosen.append(record)
             elif not record.short and record.fingerprint:
-                yield hashlib.blake2b(record.ref.id.encode("utf-8", "surrogatepass"), digest_size=16).digest(), item
+                yield hashlib.blake2b(record.ref.id.encode("utf-8", "surrogatepass"), digest_size=16).digest(), record
 
     smallest = heapq.nsmallest(most, others(), key=lambda entry: entry[0])
-    return [*chosen, *(item for _, item in smallest[: max(0, most - len(chosen))])]
-
-
-def _input(record: Record) -> Input:
-    return Input(id=record.ref.id, source=record.source, path=record.source)
+    return [*chosen, *(record for _, record in smallest[: max(0, most - len(chosen))])]
 
 
 def read_truth(path: Path, root: Path | None = None) -> Named:

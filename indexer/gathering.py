@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from indexer.corpus import Corpus, CorpusBuilder
-from indexer.extract import Request, WorkerPool
 from indexer.extract.base import Limits, Options
 from indexer.features import Features, Recipe
 from indexer.model import Document
-from indexer.sources import Input, Rejected, UnreadableError, read_file
-from indexer.stores.base import Store
+from indexer.outcomes import Counts, Extraction, Failed, read
+from indexer.sources import Input, Rejected
 
 
 @dataclass(slots=True)
-class Gathered:
-    """The corpora, in the order of their recipes; how many documents were counted, and how many gave no text."""
+class Gathered(Counts):
+    """The corpora, in the order of their recipes, how many documents were counted, and how many gave no text."""
 
-    corpora: list[Corpus]
+    corpora: list[Corpus] = field(default_factory=list)
     documents: int = 0
-    failed: int = 0
 
 
 def gather_corpora(
@@ -33,15 +31,16 @@ def gather_corpora(
     Memory: what the counting needs (see `indexer.corpus.CorpusBuilder`), and a few documents.
     """
     builders = [CorpusBuilder(recipe) for recipe in recipes]
-    found = Gathered([])
-    task = "indexer.gathering:features_of"
-    with WorkerPool(jobs, options, limits, task=task, given=(tuple(recipes),), keep_text=False) as pool:
-        for outcome in pool.map(_requests(inputs, limits, found)):
-            if outcome.document is None or outcome.error:
-                found.failed += 1
+    found = Gathered()
+    task, made = "indexer.gathering:features_of", (tuple(recipes),)
+    extraction: Extraction[list[bytes]] = Extraction(jobs, options, limits, task=task, given=made)
+    with extraction as workers:
+        for outcome in workers.outcomes(read(inputs, limits.input_bytes)):
+            if isinstance(outcome, Failed):
+                found.failed[outcome.reason] += 1
                 continue
             found.documents += 1
-            for builder, octets in zip(builders, outcome.result, strict=True):
+            for builder, octets in zip(builders, outcome.made, strict=True):
                 hashes = np.frombuffer(octets, dtype="<u8").astype(np.uint64)
                 builder.add_features(Features(hashes, np.ones(hashes.size, dtype=np.int64)))
     found.corpora = [builder.corpus() for builder in builders]
@@ -51,21 +50,3 @@ def gather_corpora(
 def features_of(recipes: Sequence[Recipe], document: Document) -> list[bytes]:
     """The distinct features of a document's text by each recipe, as octets; what the workers do."""
     return [recipe.features(document.text).hashes.astype("<u8").tobytes() for recipe in recipes]
-
-
-def stored_inputs(store: Store) -> Iterator[Input]:
-    """The files that a store's documents came from; one that came from elsewhere can't be read and counts as failed."""
-    for record in store.scan(sketches=False):
-        yield Input(record.ref.id, record.source, record.source)
-
-
-def _requests(inputs: Iterable[Input | Rejected], limits: Limits, found: Gathered) -> Iterator[Request]:
-    for item in inputs:
-        try:
-            if isinstance(item, Rejected):
-                raise UnreadableError(item.reason, item.detail)
-            data = read_file(item.path, limits.input_bytes) if item.path else item.data
-        except UnreadableError:
-            found.failed += 1
-            continue
-        yield Request(item.id, data, name=item.path, format=item.format)

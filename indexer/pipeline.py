@@ -8,20 +8,19 @@ import hashlib
 import os
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from indexer import __version__
 from indexer.extract.base import EXTRACTOR_VERSION, Content, Limits, Options
-from indexer.model import Failure, Fingerprint, Record, Ref
-from indexer.sources import Input, Rejected, UnreadableError, read_file
+from indexer.model import Failure, Record, Ref
+from indexer.outcomes import Counts, Extracted, Failed, Item, is_short, now, read_one, record_of, sketching
+from indexer.sources import Input, Rejected
 
 if TYPE_CHECKING:
-    from indexer.extract import Outcome, Request
     from indexer.schemes.base import Scheme
+    from indexer.sketching import Sketched
     from indexer.stores import PutResult, Store, StoreInfo
 
 DEFAULT_MIN_TOKENS = 20
@@ -78,7 +77,7 @@ class Arrivals(Protocol[Near]):
 
 
 @dataclass(slots=True)
-class Summary:
+class Summary(Counts):
     """What became of the documents of a run; every input is in exactly one of the first five counts or `duplicates`.
 
     `indexed` are new, `replaced` took the place of a record with the same id, `unchanged` were passed over,
@@ -89,20 +88,10 @@ class Summary:
 
     indexed: int = 0
     replaced: int = 0
-    unchanged: int = 0
-    failed: Counter[str] = field(default_factory=Counter)
     failed_before: int = 0
     reused: int = 0
-    empty: int = 0
-    short: int = 0
     duplicates: int = 0
     octets: int = 0
-    seconds: float = 0.0
-
-    @property
-    def failures(self) -> int:
-        """The number of documents that failed in this run."""
-        return self.failed.total()
 
     @property
     def done(self) -> int:
@@ -173,12 +162,20 @@ def index(
     return run.summary
 
 
+def content_id(data: bytes) -> str:
+    """The id of a document that is named by its content: half of SHA-256, which still fits on a line."""
+    return hashlib.sha256(data).hexdigest()[:32]
+
+
 @dataclass(slots=True, eq=False)
 class _Pending:
     item: Input
     ref: Ref
     digest: str
     data: bytes
+
+
+_Unread = Failed[Input | Rejected]
 
 
 class _Run:
@@ -214,20 +211,11 @@ class _Run:
         self._written = time.monotonic()
 
     def run(self, inputs: Iterable[Input | Rejected]) -> None:
-        from indexer.extract import WorkerPool
-
         begin = time.monotonic()
         settings = self.settings
         try:
-            with WorkerPool(
-                settings.jobs,
-                self.options,
-                settings.limits,
-                task="indexer.sketching:sketch_document",
-                given=(settings.schemes,),
-                keep_text=False,
-            ) as pool:
-                for outcome in pool.map(self._requests(inputs)):
+            with sketching(settings.jobs, self.options, settings.limits, settings.schemes) as workers:
+                for outcome in workers.outcomes(self._items(inputs)):
                     self._take(outcome)
                     self._write_when_due()
                     self._halt_when_told()
@@ -240,46 +228,44 @@ class _Run:
         if self._stop.is_set():
             raise KeyboardInterrupt
 
-    def _requests(self, inputs: Iterable[Input | Rejected]) -> Iterator[Request]:
-        from indexer.extract import Request
-
+    def _items(self, inputs: Iterable[Input | Rejected]) -> Iterator[Item[_Pending] | _Unread]:
         for group in self._groups(inputs):
-            # Everything is decided before the first request is given: what the store said is stale after that.
+            if isinstance(group, Failed):
+                yield group
+                continue
+            # Everything is decided before the first item is given: what the store said is stale after that.
             for pending in self._examine(group):
                 data, pending.data = pending.data, b""
-                yield Request(pending, data, name=pending.item.path, format=pending.item.format)
+                yield Item(pending, data, pending.item.path, pending.item.format)
                 self._halt_when_told()
             self._write_when_due()
 
-    def _groups(self, inputs: Iterable[Input | Rejected]) -> Iterator[list[_Pending]]:
+    def _groups(self, inputs: Iterable[Input | Rejected]) -> Iterator[list[_Pending] | _Unread]:
         group: list[_Pending] = []
         octets = 0
         for item in inputs:
             self._halt_when_told()
-            pending = self._read(item)
-            if pending:
-                group.append(pending)
-                octets += len(pending.data)
+            found = self._read(item)
+            if isinstance(found, Failed):
+                yield found
+            else:
+                group.append(found)
+                octets += len(found.data)
             if len(group) >= _GROUP_ITEMS or octets >= _GROUP_OCTETS:
                 yield group
                 group, octets = [], 0
             self._write_when_due()
         yield group
 
-    def _read(self, item: Input | Rejected) -> _Pending | None:
-        if isinstance(item, Rejected):
-            self._fail(Ref(item.id), item.source, item.reason, item.detail)
-            return None
-        try:
-            data = read_file(item.path, self.settings.limits.input_bytes) if item.path else item.data
-        except UnreadableError as error:
-            self._fail(Ref(item.id or item.source), item.source, error.reason, error.detail)
-            return None
+    def _read(self, given: Input | Rejected) -> _Pending | _Unread:
+        found = read_one(given, self.settings.limits.input_bytes)
+        if isinstance(found, Failed):
+            return found
+        item, data = found.key, found.data
         self.summary.octets += len(data)
         options = dataclasses.replace(self.options, format=item.format) if item.format else self.options
         digest = source_digest(data, self.store.info, options, name=item.path, title=item.title)
-        # Half of SHA-256 names a document safely, and still fits on a line.
-        return _Pending(item, Ref(item.id or hashlib.sha256(data).hexdigest()[:32]), digest, data)
+        return _Pending(item, Ref(item.id or content_id(data)), digest, data)
 
     def _examine(self, group: list[_Pending]) -> list[_Pending]:
         """The documents that have to be extracted; the others are dealt with."""
@@ -328,7 +314,7 @@ class _Run:
 
     def _reuse(self, pending: _Pending, twin: Record) -> None:
         self.summary.reused += 1
-        self._accept(pending, dataclasses.replace(self._adopt(pending, twin), indexed_at=_now()))
+        self._accept(pending, dataclasses.replace(self._adopt(pending, twin), indexed_at=now()))
 
     def _adopt(self, pending: _Pending, record: Record) -> Record:
         """The record of a document that equals the one of `record`, octet for octet."""
@@ -337,42 +323,33 @@ class _Run:
             ref=pending.ref,
             source=pending.item.source,
             metadata=pending.item.metadata,
-            short=self._is_short(record.fingerprint),
+            short=is_short(record.fingerprint, self.settings.min_tokens),
         )
 
     def _is_complete(self, record: Record) -> bool:
         """Whether a record has a sketch of every scheme that is wanted, and the digest of its text."""
         return bool(record.text_digest) and all(scheme.family in record.sketches for scheme in self.settings.schemes)
 
-    def _is_short(self, fingerprint: Fingerprint | None) -> bool:
-        return fingerprint is not None and fingerprint.tokens < self.settings.min_tokens
-
-    def _take(self, outcome: Outcome) -> None:
-        pending: _Pending = outcome.request.key
-        waiting = self._waiting.pop(pending.digest, [])
-        if outcome.document is None or outcome.error:
-            error = outcome.error
-            reason, detail = (error.reason, error.detail) if error else ("crashed", "")
-            for each in (pending, *waiting):
-                self._fail_pending(each, reason, detail)
+    def _take(self, outcome: Extracted[_Pending, Sketched] | Failed[_Pending] | _Unread) -> None:
+        pending = outcome.key
+        if not isinstance(pending, _Pending):
+            assert isinstance(outcome, Failed)  # noqa: S101 - what was not read has no document
+            self._fail(Ref(pending.id or pending.source), pending.source, outcome.reason, outcome.detail)
             return
-        document = outcome.document
-        fingerprint, keys, sketches, same = outcome.result
-        record = Record(
-            ref=pending.ref,
-            fingerprint=fingerprint,
-            keys=keys,
-            short=self._is_short(fingerprint),
-            source=pending.item.source,
-            title=pending.item.title or document.title,
-            format=document.format,
-            extractor=document.extractor,
-            size=document.size,
-            source_digest=pending.digest,
-            text_digest=same,
-            indexed_at=_now(),
-            metadata=pending.item.metadata,
-            sketches=sketches,
+        waiting = self._waiting.pop(pending.digest, [])
+        if isinstance(outcome, Failed):
+            for each in (pending, *waiting):
+                self._fail_pending(each, outcome.reason, outcome.detail)
+            return
+        item = pending.item
+        record = record_of(
+            outcome,
+            pending.ref,
+            pending.digest,
+            min_tokens=self.settings.min_tokens,
+            source=item.source,
+            title=item.title,
+            metadata=item.metadata,
         )
         self._accept(pending, record)
         for each in waiting:
@@ -400,7 +377,7 @@ class _Run:
             self._write()
         self.summary.failed[reason] += 1
         self._known_failures[ref] = (source, digest)
-        self._failures.append(Failure(ref, source, reason, detail, _now(), digest))
+        self._failures.append(Failure(ref, source, reason, detail, now(), digest))
 
     def _write_when_due(self) -> None:
         waiting = len(self._records) + len(self._failures)
@@ -456,8 +433,7 @@ class _Run:
         self._forget_failure(pending.item)
         self.summary.indexed += status == "created"
         self.summary.replaced += status == "replaced"
-        self.summary.empty += record.fingerprint is None
-        self.summary.short += record.short
+        self.summary.taken(record)
 
     def _forget_failure(self, item: Input) -> None:
         """Remove a failure that was recorded by path, because the document had no id then."""
@@ -467,10 +443,6 @@ class _Run:
         del self._known_failures[by_path]
         # A document of that name stays, also one that comes in this moment.
         self.store.delete([by_path], versions={})
-
-
-def _now() -> str:
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def default_jobs() -> int:

@@ -9,10 +9,10 @@ from indexer.model import Document, Fingerprint, Sketch
 from indexer.schemes import simhash
 from indexer.schemes.base import Scheme
 
+Sketched = tuple[Fingerprint | None, tuple[int, ...], dict[str, Sketch], str]
 
-def sketch_document(
-    schemes: Sequence[Scheme], document: Document
-) -> tuple[Fingerprint | None, tuple[int, ...], dict[str, Sketch], str]:
+
+def sketch_document(schemes: Sequence[Scheme], document: Document) -> Sketched:
     """A text's fingerprint, packed keys, sketches by family, and digest; what the workers do after extraction.
 
     A text without words has the last alone, whatever a scheme makes of its numbers: it matches nothing.

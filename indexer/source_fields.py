@@ -12,6 +12,8 @@ from indexer.errors import StoreError, UsageError
 ASIDE = "keep the fingerprints in an index of their own: --to INDEX"
 _FLAT = ("flattened", "flat_object")
 _OFF = (False, "false")
+BOM = b"\xef\xbb\xbf"
+"""Stands before the text of fields, so that it outdoes whatever encoding their HTML declares."""
 
 
 def source_paths(mappings: Mapping[str, Mapping[str, Any]], names: Sequence[str], shown: str) -> tuple[str, ...]:
@@ -94,6 +96,14 @@ def values_of(source: Any, path: str) -> list[str]:
         elif not parts and isinstance(value, int | float) and not isinstance(value, bool):
             found.append(json.dumps(value))
     return found
+
+
+def text_at(source: Any, paths: Sequence[str]) -> tuple[bytes, bytes | None]:
+    """What a digest of a document's fields is made of, and their text as UTF-8; None where it has none of them."""
+    values = [(path, values_of(source, path)) for path in paths]
+    texts = [text for _, found in values for text in found]
+    exact = json.dumps(values, separators=(",", ":")).encode()
+    return exact, "\n".join(texts).encode("utf-8", "replace") if texts else None
 
 
 def lost_by_update(mapping: Mapping[str, Any], settings: Mapping[str, Any]) -> str:

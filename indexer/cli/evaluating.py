@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ import click
 
 from indexer import own_files
 from indexer.cli.asked import reading
+from indexer.cli.field_options import explained, field_options, fields_of
 from indexer.cli.options import extraction_options, jobs_option, json_option, opened, store_option
 from indexer.cli.output import answer, answer_json, say, table
 from indexer.errors import NeardupError, UsageError
@@ -32,6 +32,7 @@ Examples:
   neardup evaluate --documents docs/            documents that are in no store
   neardup evaluate truth.jsonl --documents docs/
   neardup evaluate --match minhash@0.6 --match simhash-doc@7bits+minhash@0.7
+  neardup evaluate --store https://host:9200/articles --field title --field body
   neardup evaluate --picture curves.svg --json > figures.json
 
 Match rules are written as for --match elsewhere; a scheme may be one that no store has, with parameters of its own.
@@ -80,6 +81,7 @@ counts as wanted from a Jaccard coefficient of 5-word shingles of --alike on, an
     help="Jaccard from which a pair is right.",
 )
 @click.option("--picture", type=click.Path(), metavar="FILE", help="Draw precision over recall to FILE, as SVG.")
+@field_options
 @store_option
 @jobs_option
 @extraction_options
@@ -96,7 +98,7 @@ def evaluate(truth: str | None, schemes: tuple[str, ...], json: bool, picture: s
     """
     from indexer import evaluate as measure
     from indexer import evaluate_show
-    from indexer.evaluate_documents import placed, read_truth
+    from indexer.evaluate_documents import placed, read_truth, require_two
 
     if given["right"] > given["alike"]:
         raise UsageError(f"--right {given['right']:g} is above --alike {given['alike']:g}")
@@ -104,11 +106,12 @@ def evaluate(truth: str | None, schemes: tuple[str, ...], json: bool, picture: s
         measure.check_rule(rule)
     named = read_truth(Path(truth), Path(given["root"]) if given["root"] else None) if truth else None
     texts = _texts(named, given)
+    require_two(texts)
     corpus = measure.corpus_of(texts.texts)
     wanted = schemes or (_usual(named, given), *measure.DEFAULT_RULES)
     named_rules = [measure.read_rule(each, corpus) for each in wanted]
     rules = list({rule.written(whole=True): rule for rule in named_rules}.values())
-    notes = [f"left out: {count:,} documents ({reason})" for reason, count in sorted(texts.left_out.items())]
+    notes = [f"left out: {count:,} documents ({explained(each)})" for each, count in sorted(texts.failed.items())]
     known = None
     if named:
         known, missing = placed(named, texts.ids)
@@ -140,23 +143,24 @@ def _told(*, json: bool) -> Any:
 
 
 def _texts(named: Named | None, given: dict[str, Any]) -> Texts:
-    from indexer.evaluate_documents import options_of, read_texts, sampled
+    from indexer.evaluate_documents import named_inputs, options_of, read_texts, sampled
     from indexer.pipeline import default_jobs
-    from indexer.sources import Input, Rejected, Selection, Sources
+    from indexer.sources import Selection, Sources
+    from indexer.stored_inputs import stored_inputs
 
     jobs = given["jobs"] or default_jobs()
+    fields = fields_of(given, stored=not given["documents"] and not (named and named.paths))
     if given["documents"]:
         options, limits = reading(given, None)
         found = Sources(given["documents"], Selection(base=os.getcwd()))
         return read_texts(found, options, limits, jobs)
     if named and named.paths:
         options, limits = reading(given, None)
-        inputs: Iterable[Input | Rejected] = [Input(name, path, path) for name, path in named.paths.items()]
-        return read_texts(inputs, options, limits, jobs)
+        return read_texts(named_inputs(named.paths, limits.input_bytes), options, limits, jobs)
     with opened(given["store"], read_only=True) as store:
         options, limits = reading(given, options_of(store).content)
         chosen = sampled(store, given["sample"], named.ids if named else ())
-    return read_texts(chosen, options, limits, jobs)
+        return read_texts(stored_inputs(store, chosen, limits.input_bytes, fields), options, limits, jobs)
 
 
 def _show(found: Evaluation, *, as_json: bool) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
+from indexer.cli.field_options import explained, field_options, fields_of
 from indexer.cli.options import (
     content_of,
     extraction_options,
@@ -21,6 +22,7 @@ from indexer.extract.base import Content, Limits, Options
 
 if TYPE_CHECKING:
     from indexer.corpus import Corpus
+    from indexer.gathering import Gathered
     from indexer.schemes.base import Scheme
     from indexer.stores import Store
 
@@ -161,7 +163,8 @@ Examples:
 Schemes that weigh or choose words by how many documents have them need these counts first. They are kept in the store,
 and name themselves in the scheme's id, so that only fingerprints made with the same counts are compared.
 
-PATHs are read as by neardup index. With --from-store the files of the documents that are stored are read again.
+PATHs are read as by neardup index. With --from-store the documents that are stored are read again: their files, their
+lines of files with JSON lines, or the fields of an annotated index that --field names. What can't be read is counted.
 With --json one object: corpora (name, digest, documents, terms, bytes), documents, failed.
 """,
 )
@@ -171,7 +174,8 @@ With --json one object: corpora (name, digest, documents, terms, bytes), documen
     "--scheme", multiple=True, required=True, metavar="NAME[:PARAM=VALUE,...]",
     help="The scheme to gather for, as it will be given to neardup index.",
 )  # fmt: skip
-@click.option("--from-store", is_flag=True, help="Count the documents of the store, from their files.")
+@click.option("--from-store", is_flag=True, help="Count the documents of the store, from where they came from.")
+@field_options
 @jobs_option
 @extraction_options
 @json_option
@@ -179,10 +183,12 @@ def corpus(paths: tuple[str, ...], store: str, scheme: tuple[str, ...], json: bo
     """Count in how many documents each word occurs, and keep that in the store, for schemes that need it."""
     if bool(paths) == given["from_store"]:
         raise UsageError("name files or folders to count, or give --from-store")
-    from indexer.gathering import gather_corpora, stored_inputs
+    from indexer.gathering import gather_corpora
     from indexer.pipeline import default_jobs, store_info
     from indexer.sources import Selection, Sources
+    from indexer.stored_inputs import stored_inputs
 
+    wanted = fields_of(given, stored=given["from_store"])
     names = list(dict.fromkeys(_needed(each) for each in scheme))
     content = cast(Content, given["content"] or _content_of(store))
     limits = Limits(seconds=given["timeout"], memory=given["memory"], input_bytes=given["max_size"])
@@ -191,11 +197,14 @@ def corpus(paths: tuple[str, ...], store: str, scheme: tuple[str, ...], json: bo
         for name in names:
             _require_unused(target, name)
         selection = Selection(base=store_folder(store), line_limit=given["max_size"])
-        inputs = stored_inputs(target) if given["from_store"] else Sources(paths, selection)
+        stored = stored_inputs(target, target.scan(sketches=False), limits.input_bytes, wanted)
+        inputs = stored if given["from_store"] else Sources(paths, selection)
         jobs = given["jobs"] or default_jobs()
         found = gather_corpora(inputs, [_recipe(name) for name in names], options, limits, jobs)
         if not found.documents:
-            raise StoreError("no document could be read, so there is nothing to keep; what was kept before stays")
+            raise StoreError(
+                "no document could be read, so there is nothing to keep; what was kept before stays" + _why(found)
+            )
         made = [(name, each, each.octets()) for name, each in zip(names, found.corpora, strict=True)]
         for name, _, octets in made:
             target.put_resource(name, octets)
@@ -210,11 +219,17 @@ def corpus(paths: tuple[str, ...], store: str, scheme: tuple[str, ...], json: bo
             }
             for name, e, octets in made
         ]
-        answer_json({"corpora": corpora, "documents": found.documents, "failed": found.failed})
+        answer_json({"corpora": corpora, "documents": found.documents, "failed": found.failures})
         return
-    fields([("documents", f"{found.documents:,}"), ("failed", f"{found.failed:,}")])
+    fields([("documents", f"{found.documents:,}"), ("failed", f"{found.failures:,}{_why(found)}")])
     for name, each, octets in made:
         fields([("corpus", f"{name}, {each.hashes.size:,} terms, {size(len(octets))}")])
+
+
+def _why(found: Gathered) -> str:
+    """The reasons of what could not be read, to be added to a sentence."""
+    told = "; ".join(f"{explained(reason)} ({count:,})" for reason, count in found.failed.most_common())
+    return f": {told}" if told else ""
 
 
 def _content_of(store: str) -> str:

@@ -31,12 +31,16 @@ _READ = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One document to extract: a path or octets; `name` and `format` help where the content does not say."""
+    """One document to extract: a path or octets; `name` and `format` help where the content does not say.
+
+    One with an `error` failed before it came here: that is its outcome, and no worker sees it.
+    """
 
     key: Any
     source: str | bytes
     name: str = ""
     format: Format | None = None
+    error: ExtractionError | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +108,9 @@ class WorkerPool:
                     if request is None:
                         exhausted = True
                         break
+                    if request.error:
+                        yield Outcome(request, None, None, request.error, 0.0)
+                        continue
                     self._requests.put(request)
                     under_way += 1
                     self._start_thread(under_way)

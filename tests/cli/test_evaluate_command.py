@@ -82,3 +82,34 @@ def test_what_can_not_be_measured(neardup: Neardup) -> None:
     assert "no scheme" in neardup("evaluate", "--schemes", "magic", "--documents", "one.txt", code=2).err
     assert "can't be read" in neardup("evaluate", "none.jsonl", "--documents", "one.txt", code=2).err
     assert "above --alike" in neardup("evaluate", "--right", "0.9", "--documents", "one.txt", code=2).err
+
+
+def test_each_line_of_a_stored_file_is_a_document(neardup: Neardup) -> None:
+    chance = random.Random(5)
+    texts = [" ".join(chance.sample(some, 25)) for some in (WORDS[:30], WORDS[30:])]
+    lines = [json.dumps({"id": str(number), "text": text}) for number, text in enumerate(texts)]
+    (neardup.folder / "all.jsonl").write_text("\n".join(lines), "utf-8")
+    neardup("index", "all.jsonl")
+    expected = neardup("evaluate", "--documents", "all.jsonl", "--schemes", "minhash", "--json").json
+    (neardup.folder / "truth.jsonl").write_text(
+        "\n".join(json.dumps({"id": str(number), "group": None, "path": "all.jsonl"}) for number in range(2)), "utf-8"
+    )
+    assert expected["bytes"] == sum(map(len, texts))
+    for asked in ([], ["truth.jsonl"]):
+        found = neardup("evaluate", *asked, "--schemes", "minhash", "--json").json
+        assert (found["documents"], found["bytes"]) == (2, expected["bytes"])
+        assert sum(band["pairs"] for band in found["bands"]) == 0
+    one = neardup("corpus", "--scheme", "i-match", "--from-store", "--json").json
+    other = neardup("corpus", "--scheme", "i-match", "--store", "other.neardup", "all.jsonl", "--json").json
+    assert one == other
+    (neardup.folder / "all.jsonl").unlink()
+    assert "left out: unreadable 2" in neardup("evaluate", code=2).err
+    assert "unreadable (2)" in neardup("corpus", "--scheme", "i-match", "--from-store", code=3).err
+
+
+def test_fields_are_those_of_a_store_in_a_cluster(neardup: Neardup) -> None:
+    write_families(neardup)
+    neardup("index", "docs")
+    assert "only a store in a cluster" in neardup("evaluate", "--field", "body", code=2).err
+    assert "documents have none" in neardup("evaluate", "--field", "body", "--documents", "docs", code=2).err
+    assert "--field" in neardup("evaluate", "--html", code=2).err

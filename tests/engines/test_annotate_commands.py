@@ -120,6 +120,38 @@ def test_commands_answer_as_on_the_embedded_store(server: Server, index_name: st
     assert owners(sources(server, index_name)) == before
 
 
+def test_texts_are_read_again_from_the_fields(
+    server: Server, index_name: str, both: Both, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def ask(*arguments: str, code: int = 0) -> tuple[str, str]:
+        capfd.readouterr()
+        assert main([*arguments, "--jobs", "1"]) == code
+        return capfd.readouterr()
+
+    evaluate, corpus = ("evaluate", "--match", "minhash"), ("corpus", "--scheme", "i-match", "--from-store")
+    cluster, plain = ("--store", both.url), ("--store", "plain.neardup")
+    figures = ("documents", "bytes", "bands", "wanted", "notes")
+    one, other = (json.loads(ask(*evaluate, *asked, "--json")[0]) for asked in ((*cluster, "--field", "body"), plain))
+    assert taken(one, *figures) == taken(other, *figures)
+    assert one["documents"] == 6
+    # Without the fields, or with others than those that were annotated, nothing is measured.
+    assert "in-fields 6" in ask(*evaluate, *cluster, code=2)[1]
+    assert "changed 6" in ask(*evaluate, *cluster, "--field", "lang", code=2)[1]
+    assert "changed 6" in ask(*evaluate, *cluster, "--field", "body", "--html", code=2)[1]
+    assert "nowhere" in ask(*evaluate, *cluster, "--field", "nowhere", code=2)[1]
+    assert "name them with --field" in ask(*corpus, *cluster, code=3)[1]
+    one, other = (json.loads(ask(*corpus, *asked, "--json")[0]) for asked in ((*cluster, "--field", "body"), plain))
+    assert one == other
+    assert one["documents"] == len(DOCUMENTS)
+    server.request("DELETE", f"/{index_name}/_doc/d?refresh=true")
+    server.request("POST", f"/{index_name}/_update/a?refresh=true", {"doc": {"body": prose(9)}})
+    found = json.loads(ask(*evaluate, *cluster, "--field", "body", "--json")[0])
+    aside = not both.url.endswith(index_name)
+    assert found["documents"] == 4
+    assert sum("(changed: " in note for note in found["notes"]) == 1
+    assert ("left out: 1 documents (unreadable)" in found["notes"]) == aside
+
+
 def test_delete_takes_the_fingerprint_and_leaves_the_document(server: Server, index_name: str, both: Both) -> None:
     before = owners(sources(server, index_name))
     both.json("cluster")
