@@ -11,7 +11,7 @@ from typing import Any
 
 from indexer.errors import STOPPED, StoreError
 from indexer.keys import SchemeInfo
-from indexer.model import ClusteringNote, ClusterRecord, Failure, Record, Ref, Sketch
+from indexer.model import ClusteringNote, ClusterRecord, Failure, Record, Ref
 from indexer.stores import mapping, relaxed
 from indexer.stores.base import (
     Capabilities,
@@ -352,11 +352,6 @@ class SearchStore(Store):
         self, schemes: Sequence[str], *, keys: Sequence[str] = (), include_short: bool = False
     ) -> Iterator[Found]:
         return self.prober.scan(schemes, keys, include_short)
-
-    def holders(
-        self, scheme: str, sketches: Sequence[Sketch], *, include_short: bool = False, limit: int | None = None
-    ) -> Iterator[Record]:
-        return self.prober.holders(scheme, sketches, include_short, limit)
 
     def lacking(self, schemes: Sequence[str]) -> Mapping[str, int]:
         return self.prober.lacking(schemes)

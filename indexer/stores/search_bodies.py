@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import secrets
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from indexer.keys import KeyLayout
@@ -165,10 +165,6 @@ class Bodies:
         return tuple(found)
 
     # Queries
-
-    def having_values(self, values: Iterable[int]) -> dict[str, Any]:
-        """Documents with one of these unsigned values."""
-        return {"terms": {self.bits: [to_signed(value) for value in values]}}
 
     def near(self, value: int, distance: int) -> dict[str, Any]:
         """Documents at most `distance` bits from an unsigned value, by a Painless script over the doc values."""

@@ -21,8 +21,6 @@ T = TypeVar("T")
 PAGE = 10_000
 RECORDS_PAGE = 1000
 VALUES_CHUNK = 10_000
-# Of records that were chosen by name so many are read at a time.
-_CHOSEN = 200
 
 
 class Finder:
@@ -57,23 +55,6 @@ class Finder:
         query = both({"ids": {"values": [ref.id]}}, self.narrowing)
         hits = store.search(query, size=PAGE, _source=False, stored_fields=["_routing"])["hits"]["hits"]
         return any(store.ref(hit) == ref for hit in hits)
-
-    # Records
-
-    def chosen(self, refs: Iterable[Ref]) -> Iterator[Record]:
-        """The records of identities, in this order; what is not there any more is left out."""
-        for some in chunks(refs, _CHOSEN):
-            yield from self._chosen(some)
-
-    def _chosen(self, refs: Sequence[Ref]) -> Iterator[Record]:
-        store = self._store
-        query = both({"ids": {"values": list({ref.id for ref in refs})}}, is_record())
-        found = {
-            record.ref: record
-            for hits in store.pages({"query": query, **store.record_fields()}, RECORDS_PAGE)
-            for record in store.records(hits)
-        }
-        yield from (found[ref] for ref in refs if ref in found)
 
     def digests(self, digests: Sequence[str]) -> Mapping[str, Record]:
         """See Store.find_digests."""

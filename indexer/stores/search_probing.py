@@ -1,8 +1,7 @@
-"""Finding by the keys of sketches in a cluster, whatever the scheme: lookups, scans, holders, and what is lacking."""
+"""Finding by the keys of sketches in a cluster, whatever the scheme: lookups, scans, and what is lacking."""
 
 from __future__ import annotations
 
-import heapq
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -10,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from indexer.errors import UsageError
-from indexer.model import SIMHASH_DOC, Record, Ref, Sketch
+from indexer.model import SIMHASH_DOC
 from indexer.ragged import Ragged
-from indexer.refs import ref_order
 from indexer.stores.connection import NDJSON, AnswerError, require_whole
 from indexer.stores.search_bodies import ROOT, TOKENS, both, encoded, own_part
-from indexer.stores.search_finding import PAGE, VALUES_CHUNK, chunks
+from indexer.stores.search_finding import PAGE, chunks
 from indexer.stores.sketch_fields import FEATURES, KEYS, PAYLOAD, unpacked_payload
 from indexer.stores.sketches import Check, Few, Found, Probe, require_schemes
 
@@ -32,8 +30,7 @@ _KEYS_PAGE = 2000
 _QUESTIONS = 50
 # So long a count of what lacks a scheme is not asked for again, which would take a third of a lookup's time.
 _COUNTED_SECONDS = 10.0
-# Of an engine's limit of 1,024 clauses, and of 65,536 terms in one of them.
-_CLAUSES = 900
+# The engines' own limit for the terms of one clause.
 _TERMS = 65_536
 
 
@@ -247,52 +244,6 @@ class Prober:
         for name, answer in zip(schemes, answers, strict=True):
             require_whole(answer, self._store.shown)
             self._counts[name] = (int(answer["hits"]["total"]["value"]), time.monotonic() + _COUNTED_SECONDS)
-
-    # Holders
-
-    def holders(
-        self, scheme: str, sketches: Sequence[Sketch], include_short: bool, limit: int | None
-    ) -> Iterator[Record]:
-        """See Store.holders."""
-        store = self._ready([scheme])
-        wanted = list({each.payload: each for each in sketches if each.payload}.values())
-        if not wanted or limit == 0:
-            return
-        most = VALUES_CHUNK
-        if scheme != SIMHASH_DOC:
-            most = max(1, _CLAUSES // max(len(each.keys) for each in wanted))
-        held = (each for some in chunks(wanted, most) for each in self._held(scheme, some, include_short))
-        chosen = sorted(held, key=_by_ref) if limit is None else heapq.nsmallest(limit, held, key=_by_ref)
-        records = [record for _, record in chosen if record is not None]
-        yield from records if len(records) == len(chosen) else store.finder.chosen(ref for ref, _ in chosen)
-
-    def _held(
-        self, scheme: str, sketches: Sequence[Sketch], include_short: bool
-    ) -> Iterator[tuple[Ref, Record | None]]:
-        """The documents that have one of these sketches, each once, with their records where they are few."""
-        store = self._store
-        payloads = {each.payload for each in sketches}
-        query = both(self._like(scheme, sketches), store.finder.narrowing, include_short=include_short)
-        for found in self._answered(store.search(**self._body(query, [scheme])), query, [scheme], {}):
-            rows = found.payloads[scheme]
-            for place, ref in enumerate(found.refs):
-                if rows.bytes_of(place) in payloads:
-                    yield ref, None if found.records is None else found.records[place]
-
-    def _like(self, scheme: str, sketches: Sequence[Sketch]) -> dict[str, Any]:
-        """Documents with one of these fingerprints, or with all keys of one of these sketches."""
-        if scheme == SIMHASH_DOC:
-            return self._store.bodies.having_values([int.from_bytes(each.payload, "big") for each in sketches])
-        alternatives = []
-        for sketch in sketches:
-            for tables in self._tables(scheme, sketch.keys):
-                terms = [(field, term) for each in tables for field, some in each.items() for term in some]
-                alternatives.append({"bool": {"filter": [{"term": {field: term}} for field, term in terms]}})
-        return either(alternatives)
-
-
-def _by_ref(held: tuple[Ref, Record | None]) -> tuple[str, str, str]:
-    return ref_order(held[0])
 
 
 def either(queries: Sequence[dict[str, Any]]) -> dict[str, Any]:
