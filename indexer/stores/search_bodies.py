@@ -164,6 +164,11 @@ class Bodies:
             )
         return tuple(found)
 
+    def record_fields(self, *, sketches: bool = False) -> dict[str, Any]:
+        """What a search has to ask for, so that record() can read its hits."""
+        excluded = [] if sketches else self.sketches
+        return {"_source": {"includes": [ROOT], "excludes": excluded}, "docvalue_fields": self.doc_values}
+
     # Queries
 
     def near(self, value: int, distance: int) -> dict[str, Any]:
