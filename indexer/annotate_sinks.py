@@ -6,7 +6,6 @@ import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Any
 from urllib.parse import quote
 
@@ -18,15 +17,15 @@ from indexer.schemes.registry import split
 from indexer.store_schemes import wanted_schemes
 from indexer.stores import PutStatus, StoreInfo, mapping, with_schemes
 from indexer.stores.base import Refresh
-from indexer.stores.bulk import Action, send
+from indexer.stores.bulk import BATCH_RECORDS, Action, chunks, send, update
 from indexer.stores.connection import Client
+from indexer.stores.multi_get import item_at, place_of
 from indexer.stores.names import indices_of, matches
 from indexer.stores.search import SearchStore
-from indexer.stores.search_bodies import ROOT, Bodies, RefusedError, encoded, is_owners, own_part
-from indexer.stores.side_index import failure_id
+from indexer.stores.search_bodies import ROOT, Bodies, RefusedError, is_owners, own_part
+from indexer.stores.side_index import forget_failures
 from indexer.stores.sketch_fields import FEATURES, PAYLOAD
 
-_BATCH = 500
 _REFUSED = 400
 _DONE = 200
 _ROUTING = "?routing="
@@ -120,7 +119,7 @@ def in_place(client: Client, info: StoreInfo, *, single: bool, dry_run: bool, re
     list(provision.carry_out(steps))
     store = SearchStore(client)
     store.refresh = refresh
-    store.writer.put_back()
+    store.context.put_back()
     return InPlace(client, Bodies(info), single, store)
 
 
@@ -137,7 +136,7 @@ class InPlace(Sink):
         """See Sink.use."""
         if self._store:
             self.schemes = _added(self._store, specifications)
-            self._bodies = self._store.bodies
+            self._bodies = self._store.context.bodies
         names = [scheme.family for scheme in self.schemes] or [split(each)[0] for each in specifications]
         self._wanted = list(dict.fromkeys([*self._wanted, *names]))
 
@@ -171,20 +170,20 @@ class InPlace(Sink):
         actions: list[Action] = []
         for done in batch:
             try:
-                line = encoded({"doc": {ROOT: self._fields(done)}})
+                actions.append(update(done.place, {"doc": {ROOT: self._fields(done)}}, done.conditions))
             except RefusedError as error:
                 written.append(Written(done, _REFUSED, str(error)))
                 continue
-            place = done.place
-            actions.append(Action("update", place.index, place.id, place.routing, line, done.conditions))
             sent.append(done)
-        if self._store and not {action.index for action in actions} <= self._store.mappings.keys():
-            self._store.writer.require_mapped(anew=True)
+        if self._store and not {action.index for action in actions} <= self._store.context.mappings.keys():
+            self._store.context.require_mapped(anew=True)
         outcomes = send(self._client, actions) if actions else []
         written += [Written(done, outcome.status, outcome.reason) for done, outcome in zip(sent, outcomes, strict=True)]
-        self._forget_failures([each.done for each in written if each.status < 300])
-        if self._store and self._store.refresh == "true":
-            self._client.request("POST", f"/{self._store.path}/_refresh")
+        if self._store:
+            stored = [each.done.record.ref for each in written if each.status < 300]
+            forget_failures(self._store.context.failures, stored)
+            if self._store.refresh == "true":
+                self._store.context.show()
         return written
 
     def _fields(self, done: Done) -> dict[str, Any]:
@@ -200,10 +199,6 @@ class InPlace(Sink):
             del fields["cluster"], fields["annotations"]
         return fields
 
-    def _forget_failures(self, done: Sequence[Done]) -> None:
-        if done and self._store and self._store.writer.failures.exists():
-            self._store.writer.failures.delete([failure_id(each.record.ref) for each in done])
-
     def put_failures(self, failures: Sequence[Failure]) -> None:
         """See Sink.put_failures."""
         if self._store:
@@ -212,8 +207,8 @@ class InPlace(Sink):
     def finish(self) -> None:
         """See Sink.finish."""
         if self._store and self._store.refresh != "none":
-            self._client.request("POST", f"/{self._store.path}/_refresh")
-            self._store.writer.settle()
+            self._store.context.show()
+            self._store.context.settle()
 
 
 class Sidecar(Sink):
@@ -253,7 +248,7 @@ class Sidecar(Sink):
         """See Sink.use."""
         if self._store:
             self.schemes = wanted_schemes(self._store, specifications)
-            if not self._store.read_only:
+            if not self._store.context.read_only:
                 _add(self._store, self.schemes)
 
     def ref(self, place: Ref) -> Ref:
@@ -269,7 +264,7 @@ class Sidecar(Sink):
         """See Sink.known."""
         if not self._store:
             return [Known()] * len(hits)
-        refs = [self.ref(Ref(hit["_id"], hit["_index"], hit.get("_routing"))) for hit in hits]
+        refs = [self.ref(place_of(hit)) for hit in hits]
         return [self._known(record) if record else Known() for record in self._store.get(refs)]
 
     def _known(self, record: Record) -> Known:
@@ -300,9 +295,9 @@ class Sidecar(Sink):
 
     def finish(self) -> None:
         """See Sink.finish. Records of documents that are gone are deleted."""
-        if not self._store or self._store.read_only:
+        if not self._store or self._store.context.read_only:
             return
-        self._store.writer.settle()
+        self._store.context.settle()
         self._require_apart()
         for places in self._origins(self._store):
             if gone := self._gone(places):
@@ -312,12 +307,12 @@ class Sidecar(Sink):
                 versions = {ref: each.version for ref, _ in self._gone(gone) if (each := found[ref])}
                 self.removed += self._store.delete(list(versions), versions=versions)
         if self._store.refresh != "none":
-            self._store.writer.settle()
+            self._store.context.settle()
 
     def _gone(self, places: list[tuple[Ref, Ref]]) -> list[tuple[Ref, Ref]]:
         """Those records whose documents are not there."""
         # Without a field that is asked for, the engines leave the routing out.
-        docs = [{**_place(place), "_source": False, "stored_fields": ["_routing"]} for _, place in places]
+        docs = [{**item_at(place), "_source": False, "stored_fields": ["_routing"]} for _, place in places]
         hits = self._origin.request("POST", "/_mget", {"docs": docs})["docs"]
         return [each for each, hit in zip(places, hits, strict=True) if _is_gone(hit, each[1])]
 
@@ -327,8 +322,7 @@ class Sidecar(Sink):
             for record in store.scan(sketches=False)
             if set(record.metadata) == {"index", "id", "routing"}
         )
-        while some := list(islice(found, _BATCH)):
-            yield some
+        yield from chunks(found, BATCH_RECORDS)
 
 
 def _added(store: SearchStore, specifications: Sequence[str]) -> Sequence[Scheme]:
@@ -341,10 +335,6 @@ def _added(store: SearchStore, specifications: Sequence[str]) -> Sequence[Scheme
 def _add(store: SearchStore, schemes: Sequence[Scheme]) -> None:
     for scheme in schemes:
         store.add_scheme(scheme.info)
-
-
-def _place(place: Ref) -> dict[str, Any]:
-    return {"_index": place.index, "_id": place.id} | ({"routing": place.routing} if place.routing is not None else {})
 
 
 def _is_gone(hit: Mapping[str, Any], place: Ref) -> bool:

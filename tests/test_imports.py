@@ -50,8 +50,8 @@ def imports(path: Path) -> Iterator[tuple[str, int]]:
     tree = ast.parse(path.read_text("utf-8"))
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "indexer":
-            if node.module == "indexer":
-                yield from ((f"indexer.{alias.name}", node.lineno) for alias in node.names)
+            if (PACKAGE.parent / node.module.replace(".", "/")).is_dir():
+                yield from ((f"{node.module}.{alias.name}", node.lineno) for alias in node.names)
             else:
                 yield node.module, node.lineno
         elif isinstance(node, ast.Import):
@@ -59,6 +59,10 @@ def imports(path: Path) -> Iterator[tuple[str, int]]:
 
 
 FILES = sorted(PACKAGE.rglob("*.py"))
+STORES = sorted((PACKAGE / "stores").glob("*.py"))
+# The store in a cluster is put together of parts; these modules are what they share.
+SHARED = {"search_bodies", "search_context", "search_lookup"}
+PARTS = {path.stem for path in STORES if path.stem.startswith("search_")} - SHARED
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
@@ -71,6 +75,27 @@ def test_no_upward_import(path: Path) -> None:
             continue
         allowed = FLOOR_OF.get(other, 0) < FLOOR_OF[room] or (room, other) in SIDEWAYS
         assert allowed, f"{path.relative_to(PACKAGE)}:{line} imports {module}, which is not below it"
+
+
+@pytest.mark.parametrize("path", STORES, ids=lambda path: path.name)
+def test_the_parts_of_the_store_in_a_cluster_know_neither_it_nor_each_other(path: Path) -> None:
+    known = {"__init__": {"search"}, "search": PARTS}.get(path.stem, set())
+    for module, line in imports(path):
+        other = module.removeprefix("indexer.stores.")
+        assert other in known or other not in {"search", *PARTS}, f"{path.name}:{line} imports {module}"
+
+
+def test_imports_are_seen_however_they_are_written(tmp_path: Path) -> None:
+    lines = (
+        "import indexer.stores.search",
+        "from indexer.stores import mapping, search",
+        "from indexer.stores.search import SearchStore",
+        "if TYPE_CHECKING:\n    from indexer.stores.search import SearchStore",
+        "def late():\n    from indexer.stores.search import SearchStore",
+    )
+    for line in lines:
+        (tmp_path / "part.py").write_text(line, "utf-8")
+        assert "indexer.stores.search" in [module for module, _ in imports(tmp_path / "part.py")]
 
 
 def test_only_the_core_imports_the_extension() -> None:

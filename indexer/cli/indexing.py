@@ -183,11 +183,10 @@ def _bar(summary: Summary, sources: Callable[[], Sources]) -> AbstractContextMan
 
 
 def _bulk_load(store: Store) -> AbstractContextManager[None]:
-    from indexer.stores.relaxed import bulk_load
     from indexer.stores.search import SearchStore
 
     assert isinstance(store, SearchStore)  # noqa: S101 a store that is no file is one
-    return bulk_load(store)
+    return store.bulk_load()
 
 
 def _keep_out(store: str, letters: Path) -> None:

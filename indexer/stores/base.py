@@ -189,7 +189,7 @@ class Store(SketchStore, ABC):
         return [[ref] if record else [] for ref, record in zip(refs, self.get(refs), strict=True)]
 
     def narrow(self, query: str) -> None:
-        """Let lookups, holders() and scan_sketches() give only what matches a query of the engine's own language.
+        """Let lookups and scan_sketches() give only what matches a query of the engine's own language.
 
         Raises UsageError where the engine can't read it, and where the store has no such language (see capabilities).
         """

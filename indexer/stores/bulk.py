@@ -9,9 +9,11 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, TypeVar
 
 from indexer.errors import STOPPED
+from indexer.model import Ref
 from indexer.stores.connection import NDJSON, RETRIED, Client, error_of
 from indexer.stores.search_bodies import encoded
 
@@ -43,6 +45,16 @@ class Action:
         if self.routing is not None:
             meta["routing"] = self.routing
         return encoded({self.verb: meta}) + b"\n" + (self.document + b"\n" if self.document else b"")
+
+
+def update(place: Ref, change: Mapping[str, Any], conditions: Mapping[str, Any]) -> Action:
+    """The change of a document at (index, id, routing), as the body of an update has it; RefusedError as encoded()."""
+    return Action("update", place.index, place.id, place.routing, encoded(change), conditions)
+
+
+def unchanged(hit: Mapping[str, Any]) -> dict[str, Any]:
+    """The conditions under which a document is as it was read."""
+    return {"if_seq_no": hit["_seq_no"], "if_primary_term": hit["_primary_term"]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +155,13 @@ def _outcome(item: Mapping[str, Any], again: bool) -> Outcome:
     change = int(detail.get("_seq_no", -1)), int(detail.get("_primary_term", -1))
     index, result = str(detail.get("_index", "")), str(detail.get("result", ""))
     return Outcome(int(detail["status"]), result, reason, index, again, *change)
+
+
+def chunks(items: Iterable[T], size: int) -> Iterator[list[T]]:
+    """Items in lists of `size`."""
+    iterator = iter(items)
+    while some := list(islice(iterator, size)):
+        yield some
 
 
 def batches(items: Iterable[T], octets: Callable[[T], int]) -> Iterator[list[T]]:

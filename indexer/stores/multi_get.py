@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 from indexer.errors import StoreError
+from indexer.model import Ref
 from indexer.stores.connection import Client, error_of
 
 # An index that is gone has none of its documents; where routing is required, none has an identity without it.
@@ -47,3 +48,18 @@ def multi_get(
 
 def _is_unread(answer: Mapping[str, Any]) -> bool:
     return "error" in answer and error_of(answer["error"])[0] not in _NOT_THERE
+
+
+def item_at(place: Ref) -> dict[str, Any]:
+    """What asks for the document at (index, id, routing)."""
+    return {"_index": place.index, "_id": place.id} | ({"routing": place.routing} if place.routing is not None else {})
+
+
+def place_of(hit: Mapping[str, Any]) -> Ref:
+    """Where a document lies: (index, id, routing)."""
+    return Ref(hit["_id"], hit["_index"], hit.get("_routing"))
+
+
+def version_of(hit: Mapping[str, Any]) -> Hashable:
+    """What is another after any change of a document, given as it was read."""
+    return hit["_seq_no"], hit["_primary_term"]

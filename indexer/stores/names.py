@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from urllib.parse import quote
 
 from indexer.stores.connection import AnswerError, Client
@@ -17,6 +18,11 @@ def path_of(name: str) -> str:
 def reading_path(name: str) -> str:
     """What searches are sent to, without the slash; a pattern does not match the indices beside other stores."""
     return quote(name + (_OWN if "*" in name else ""), safe="*,-")
+
+
+def is_stream(indices: Iterable[str]) -> bool:
+    """Whether the indices behind a name are those of a data stream."""
+    return all(index.startswith(".ds-") for index in indices)
 
 
 def indices_of(client: Client) -> frozenset[str]:

@@ -10,16 +10,13 @@ import json
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from indexer.errors import StoreError
 from indexer.stores import mapping
 from indexer.stores.connection import AnswerError, Client
-from indexer.stores.names import path_of, reading_path
+from indexer.stores.names import is_stream, path_of, reading_path
 from indexer.stores.search_bodies import ROOT
-
-if TYPE_CHECKING:
-    from indexer.stores.search import SearchStore
 
 # What is noted while a load is under way: each setting with the owner's value as JSON, null for one that is not set.
 RELAXED: Mapping[str, str] = {"index.refresh_interval": "-1", "index.number_of_replicas": "0"}
@@ -39,13 +36,13 @@ class Request(NamedTuple):
 
 
 @contextmanager
-def bulk_load(store: SearchStore) -> Iterator[None]:
-    """Turn down the index that new documents of a store go to, and put it back at the end, however that comes.
+def bulk_load(client: Client, mappings: Mapping[str, Any]) -> Iterator[None]:
+    """Turn down the index that new documents go to, of those behind a client's name with these mappings.
 
-    What a kill leaves behind is put back by restore_left() and repairs(). StoreError where the cluster refuses.
+    It is put back at the end, however that comes; what a kill leaves behind is put back by restore_left() and
+    repairs(). StoreError where the cluster refuses.
     """
-    store.writer.check()
-    client, index = store.client, write_index(store)
+    index = write_index(client, mappings)
     former: Mapping[str, str | None] = {}
     try:
         # Also what stops this halfway is undone: the note comes first.
@@ -55,7 +52,8 @@ def bulk_load(store: SearchStore) -> Iterator[None]:
         try:
             _surely_restored(client, index, former)
         except StoreError as error:
-            _say(store, f"{index} could not be put back to its owner's settings: {error}; {_advice(store)}")
+            shown = client.target.shown
+            _say(shown, f"{index} could not be put back to its owner's settings: {error}; {_advice(shown)}")
         raise
     _surely_restored(client, index, former)
 
@@ -138,34 +136,36 @@ def left(mappings: Mapping[str, Any]) -> list[str]:
     return [index for index, found in mappings.items() if _is_noted(found)]
 
 
-def restore_left(store: SearchStore) -> None:
+def restore_left(client: Client, mappings: Mapping[str, Any]) -> None:
     """Put back what a load has left behind in a store that is about to be written; say so, and what can't be done."""
-    for index in left(store.mappings):
+    shown = client.target.shown
+    for index in left(mappings):
         try:
-            if _restored(store.client, index, None):
-                _say(store, f"{index} was put back to its owner's settings, which a bulk load had turned down")
+            if _restored(client, index, None):
+                _say(shown, f"{index} was put back to its owner's settings, which a bulk load had turned down")
         except StoreError as error:
-            _say(store, f"{index} is turned down by a bulk load and can't be put back: {error}; {_advice(store)}")
+            _say(shown, f"{index} is turned down by a bulk load and can't be put back: {error}; {_advice(shown)}")
 
 
-def notices(store: SearchStore) -> list[str]:
+def notices(mappings: Mapping[str, Any], shown: str) -> list[str]:
     """What to say of it where a store is only read."""
     why = "has no refreshes and no replicas: a bulk load is under way, or was killed"
-    return [f"{store.shown}: {index} {why}; {_advice(store)}" for index in left(store.mappings)]
+    return [f"{shown}: {index} {why}; {_advice(shown)}" for index in left(mappings)]
 
 
-def write_index(store: SearchStore) -> str:
-    """The index that new documents go to."""
-    if len(store.mappings) == 1:
-        return next(iter(store.mappings))
-    if store.data_stream:
-        streams = store.client.request("GET", f"/_data_stream/{store.path}")["data_streams"]
+def write_index(client: Client, mappings: Mapping[str, Any]) -> str:
+    """The index that new documents go to, of those behind a client's name."""
+    if len(mappings) == 1:
+        return next(iter(mappings))
+    name, path = client.target.name, reading_path(client.target.name)
+    if is_stream(mappings):
+        streams = client.request("GET", f"/_data_stream/{path}")["data_streams"]
         return str(streams[0]["indices"][-1]["index_name"])
-    aliases = store.client.request("GET", f"/_alias/{store.path}")
+    aliases = client.request("GET", f"/_alias/{path}")
     for index, found in aliases.items():
-        if found["aliases"].get(store.name, {}).get("is_write_index"):
+        if found["aliases"].get(name, {}).get("is_write_index"):
             return str(index)
-    raise StoreError(f"{store.shown}: the alias has no write index, so nothing can be written through it")
+    raise StoreError(f"{client.target.shown}: the alias has no write index, so nothing can be written through it")
 
 
 def _restored(client: Client, index: str, former: Mapping[str, str | None] | None) -> bool:
@@ -255,9 +255,9 @@ def _is_noted(found: Mapping[str, Any]) -> bool:
     return _note_in(found) is not None
 
 
-def _advice(store: SearchStore) -> str:
-    return f"`neardup setup --repair --store {store.shown}` puts it back"
+def _advice(shown: str) -> str:
+    return f"`neardup setup --repair --store {shown}` puts it back"
 
 
-def _say(store: SearchStore, text: str) -> None:
-    print(f"neardup: {store.shown}: {text}", file=sys.stderr)
+def _say(shown: str, text: str) -> None:
+    print(f"neardup: {shown}: {text}", file=sys.stderr)

@@ -1,51 +1,29 @@
-"""The store in a cluster, for Elasticsearch and OpenSearch alike: opening, finding, scanning, counting."""
+"""The store in a cluster, for Elasticsearch and OpenSearch alike: what its parts do, put together."""
 
 # ruff: noqa: D102 -- what the methods of a store do is said once, in base.py
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Any
 
-from indexer.errors import STOPPED, StoreError
+from indexer.errors import STOPPED
 from indexer.keys import SchemeInfo
-from indexer.model import ClusteringNote, ClusterRecord, Failure, Record, Ref, Sketch
-from indexer.stores import mapping, relaxed
-from indexer.stores.base import (
-    Capabilities,
-    Contended,
-    PutResult,
-    Stats,
-    Store,
-    StoreInfo,
-    Versioned,
-)
-from indexer.stores.bulk import in_flight
-from indexer.stores.connection import AnswerError, Client, Patience, connect
-from indexer.stores.multi_get import multi_get
-from indexer.stores.names import reading_path
-from indexer.stores.search_bodies import (
-    CLUSTER_ID,
-    FORMAT,
-    ROOT,
-    SHORT,
-    SINGLE,
-    TOKENS,
-    Bodies,
-    is_record,
-    own_part,
-)
-from indexer.stores.search_bodies import annotations_of as _annotations_of
-from indexer.stores.search_finding import PAGE, RECORDS_PAGE, VALUES_CHUNK, Finder, chunks, is_unicode
+from indexer.model import ClusteringNote, ClusterRecord, Failure, Record, Ref
+from indexer.stores import relaxed
+from indexer.stores.base import Capabilities, PutResult, Refresh, Stats, Store, StoreInfo, Versioned
+from indexer.stores.connection import Client, Patience, connect
+from indexer.stores.search_beside import Beside
+from indexer.stores.search_context import Context
+from indexer.stores.search_finding import Finder
+from indexer.stores.search_lookup import Lookup
 from indexer.stores.search_probing import Prober
+from indexer.stores.search_reading import Reader
 from indexer.stores.search_schemes import Schemes
-from indexer.stores.search_writes import Writer, version_of
-from indexer.stores.sketches import Check, Found, Probe, is_new
-from indexer.stores.snapshots import Snapshot
-
-_PRECISION = 40_000
+from indexer.stores.search_writes import Writer
+from indexer.stores.sketches import Check, Found, Probe
 
 
 class SearchStore(Store):
@@ -59,279 +37,91 @@ class SearchStore(Store):
     )
 
     def __init__(self, client: Client, *, create: StoreInfo | None = None, read_only: bool = False) -> None:
-        self.client, self.read_only = client, read_only
-        self.name, self.shown = client.target.name, client.target.shown
-        self.contended = Contended()
-        self._closed = False
+        self.client, self.shown = client, client.target.shown
         try:
-            self.mappings = self.read_mappings()
-            if not self.mappings and create is not None and not read_only:
-                self._make(create)
-                self.created = True
-                self.mappings = self.read_mappings()
-            self.describe(self.read_info())
-            if create is not None:
-                self.info.require_comparable(create, self.shown)
+            context = Context(client, create, read_only=read_only)
+            if create is not None and not read_only:
+                context.require_mapped()
+                context.put_back()
         except BaseException:
             client.close()
             raise
-        self.single = list(self.mappings) == [self.name]
-        self.data_stream = not self.single and all(index.startswith(".ds-") for index in self.mappings)
-        self.writer = Writer(self)
-        self.finder = Finder(self)
-        self.prober = Prober(self)
-        self.beside = Schemes(self)
-        if create is not None and not read_only:
-            self.writer.require_mapped()
-            self.writer.put_back()
-
-    def describe(self, info: StoreInfo) -> None:
-        """Take note of what the store is made of now."""
-        self.info = info
-        self.bodies = Bodies(info, self.mappings.values())
-
-    # Opening
+        self.context, self.lookup = context, Lookup(context)
+        self.created, self.contended = context.created, context.contended
+        self._reader = Reader(context, self.lookup)
+        self._finder = Finder(context, self.lookup)
+        self._prober = Prober(context, self.lookup)
+        self._writer = Writer(context, self.lookup)
+        self._beside = Beside(context, self.lookup)
+        self._schemes = Schemes(context, self.lookup)
 
     @property
-    def path(self) -> str:
-        """What searches are sent to."""
-        return reading_path(self.name)
+    def info(self) -> StoreInfo:  # type: ignore[override] # nobody sets it
+        return self.context.info
 
-    def read_mappings(self) -> dict[str, Any]:
-        """The mapping of every index that the name stands for, as they are now."""
-        try:
-            found = self.client.request("GET", f"/{self.path}/_mapping")
-        except AnswerError as error:
-            if error.status == 404:
-                return {}
-            raise
-        return {index: each.get("mappings", {}) for index, each in sorted(found.items())}
+    @property
+    def refresh(self) -> Refresh:
+        return self.context.refresh
 
-    def _make(self, info: StoreInfo) -> None:
-        if "*" in self.name or "," in self.name:
-            raise StoreError(f"{self.shown}: there is no store, and a pattern names none to be made; name one index")
-        try:
-            self.client.request("PUT", f"/{self.path}", mapping.new_index(info))
-        except AnswerError as error:
-            # Another process may have made it in this moment.
-            if error.kind != "resource_already_exists_exception":
-                raise
-
-    def read_info(self) -> StoreInfo:
-        """What the mappings say of the store; its schemes are those of any of the indices."""
-        if not self.mappings:
-            raise StoreError(f"{self.shown}: there is no store; `neardup setup` with this --store makes one")
-        infos = {index: mapping.info_of(each, f"{self.shown} ({index})") for index, each in self.mappings.items()}
-        known = {index: info for index, info in infos.items() if info}
-        if not known:
-            raise StoreError(
-                f"{self.shown}: there is no store; the index is there without neardup's fields: "
-                "`neardup setup` with this --store adds them"
-            )
-        first = next(iter(known.values()))
-        for index, info in known.items():
-            mapping.require_current(self.mappings[index], f"{self.shown} ({index})")
-            first.require_comparable(info, f"{self.shown} ({index})")
-        schemes: list[SchemeInfo] = []
-        for index, info in known.items():
-            schemes += [each for each in info.schemes if is_new(schemes, each, f"{self.shown} ({index})")]
-        return dataclasses.replace(first, schemes=tuple(schemes))
+    @refresh.setter
+    def refresh(self, refresh: Refresh) -> None:
+        self.context.refresh = refresh
 
     def notices(self) -> list[str]:
-        return [*relaxed.notices(self), *self._unread()]
-
-    def _unread(self) -> list[str]:
-        """What to say where documents lie in indices without neardup's fields."""
-        bare = mapping.lacking(self.mappings, self.shown)
-        if not bare:
-            return []
-        count = self.client.count(self.path, {"terms": {"_index": bare}})
-        if not count:
-            return []
-        return [
-            f"{self.shown}: {mapping.named(bare)} without neardup's fields, so none of the documents there is found "
-            f"({count:,}); `neardup setup --store {self.shown}` adds the fields"
-        ]
-
-    def check_open(self) -> None:
-        """Raise StoreError where the store is closed."""
-        if self._closed:
-            raise StoreError(f"{self.shown}: the store is closed")
+        return self._reader.notices()
 
     # Writing
 
     def put(self, records: Iterable[Record]) -> Iterator[PutResult]:
-        return self.writer.put(records)
+        return self._writer.put(records)
 
     def annotate(self, annotations: Iterable[tuple[Ref, Mapping[str, Any]]]) -> int:
-        return self.writer.annotate(annotations)
+        return self._writer.annotate(annotations)
 
     def delete(self, refs: Sequence[Ref], *, versions: Mapping[Ref, Hashable] | None = None) -> int:
-        return self.writer.delete(refs, versions)
+        return self._writer.delete(refs, versions)
 
-    def put_failures(self, failures: Iterable[Failure]) -> None:
-        self.writer.put_failures(failures)
+    def bulk_load(self) -> AbstractContextManager[None]:
+        """Turn refreshes and replicas down while a load is under way; StoreError where the cluster refuses."""
+        self.context.require_writable()
+        return relaxed.bulk_load(self.client, self.context.mappings)
 
-    # Reading by identity
+    # Reading
 
     def get(self, refs: Sequence[Ref], *, sketches: bool = True) -> list[Record | None]:
-        self.check_open()
-        hits = self.fetch(refs, sketches=sketches)
-        return [self.bodies.record(found, ref) if found else None for ref, found in zip(refs, hits, strict=True)]
+        return self._reader.get(refs, sketches=sketches)
 
     def annotations(self, refs: Sequence[Ref]) -> list[Mapping[str, Any] | None]:
-        self.check_open()
-        hits = self.fetch(refs)
-        self.writer.remember(refs, hits)
-        return [_annotations_of(found["_source"][ROOT]) if found else None for found in hits]
+        return self._reader.annotations(refs)
 
     def versioned(self, refs: Sequence[Ref]) -> list[Versioned | None]:
-        self.check_open()
-        return [
-            Versioned(self.bodies.record(hit, ref), _annotations_of(hit["_source"][ROOT]), version_of(hit))
-            if hit
-            else None
-            for ref, hit in zip(refs, self.fetch(refs, sketches=True), strict=True)
-        ]
+        return self._reader.versioned(refs)
 
-    def fetch(self, refs: Sequence[Ref], *, whole: bool = False, sketches: bool = False) -> list[dict[str, Any] | None]:
-        """The stored documents of these identities, as they are now, each with what stands under neardup."""
-        # One name: the engines take several times as long for the fields below it.
-        source: dict[str, Any] = {} if whole else {"_source_includes": ROOT}
-        if self.bodies.sketches and not whole and not sketches:
-            source["_source_excludes"] = ",".join(self.bodies.sketches)
+    def scan(self, *, sketches: bool = True) -> Iterator[Record]:
+        return self._reader.scan(sketches=sketches)
 
-        def fetched(some: list[Ref]) -> list[dict[str, Any] | None]:
-            return self._fetch(some, source)
+    def scan_annotations(self) -> Iterator[tuple[Ref, Mapping[str, Any]]]:
+        return self._reader.scan_annotations()
 
-        if len(refs) <= RECORDS_PAGE:
-            return fetched(list(refs))
-        return list(in_flight(fetched, chunks(refs, RECORDS_PAGE), lambda ref: ref))
+    def cluster_members(self, ids: Sequence[str]) -> Iterator[tuple[str, Ref]]:
+        return self._reader.cluster_members(ids)
 
-    def _fetch(self, refs: Sequence[Ref], source: Mapping[str, Any]) -> list[dict[str, Any] | None]:
-        places = self.places(refs)
-        asked = [place for place in places if place]
-        docs = [_place(place) for place in asked]
-        answers = multi_get(self.client, docs, **source)
-        hits = {
-            place: hit
-            for place, hit in zip(asked, answers, strict=True)
-            if hit.get("found") and hit.get("_routing") == place.routing and own_part(hit.get("_source")) is not None
-        }
-        return [hits.get(place) if place else None for place in places]
-
-    def places(self, refs: Sequence[Ref]) -> list[Ref | None]:
-        """Where these documents lie: index, id and routing; None for what has no place, or more than one."""
-        if self.single:
-            named = [Ref(ref.id, ref.index or self.name, ref.routing) for ref in refs]
-            return [place if is_unicode(place.id) else None for place in named]
-        known: dict[str, list[Ref]] = {}
-        if unplaced := [ref.id for ref in refs if not ref.index]:
-            self.writer.settle()
-            known = self.locate(unplaced)
-        places: list[Ref | None] = []
-        for ref in refs:
-            if ref.index:
-                places.append(ref if is_unicode(ref.id) else None)
-            else:
-                lie = [place for place in known.get(ref.id, ()) if ref.routing in (None, place.routing)]
-                places.append(lie[0] if len(lie) == 1 else None)
-        return places
-
-    def locate(self, names: Iterable[str]) -> dict[str, list[Ref]]:
-        """Every place, as far as a search sees, of documents with these ids, whether or not they are records."""
-        places: dict[str, list[Ref]] = {}
-        wanted = [name for name in dict.fromkeys(names) if is_unicode(name)]
-        for some in chunks(wanted, RECORDS_PAGE):
-            for hits in self.pages({"query": {"ids": {"values": some}}, "_source": False}, PAGE):
-                for hit in hits:
-                    places.setdefault(hit["_id"], []).append(Ref(hit["_id"], hit["_index"], hit.get("_routing")))
-        return places
-
-    def ref(self, hit: Mapping[str, Any]) -> Ref:
-        """The identity of a hit."""
-        return Ref(hit["_id"], "" if self.single else hit["_index"], hit.get("_routing"))
+    def stats(self) -> Stats:
+        return self._reader.stats()
 
     # Finding
 
-    def search(self, query: Mapping[str, Any], **body: Any) -> Any:
-        """One answer of a search."""
-        return self.client.search(self.path, {"query": query, **body})
-
-    def pages(self, body: Mapping[str, Any], size: int, *, path: str = "") -> Iterator[list[dict[str, Any]]]:
-        """All hits of a search, in pages, at a point in time."""
-        order = [*body.get("sort", ()), {"_shard_doc": "asc"}]
-        asked = {**body, "size": size, "sort": order, "track_total_hits": False}
-        with Snapshot(self.client, path or self.path) as snapshot:
-            while True:
-                hits = snapshot.search(asked)["hits"]["hits"]
-                if len(hits) < size:
-                    snapshot.close()
-                    if hits:
-                        yield hits
-                    return
-                snapshot.keep()
-                yield hits
-                asked["search_after"] = hits[-1]["sort"]
-
     def narrow(self, query: str) -> None:
-        self.check_open()
-        self.finder.narrow(query)
+        self._finder.narrow(query)
 
     def passes(self, ref: Ref) -> bool:
-        self.check_open()
-        return self.finder.passes(ref)
+        return self._finder.passes(ref)
 
     def find_each(self, names: Sequence[str]) -> list[list[Ref]]:
-        return self.finder.find_each(names)
+        return self._finder.find_each(names)
 
     def find_digests(self, digests: Sequence[str]) -> Mapping[str, Record]:
-        return self.finder.digests(digests)
-
-    def record_fields(self, *, sketches: bool = False) -> dict[str, Any]:
-        """What a search has to be asked for, so that records() can read its hits."""
-        excluded = [] if sketches else self.bodies.sketches
-        return {"_source": {"includes": [ROOT], "excludes": excluded}, "docvalue_fields": self.bodies.doc_values}
-
-    def records(self, hits: Iterable[Mapping[str, Any]]) -> Iterator[Record]:
-        """The records of hits."""
-        for hit in hits:
-            record = self.bodies.record(hit, self.ref(hit))
-            if record:
-                yield record
-
-    # Scanning
-
-    def scan(self, *, sketches: bool = True) -> Iterator[Record]:
-        self.check_open()
-        self.writer.settle()
-        fields = self.record_fields(sketches=sketches)
-        for hits in self.pages({"query": is_record(), **fields}, RECORDS_PAGE):
-            yield from self.records(hits)
-
-    def scan_annotations(self) -> Iterator[tuple[Ref, Mapping[str, Any]]]:
-        self.check_open()
-        self.writer.settle()
-        body = {"query": is_record(), "_source": [TOKENS, f"{ROOT}.cluster", f"{ROOT}.annotations"]}
-        for hits in self.pages(body, RECORDS_PAGE):
-            for hit in hits:
-                yield self.ref(hit), _annotations_of(own_part(hit["_source"]) or {})
-
-    def cluster_members(self, ids: Sequence[str]) -> Iterator[tuple[str, Ref]]:
-        self.check_open()
-        self.writer.settle()
-        for some in chunks([name for name in dict.fromkeys(ids) if is_unicode(name)], VALUES_CHUNK):
-            query = {"bool": {"filter": [{"terms": {CLUSTER_ID: some}}], "must_not": [{"term": {SINGLE: True}}]}}
-            for hits in self.pages({"query": query, "_source": False, "docvalue_fields": [CLUSTER_ID]}, PAGE):
-                yield from ((hit["fields"][CLUSTER_ID][0], self.ref(hit)) for hit in hits)
-
-    # Schemes beside the first, and resources
-
-    def add_scheme(self, scheme: SchemeInfo) -> None:
-        self.beside.add(scheme)
-
-    def remove_scheme(self, name: str) -> None:
-        self.beside.remove(name)
+        return self._finder.digests(digests)
 
     def probe(
         self,
@@ -341,108 +131,68 @@ class SearchStore(Store):
         check: Check | None = None,
         include_short: bool = False,
     ) -> Iterator[Found]:
-        return self.prober.probe(probes, schemes, check, include_short)
+        return self._prober.probe(probes, schemes, check, include_short)
 
     def probe_many(
         self, questions: Sequence[Sequence[Probe]], schemes: Sequence[str] = (), *, include_short: bool = False
     ) -> Iterator[Iterable[Found]]:
-        return self.prober.probe_many(questions, schemes, include_short)
+        return self._prober.probe_many(questions, schemes, include_short)
 
     def scan_sketches(
         self, schemes: Sequence[str], *, keys: Sequence[str] = (), include_short: bool = False
     ) -> Iterator[Found]:
-        return self.prober.scan(schemes, keys, include_short)
-
-    def holders(
-        self, scheme: str, sketches: Sequence[Sketch], *, include_short: bool = False, limit: int | None = None
-    ) -> Iterator[Record]:
-        return self.prober.holders(scheme, sketches, include_short, limit)
+        return self._prober.scan(schemes, keys, include_short)
 
     def lacking(self, schemes: Sequence[str]) -> Mapping[str, int]:
-        return self.prober.lacking(schemes)
+        return self._prober.lacking(schemes)
 
-    def sketch_counts(self) -> Mapping[str, int]:
-        return self.beside.counts()
-
-    def put_resource(self, name: str, octets: bytes) -> None:
-        self.beside.put_resource(name, octets)
-
-    def get_resource(self, name: str) -> bytes | None:
-        return self.beside.get_resource(name)
-
-    def resources(self) -> list[str]:
-        return self.beside.resources()
-
-    # Failures, clusters and counts
+    # Failures and clusters
 
     def failures(self) -> Iterator[Failure]:
-        self.check_open()
-        return self.writer.failures.pages(self.pages, "id", "index", "routing")
+        return self._beside.failures()
 
-    def put_clusters(self, clusters: Iterable[ClusterRecord]) -> None:
-        self.writer.put_clusters(clusters)
-
-    def get_clusters(self, ids: Sequence[str]) -> list[ClusterRecord | None]:
-        self.check_open()
-        return self.writer.clusters.get(ids)
+    def put_failures(self, failures: Iterable[Failure]) -> None:
+        self._beside.put_failures(failures)
 
     def clusters(self) -> Iterator[ClusterRecord]:
-        self.check_open()
-        return self.writer.clusters.pages(self.pages, "id")
+        return self._beside.clusters()
+
+    def get_clusters(self, ids: Sequence[str]) -> list[ClusterRecord | None]:
+        return self._beside.get_clusters(ids)
+
+    def put_clusters(self, clusters: Iterable[ClusterRecord]) -> None:
+        self._beside.put_clusters(clusters)
 
     def delete_clusters(self, ids: Sequence[str]) -> int:
-        return self.writer.delete_clusters(ids)
+        return self._beside.delete_clusters(ids)
 
     def clustering_notes(self) -> Mapping[str, ClusteringNote]:
-        self.check_open()
-        return self.writer.notes.read()
+        return self._beside.clustering_notes()
 
     def put_clustering_note(self, note: ClusteringNote | None) -> None:
-        self.writer.check()
-        self.writer.notes.write(note)
+        self._beside.put_clustering_note(note)
 
-    def stats(self) -> Stats:
-        self.check_open()
-        self.writer.settle()
-        fingerprinted = {"filter": self.bodies.fingerprinted()}
-        aggregations = {
-            "fingerprinted": fingerprinted,
-            "short": {"filter": {"term": {SHORT: True}}},
-            "distinct": {"cardinality": {"field": self.bodies.bits, "precision_threshold": _PRECISION}},
-            "formats": {"terms": {"field": FORMAT, "missing": "", "size": 1000}},
-        }
-        answer = self.search(is_record(), size=0, track_total_hits=True, aggs=aggregations)
-        counts = answer["aggregations"]
-        documents = answer["hits"]["total"]["value"]
-        distinct = counts["distinct"]["value"]
-        return Stats(
-            documents=documents,
-            fingerprinted=counts["fingerprinted"]["doc_count"],
-            distinct=distinct,
-            short=counts["short"]["doc_count"],
-            empty=documents - counts["fingerprinted"]["doc_count"],
-            failures=self.writer.failures.counts("reason"),
-            formats={bucket["key"]: bucket["doc_count"] for bucket in counts["formats"]["buckets"]},
-            bytes_on_disk=self._octets(),
-            extra={
-                "engine": self.client.product,
-                "index": self.name,
-                "indices": len(self.mappings),
-                # The engines count exactly up to about this many, and estimate beyond.
-                "distinct_is_an_estimate": distinct > _PRECISION,
-            },
-        )
+    # Schemes beside the first, and resources
 
-    def _octets(self) -> int:
-        wanted = "_all.total.store.size_in_bytes"
-        try:
-            answer = self.client.request("GET", f"/{self.path}/_stats/store", filter_path=wanted)
-        except StoreError as error:
-            # Who may read may not always look at the cluster.
-            if isinstance(error.__cause__, AnswerError) and error.__cause__.status == 403:
-                return 0
-            raise
-        return int(answer["_all"]["total"]["store"]["size_in_bytes"])
+    def add_scheme(self, scheme: SchemeInfo) -> None:
+        self._schemes.add(scheme)
+
+    def remove_scheme(self, name: str) -> None:
+        self._schemes.remove(name)
+
+    def sketch_counts(self) -> Mapping[str, int]:
+        return self._schemes.counts()
+
+    def put_resource(self, name: str, octets: bytes) -> None:
+        self._schemes.put_resource(name, octets)
+
+    def get_resource(self, name: str) -> bytes | None:
+        return self._schemes.get_resource(name)
+
+    def resources(self) -> list[str]:
+        return self._schemes.resources()
+
+    # Closing
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -453,12 +203,12 @@ class SearchStore(Store):
         super().__exit__(kind, error, trace)
 
     def close(self) -> None:
-        if not self._closed:
+        if not self.context.closed:
             try:
                 if self.refresh != "none":
-                    self.writer.settle()
+                    self.context.settle()
             finally:
-                self._closed = True
+                self.context.closed = True
                 self.client.close()
 
 
@@ -472,7 +222,3 @@ def open_search_store(
 ) -> SearchStore:
     """Open the store at a cluster's URL; `wait` is for a writer's place, which a cluster has enough of."""
     return SearchStore(connect(url, patience=patience), create=create, read_only=read_only)
-
-
-def _place(ref: Ref) -> dict[str, Any]:
-    return {"_index": ref.index, "_id": ref.id} | ({"routing": ref.routing} if ref.routing is not None else {})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import secrets
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from indexer.keys import KeyLayout
@@ -164,11 +164,12 @@ class Bodies:
             )
         return tuple(found)
 
-    # Queries
+    def record_fields(self, *, sketches: bool = False) -> dict[str, Any]:
+        """What a search has to ask for, so that record() can read its hits."""
+        excluded = [] if sketches else self.sketches
+        return {"_source": {"includes": [ROOT], "excludes": excluded}, "docvalue_fields": self.doc_values}
 
-    def having_values(self, values: Iterable[int]) -> dict[str, Any]:
-        """Documents with one of these unsigned values."""
-        return {"terms": {self.bits: [to_signed(value) for value in values]}}
+    # Queries
 
     def near(self, value: int, distance: int) -> dict[str, Any]:
         """Documents at most `distance` bits from an unsigned value, by a Painless script over the doc values."""

@@ -1,26 +1,23 @@
-"""Finding by the keys of sketches in a cluster, whatever the scheme: lookups, scans, holders, and what is lacking."""
+"""Finding by the keys of sketches in a cluster, whatever the scheme: lookups, scans, and what is lacking."""
 
 from __future__ import annotations
 
-import heapq
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from indexer.errors import UsageError
-from indexer.model import SIMHASH_DOC, Record, Ref, Sketch
+from indexer.model import SIMHASH_DOC
 from indexer.ragged import Ragged
-from indexer.refs import ref_order
+from indexer.stores.bulk import chunks
 from indexer.stores.connection import NDJSON, AnswerError, require_whole
 from indexer.stores.search_bodies import ROOT, TOKENS, both, encoded, own_part
-from indexer.stores.search_finding import PAGE, VALUES_CHUNK, chunks
+from indexer.stores.search_context import Context
+from indexer.stores.search_lookup import PAGE, Lookup
 from indexer.stores.sketch_fields import FEATURES, KEYS, PAYLOAD, unpacked_payload
 from indexer.stores.sketches import Check, Few, Found, Probe, require_schemes
-
-if TYPE_CHECKING:
-    from indexer.stores.search import SearchStore
 
 Hit = Mapping[str, Any]
 
@@ -32,16 +29,15 @@ _KEYS_PAGE = 2000
 _QUESTIONS = 50
 # So long a count of what lacks a scheme is not asked for again, which would take a third of a lookup's time.
 _COUNTED_SECONDS = 10.0
-# Of an engine's limit of 1,024 clauses, and of 65,536 terms in one of them.
-_CLAUSES = 900
+# The engines' own limit for the terms of one clause.
 _TERMS = 65_536
 
 
 class Prober:
-    """The part of a SearchStore that finds sketches."""
+    """The part of a store that finds sketches."""
 
-    def __init__(self, store: SearchStore) -> None:
-        self._store = store
+    def __init__(self, context: Context, lookup: Lookup) -> None:
+        self._context, self._lookup = context, lookup
         # Of each scheme how many documents lack it, and until when that is taken for true.
         self._counts: dict[str, tuple[int, float]] = {}
         self._counted_at: object = None
@@ -56,8 +52,9 @@ class Prober:
             answers, lacking = self._search([self._body(query, names)] if query else [], concerned)
         except AnswerError as error:
             if check is not None and ("painless" in error.reason or "script" in error.reason):
+                context = self._context
                 raise UsageError(
-                    f"{self._store.shown}: this {self._store.client.product} can't verify in the cluster, because it "
+                    f"{context.shown}: this {context.client.product} can't verify in the cluster, because it "
                     f"does not run Painless scripts ({error.reason}); ask without it, the answer is the same"
                 ) from error
             raise
@@ -90,17 +87,16 @@ class Prober:
         counted = self._uncounted(schemes)
         asked = [*bodies, *map(self._counting, counted)]
         if len(asked) < 2:
-            answers = [self._store.client.request("POST", f"/{self._store.path}/_search", each) for each in asked]
+            answers = [self._context.client.request("POST", f"/{self._context.path}/_search", each) for each in asked]
         else:
             answers = self._search_many(asked)
         self._remember(counted, answers[len(bodies) :])
         return answers, {name: self._counts[name][0] if name in self._counts else 0 for name in schemes}
 
     def _search_many(self, bodies: Sequence[Mapping[str, Any]]) -> list[Any]:
-        store = self._store
         lines = b"".join(b"{}\n" + encoded(body) + b"\n" for body in bodies)
-        path = f"/{store.path}/_msearch"
-        answers: list[Any] = store.client.request("POST", path, lines, content_type=NDJSON)["responses"]
+        path = f"/{self._context.path}/_msearch"
+        answers: list[Any] = self._context.client.request("POST", path, lines, content_type=NDJSON)["responses"]
         for answer in answers:
             if "error" in answer:
                 raise AnswerError.from_body(int(answer.get("status", 0)), answer)
@@ -110,20 +106,20 @@ class Prober:
         self, probes: Sequence[Probe], schemes: Sequence[str], include_short: bool, check: Check | None = None
     ) -> tuple[tuple[str, ...], dict[str, Any] | None]:
         """The names of schemes, each once, and the query; None where nothing can be found."""
-        store = self._ready((*schemes, *(each.scheme for each in probes)))
+        self._ready((*schemes, *(each.scheme for each in probes)))
         clauses = [clause for each in probes if (clause := self._having(each))]
         names = tuple(dict.fromkeys(schemes))
         if not clauses:
             return names, None
-        near = store.bodies.near(int.from_bytes(check.payload, "big"), check.distance) if check else None
-        return names, both(either(clauses), store.finder.narrowing, near, include_short=include_short)
+        context = self._context
+        near = context.bodies.near(int.from_bytes(check.payload, "big"), check.distance) if check else None
+        return names, both(either(clauses), context.narrowing, near, include_short=include_short)
 
-    def _ready(self, schemes: Iterable[str]) -> SearchStore:
-        store = self._store
-        store.check_open()
-        require_schemes(store.info.schemes, schemes, store.shown)
-        store.writer.settle()
-        return store
+    def _ready(self, schemes: Iterable[str]) -> None:
+        context = self._context
+        context.require_open()
+        require_schemes(context.info.schemes, schemes, context.shown)
+        context.settle()
 
     def _having(self, probe: Probe) -> dict[str, Any] | None:
         """Documents that satisfy a probe; None where none can."""
@@ -136,22 +132,21 @@ class Prober:
 
     def _tables(self, scheme: str, keys: Iterable[int]) -> Iterator[list[dict[str, list[str]]]]:
         """For each way in which documents have keys: field and terms of each table that is asked for."""
-        store = self._store
         wanted = dict.fromkeys(keys)
         if scheme == SIMHASH_DOC:
-            ways = iter([list(store.info.layout.terms(wanted).items())])
+            ways = iter([list(self._context.info.layout.terms(wanted).items())])
         else:
-            ways = store.bodies.key_fields[scheme].asked(wanted)
+            ways = self._context.bodies.key_fields[scheme].asked(wanted)
         for tables in ways:
             if any(len(terms) > _TERMS for _, terms in tables):
                 raise UsageError(
-                    f"{store.shown}: a lookup of {len(wanted):,} keys is too large; ask for a higher similarity"
+                    f"{self._context.shown}: a lookup of {len(wanted):,} keys is too large; ask for a higher similarity"
                 )
             yield [{f"{ROOT}.{scheme}.{field}": terms} for field, terms in tables]
 
     def _body(self, query: Mapping[str, Any], schemes: Sequence[str]) -> dict[str, Any]:
         """The search for the first few of a query, as whole records with payloads."""
-        fields = self._store.record_fields()
+        fields = self._context.bodies.record_fields()
         values = list(dict.fromkeys([*fields["docvalue_fields"], *map(self._payload, schemes)]))
         size = {"size": FEW, "track_total_hits": FEW + 1}
         return {"query": query, **size, **fields, "docvalue_fields": values}
@@ -160,8 +155,7 @@ class Prober:
         self, answer: Mapping[str, Any], query: Mapping[str, Any], schemes: Sequence[str], lacking: Mapping[str, int]
     ) -> Iterator[Found]:
         """What a first answer holds, and the rest where it is not all."""
-        store = self._store
-        require_whole(answer, store.shown)
+        require_whole(answer, self._context.shown)
         if answer["hits"]["total"]["value"] <= FEW:
             # Owners may have fields of their own under neardup's name, whatever these hold.
             own = [hit for hit in answer["hits"]["hits"] if TOKENS in hit["fields"] and own_part(hit.get("_source"))]
@@ -169,22 +163,22 @@ class Prober:
             return
         told: Mapping[str, int] | None = lacking
         body = {"query": query, "_source": False, "docvalue_fields": list(map(self._payload, schemes))}
-        for hits in store.pages(body, self._page(schemes)):
-            yield Found(list(map(store.ref, hits)), self._payloads(hits, schemes), lacking=told)
+        for hits in self._lookup.pages(body, self._page(schemes)):
+            yield Found(list(map(self._context.ref, hits)), self._payloads(hits, schemes), lacking=told)
             told = None
 
     def _found(self, hits: Sequence[Hit], schemes: Sequence[str], lacking: Mapping[str, int]) -> Found:
         """Few documents, whole."""
-        store = self._store
-        records = Few(hits, lambda hit: next(store.records([hit])))
-        return Found(list(map(store.ref, hits)), self._payloads(hits, schemes), records=records, lacking=lacking)
+        refs = list(map(self._context.ref, hits))
+        records = Few(hits, lambda hit: next(self._lookup.records([hit])))
+        return Found(refs, self._payloads(hits, schemes), records=records, lacking=lacking)
 
     @staticmethod
     def _page(schemes: Iterable[str]) -> int:
         return PAGE if set(schemes) <= {SIMHASH_DOC} else _PAYLOADS_PAGE
 
     def _payload(self, scheme: str) -> str:
-        return self._store.bodies.bits if scheme == SIMHASH_DOC else f"{ROOT}.{scheme}.{PAYLOAD}"
+        return self._context.bodies.bits if scheme == SIMHASH_DOC else f"{ROOT}.{scheme}.{PAYLOAD}"
 
     def _payloads(self, hits: Sequence[Hit], schemes: Iterable[str]) -> dict[str, Ragged]:
         return {name: self._rows(hits, name) for name in schemes}
@@ -204,22 +198,21 @@ class Prober:
 
     def scan(self, schemes: Sequence[str], keyed: Sequence[str], include_short: bool) -> Iterator[Found]:
         """See Store.scan_sketches."""
-        store = self._ready((*schemes, *keyed))
+        self._ready((*schemes, *keyed))
         names = tuple(dict.fromkeys(schemes))
         having = [{"exists": {"field": self._payload(name)}} for name in names]
-        query = both(either(having), store.finder.narrowing, include_short=include_short)
+        query = both(either(having), self._context.narrowing, include_short=include_short)
         body: dict[str, Any] = {"query": query, "docvalue_fields": list(map(self._payload, names))}
         body["_source"] = [f"{ROOT}.{name}.{keys}" for name in keyed for keys in ("t*", KEYS)] or False
-        for hits in store.pages(body, _KEYS_PAGE if keyed else self._page(names)) if names else ():
+        for hits in self._lookup.pages(body, _KEYS_PAGE if keyed else self._page(names)) if names else ():
             keys = {name: Ragged.of_integers([self._keys(hit, name) for hit in hits]) for name in keyed}
-            yield Found(list(map(store.ref, hits)), self._payloads(hits, names), keys)
+            yield Found(list(map(self._context.ref, hits)), self._payloads(hits, names), keys)
 
     def _keys(self, hit: Hit, scheme: str) -> Sequence[int]:
-        store = self._store
         fields = (hit["_source"].get(ROOT) or {}).get(scheme) or {}
         if scheme == SIMHASH_DOC:
-            return store.bodies.packed(fields)
-        return store.bodies.key_fields[scheme].read(fields)
+            return self._context.bodies.packed(fields)
+        return self._context.bodies.key_fields[scheme].read(fields)
 
     def lacking(self, schemes: Sequence[str]) -> Mapping[str, int]:
         """See Store.lacking."""
@@ -229,7 +222,7 @@ class Prober:
 
     def _uncounted(self, schemes: Iterable[str]) -> list[str]:
         """Those that have to be counted; who has words has simhash-doc, and some were counted just now."""
-        state = (self._store.writer.changes, self._store.finder.narrowing)
+        state = (self._context.changes, self._context.narrowing)
         now = time.monotonic()
         current = self._counts if state == self._counted_at else {}
         self._counts = {name: (count, until) for name, (count, until) in current.items() if until > now}
@@ -238,61 +231,14 @@ class Prober:
 
     def _counting(self, scheme: str) -> dict[str, Any]:
         """The search that counts what lacks a scheme."""
-        store = self._store
-        query = both(store.bodies.fingerprinted(), store.finder.narrowing, include_short=False)
+        query = both(self._context.bodies.fingerprinted(), self._context.narrowing, include_short=False)
         query["bool"]["must_not"].append({"exists": {"field": f"{ROOT}.{scheme}.{FEATURES}"}})
         return {"query": query, "size": 0, "track_total_hits": True}
 
     def _remember(self, schemes: Sequence[str], answers: Sequence[Any]) -> None:
         for name, answer in zip(schemes, answers, strict=True):
-            require_whole(answer, self._store.shown)
+            require_whole(answer, self._context.shown)
             self._counts[name] = (int(answer["hits"]["total"]["value"]), time.monotonic() + _COUNTED_SECONDS)
-
-    # Holders
-
-    def holders(
-        self, scheme: str, sketches: Sequence[Sketch], include_short: bool, limit: int | None
-    ) -> Iterator[Record]:
-        """See Store.holders."""
-        store = self._ready([scheme])
-        wanted = list({each.payload: each for each in sketches if each.payload}.values())
-        if not wanted or limit == 0:
-            return
-        most = VALUES_CHUNK
-        if scheme != SIMHASH_DOC:
-            most = max(1, _CLAUSES // max(len(each.keys) for each in wanted))
-        held = (each for some in chunks(wanted, most) for each in self._held(scheme, some, include_short))
-        chosen = sorted(held, key=_by_ref) if limit is None else heapq.nsmallest(limit, held, key=_by_ref)
-        records = [record for _, record in chosen if record is not None]
-        yield from records if len(records) == len(chosen) else store.finder.chosen(ref for ref, _ in chosen)
-
-    def _held(
-        self, scheme: str, sketches: Sequence[Sketch], include_short: bool
-    ) -> Iterator[tuple[Ref, Record | None]]:
-        """The documents that have one of these sketches, each once, with their records where they are few."""
-        store = self._store
-        payloads = {each.payload for each in sketches}
-        query = both(self._like(scheme, sketches), store.finder.narrowing, include_short=include_short)
-        for found in self._answered(store.search(**self._body(query, [scheme])), query, [scheme], {}):
-            rows = found.payloads[scheme]
-            for place, ref in enumerate(found.refs):
-                if rows.bytes_of(place) in payloads:
-                    yield ref, None if found.records is None else found.records[place]
-
-    def _like(self, scheme: str, sketches: Sequence[Sketch]) -> dict[str, Any]:
-        """Documents with one of these fingerprints, or with all keys of one of these sketches."""
-        if scheme == SIMHASH_DOC:
-            return self._store.bodies.having_values([int.from_bytes(each.payload, "big") for each in sketches])
-        alternatives = []
-        for sketch in sketches:
-            for tables in self._tables(scheme, sketch.keys):
-                terms = [(field, term) for each in tables for field, some in each.items() for term in some]
-                alternatives.append({"bool": {"filter": [{"term": {field: term}} for field, term in terms]}})
-        return either(alternatives)
-
-
-def _by_ref(held: tuple[Ref, Record | None]) -> tuple[str, str, str]:
-    return ref_order(held[0])
 
 
 def either(queries: Sequence[dict[str, Any]]) -> dict[str, Any]:

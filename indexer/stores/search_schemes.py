@@ -5,51 +5,48 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from indexer.errors import StoreError, UsageError
 from indexer.keys import SchemeInfo
-from indexer.model import Ref
 from indexer.stores import mapping
-from indexer.stores.bulk import BATCH_RECORDS, ROUNDS, Action, pause, send
-from indexer.stores.connection import Client
+from indexer.stores.bulk import BATCH_RECORDS, ROUNDS, Action, pause, send, unchanged, update
+from indexer.stores.multi_get import place_of
 from indexer.stores.names import path_of
-from indexer.stores.search_bodies import ROOT, encoded, fields_of
+from indexer.stores.search_bodies import ROOT, fields_of
+from indexer.stores.search_context import Context
+from indexer.stores.search_lookup import Lookup
 from indexer.stores.side_index import SideIndex
 from indexer.stores.sketch_fields import FEATURES, forgotten, sketch_properties
 from indexer.stores.sketches import check_resource, is_new
 from indexer.stores.stripping import lost
-
-if TYPE_CHECKING:
-    from indexer.stores.search import SearchStore
 
 _CHUNK_OCTETS = 2 << 20
 _RESOURCE_PROPERTIES: Mapping[str, Any] = {"name": {"type": "keyword"}}
 
 
 class Schemes:
-    """The half of a SearchStore that keeps sketches and resources."""
+    """The part of a store that adds and removes schemes, and keeps resources."""
 
-    def __init__(self, store: SearchStore) -> None:
-        self._store = store
-        self._client: Client = store.client
+    def __init__(self, context: Context, lookup: Lookup) -> None:
+        self._context, self._lookup, self._client = context, lookup, context.client
         self._resources: SideIndex[Mapping[str, Any]] = SideIndex(
-            store.client, "resources", _RESOURCE_PROPERTIES, lambda body: body, lambda source: source
+            context.client, "resources", _RESOURCE_PROPERTIES, lambda body: body, lambda source: source
         )
 
     # Adding and removing
 
     def add(self, scheme: SchemeInfo) -> None:
         """See Store.add_scheme. The fields are added to every index that the store's name stands for."""
-        store = self._store
-        store.writer.check()
+        context = self._context
+        context.require_writable()
         if scheme.name in mapping.properties()[ROOT]["properties"]:
             raise UsageError(f"{scheme.name}: a scheme can't have the name of one of neardup's own fields")
         missing = {
             index: found
-            for index, found in store.read_mappings().items()
-            if (info := mapping.info_of(found, f"{store.shown} ({index})"))
-            and is_new(info.schemes, scheme, f"{store.shown} ({index})")
+            for index, found in context.read_mappings().items()
+            if (info := mapping.info_of(found, f"{context.shown} ({index})"))
+            and is_new(info.schemes, scheme, f"{context.shown} ({index})")
         }
         fields = {
             index: {ROOT: {"properties": {scheme.name: {"properties": sketch_properties(scheme, there)}}}}
@@ -57,20 +54,20 @@ class Schemes:
             for there in [fields_of(found, scheme.name)]
         }
         for index, found in missing.items():
-            mapping.require_room(self._client, index, found, fields[index], store.shown)
+            mapping.require_room(self._client, index, found, fields[index], context.shown)
         for index in missing:
             self._client.request("PUT", f"{path_of(index)}/_mapping", {"properties": fields[index]})
-        self._read_again()
+        context.read_again()
 
     def remove(self, name: str) -> None:
         """See Store.remove_scheme. The names of its fields stay in the mapping: no mapping can give up a field."""
-        store = self._store
-        store.writer.check()
-        for index, found in store.read_mappings().items():
+        context = self._context
+        context.require_writable()
+        for index, found in context.read_mappings().items():
             if any(scheme.name == name for scheme in mapping.schemes_of(found)):
                 self._strip(index, name)
                 self._forget(index, found, name)
-        self._read_again()
+        context.read_again()
 
     def _forget(self, index: str, found: Mapping[str, Any], name: str) -> None:
         body: dict[str, Any] = {"properties": {ROOT: {"properties": {name: {"properties": forgotten()}}}}}
@@ -82,16 +79,11 @@ class Schemes:
             body["_meta"] = mapping.with_meta(found["_meta"], own)
         self._client.request("PUT", f"{path_of(index)}/_mapping", body)
 
-    def _read_again(self) -> None:
-        store = self._store
-        store.mappings = store.read_mappings()
-        store.describe(store.read_info())
-
     def _strip(self, index: str, name: str) -> None:
         """Make a scheme's fields null in every document of an index."""
-        if reason := lost(self._client, index, self._store.mappings.get(index, {})):
+        if reason := lost(self._client, index, self._context.mappings.get(index, {})):
             raise StoreError(
-                f"{self._store.shown}: {index}: {reason}; to take the sketches out would lose what _source leaves out"
+                f"{self._context.shown}: {index}: {reason}; to take the sketches out would lose what _source leaves out"
             )
         idle = 0
         query = {"exists": {"field": f"{ROOT}.{name}.{FEATURES}"}}
@@ -104,21 +96,21 @@ class Schemes:
             outcomes = send(self._client, [_nulling(hit, name) for hit in hits])
             for outcome in outcomes:
                 if not outcome.ok and outcome.status not in (404, 409):
-                    raise StoreError(f"{self._store.shown}: sketches can't be removed from {index}: {outcome.reason}")
+                    raise StoreError(f"{self._context.shown}: sketches can't be removed from {index}: {outcome.reason}")
             idle = 0 if any(outcome.ok for outcome in outcomes) else idle + 1
             pause(idle)
-        raise StoreError(f"{self._store.shown}: documents of {index} change all the time; run the same command again")
+        raise StoreError(f"{self._context.shown}: documents of {index} change all the time; run the same command again")
 
     def counts(self) -> Mapping[str, int]:
         """See Store.sketch_counts."""
-        store = self._store
-        store.check_open()
-        store.writer.settle()
-        names = [scheme.name for scheme in store.info.schemes]
+        context = self._context
+        context.require_open()
+        context.settle()
+        names = [scheme.name for scheme in context.info.schemes]
         if not names:
             return {}
         asked = {name: {"filter": {"exists": {"field": f"{ROOT}.{name}.{FEATURES}"}}} for name in names}
-        answer = store.search({"match_all": {}}, size=0, track_total_hits=False, aggs=asked)
+        answer = self._lookup.search({"match_all": {}}, size=0, track_total_hits=False, aggs=asked)
         return {name: int(answer["aggregations"][name]["doc_count"]) for name in names}
 
     # Resources: the head of each names its parts, so that a new one takes the place of the old one at once.
@@ -126,7 +118,7 @@ class Schemes:
     def put_resource(self, name: str, octets: bytes) -> None:
         """See Store.put_resource."""
         check_resource(name, octets)
-        self._store.writer.check()
+        self._context.require_writable()
         [old] = self._resources.get([name])
         digest = hashlib.sha256(octets).hexdigest()[:32]
         parts = [f"{name}#{digest}#{start}" for start in range(0, len(octets), _CHUNK_OCTETS)]
@@ -140,7 +132,7 @@ class Schemes:
 
     def get_resource(self, name: str) -> bytes | None:
         """See Store.get_resource."""
-        self._store.check_open()
+        self._context.require_open()
         for _ in range(ROUNDS):
             [head] = self._resources.get([name])
             if head is None:
@@ -150,15 +142,13 @@ class Schemes:
             found = [base64.b64decode(part["octets"]) for part in parts if part is not None]
             if len(found) == len(parts):
                 return b"".join(found)
-        raise StoreError(f"{self._store.shown}: the resource {name} is damaged: parts of it are gone; make it again")
+        raise StoreError(f"{self._context.shown}: the resource {name} is damaged: parts of it are gone; make it again")
 
     def resources(self) -> list[str]:
         """See Store.resources."""
-        self._store.check_open()
+        self._context.require_open()
         return sorted(name for name in self._resources.counts("name") if name)
 
 
 def _nulling(hit: Mapping[str, Any], name: str) -> Action:
-    place = Ref(hit["_id"], hit["_index"], hit.get("_routing"))
-    conditions = {"if_seq_no": hit["_seq_no"], "if_primary_term": hit["_primary_term"]}
-    return Action("update", place.index, place.id, place.routing, encoded({"doc": {ROOT: {name: None}}}), conditions)
+    return update(place_of(hit), {"doc": {ROOT: {name: None}}}, unchanged(hit))

@@ -1,22 +1,31 @@
-"""Writing to a store in a cluster: records, annotations, failures, deletions."""
+"""Writing to a store in a cluster: records, annotations, deletions."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from indexer.errors import StoreError, UsageError
-from indexer.keys import SchemeInfo
-from indexer.model import ClusterRecord, Failure, Record, Ref
-from indexer.stores import mapping, relaxed
+from indexer.model import Record, Ref
 from indexer.stores.base import PutResult, PutStatus
-from indexer.stores.bulk import BATCH_RECORDS, ROUNDS, Action, Outcome, batches, in_flight, pause, rounds, send
-from indexer.stores.clustering_notes import ClusteringNotes
+from indexer.stores.bulk import (
+    BATCH_RECORDS,
+    ROUNDS,
+    Action,
+    Outcome,
+    batches,
+    chunks,
+    in_flight,
+    pause,
+    rounds,
+    send,
+    unchanged,
+    update,
+)
 from indexer.stores.connection import RETRIED
 from indexer.stores.landings import Landings
-from indexer.stores.multi_get import multi_get
+from indexer.stores.multi_get import item_at, multi_get, place_of, version_of
 from indexer.stores.search_bodies import (
     OWNERS_FIELD,
     ROOT,
@@ -28,15 +37,12 @@ from indexer.stores.search_bodies import (
     is_owners,
     merged,
 )
-from indexer.stores.search_finding import chunks
-from indexer.stores.side_index import clusters_index, failure_id, failures_index
+from indexer.stores.search_context import Context
+from indexer.stores.search_lookup import Lookup
+from indexer.stores.side_index import forget_failures
 from indexer.stores.stripping import Stripper, lost, own_names
 
-if TYPE_CHECKING:
-    from indexer.stores.search import SearchStore
-
 _CHANGED = 409
-_REMEMBERED = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,86 +55,22 @@ class _Row:
 
 
 class Writer:
-    """The writing half of a SearchStore."""
+    """The part of a store that writes documents."""
 
-    def __init__(self, store: SearchStore) -> None:
-        self._store = store
-        self._client = store.client
-        self._unseen = False
-        # Counts what this object has written, so that others can tell whether they know the latest.
-        self.changes = 0
-        self._put_back = False
-        self._remembered: dict[Ref, dict[str, Any]] = {}
-        self._stripper = Stripper(store.client, lambda index: own_names(self._mapping_of(index)))
+    def __init__(self, context: Context, lookup: Lookup) -> None:
+        self._context, self._lookup, self._client = context, lookup, context.client
+        self._stripper = Stripper(context.client, lambda index: own_names(self._mapping_of(index)))
         # The indices that were seen to keep all of a document in its source.
         self._losses: dict[str, str] = {}
-        self.failures = failures_index(store.client)
-        self.clusters = clusters_index(store.client)
-        self.notes = ClusteringNotes(store.client, self.clusters)
         # What was written just before may lie in an index behind the alias that no refresh has shown yet.
-        self._settled_once = store.single
+        self._settled_once = context.single
         self._landings = Landings()
-
-    def check(self) -> None:
-        """Raise StoreError where the store can't be written."""
-        store = self._store
-        store.check_open()
-        if store.read_only:
-            raise StoreError(f"{store.shown}: the store was opened to be read only")
-        if "*" in store.name or "," in store.name:
-            raise StoreError(f"{store.shown}: is a pattern and can only be read; write to one index, alias or stream")
-        self.put_back()
-
-    def require_mapped(self, schemes: Sequence[SchemeInfo] = (), *, anew: bool = False) -> None:
-        """Raise StoreError where an index behind the name lacks neardup's fields: a write would make up their types.
-
-        With `anew` indices count too that came since the store was opened, as by a rollover.
-        """
-        store = self._store
-        if anew and not store.single:
-            names = self._client.request("GET", f"/{store.path}/_settings/index.creation_date")
-            if not names.keys() <= store.mappings.keys():
-                store.mappings = store.read_mappings()
-                store.describe(store.info)
-        bare = mapping.lacking(store.mappings, store.shown, schemes)
-        if bare:
-            raise StoreError(
-                f"{store.shown}: {mapping.named(bare)} without neardup's fields, so nothing is written through this "
-                f"name; `neardup setup --store {store.shown}` adds them"
-            )
-
-    def put_back(self) -> None:
-        """Put back settings that a load has turned down and not put back; looked for once."""
-        if not self._put_back:
-            self._put_back = True
-            relaxed.restore_left(self._store)
-
-    def settle(self) -> None:
-        """Make what this object wrote visible to searches."""
-        if self._unseen:
-            # What another thread writes meanwhile has to be refreshed again.
-            self._unseen = False
-            try:
-                self._refresh()
-            except BaseException:
-                self._unseen = True
-                raise
-        self.failures.settle()
-        self.clusters.settle()
-
-    def _refresh(self) -> None:
-        self._client.request("POST", f"/{self._store.path}/_refresh")
-
-    def _wrote(self) -> None:
-        self.changes += 1
-        if self._store.refresh == "true":
-            self.settle()
 
     # Records
 
     def put(self, records: Iterable[Record]) -> Iterator[PutResult]:
         """See Store.put."""
-        self.check()
+        self._context.require_writable()
         self._settle_others()
         rows = (self._row(record) for record in records)
         try:
@@ -138,19 +80,19 @@ class Writer:
                 lambda row: row.ref,
             )
         finally:
-            self._wrote()
+            self._context.wrote()
 
     def _settle_others(self) -> None:
         if not self._settled_once:
-            self._refresh()
+            self._context.show()
             self._settled_once = True
 
     def _row(self, record: Record) -> _Row | PutResult:
         try:
             check_id(record.ref.id)
-            fields = self._store.bodies.fields(record)
+            fields = self._context.bodies.fields(record)
             body: dict[str, Any] = {ROOT: fields}
-            if self._store.data_stream:
+            if self._context.data_stream:
                 body = {"@timestamp": record.indexed_at or "1970-01-01T00:00:00Z", **body}
             encoded({"_id": record.ref.id, "routing": record.ref.routing})
             return _Row(record.ref, fields, encoded(body))
@@ -158,12 +100,13 @@ class Writer:
             return PutResult(record.ref, PutStatus.FAILED, str(error))
 
     def _put_batch(self, batch: list[_Row | PutResult]) -> list[PutResult]:
-        self.require_mapped(self._store.info.schemes, anew=True)
+        self._context.require_mapped(self._context.info.schemes, anew=True)
         # Of equal refs in one batch the last is stored; the others were there for a moment that nobody saw.
         last = {row.ref: row for row in batch if isinstance(row, _Row)}
         done = self._store_rows(list(last.values()))
-        self._unseen = True
-        self._forget_failures([ref for ref, result in done.items() if result.status is not PutStatus.FAILED])
+        self._context.unseen = True
+        stored = [ref for ref, result in done.items() if result.status is not PutStatus.FAILED]
+        forget_failures(self._context.failures, stored)
         results = []
         seen: set[Ref] = set()
         for row in batch:
@@ -182,7 +125,7 @@ class Writer:
         done: dict[Ref, PutResult] = {}
         places: dict[Ref, Ref] = {}
         before = self._landings.indices()
-        if not self._store.single:
+        if not self._context.single:
             self._look(rows, places, done)
         left = [row for row in rows if row.ref not in done]
         # Documents that an earlier try, whose answer was lost, may have created.
@@ -211,7 +154,7 @@ class Writer:
     def _lying(self, rows: Sequence[_Row]) -> Iterator[tuple[_Row, list[Ref]]]:
         """Each document that names no index itself, with the places that a search shows."""
         unplaced = [row for row in rows if not row.ref.index]
-        known = self._store.locate([row.ref.id for row in unplaced])
+        known = self._lookup.locate([row.ref.id for row in unplaced])
         for row in unplaced:
             yield row, [place for place in known.get(row.ref.id, ()) if row.ref.routing in (None, place.routing)]
 
@@ -228,7 +171,7 @@ class Writer:
         left = [row for row in rows if row.ref in places]
         if not new:
             return left
-        name = self._store.name
+        name = self._context.name
         actions = [Action("create", row.ref.index or name, row.ref.id, row.ref.routing, row.document) for row in new]
         created: dict[Ref, tuple[_Row, Outcome]] = {}
         for row, outcome in zip(new, send(self._client, actions), strict=True):
@@ -242,7 +185,7 @@ class Writer:
                 places[row.ref] = Ref(row.ref.id, outcome.index or row.ref.index or name, row.ref.routing)
             else:
                 done[row.ref] = _failed(row, outcome)
-        if not self._store.single:
+        if not self._context.single:
             left += self._undone(created, before, places, done)
         return left
 
@@ -262,7 +205,7 @@ class Writer:
         self._landings.note(landed)
         if len(landed | before) < 2:
             return []
-        self._landings.refreshed(self._refresh)
+        self._landings.refreshed(self._context.show)
         left, actions = [], []
         for row, lie in self._lying([row for row, _ in created.values()]):
             outcome = created[row.ref][1]
@@ -276,7 +219,7 @@ class Writer:
             return []
         outcomes = send(self._client, actions)
         # A search would go on showing them.
-        self._refresh()
+        self._context.show()
         for row, outcome in zip(list(left), outcomes, strict=True):
             if outcome.ok or outcome.status == 404:
                 del done[row.ref]
@@ -294,7 +237,7 @@ class Writer:
         if not known:
             return rows
         # What stands under the name may have become something of the owner's since the index was set up.
-        wanted = [{**_place(places[row.ref]), "_source": [ROOT]} for row in known]
+        wanted = [{**item_at(places[row.ref]), "_source": [ROOT]} for row in known]
         hits = multi_get(self._client, wanted)
         actions, asked, gone = [], [], []
         for row, hit in zip(known, hits, strict=True):
@@ -306,8 +249,8 @@ class Writer:
             elif row.ref in own and hit["_source"].get(ROOT) == row.fields:
                 done[row.ref] = PutResult(row.ref, PutStatus.CREATED)
             else:
-                fields = self._store.bodies.replacing(row.fields)
-                actions.append(_update(place, {ROOT: fields}, **_unchanged(hit)))
+                fields = self._context.bodies.replacing(row.fields)
+                actions.append(update(place, {"doc": {ROOT: fields}}, unchanged(hit)))
                 asked.append(row)
         for row, outcome in zip(asked, send(self._client, actions) if actions else [], strict=True):
             if outcome.ok:
@@ -333,35 +276,19 @@ class Writer:
 
     def annotate(self, annotations: Iterable[tuple[Ref, Mapping[str, Any]]]) -> int:
         """See Store.annotate."""
-        self.check()
-        self.require_mapped(anew=True)
+        self._context.require_writable()
+        self._context.require_mapped(anew=True)
         parts = chunks(annotations, BATCH_RECORDS)
         try:
             # The same document may be named in more than one way, but not by another id.
             count = 0
             for changed, left in in_flight(self._annotate_batch, parts, lambda each: each[0].id):
                 count += changed
-                self._store.contended.add(left)
+                self._context.contended.add(left)
             return count
         finally:
-            self._remembered = {}
-            self._wrote()
-
-    def remember(self, refs: Sequence[Ref], hits: Sequence[dict[str, Any] | None]) -> None:
-        """Keep what was just read of annotations, for an annotate() that comes next.
-
-        It goes by the sequence numbers: a document that has changed since is refused by the engine, and read again.
-        """
-        found = zip(refs, hits, strict=True)
-        self._remembered = {ref: hit for ref, hit in found if hit} if len(refs) <= _REMEMBERED else {}
-
-    def _noted(self, refs: list[Ref]) -> dict[Ref, dict[str, Any] | None]:
-        """What is stored of documents, remembered once or read now."""
-        known: dict[Ref, dict[str, Any] | None] = {ref: self._remembered.pop(ref, None) for ref in refs}
-        left = [ref for ref, hit in known.items() if hit is None]
-        if left:
-            known.update(zip(left, self._store.fetch(left), strict=True))
-        return known
+            self._lookup.forget()
+            self._context.wrote()
 
     def _annotate_batch(self, batch: list[tuple[Ref, Mapping[str, Any]]]) -> list[tuple[int, list[Ref]]]:
         """How many were changed, and those that others change all the time."""
@@ -373,14 +300,14 @@ class Writer:
         count = 0
         for _ in rounds():
             actions, asked = [], []
-            for ref, found in self._noted(list(changes)).items():
+            for ref, found in self._lookup.remembered(list(changes)).items():
                 if found is None:
                     del changes[ref]
                     continue
                 try:
                     source = found["_source"][ROOT]
                     fields = annotation_fields(merged(annotations_of(source), changes[ref]), source.get("cluster"))
-                    actions.append(_update(_found_place(found), {ROOT: fields}, **_unchanged(found)))
+                    actions.append(update(place_of(found), {"doc": {ROOT: fields}}, unchanged(found)))
                 except RefusedError as error:
                     raise UsageError(f"{ref.id!r}: {error}") from error
                 asked.append(ref)
@@ -393,10 +320,10 @@ class Writer:
                 if outcome.ok:
                     count += named[ref]
                 elif outcome.status not in (_CHANGED, 404):
-                    raise StoreError(f"{self._store.shown}: {ref.id!r} can't be annotated: {outcome.reason}")
+                    raise StoreError(f"{self._context.shown}: {ref.id!r} can't be annotated: {outcome.reason}")
                 if outcome.ok or outcome.status == 404:
                     del changes[ref]
-            self._unseen = True
+            self._context.unseen = True
             if not changes:
                 break
         return [(count, list(changes))]
@@ -408,17 +335,16 @@ class Writer:
 
         StoreError for an index whose source does not tell which documents these are.
         """
-        self.check()
+        self._context.require_writable()
         count = 0
-        iterator = iter(dict.fromkeys(refs))
         try:
-            while some := list(islice(iterator, BATCH_RECORDS)):
+            for some in chunks(dict.fromkeys(refs), BATCH_RECORDS):
                 deleted, kept, left = self._delete_batch(some, versions)
                 count += deleted
-                self._store.contended.add([*left, *kept])
-                self._forget_failures([ref for ref in some if ref not in kept and ref not in left])
+                self._context.contended.add([*left, *kept])
+                forget_failures(self._context.failures, [ref for ref in some if ref not in kept and ref not in left])
         finally:
-            self._wrote()
+            self._context.wrote()
         return count
 
     def _delete_batch(
@@ -429,7 +355,7 @@ class Writer:
         kept: set[Ref] = set()
         left = refs
         for _ in rounds():
-            found = {ref: hit for ref, hit in zip(left, self._store.fetch(left, whole=True), strict=True) if hit}
+            found = {ref: hit for ref, hit in zip(left, self._lookup.fetch(left, whole=True), strict=True) if hit}
             self._require_whole(
                 {hit["_index"] for hit in found.values()},
                 "so neardup can't tell an owner's document from its own, and to take its values out would lose what "
@@ -445,8 +371,8 @@ class Writer:
                 elif outcome.status == _CHANGED:
                     left.append(ref)
                 elif outcome.status != 404:
-                    raise StoreError(f"{self._store.shown}: {ref.id!r} can't be deleted: {outcome.reason}")
-            self._unseen = self._unseen or bool(found)
+                    raise StoreError(f"{self._context.shown}: {ref.id!r} can't be deleted: {outcome.reason}")
+            self._context.unseen = self._context.unseen or bool(found)
             if not left:
                 break
         return count, kept, left
@@ -458,61 +384,16 @@ class Writer:
         return self._losses[index]
 
     def _mapping_of(self, index: str) -> Mapping[str, Any]:
-        found: Mapping[str, Any] = self._store.mappings.get(index) or self._store.read_mappings().get(index, {})
+        found: Mapping[str, Any] = self._context.mappings.get(index) or self._context.read_mappings().get(index, {})
         return found
 
     def _require_whole(self, indices: Iterable[str], act: str) -> None:
         """Raise StoreError where that would lose what `_source` leaves out of an owner's document."""
         for index in sorted(set(indices)):
             if reason := self._loss(index):
-                raise StoreError(f"{self._store.shown}: {index}: {reason}; {act}")
-
-    # Failures and clusters
-
-    def put_failures(self, failures: Iterable[Failure]) -> None:
-        """See Store.put_failures."""
-        self.check()
-        self.failures.put((failure_id(failure.ref), failure) for failure in failures)
-        self._wrote()
-
-    def put_clusters(self, clusters: Iterable[ClusterRecord]) -> None:
-        """See Store.put_clusters."""
-        self.check()
-        self.require_mapped()
-        self.clusters.put((cluster.id, cluster) for cluster in clusters)
-        self._wrote()
-
-    def delete_clusters(self, ids: Sequence[str]) -> int:
-        """See Store.delete_clusters."""
-        self.check()
-        return self.clusters.delete(ids)
-
-    def _forget_failures(self, refs: Sequence[Ref]) -> None:
-        if refs and self.failures.exists():
-            self.failures.delete([failure_id(ref) for ref in refs])
+                raise StoreError(f"{self._context.shown}: {index}: {reason}; {act}")
 
 
 def _failed(row: _Row, outcome: Outcome) -> PutResult:
     passing = outcome.status == _CHANGED or outcome.status in RETRIED
     return PutResult(row.ref, PutStatus.FAILED, outcome.reason, passing=passing)
-
-
-def _update(place: Ref, document: Mapping[str, Any], **conditions: Any) -> Action:
-    return Action("update", place.index, place.id, place.routing, encoded({"doc": document}), conditions)
-
-
-def version_of(hit: Mapping[str, Any]) -> Hashable:
-    """What is another after any change of a document, given as it was read."""
-    return hit["_seq_no"], hit["_primary_term"]
-
-
-def _unchanged(hit: Mapping[str, Any]) -> dict[str, Any]:
-    return {"if_seq_no": hit["_seq_no"], "if_primary_term": hit["_primary_term"]}
-
-
-def _found_place(hit: Mapping[str, Any]) -> Ref:
-    return Ref(hit["_id"], hit["_index"], hit.get("_routing"))
-
-
-def _place(ref: Ref) -> dict[str, Any]:
-    return {"_index": ref.index, "_id": ref.id} | ({"routing": ref.routing} if ref.routing is not None else {})

@@ -5,13 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
 from typing import Any, Generic, TypeVar
 from urllib.parse import quote
 
 from indexer.errors import StoreError
 from indexer.model import ClusterRecord, Failure, Ref, size_class
-from indexer.stores.bulk import BATCH_RECORDS, Action, send
+from indexer.stores.bulk import BATCH_RECORDS, Action, chunks, send
 from indexer.stores.connection import AnswerError, Client
 from indexer.stores.multi_get import multi_get
 from indexer.stores.search_bodies import ROOT, encoded
@@ -118,8 +117,7 @@ class SideIndex(Generic[T]):
 
     def put(self, items: Iterable[tuple[str, T]]) -> None:
         """Store items under their ids, in batches; StoreError where the cluster refuses one."""
-        iterator = iter(items)
-        while some := list(islice(iterator, BATCH_RECORDS)):
+        for some in chunks(items, BATCH_RECORDS):
             self.make()
             self._send([Action("index", self.name, name, None, encoded(self._body(item))) for name, item in some])
 
@@ -128,9 +126,7 @@ class SideIndex(Generic[T]):
         if not self.exists():
             return [None] * len(names)
         found: dict[str, T] = {}
-        unique = list(dict.fromkeys(names))
-        for start in range(0, len(unique), BATCH_RECORDS):
-            some = unique[start : start + BATCH_RECORDS]
+        for some in chunks(dict.fromkeys(names), BATCH_RECORDS):
             for hit in self._found(some) if self._several else self._got(some):
                 # Several parts may have one of the same id; then it is that of the first part by name.
                 found.setdefault(hit["_id"], self._read(hit["_source"]))
@@ -143,8 +139,7 @@ class SideIndex(Generic[T]):
     def _found(self, names: Sequence[str]) -> Iterator[dict[str, Any]]:
         """The same of several indices, which can only be searched: as of their last refresh."""
         at_once = max(1, _MOST_HITS // max(self._count, 1))
-        for start in range(0, len(names), at_once):
-            some = list(names[start : start + at_once])
+        for some in chunks(names, at_once):
             body = {"query": {"ids": {"values": some}}, "size": _MOST_HITS, "sort": ["_index"]}
             yield from self._search(body)["hits"]["hits"]
 
@@ -154,9 +149,9 @@ class SideIndex(Generic[T]):
     def delete(self, names: Sequence[str]) -> int:
         """Delete by id; how many were there. Ids that are not there cost nothing but the question."""
         there = [name for name, item in zip(names, self.get(names), strict=True) if item is not None]
-        unique = list(dict.fromkeys(there))
-        for start in range(0, len(unique), BATCH_RECORDS):
-            self._send([Action("delete", self.name, name) for name in unique[start : start + BATCH_RECORDS]])
+        unique = dict.fromkeys(there)
+        for some in chunks(unique, BATCH_RECORDS):
+            self._send([Action("delete", self.name, name) for name in some])
         return len(unique)
 
     def _send(self, actions: Sequence[Action]) -> None:
@@ -198,6 +193,12 @@ def clusters_index(client: Client) -> SideIndex[ClusterRecord]:
     """What belongs to clusters as a whole."""
     # Beside them lies the note of how they were made.
     return SideIndex(client, "clusters", CLUSTER_PROPERTIES, _cluster_body, _cluster, {"exists": {"field": "size"}})
+
+
+def forget_failures(failures: SideIndex[Failure], refs: Sequence[Ref]) -> None:
+    """Delete what is recorded of documents that are stored now, or gone."""
+    if refs and failures.exists():
+        failures.delete([failure_id(ref) for ref in refs])
 
 
 def failure_id(ref: Ref) -> str:

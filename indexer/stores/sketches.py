@@ -123,15 +123,6 @@ class SketchStore(ABC):
         """
 
     @abstractmethod
-    def holders(
-        self, scheme: str, sketches: Sequence[Sketch], *, include_short: bool = False, limit: int | None = None
-    ) -> Iterator[Record]:
-        """The records, without their sketches, that have one of these sketches of a scheme, by ref, at most `limit`.
-
-        A sketch is looked for by its keys and has to have the same payload. UsageError as probe().
-        """
-
-    @abstractmethod
     def lacking(self, schemes: Sequence[str]) -> Mapping[str, int]:
         """For each of these schemes how many documents that are not short and have words lack a sketch of it.
 

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import heapq
 import json
 import sqlite3
 import struct
@@ -18,13 +17,13 @@ import numpy as np
 
 from indexer.errors import UsageError
 from indexer.keys import KeyLayout
-from indexer.model import SIMHASH_DOC, Record, Ref, Sketch, to_signed
+from indexer.model import SIMHASH_DOC, Record, Ref
 from indexer.ragged import Ragged
 from indexer.stores import sqlite_cells as cells
 from indexer.stores.sketches import Check, Few, Found, Probe, require_schemes
-from indexer.stores.sqlite_parts import OnFile, hash_numbers
+from indexer.stores.sqlite_parts import OnFile
 from indexer.stores.sqlite_rows import RECORD_COLUMNS, Packer
-from indexer.stores.sqlite_sketches import digest_key, equal_sketches, key_kind, scheme_number, sketch_digest
+from indexer.stores.sqlite_sketches import key_kind
 
 # Where no more are found, whole records come at once.
 FEW = 200
@@ -121,42 +120,6 @@ class SketchLookups(OnFile):
                     for place, (name, layout) in enumerate(zip(keyed, layouts, strict=True), 1 + len(names))
                 }
                 yield Found(refs, _payloads(rows, names, 1), found)
-
-    def holders(
-        self, scheme: str, sketches: Sequence[Sketch], *, include_short: bool = False, limit: int | None = None
-    ) -> Iterator[Record]:
-        self._require([scheme])
-        wanted = [each for each in sketches if each.payload]
-        most = -1 if limit is None else limit
-        if scheme == SIMHASH_DOC:
-            yield from self._with_values(
-                [to_signed(int.from_bytes(each.payload, "big")) for each in wanted], include_short, most
-            )
-            return
-        kind = key_kind(self._layout(scheme))
-        stored = {(each.payload, np.array(each.keys, dtype=kind).tobytes()) for each in wanted}
-        digests = [digest_key(sketch_digest(*each)) for each in stored]
-        with self._reading() as connection:
-            number = scheme_number(connection, scheme)
-            equal = equal_sketches(connection, number, digests)
-            numbers = json.dumps([equal[each] for each in stored if each in equal])
-            for row in connection.execute(_HOLDERS, (number, numbers, include_short, most)):
-                yield self._packer.record(row)
-
-    def _with_values(self, values: Sequence[int], include_short: bool, most: int) -> Iterator[Record]:
-        """The records with one of these stored values, by ref; `most` is as SQLite has it, -1 for all."""
-        with self._reading() as connection:
-            numbers = list(hash_numbers(connection, values).values())
-            # Each list is read from the index in the order of the ids, so a million equal documents cost `most` rows.
-            if len(numbers) == 1:
-                yield from map(self._packer.record, connection.execute(_OF_VALUE, (*numbers, include_short, most)))
-                return
-            listed = (connection.execute(_NAMED_OF_VALUE, (number, include_short, most)) for number in numbers)
-            found = ((cells.blob(name), cells.integer(number)) for cursor in listed for name, number in cursor)
-            for _, number in sorted(found) if most < 0 else heapq.nsmallest(most, found):
-                row = connection.execute(_NUMBERED, (number,)).fetchone()
-                if row:
-                    yield self._packer.record(row)
 
     def lacking(self, schemes: Sequence[str]) -> Mapping[str, int]:
         self._require(schemes)
@@ -289,16 +252,5 @@ def _keys(packed: Sequence[Any], layout: KeyLayout) -> Ragged:
     return Ragged(cells.numbers(rows.values.tobytes(), kind, layout.end).astype(np.int64), rows.offsets // itemsize)
 
 
-_NUMBERED = f"SELECT {RECORD_COLUMNS} FROM documents d LEFT JOIN hashes h ON h.number = d.hash WHERE d.number = ?1"
-_OF_VALUE = f"""
-SELECT {RECORD_COLUMNS} FROM documents d CROSS JOIN hashes h ON h.number = d.hash
-    WHERE d.hash = ?1 AND d.short <= ?2 ORDER BY d.id LIMIT ?3
-"""
-_NAMED_OF_VALUE = "SELECT id, number FROM documents WHERE hash = ?1 AND short <= ?2 ORDER BY id LIMIT ?3"
-_HOLDERS = f"""
-SELECT {RECORD_COLUMNS} FROM document_sketches l CROSS JOIN documents d ON d.number = l.document AND d.short <= ?3
-    LEFT JOIN hashes h ON h.number = d.hash
-    WHERE l.scheme = ?1 AND l.sketch IN (SELECT value FROM json_each(?2)) ORDER BY d.id LIMIT ?4
-"""
 # Without a name: of all schemes.
 _COMPARABLE = "SELECT '', number FROM counts WHERE name = 'comparable' UNION ALL SELECT name, comparable FROM schemes"

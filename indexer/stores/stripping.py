@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from indexer.model import Ref
 from indexer.source_fields import lost_by_update
 from indexer.stores import mapping
-from indexer.stores.bulk import Action, Outcome, send
+from indexer.stores.bulk import Action, Outcome, send, unchanged, update
 from indexer.stores.connection import Client
+from indexer.stores.multi_get import place_of
 from indexer.stores.names import path_of
-from indexer.stores.search_bodies import ROOT, encoded, is_owners, own_part
+from indexer.stores.search_bodies import ROOT, is_owners, own_part
 from indexer.stores.sketch_fields import is_scheme
 
 STRIPPING = {"script": {"lang": "painless", "source": f"ctx._source.remove('{ROOT}')"}}
@@ -50,8 +50,7 @@ class Stripper:
         return outcomes
 
     def _action(self, hit: Mapping[str, Any], names: frozenset[str]) -> Action:
-        place = Ref(hit["_id"], hit["_index"], hit.get("_routing"))
-        conditions = {"if_seq_no": hit["_seq_no"], "if_primary_term": hit["_primary_term"]}
+        place, conditions = place_of(hit), unchanged(hit)
         if is_own(hit, names):
             return Action("delete", place.index, place.id, place.routing, conditions=conditions)
         change: Mapping[str, Any]
@@ -62,7 +61,7 @@ class Stripper:
             change = {"script": script}
         else:
             change = {"doc": {ROOT: dict.fromkeys(sorted(names))}}
-        return Action("update", place.index, place.id, place.routing, encoded(change), conditions)
+        return update(place, change, conditions)
 
 
 def own_names(found: Mapping[str, Any]) -> frozenset[str]:

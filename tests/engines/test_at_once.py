@@ -22,7 +22,7 @@ from indexer.pipeline import store_info
 from indexer.schemes import registry
 from indexer.stores import PutStatus, mapping, open_store
 from indexer.stores.connection import connect
-from indexer.stores.relaxed import bulk_load, relax
+from indexer.stores.relaxed import relax
 from indexer.stores.search import SearchStore, open_search_store
 
 MINHASH, SHINGLES = (registry.scheme(name).info for name in ("minhash", "supershingles"))
@@ -134,7 +134,7 @@ def test_a_set_up_and_a_load(server: Server, proxy: Proxy, index: str) -> None:
 def test_a_load_that_begins_while_another_ends(server: Server, proxy: Proxy, index: str) -> None:
     # The later one has read the note, and the earlier one takes it away before anything is turned down again.
     earlier = open_search_store(f"{server.url}/{index}")
-    load = bulk_load(earlier)
+    load = earlier.bulk_load()
     load.__enter__()
     client = connect(f"{proxy.url}/{index}")
     try:
@@ -149,7 +149,7 @@ def test_a_load_that_begins_while_another_ends(server: Server, proxy: Proxy, ind
 def test_a_load_that_ends_while_another_begins(server: Server, proxy: Proxy, index: str) -> None:
     client = connect(f"{server.url}/{index}")
     try:
-        with open_search_store(f"{proxy.url}/{index}") as ending, bulk_load(ending):
+        with open_search_store(f"{proxy.url}/{index}") as ending, ending.bulk_load():
             before(proxy, "PUT", "/_mapping", lambda: relax(client, index))
     finally:
         client.close()

@@ -59,7 +59,7 @@ class TestOwnersDocuments:
         self, server: Server, index_name: str
     ) -> None:
         with made(server, index_name) as store:
-            fields = store.bodies.fields(record("x", 1))
+            fields = store.context.bodies.fields(record("x", 1))
             for name, theirs in (("text", {**fields, "tokens": "5"}), ("list", [fields])):
                 answer = server.request("PUT", f"/{index_name}/_doc/{name}?refresh=true", {"neardup": theirs})
                 assert answer["result"] == "created"
@@ -256,7 +256,7 @@ def mapping_of(name: str) -> dict[str, Any]:
 
 
 class TestFinding:
-    def test_a_hub_is_counted_whole_and_listed_by_the_first(self, server: Server, index_name: str) -> None:
+    def test_a_hub_is_counted_whole(self, server: Server, index_name: str) -> None:
         count = 50_000
         with made(server, index_name) as store:
             store.refresh = "wait"
@@ -265,11 +265,9 @@ class TestFinding:
             tracemalloc.start()
             try:
                 assert values(store, 7, 3) == {7: count}
-                listed = holders_of(store, [7], limit=5)
                 _, peak = tracemalloc.get_traced_memory()
             finally:
                 tracemalloc.stop()
-            assert listed == [Ref(f"{number:06d}") for number in range(5)]
             # A page of hits at a time: 50,000 records would take many times that.
             assert peak < 40 << 20
             # Past the engines' window of 10,000 hits.

@@ -21,7 +21,7 @@ from indexer.cli import main
 from indexer.errors import StoreError
 from indexer.pipeline import store_info
 from indexer.stores import mapping, open_store
-from indexer.stores.relaxed import bulk_load, write_index
+from indexer.stores.relaxed import write_index
 from indexer.stores.search import open_search_store
 
 OWN_META = {"owner": {"kept": [1, None, "x"]}}
@@ -123,24 +123,24 @@ def test_a_load_that_does_not(
 def test_after_an_error_and_beside_the_owners_own_changes(server: Server, index: str) -> None:
     before = meta(server, index)
     with open_search_store(f"{server.url}/{index}") as store:
-        with pytest.raises(RuntimeError, match="of the load"), bulk_load(store):
+        with pytest.raises(RuntimeError, match="of the load"), store.bulk_load():
             raise RuntimeError("of the load")
         assert (settings(server, index), meta(server, index)) == (NOT_SET, before)
-        with bulk_load(store):
+        with store.bulk_load():
             put(store, record("a", 1))
             server.request("PUT", f"/{index}/_settings", {"index.number_of_replicas": 3})
         assert settings(server, index) == NOT_SET | {"index.number_of_replicas": "3"}
         # Two loads at once, whichever was opened first: the one that ends last leaves it as its owner had it.
         url = f"{server.url}/{index}"
-        with open_search_store(url) as other, bulk_load(store), bulk_load(other):
+        with open_search_store(url) as other, store.bulk_load(), other.bulk_load():
             assert settings(server, index) == DOWN
-        with bulk_load(store), open_search_store(url) as other, bulk_load(other):
+        with store.bulk_load(), open_search_store(url) as other, other.bulk_load():
             assert settings(server, index) == DOWN
         assert settings(server, index) == NOT_SET | {"index.number_of_replicas": "3"}
         assert meta(server, index) == before
         assert note(server, index) == {}
     # Gone in the middle: there is nothing to put back.
-    with open_search_store(f"{server.url}/{index}") as store, bulk_load(store):
+    with open_search_store(f"{server.url}/{index}") as store, store.bulk_load():
         server.request("DELETE", f"/{index}")
 
 
@@ -148,7 +148,7 @@ def test_a_cluster_that_decides_on_replicas_itself(server: Server, index: str) -
     server.request("PUT", f"/{index}/_settings", {"index.auto_expand_replicas": "0-1"})
     own = settings(server, index)
     with open_search_store(f"{server.url}/{index}") as store:
-        with bulk_load(store):
+        with store.bulk_load():
             assert settings(server, index) == own | {"index.refresh_interval": "-1"}
         assert settings(server, index) == own
 
@@ -182,7 +182,7 @@ def test_behind_a_name_only_the_index_that_is_written_is_turned_down(server: Ser
     alias = f"{index_name}-all"
     adding = [{"add": {"index": name, "alias": alias, "is_write_index": name == names[1]}} for name in names]
     server.request("POST", "/_aliases", {"actions": adding})
-    with open_search_store(f"{server.url}/{alias}") as store, bulk_load(store):
+    with open_search_store(f"{server.url}/{alias}") as store, store.bulk_load():
         assert settings(server, names[0]) == NOT_SET
         assert settings(server, names[1]) == DOWN
     assert settings(server, names[1]) == NOT_SET
@@ -192,7 +192,7 @@ def test_behind_a_name_only_the_index_that_is_written_is_turned_down(server: Ser
     with (
         open_search_store(f"{server.url}/{alias}") as store,
         pytest.raises(StoreError, match="no write index"),
-        bulk_load(store),
+        store.bulk_load(),
     ):
         pass
     if isinstance(server, OpenSearch):
@@ -203,9 +203,9 @@ def test_behind_a_name_only_the_index_that_is_written_is_turned_down(server: Ser
         try:
             server.request("PUT", f"/_data_stream/{stream}")
             server.request("POST", f"/{stream}/_rollover")
-            with open_search_store(f"{server.url}/{stream}") as store, bulk_load(store):
-                first, second = sorted(store.mappings)
-                assert write_index(store) == second
+            with open_search_store(f"{server.url}/{stream}") as store, store.bulk_load():
+                first, second = sorted(store.context.mappings)
+                assert write_index(store.client, store.context.mappings) == second
                 assert settings(server, first) == NOT_SET
                 assert settings(server, second) == DOWN
             assert settings(server, second) == NOT_SET

@@ -22,7 +22,7 @@ from indexer.provision import Provision
 from indexer.stores import open_store
 from indexer.stores.access import SETTINGS
 from indexer.stores.connection import Patience, connect
-from indexer.stores.relaxed import RELAXED, bulk_load
+from indexer.stores.relaxed import RELAXED
 from indexer.stores.search import open_search_store
 
 # The least that each kind of work needs; mappings/README.md names the same.
@@ -139,7 +139,7 @@ class TestOnARealServer:
         before = described()
         be("writer")
         with open_search_store(url) as store:
-            with pytest.raises(StoreError) as refused, bulk_load(store):
+            with pytest.raises(StoreError) as refused, store.bulk_load():
                 raise AssertionError("loading all the same")
             assert str(refused.value) == (
                 f"{url}: a bulk load changes settings of docs, and the user writer with this password lacks the index "
@@ -150,7 +150,7 @@ class TestOnARealServer:
         assert not capsys.readouterr().err
         be("maker")
         with open_search_store(url) as store:
-            with bulk_load(store):
+            with store.bulk_load():
                 assert described()[0] == RELAXED
             assert described() == before
 

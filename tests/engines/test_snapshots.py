@@ -96,7 +96,7 @@ def test_one_that_nobody_reads_is_not_kept_for_ever(
 def test_the_last_page_needs_none(server: Server, index_name: str, url: str) -> None:
     with open_search_store(url, read_only=True) as store:
         store.narrow("neardup.tokens:500")
-        reading = store.pages({"query": {"ids": {"values": ["0001"]}}}, 10)
+        reading = store.lookup.pages({"query": {"ids": {"values": ["0001"]}}}, 10)
         assert [hit["_id"] for hit in next(reading)] == ["0001"]
         assert open_contexts(server, index_name) == 0
         assert list(reading) == []

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from made import record
-
+from indexer.keys import simhash_keys
 from indexer.model import SIMHASH_DOC, Ref
 from indexer.stores import Store
 from indexer.stores.sketches import Found, Probe
@@ -27,12 +26,12 @@ def values_of(store: Store, *, include_short: bool = False) -> dict[Ref, int]:
     return _values(store.scan_sketches([SIMHASH_DOC], include_short=include_short))
 
 
-def holders_of(
-    store: Store, values: Sequence[int], *, include_short: bool = False, limit: int | None = None
-) -> list[Ref]:
-    """The documents with one of these values, as the store lists them."""
-    sketches = [sketch for value in values if (sketch := record("", value).sketch_of(SIMHASH_DOC))]
-    return [each.ref for each in store.holders(SIMHASH_DOC, sketches, include_short=include_short, limit=limit)]
+def holders_of(store: Store, values: Sequence[int], *, include_short: bool = False) -> list[Ref]:
+    """The documents with one of these values, sorted."""
+    found = documents_with_keys(
+        store, [key for value in values for key in simhash_keys(value)], include_short=include_short
+    )
+    return sorted(ref for ref, value in found.items() if value in values)
 
 
 def _values(answers: Iterator[Found]) -> dict[Ref, int]:

@@ -63,7 +63,6 @@ class StoreContract(ClusterContract, SchemeContract, ProbeContract):
         assert store.get([Ref("a")]) == [None]
         assert store.annotations([Ref("a")]) == [None]
         assert documents_with_keys(store, probes(0, 7)) == {}
-        assert holders_of(store, [0]) == []
         assert store.find_digests(["d"]) == {}
         assert list(store.scan_annotations()) == []
         assert list(store.clusters()) == list(store.cluster_members(["c"])) == []
@@ -219,20 +218,8 @@ class StoreContract(ClusterContract, SchemeContract, ProbeContract):
     def test_any_number_of_documents_may_have_a_value(self, store: Store) -> None:
         put(store, *[record(f"{number:05d}", 42) for number in range(3000)], record("other", 43))
         assert counts_with_keys(store, probes(42, 3)) == {42: 3000, 43: 1}
-        assert holders_of(store, [42, 43], limit=3) == [Ref("00000"), Ref("00001"), Ref("00002")]
-        assert holders_of(store, [43, 44]) == [Ref("other")]
         assert holders_of(store, [42]) == [Ref(f"{number:05d}") for number in range(3000)]
         assert store.stats().distinct == 2
-
-    def test_holders_come_by_ref_over_all_values(self, store: Store) -> None:
-        names = ["b", "a", "é", "c", "B", "d"]
-        put(store, *[record(name, number % 3) for number, name in enumerate(names)])
-        refs = [Ref(name) for name in sorted(names)]
-        assert holders_of(store, [2, 0, 1, 77]) == refs
-        assert holders_of(store, [2, 0, 1], limit=4) == refs[:4]
-        assert holders_of(store, [1]) == [Ref("B"), Ref("a")]
-        assert holders_of(store, [], limit=5) == []
-        assert holders_of(store, [1], limit=0) == []
 
     def test_short_documents_are_left_out_unless_asked_for(self, store: Store) -> None:
         put(store, record("long", 1), record("short", 1, short=True), record("alone", 2, short=True))
@@ -240,8 +227,6 @@ class StoreContract(ClusterContract, SchemeContract, ProbeContract):
         every = {Ref("alone"): 2, Ref("long"): 1, Ref("short"): 1}
         assert documents_with_keys(store, keys) == {Ref("long"): 1}
         assert documents_with_keys(store, keys, include_short=True) == every
-        assert holders_of(store, [1, 2]) == [Ref("long")]
-        assert holders_of(store, [1, 2], include_short=True) == list(every)
         assert values_of(store) == {Ref("long"): 1}
         assert values_of(store, include_short=True) == every
 
@@ -256,7 +241,6 @@ class StoreContract(ClusterContract, SchemeContract, ProbeContract):
         refs = [Ref(f"{number:05d}") for number in range(5000)]
         found = documents_with_keys(store, keys)
         assert {ref: found[ref] for ref in refs[:4000:2]} == {refs[n]: n << 20 for n in range(0, 4000, 2)}
-        assert holders_of(store, [number << 20 for number in range(4000)]) == refs[:4000]
         assert [r is not None for r in store.get(refs)] == [number < 4000 for number in range(5000)]
 
     def test_digests_are_found(self, store: Store) -> None:

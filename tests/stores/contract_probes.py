@@ -15,7 +15,6 @@ from indexer.errors import StoreError, UsageError
 from indexer.keys import SIMHASH64_LAYOUT, KeyLayout, SchemeInfo, simhash_keys
 from indexer.keys import probes as keys_near
 from indexer.model import SIMHASH_DOC, Record, Ref, Sketch
-from indexer.refs import ref_order
 from indexer.stores import Store
 from indexer.stores.sketches import Check, Found, Probe
 
@@ -124,7 +123,6 @@ def agree(store: Store, data: st.DataObject) -> None:
             listed = [each for each in model.values() if include_short or not each.short]
             _probing(store, data, listed, include_short=include_short)
             _scanning(store, data, listed, include_short=include_short)
-            _holding(store, data, listed, include_short=include_short)
         assert store.lacking(ALL) == lacking(model.values(), ALL)
     finally:
         store.delete([each.ref for each in store.scan()])
@@ -178,24 +176,6 @@ def _scanning(store: Store, data: st.DataObject, listed: Sequence[Record], *, in
 def _keys_of(each: Record, name: str) -> list[int]:
     sketch = each.sketch_of(name)
     return sorted(sketch.keys) if sketch else []
-
-
-def _holding(store: Store, data: st.DataObject, listed: Sequence[Record], *, include_short: bool) -> None:
-    name = data.draw(st.sampled_from(ALL))
-    made = {BANDS.name: BANDED, LOOSE.name: LOOSES}.get(name) or [
-        sketch for value in VALUES if (sketch := record("x", value).sketch_of(name))
-    ]
-    wanted = data.draw(st.lists(st.sampled_from(made), max_size=4))
-    limit = data.draw(st.none() | st.integers(0, 5))
-    expected = sorted(
-        (dataclasses.replace(each, sketches={}) for each in listed if _is_held(each.sketch_of(name), wanted)),
-        key=lambda each: ref_order(each.ref),
-    )
-    assert list(store.holders(name, wanted, include_short=include_short, limit=limit)) == expected[:limit]
-
-
-def _is_held(sketch: Sketch | None, wanted: Sequence[Sketch]) -> bool:
-    return sketch is not None and bool(sketch.payload) and sketch.payload in [each.payload for each in wanted]
 
 
 # More than any store reads at once.
@@ -266,25 +246,13 @@ class ProbeContract:
         many = [len(read(some, ())) for some in store.probe_many(questions)]
         assert many == [MANY // 7, MANY - 1, 0]
 
-    def test_holders_of_a_sketch_come_by_ref(self, store: Store) -> None:
-        store.add_scheme(BANDS)
-        put(store, *[record(f"{n:05d}", spread(n % 7), sketches={BANDS.name: BANDED[n % 2]}) for n in range(2_500)])
-        listed = [each.ref.id for each in store.holders(BANDS.name, [BANDED[1], BANDED[1], BANDED[3]], limit=3)]
-        assert listed == ["00001", "00003", "00005"]
-        simhashes = [sketch for n in (3, 99) if (sketch := record("x", spread(n)).sketch_of(SIMHASH_DOC))]
-        assert [each.ref.id for each in store.holders(SIMHASH_DOC, simhashes, limit=2)] == ["00003", "00010"]
-        every = [each.ref.id for each in store.holders(BANDS.name, BANDED[:2])]
-        assert every == [f"{number:05d}" for number in range(2_500)]
-
-    def test_a_holder_comes_once_however_many_sketches_are_asked_for(self, store: Store) -> None:
+    def test_a_document_comes_once_however_many_probes_it_satisfies(self, store: Store) -> None:
         store.add_scheme(LOOSE)
-        # Keys of the first are among those of the last, and so many that they are not asked for in one query.
         few, many = _loose([0]), _loose(range(400))
-        others = [_loose(range(number, 400, 2)) for number in range(1, 8)]
         put(store, record("few", 1, sketches={LOOSE.name: few}), record("many", 2, sketches={LOOSE.name: many}))
-        listed = [each.ref.id for each in store.holders(LOOSE.name, [few, *others, many])]
-        assert listed == ["few", "many"]
-        assert [each.ref.id for each in store.holders(LOOSE.name, [few, *others])] == ["few"]
+        probes = [Probe(LOOSE.name, _loose(range(number, 400, 8)).keys) for number in range(8)]
+        assert set(read(store.probe(probes), ())) == {Ref("few"), Ref("many")}
+        assert set(read(store.probe(probes[1:]), ())) == {Ref("many")}
 
     def test_fifty_questions_at_once(self, store: Store) -> None:
         put(store, *[record(f"{number:03d}", spread(number)) for number in range(120)])
@@ -322,7 +290,6 @@ class ProbeContract:
             lambda: list(store.probe([], ["other"])),
             lambda: list(store.scan_sketches(["other"])),
             lambda: list(store.scan_sketches([BANDS.name], keys=["other"])),
-            lambda: list(store.holders("other", [])),
             lambda: store.lacking(["other"]),
         ):
             with pytest.raises(UsageError, match=r"'other'.*bands"):
@@ -332,7 +299,6 @@ class ProbeContract:
             lambda: list(store.probe([Probe(BANDS.name, [1])])),
             lambda: list(store.probe([])),
             lambda: list(store.scan_sketches([BANDS.name])),
-            lambda: list(store.holders(BANDS.name, BANDED[:1])),
             lambda: store.lacking([SIMHASH_DOC]),
         ):
             with pytest.raises(StoreError, match="closed"):

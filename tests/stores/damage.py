@@ -211,10 +211,6 @@ def _value(number: int) -> int:
     return number // 2 * 0x1234_5678_9ABC % 2**64
 
 
-def _fingerprint(number: int) -> Sketch:
-    return Sketch("", _value(number).to_bytes(8, "big"), (), 1)
-
-
 _NAMES = [Ref(f"document-{number}") for number in range(0, DOCUMENTS, 3)]
 _KEYS = [key for number in range(0, DOCUMENTS, 5) for key in simhash_keys(_value(number))]
 
@@ -234,8 +230,6 @@ READS: tuple[Callable[[Store], Any], ...] = (
     lambda store: store.find_each([name.id for name in _NAMES]),
     lambda store: [_all_of(found) for found in store.probe([Probe("simhash-doc", _KEYS)], ["simhash-doc"])],
     lambda store: list(store.probe([Probe("simhash-doc", [*_KEYS, *range(4000)])], include_short=True)),
-    lambda store: list(store.holders("simhash-doc", list(map(_fingerprint, range(100))))),
-    lambda store: list(store.holders("simhash-doc", [_fingerprint(4)], include_short=True, limit=3)),
     lambda store: [repr(each) for each in store.scan()],
     lambda store: list(store.scan(sketches=False)),
     lambda store: [_all_of(found) for found in store.scan_sketches(["simhash-doc"], include_short=True)],
@@ -257,8 +251,6 @@ READS: tuple[Callable[[Store], Any], ...] = (
     lambda store: [_all_of(found) for found in store.scan_sketches(["wide"], keys=["wide", "simhash-doc"])],
     lambda store: [_all_of(found) for found in store.scan_sketches(["simhash-doc"], keys=["simhash-doc"])],
     lambda store: list(store.scan_sketches(["small", "simhash-doc"], include_short=True)),
-    lambda store: list(store.holders("small", [sketches(number)["small"] for number in range(60)])),
-    lambda store: list(store.holders("simhash-doc", [Sketch("", bytes(8), (), 1)], limit=5)),
     lambda store: store.lacking(["small", "wide", "simhash-doc"])["wide"] + 1,
     lambda store: [each.rule + each.at for each in store.clustering_notes().values()],
     lambda store: store.sketch_counts(),
