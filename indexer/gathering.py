@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from indexer.corpus import Corpus, CorpusBuilder
+from indexer.corpus import Corpus, CorpusBuilder, read_corpus
+from indexer.errors import UsageError
 from indexer.extract import Request, WorkerPool
 from indexer.extract.base import Limits, Options
 from indexer.features import Features, Recipe
@@ -57,6 +58,20 @@ def stored_inputs(store: Store) -> Iterator[Input]:
     """The files that a store's documents came from; one that came from elsewhere can't be read and counts as failed."""
     for record in store.scan(sketches=False):
         yield Input(record.ref.id, record.source, record.source)
+
+
+def require_unused(store: Store, name: str) -> None:
+    """UsageError where sketches of a store rest on the statistics under this name, which are to be replaced."""
+    old = store.get_resource(name)
+    if old is None:
+        return
+    digest = read_corpus(old, name).digest
+    for scheme in store.info.schemes:
+        if digest in scheme.id:
+            raise UsageError(
+                f"the sketches of {scheme.name} were made with the statistics that are there: "
+                f"neardup schemes --remove {scheme.name} first"
+            )
 
 
 def _requests(inputs: Iterable[Input | Rejected], limits: Limits, found: Gathered) -> Iterator[Request]:
