@@ -7,12 +7,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from indexer.corpus import Corpus, CorpusBuilder
+from indexer.corpus import Corpus, CorpusBuilder, read_corpus
+from indexer.errors import UsageError
 from indexer.extract.base import Limits, Options
 from indexer.features import Features, Recipe
 from indexer.model import Document
 from indexer.outcomes import Counts, Extraction, Failed, read
 from indexer.sources import Input, Rejected
+from indexer.stores.base import Store
 
 
 @dataclass(slots=True)
@@ -50,3 +52,17 @@ def gather_corpora(
 def features_of(recipes: Sequence[Recipe], document: Document) -> list[bytes]:
     """The distinct features of a document's text by each recipe, as octets; what the workers do."""
     return [recipe.features(document.text).hashes.astype("<u8").tobytes() for recipe in recipes]
+
+
+def require_unused(store: Store, name: str) -> None:
+    """UsageError where sketches of a store rest on the statistics under this name, which are to be replaced."""
+    old = store.get_resource(name)
+    if old is None:
+        return
+    digest = read_corpus(old, name).digest
+    for scheme in store.info.schemes:
+        if digest in scheme.id:
+            raise UsageError(
+                f"the sketches of {scheme.name} were made with the statistics that are there: "
+                f"neardup schemes --remove {scheme.name} first"
+            )

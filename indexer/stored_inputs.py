@@ -154,7 +154,7 @@ class _Index:
         if not self._fields:
             yield Rejected(record.ref.id, record.source, IN_FIELDS, REASONS[IN_FIELDS])
             return
-        self._waiting.append((record, dataclasses.replace(place, index=place.index or self._store.name)))
+        self._waiting.append((record, dataclasses.replace(place, index=place.index or self._store.context.name)))
         self._size += record.size
         if len(self._waiting) >= _PAGE or self._size >= _PAGE_BYTES:
             yield from self.read()
@@ -198,8 +198,8 @@ class _Index:
     def _mappings_of(self, index: str) -> dict[str, Any]:
         from indexer.stores.connection import AnswerError
 
-        if index in self._store.mappings:
-            return self._store.mappings
+        if index in self._store.context.mappings:
+            return self._store.context.mappings
         try:
             found = self._store.client.request("GET", f"{path_of(index)}/_mapping")
         except AnswerError as error:

@@ -70,6 +70,15 @@ def parse_canonical(text: str, sources: Sequence[str] = ()) -> CanonicalRule:
     return CanonicalRule("field", name, rest.endswith(":desc"))
 
 
+def canonical_asked(text: str | None, sources: Sequence[str] = ()) -> CanonicalRule | None:
+    """The rule that a user names, None where nothing is asked. Raises UsageError."""
+    if text is not None:
+        return parse_canonical(text, sources)
+    if sources:
+        raise UsageError("--prefer goes with --canonical source")
+    return None
+
+
 def read_canonical(text: str) -> CanonicalRule:
     """The reverse of str(); UsageError for what is none."""
     kind, *sources = shlex.split(text) or [""]

@@ -51,6 +51,31 @@ class Surplus:
     others: int = 0
 
 
+@dataclass(slots=True)
+class Tally:
+    """Counts of surplus documents: `named` would go, of them `identical` ones, `octets` in all; others are `kept`.
+
+    `least` is the smallest similarity (0 to 1) of those that would go.
+    """
+
+    named: int = 0
+    identical: int = 0
+    octets: int = 0
+    kept: int = 0
+    least: float = 1.0
+
+    def add(self, each: Surplus) -> None:
+        """Count one more."""
+        if each.kept:
+            self.kept += 1
+            return
+        self.named += 1
+        self.octets += each.record.size
+        self.identical += each.identical
+        # Texts that are equal are wholly similar, whatever their sketches say.
+        self.least = min(self.least, 1.0 if each.identical else each.similarity)
+
+
 class Pruning:
     """The documents of a store's clusters that another one stands for.
 

@@ -5,16 +5,28 @@ from __future__ import annotations
 import atexit
 import os
 import threading
+from typing import TYPE_CHECKING, Any
 
 from indexer.extract.base import EXTRACTOR_VERSION, REASONS, Limits, Options
-from indexer.extract.pool import Outcome, Request, WorkerPool
 from indexer.model import Document
+
+if TYPE_CHECKING:
+    from indexer.extract.pool import Outcome, Request, WorkerPool
 
 __all__ = ["EXTRACTOR_VERSION", "REASONS", "Limits", "Options", "Outcome", "Request", "WorkerPool", "extract"]
 
 _lock = threading.Lock()
 # One worker each for the options and limits in use; a call for other ones begins a new worker and ends the old.
 _pool: tuple[tuple[Options, Limits, int], WorkerPool] | None = None
+
+
+def __getattr__(name: str) -> Any:
+    # What starts processes is imported when it is first asked for, so that the command starts at once.
+    if name not in ("Outcome", "Request", "WorkerPool"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from indexer.extract import pool
+
+    return getattr(pool, name)
 
 
 def extract(
@@ -38,6 +50,8 @@ def extract(
         if isinstance(path_or_octets, str):
             return read_document(read_file(path_or_octets, limits), name or path_or_octets, options, limits)
         return read_document(path_or_octets, name, options, limits)
+    from indexer.extract.pool import Request
+
     with _lock:
         outcome = next(iter(_worker(options, limits).map([Request(None, path_or_octets, name)])))
     if outcome.error is not None:
@@ -48,6 +62,8 @@ def extract(
 
 def _worker(options: Options, limits: Limits) -> WorkerPool:
     global _pool  # noqa: PLW0603 - the lazily started worker of this process
+    from indexer.extract.pool import WorkerPool
+
     wanted = (options, limits, os.getpid())
     if _pool is None or _pool[0] != wanted or _pool[1].closed:
         # After a fork the old pool belongs to the parent, and so do its threads.

@@ -36,11 +36,11 @@ def compare(rule: MatchRule, one: Question, other: Question, store: Store | None
     """Compare two documents by a rule, which has a store's own schemes where either is stored.
 
     Where the rule verifies by reading, stored documents of `store` are read again. Raises UsageError where one lacks
-    what the rule compares, or has no words, and ExtractionError where one can't be read again.
+    what the rule compares, and ExtractionError where one has no words or can't be read again.
     """
     for each in (one, other):
         if each.simhash is None:
-            raise UsageError(f"{each.name} has no words, so there is nothing to compare")
+            raise ExtractionError("empty", f"{each.name} has no words, so there is nothing to compare")
     left, right = one.simhash, other.simhash
     bits = left.distance(right) if left and right else None
     measure = rule.measure

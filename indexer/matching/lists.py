@@ -1,4 +1,4 @@
-"""Lists of fingerprints in files, as collections that a store is compared with."""
+"""The collections that a store is compared with: lists of fingerprints in files, and other stores."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from pathlib import Path
 
 from indexer import own_files
 from indexer.errors import NeardupError, UsageError
-from indexer.matching.nodes import Nodes, nodes_of
+from indexer.matching.nodes import Nodes, nodes_of, read_nodes
 from indexer.matching.rule import MatchRule
 from indexer.model import SIMHASH_DOC, Ref, parse_fingerprint
 from indexer.ragged import Ragged
+from indexer.stores.base import Store
 from indexer.stores.sketches import Found
 
 _LONGEST_LINE = 1 << 20
@@ -58,3 +59,12 @@ def _listed(lines: Iterable[str]) -> Iterator[tuple[int, tuple[str, int | None]]
 def is_store(name: str) -> bool:
     """Whether a name is that of a store, by its being a URL or by the first bytes of the file."""
     return "://" in name or own_files.is_database(name)
+
+
+def read_store(other: Store, store: Store, rule: MatchRule, *, name: str, include_short: bool = False) -> Nodes:
+    """The documents of another store, to be compared with those of `store`; `name` is what the other one is called.
+
+    Raises IncompatibleStoreError where the fingerprints of the two were made in different ways.
+    """
+    store.info.require_comparable(other.info, name)
+    return read_nodes(other, rule, include_short=include_short)

@@ -49,6 +49,11 @@ class Match:
             return "near" if self.near else ""
         return label_of(self.similarity)
 
+    @property
+    def differing(self) -> int | None:
+        """The bits that differ: of the rule's measure where that counts bits, else of simhash-doc."""
+        return self.rule.bits(self.similarity) if self.rule.unit == "bits" else self.bits
+
 
 def label_of(similarity: float) -> str:
     """The name of a simhash's similarity: "close" within 1 of 64 bits, "loose" within 6, else empty."""

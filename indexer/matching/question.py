@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 
 from indexer import core_sketch
 from indexer.errors import UsageError
 from indexer.model import SIMHASH_DOC, Fingerprint, Record, Ref, Sketch
+from indexer.pipeline import DEFAULT_MIN_TOKENS
 from indexer.schemes.base import Scheme
 from indexer.schemes.simhash import SimhashDoc
+from indexer.sources import possible_ids, printable_path
+from indexer.stores.base import Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +80,22 @@ class Question:
             return self.fingerprint
         found = self.sketch(SimhashDoc())
         return Fingerprint(int.from_bytes(found.payload, "big"), found.features) if found else None
+
+    @property
+    def short(self) -> bool:
+        """Whether it has words, and by the usual measure too few for a meaningful fingerprint."""
+        fingerprint = self.simhash
+        return fingerprint is not None and 0 < fingerprint.tokens < DEFAULT_MIN_TOKENS
+
+
+def stored_as(store: Store, file: str, folder: str) -> Ref | None:
+    """The identity under which a file itself is stored, so that it is no answer to itself; None where it is not.
+
+    `file` is its path as the user gave it, `folder` that of an embedded store's file.
+    """
+    path = printable_path(os.path.abspath(file))
+    records = store.get([Ref(identity) for identity in possible_ids(file, folder)])
+    return next((record.ref for record in records if record and record.source == path), None)
 
 
 def sketch_of(fingerprint: Fingerprint) -> Sketch:

@@ -10,6 +10,7 @@ from indexer.matching.lookups import plans
 from indexer.matching.rule import (
     DEFAULT_SHARE,
     DEFAULT_VERIFIED,
+    LEAN_RULE,
     PREFERRED,
     Finder,
     MatchRule,
@@ -48,17 +49,18 @@ class Wanted:
         return any(getattr(self, each.name) is not None for each in fields(self))
 
 
-def rule_of(wanted: Wanted, store: Store | None = None) -> MatchRule:
+def rule_of(wanted: Wanted, store: Store | None = None, *, hashes: bool = False) -> MatchRule:
     """The rule that is asked for, the store's default where nothing is.
 
-    Raises UsageError for parts that contradict each other, and where the store lacks a scheme.
+    With `hashes` the question or collection has hashes of simhash-doc alone, so that the default is by these. Raises
+    UsageError for parts that contradict each other, and where the store lacks a scheme.
     """
     if wanted.match is not None:
         if wanted != Wanted(match=wanted.match):
             raise UsageError(f"the rule {wanted.match} says it all: leave out -k, --scheme, --similarity and --verify")
         return parse_rule(wanted.match, store)
     if not wanted.given:
-        return default_rule(store)
+        return parse_rule(LEAN_RULE, store) if hashes else default_rule(store)
     by_hamming = wanted.verify == "hamming"
     if wanted.distance is not None and not by_hamming:
         if wanted.similarity is not None:
@@ -70,6 +72,11 @@ def rule_of(wanted: Wanted, store: Store | None = None) -> MatchRule:
     found = _found(wanted, store)
     verifier = _verifier(wanted, store)
     return MatchRule(found.finders, verifier or found.verifier)
+
+
+def rule_asked(wanted: Wanted, store: Store | None = None) -> MatchRule | None:
+    """The rule that is asked for, None where nothing is. Raises what rule_of() does."""
+    return rule_of(wanted, store) if wanted.given else None
 
 
 def _found(wanted: Wanted, store: Store | None) -> MatchRule:

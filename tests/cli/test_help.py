@@ -111,7 +111,7 @@ def test_completion_completes(neardup: Neardup) -> None:
 def test_help_starts_without_the_heavy_libraries() -> None:
     check = (
         "import sys; from indexer.cli import main; main(['--help']); "
-        "heavy = {'numpy', 'rich', 'lxml', 'sqlite3', 'pypdfium2'} & set(sys.modules); "
+        "heavy = {'numpy', 'rich', 'lxml', 'sqlite3', 'pypdfium2', 'indexer.extract.pool'} & set(sys.modules); "
         "sys.exit(f'imported for the help: {heavy}' if heavy else 0)"
     )
     done = subprocess.run([sys.executable, "-c", check], env=clean_environment(), capture_output=True)

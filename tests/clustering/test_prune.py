@@ -12,9 +12,9 @@ import pytest
 from planted import Oracle, empty, filled, named, put, record
 
 from indexer.clustering.arrivals import Arrivals, rule_for
-from indexer.clustering.canonical import CanonicalRule
+from indexer.clustering.canonical import CanonicalRule, canonical_asked
 from indexer.clustering.clusters import cluster
-from indexer.clustering.prune import MARK, Pruning, verification
+from indexer.clustering.prune import MARK, Pruning, Surplus, Tally, verification
 from indexer.clustering.remembered import agreed, note_of, remembered
 from indexer.clustering.stored import stored_clusters
 from indexer.corpus import Corpus, gather
@@ -184,6 +184,26 @@ def test_what_lost_its_canonical_document_is_kept(store: Store) -> None:
     # The nearest of them stands in its place.
     assert set(kept) == {ref.id for ref in first.members[2:]}
     assert set(kept.values()) == {"the canonical document of its cluster is gone; run neardup cluster again"}
+
+
+def test_what_would_go_is_told_from_what_is_kept() -> None:
+    def surplus(size: int, similarity: float, kept: str = "", *, identical: bool = False) -> Surplus:
+        return Surplus(record("a", "", size=size), "c", Ref("c"), similarity, kept, identical)
+
+    tally = Tally()
+    assert tally.least == 1.0
+    # What is identical is wholly similar, also where its sketch could not be compared.
+    for each in (surplus(10, -1.0, identical=True), surplus(5, 0.75), surplus(7, 0.9), surplus(100, 0.2, "too far")):
+        tally.add(each)
+    assert tally == Tally(named=3, identical=1, octets=22, kept=1, least=0.75)
+
+
+def test_no_canonical_rule_is_asked_for_where_nothing_is() -> None:
+    assert canonical_asked(None) is None
+    assert canonical_asked("longest") == CanonicalRule("longest")
+    assert canonical_asked("source", ["a*"]) == CanonicalRule("source", sources=("a*",))
+    with pytest.raises(UsageError, match="--prefer goes with --canonical source"):
+        canonical_asked(None, ["a*"])
 
 
 def test_marks_of_what_is_no_surplus_any_more_are_taken_away(store: Store) -> None:

@@ -105,9 +105,9 @@ def test_a_lookup_and_a_comparison_agree(store: Store) -> None:
 def test_nothing_in_common_is_no_similarity(store: Store) -> None:
     found = compare(parse_rule("minhash@0", store), Question("a", ONE), Question("b", "?! one"))
     assert found.similarity <= 0.1
-    with pytest.raises(UsageError, match="b has no words"):
+    with pytest.raises(ExtractionError, match="b has no words"):
         compare(parse_rule("minhash@0.4", store), Question("a", ONE), Question("b", "?!"))
-    with pytest.raises(UsageError, match="empty has no words"):
+    with pytest.raises(ExtractionError, match="empty has no words"):
         compare(parse_rule("minhash@0.4", store), Question("a", ONE), stored(store, "empty"))
     # No spot in either: they can't be compared, and are not near from 0 on.
     spots = compare(parse_rule("spotsigs@0.5+spotsigs@0"), Question("a", ONE), Question("b", ONE))
