@@ -8,6 +8,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 from click.shell_completion import shell_complete
@@ -76,6 +77,13 @@ Exit codes:
 """
 
 
+class Given(NamedTuple):
+    """What stands before the name of a command; `config` is the settings file that was read, None for none."""
+
+    debug: bool
+    config: Path | None
+
+
 @click.group(
     cls=Grouped,
     epilog=EPILOG,
@@ -97,9 +105,8 @@ Exit codes:
 @click.pass_context
 def cli(ctx: click.Context, config: Path | None, debug: bool) -> None:
     """Find near-duplicate documents: index HTML, PDF, XML and text, then ask what is similar."""
-    ctx.obj = {"debug": debug}
     settings, path = load_settings(config)
-    ctx.obj["config"] = path
+    ctx.obj = Given(debug, path)
     ctx.default_map = command_defaults(
         settings, {name: _settings_of(each) for name, each in cli.commands.items()}, path
     )
@@ -198,7 +205,8 @@ def _explain_usage(error: click.ClickException, words: Sequence[str]) -> int:
     if ctx:
         name = error.param.name if isinstance(error, click.BadParameter) and error.param else None
         if name and ctx.get_parameter_source(name) is click.core.ParameterSource.DEFAULT_MAP:
-            message = f"{ctx.find_root().obj['config']}: {message}"
+            given: Given = ctx.find_root().obj
+            message = f"{given.config}: {message}"
         click.echo(ctx.get_usage(), err=True)
         message += f" (see {ctx.command_path} --help)"
     _complain(message, words)

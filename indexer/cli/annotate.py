@@ -3,33 +3,91 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from collections.abc import Iterable
 from contextlib import AbstractContextManager, ExitStack, nullcontext
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import click
 
+from indexer.cli.groups import Group
 from indexer.cli.options import (
-    jobs_option,
-    json_option,
-    memory_option,
-    min_tokens_option,
-    quiet_option,
+    CONTENTS,
+    Talk,
+    WorkerLimits,
+    index_option,
+    limit_options,
     refresh_option,
-    timeout_option,
+    talk_options,
 )
 from indexer.cli.output import answer_json, say, shown_store
-from indexer.cli.scheme_options import schemes_of_new, schemes_options
+from indexer.cli.scheme_options import Fingerprinting, fingerprint_options
 from indexer.errors import UsageError
-from indexer.extract.base import Limits
-from indexer.pipeline import default_jobs
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from indexer.annotate import Annotated
+    from indexer.extract.base import Content
+    from indexer.stores.base import Refresh
+
+
+@dataclass(frozen=True, slots=True)
+class Annotating:
+    """Which fields hold the text and how it is read, where fingerprints are kept, which documents get one, how fast."""
+
+    field: tuple[str, ...]
+    html: bool
+    content: Content | None
+    to: str | None
+    all: bool
+    dry_run: bool
+    allow_version_change: bool
+    docs_per_second: float | None
+    slices: int
+
+
+annotating_options = Group(
+    Annotating,
+    click.option(
+        "--field",
+        multiple=True,
+        required=True,
+        metavar="NAME",
+        help="A field with the text; several are joined in this order. Always name the same ones for an index.",
+    ),
+    click.option("--html", is_flag=True, help="The fields hold HTML, whose text is extracted."),
+    click.option(
+        "--content",
+        type=CONTENTS,
+        help="What counts as the text of HTML.  [default: the index's own; landmarks for one without fingerprints]",
+    ),
+    click.option(
+        "--to", metavar="INDEX", help="Keep the fingerprints in INDEX of the same cluster; only read the other."
+    ),
+    click.option("--all", is_flag=True, help="Do documents again whose text has not changed."),
+    click.option("--dry-run", is_flag=True, help="Count what would be done, and change nothing."),
+    click.option(
+        "--allow-version-change",
+        is_flag=True,
+        help="Annotate documents whose version is given by their owner (version_type external); it rises by one.",
+    ),
+    click.option(
+        "--docs-per-second",
+        type=click.FloatRange(0.01, 1_000_000),
+        metavar="N",
+        help="Annotate no more than N documents a second.",
+    ),
+    click.option(
+        "--slices",
+        type=click.IntRange(1, 64),
+        default=4,
+        show_default=True,
+        metavar="N",
+        help="Parts of the index that are read at once.",
+    ),
+)
 
 
 @click.command(
@@ -48,58 +106,20 @@ again goes on where it ended. An index that does not keep all of _source, is rea
 is refused; --to keeps its fingerprints in an index of their own.
 """,
 )
-@click.option(
-    "--store",
-    metavar="URL",
-    envvar="NEARDUP_STORE",
-    required=True,
-    show_envvar=True,
-    help="The index, alias or data stream.",
-)
-@click.option(
-    "--field",
-    multiple=True,
-    required=True,
-    metavar="NAME",
-    help="A field with the text; several are joined in this order. Always name the same ones for an index.",
-)
-@click.option("--html", is_flag=True, help="The fields hold HTML, whose text is extracted.")
-@click.option(
-    "--content",
-    type=click.Choice(["landmarks", "full", "main"]),
-    help="What counts as the text of HTML.  [default: the index's own; landmarks for one without fingerprints]",
-)
-@click.option("--to", metavar="INDEX", help="Keep the fingerprints in INDEX of the same cluster; only read the other.")
-@click.option("--all", is_flag=True, help="Do documents again whose text has not changed.")
-@click.option("--dry-run", is_flag=True, help="Count what would be done, and change nothing.")
-@click.option(
-    "--allow-version-change",
-    is_flag=True,
-    help="Annotate documents whose version is given by their owner (version_type external); it rises by one.",
-)
-@click.option(
-    "--docs-per-second",
-    type=click.FloatRange(0.01, 1_000_000),
-    metavar="N",
-    help="Annotate no more than N documents a second.",
-)
-@click.option(
-    "--slices",
-    type=click.IntRange(1, 64),
-    default=4,
-    show_default=True,
-    metavar="N",
-    help="Parts of the index that are read at once.",
-)
-@jobs_option
-@min_tokens_option
-@schemes_options
-@timeout_option
-@memory_option
+@index_option("The index, alias or data stream.")
+@annotating_options
+@fingerprint_options
+@limit_options
 @refresh_option
-@quiet_option
-@json_option
-def annotate(store: str, field: tuple[str, ...], to: str | None, json: bool, quiet: bool, **given: Any) -> int:
+@talk_options
+def annotate(
+    store: str,
+    annotating: Annotating,
+    making: Fingerprinting,
+    worker: WorkerLimits,
+    refresh: Refresh,
+    talk: Talk,
+) -> int:
     """Fingerprint the documents of an index from their own fields.
 
     With --json one object: store, to, dry_run, total, annotated, missing, stale, unchanged, without, empty, short,
@@ -113,36 +133,37 @@ def annotate(store: str, field: tuple[str, ...], to: str | None, json: bool, qui
         raise UsageError(
             f"{shown_store(store)}: only an index of a cluster has documents to annotate; name https://host:9200/INDEX"
         )
+    from indexer.matching.kept import schemes_of_new
+
     wanted = Wanted(
-        fields=field,
-        html=given["html"],
-        everything=given["all"],
-        dry_run=given["dry_run"],
-        allow_version_change=given["allow_version_change"],
-        docs_per_second=given["docs_per_second"],
-        slices=given["slices"],
-        jobs=given["jobs"] or default_jobs(),
-        min_tokens=given["min_tokens"],
-        content=given["content"],
-        limits=Limits(seconds=given["timeout"], memory=given["memory"]),
-        refresh=given["refresh"],
-        schemes=given["scheme"],
-        new_schemes=tuple(schemes_of_new(given)),
-        exactly=given["schemes"] is not None,
+        fields=annotating.field,
+        html=annotating.html,
+        everything=annotating.all,
+        dry_run=annotating.dry_run,
+        allow_version_change=annotating.allow_version_change,
+        docs_per_second=annotating.docs_per_second,
+        slices=annotating.slices,
+        jobs=making.processes,
+        min_tokens=making.min_tokens,
+        content=annotating.content,
+        limits=worker.limits,
+        refresh=refresh,
+        schemes=making.scheme,
+        new_schemes=tuple(schemes_of_new(making.schemes)),
+        exactly=making.schemes is not None,
     )
     summary = Annotated()
-    shown = sys.stderr.isatty() and not quiet
     with ExitStack() as stack:
         client = connect(store)
         stack.callback(client.close)
         aside = None
-        if to is not None:
-            aside = connect(_beside(store, to))
+        if annotating.to is not None:
+            aside = connect(_beside(store, annotating.to))
             stack.callback(aside.close)
-        stack.enter_context(_bar(summary) if shown else nullcontext())
+        stack.enter_context(_bar(summary) if talk.progress else nullcontext())
         run(client, wanted, aside=aside, summary=summary)
         names_shown = client.target.shown, aside.target.shown if aside else None
-    _report(summary, *names_shown, dry_run=wanted.dry_run, as_json=json)
+    _report(summary, *names_shown, dry_run=wanted.dry_run, as_json=talk.json)
     return 0
 
 

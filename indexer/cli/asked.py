@@ -6,10 +6,12 @@ import os
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from indexer.cli.options import store_file
+from indexer.cli.output import shown_store
 from indexer.errors import ExtractionError, NotFoundError, UsageError
-from indexer.extract.base import REASONS, Content, Limits, Options
+from indexer.extract.base import REASONS, Limits, Options
 from indexer.model import Record, Ref, name_of
 from indexer.sources import STDIN, UnreadableError, printable_path, read_file
 
@@ -21,16 +23,19 @@ if TYPE_CHECKING:
 _LISTED = 5
 
 
-def reading(given: dict[str, Any], content: Content | None) -> tuple[Options, Limits]:
-    """Options and limits of extraction from a command's flags, in the content mode of a store, if there is one."""
-    if given["content"] and content and given["content"] != content:
-        raise UsageError(
-            f"--content {given['content']}: this store holds fingerprints of content {content}, which can't be compared"
+def is_id(name: str) -> bool:
+    """Whether what a user names in the place of a file is the id of a stored document."""
+    return name.startswith("id:") or (name != STDIN and not os.path.lexists(name))
+
+
+def any_stored(names: Sequence[str], store: str) -> bool:
+    """Whether one of the names is an id. Raises NotFoundError where one is, and the store's file is not there."""
+    named = next(filter(is_id, names), None)
+    if named is not None and store_file(store) and not os.path.exists(store_file(store)):
+        raise NotFoundError(
+            f"{printable_path(named)}: no such file, and no store at {shown_store(store)} to look for an id in"
         )
-    options = Options(
-        content=content or given["content"] or "landmarks", engine=given["engine"], format=given["format"]
-    )
-    return options, Limits(seconds=given["timeout"], memory=given["memory"], input_bytes=given["max_size"])
+    return named is not None
 
 
 def octets_of(path: str, limit: int) -> bytes:

@@ -2,121 +2,60 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, get_args
 
 import click
 
 from indexer import own_files
-from indexer.cli.match_options import (
-    distance_option,
-    match_option,
-    match_options,
-    show_rule,
-    tell_lacking,
-    tell_unread,
-    wanted,
-)
+from indexer.cli.cluster_options import Arriving, Clustering, cluster_options
+from indexer.cli.groups import Group
+from indexer.cli.match_options import Matching, match_options, show_rule, tell_lacking, tell_unread
 from indexer.cli.options import filter_option, json_option, opened, refresh_option, store_option, tell_contended
 from indexer.cli.output import answer, answer_json, fields, record_json, say, shown_store, size
 from indexer.errors import NotFoundError, UsageError
 
 if TYPE_CHECKING:
     from indexer.clustering.arrivals import Arrivals, Near
-    from indexer.clustering.canonical import CanonicalRule
     from indexer.clustering.prune import Pruning
     from indexer.matching.nodes import Nodes
     from indexer.matching.rule import MatchRule
     from indexer.model import Record
     from indexer.stores import Store
-
-Command = TypeVar("Command", bound=Callable[..., Any])
-
-
-def cluster_options(command: Command) -> Command:
-    """Add what decides how clusters are made, beside the distance."""
-    options = (
-        click.option(
-            "--bound",
-            type=click.FloatRange(0, 1),
-            metavar="S",
-            help="How far apart two documents of a cluster may be, as 1 - similarity; longer chains are split.  "
-            "[default: twice what the rule allows]",
-        ),
-        click.option(
-            "--canonical",
-            metavar="RULE",
-            help="Which document stands for a cluster: earliest (first indexed), longest (most words), field:NAME or "
-            "field:NAME:desc (smallest or largest metadata field), source (by --prefer).  [default: earliest]",
-        ),
-        click.option(
-            "--prefer",
-            multiple=True,
-            metavar="GLOB",
-            help="With --canonical source: paths or URLs that come first; give it several times, the best first.",
-        ),
-    )
-    return functools.reduce(lambda wrapped, option: option(wrapped), reversed(options), command)
-
-
-def arrival_options(command: Command) -> Command:
-    """Add what `neardup index` does about near-duplicates."""
-    options = (
-        click.option("--cluster", is_flag=True, help="Put each document into its cluster as it comes."),
-        click.option(
-            "--skip-duplicates",
-            is_flag=True,
-            help="Leave new documents out that are near-duplicates of stored ones; they are listed by "
-            "neardup failures --reason duplicate.",
-        ),
-        click.option(
-            "--new-to",
-            metavar="FILE",
-            type=click.Path(),
-            help="With either: write the ids of documents that were near nothing when they came to FILE (-: standard "
-            "output), one a line.",
-        ),
-        match_option,
-        distance_option,
-        cluster_options,
-    )
-    return functools.reduce(lambda wrapped, option: option(wrapped), reversed(options), command)
+    from indexer.stores.base import Refresh
 
 
 @contextmanager
-def arrivals(store: Store, given: dict[str, Any]) -> Iterator[Arrivals | None]:
+def arrivals(store: Store, asked: Arriving) -> Iterator[Arrivals | None]:
     """What looks at documents as they come, None where nothing was asked about clusters."""
-    if not given["cluster"] and not given["skip_duplicates"]:
-        if given["new_to"]:
+    if not asked.cluster and not asked.skip_duplicates:
+        if asked.new_to:
             raise UsageError("--new-to goes with --cluster or --skip-duplicates")
         yield None
         return
     from indexer.clustering.arrivals import Arrivals, rule_for
-    from indexer.matching.shorthand import Wanted, rule_of
+    from indexer.matching.shorthand import Wanted, rule_asked
 
-    asked = Wanted(match=given["match"], distance=given["distance"])
     by = rule_for(
         store,
-        rule_of(asked, store) if asked.given else None,
-        bound=given["bound"],
-        canonical=_canonical(given),
-        cluster=given["cluster"],
+        rule_asked(Wanted(match=asked.match, distance=asked.distance), store),
+        bound=asked.clustering.bound,
+        canonical=asked.clustering.canonical_rule,
+        cluster=asked.cluster,
     )
     if by.refused:
         say(f"documents are stored, each in a cluster of its own: {by.refused}")
-    with _lines_to(given["new_to"]) as write:
+    with _lines_to(asked.new_to) as write:
 
         def told(record: Record, near: Near | None) -> None:
             if near is None and write:
                 write(record.ref.id)
 
-        coming = Arrivals(store, by, cluster=given["cluster"], skip=given["skip_duplicates"], told=told)
+        coming = Arrivals(store, by, cluster=asked.cluster, skip=asked.skip_duplicates, told=told)
         yield coming
         coming.close()
 
@@ -136,14 +75,7 @@ def _lines_to(name: str | None) -> Iterator[Callable[[str], None] | None]:
             raise UsageError(f"--new-to {name}: {error.strerror}") from error
 
 
-def _canonical(given: dict[str, Any]) -> CanonicalRule | None:
-    from indexer.clustering.canonical import parse_canonical
-
-    if given["canonical"] is None:
-        if given["prefer"]:
-            raise UsageError("--prefer goes with --canonical source")
-        return None
-    return parse_canonical(given["canonical"], given["prefer"])
+PairFormat = Literal["csv", "jsonl", "parquet"]
 
 
 @click.command(
@@ -171,7 +103,7 @@ the other one.
 @match_options
 @click.option(
     "--format",
-    type=click.Choice(["csv", "jsonl", "parquet"]),
+    type=click.Choice(get_args(PairFormat)),
     default="csv",
     show_default=True,
     help="How pairs are written; parquet needs the extra parquet.",
@@ -189,30 +121,34 @@ the other one.
     "--include-short", is_flag=True, help="Compare documents with too few words for a meaningful fingerprint too."
 )
 @filter_option
-def pairs(store: str, output: str | None, against: str | None, **given: Any) -> None:
+def pairs(
+    store: str,
+    matching: Matching,
+    format: PairFormat,  # noqa: A002 - the setting's name
+    output: str | None,
+    against: str | None,
+    collapse: bool,
+    include_short: bool,
+    filter: str | None,  # noqa: A002
+) -> None:
     """List all pairs of stored documents that are near-duplicates."""
-    if against and given["collapse"]:
+    if against and collapse:
         raise UsageError("--collapse is for the pairs of one store, not for --against")
     from indexer.cli.pair_formats import Form, written
     from indexer.matching.pairing import pairs_of
     from indexer.matching.reading import reader_of
-    from indexer.matching.rule import LEAN_RULE
     from indexer.matching.shorthand import rule_of
 
     with opened(store, read_only=True) as source:
-        if given["filter"] is not None:
-            source.narrow(given["filter"])
-        listed = against is not None and not _is_store(against)
-        asked = wanted(given)
-        rule = rule_of(replace(asked, match=LEAN_RULE) if listed and not asked.given else asked, source)
-        if given["explain"]:
+        if filter is not None:
+            source.narrow(filter)
+        rule = rule_of(matching.wanted, source, hashes=against is not None and not _is_store(against))
+        if matching.explain:
             show_rule(rule)
         reader = reader_of(source, rule)
-        short = given["include_short"]
-        other = _other(source, rule, against, include_short=short) if against else None
-        found = pairs_of(source, rule, against=other, collapse=given["collapse"], include_short=short, reader=reader)
-        form = Form(places=source.capabilities.routing, width=rule.width)
-        count = written(found, given["format"], output, form)
+        other = _other(source, rule, against, include_short=include_short) if against else None
+        found = pairs_of(source, rule, against=other, collapse=collapse, include_short=include_short, reader=reader)
+        count = written(found, format, output, Form(rule, places=source.capabilities.routing))
     tell_unread(reader.unread if reader else {})
     pairs_named = "1 pair" if count == 1 else f"{count:,} pairs"
     say(f"{pairs_named} by {rule}" + (f", written to {output}" if output else ""))
@@ -227,16 +163,14 @@ def _is_store(name: str) -> bool:
 def _other(source: Store, rule: MatchRule, against: str, *, include_short: bool) -> Nodes:
     from pathlib import Path
 
-    from indexer.matching.lists import read_list
-    from indexer.matching.nodes import read_nodes
+    from indexer.matching.lists import read_list, read_store
 
     if not _is_store(against):
         if not os.path.exists(against):
             raise NotFoundError(f"{shown_store(against)}: no such file or store")
         return read_list(Path(against), rule)
     with opened(against, read_only=True) as other:
-        source.info.require_comparable(other.info, shown_store(against))
-        return read_nodes(other, rule, include_short=include_short)
+        return read_store(other, source, rule, name=shown_store(against), include_short=include_short)
 
 
 @click.command(
@@ -257,8 +191,9 @@ keeps its id as long as the document that it was named after stays in it. Docume
 rule compares, are alone. The store remembers the rule: prune, report and index --cluster obey it.
 
 Running it again writes nothing. "neardup show ID" shows a document's cluster. With --json one object: rule, documents,
-compared, not_comparable, clusters, clustered, largest, split, comparisons, contended (documents that others change all
-the time and that were left as they are), and written: documents, clusters, removed.
+compared, not_comparable, clusters, clustered, largest, split, comparisons, costliest (documents whose keys cost most
+comparisons), contended (documents that others change all the time and that were left as they are), and written:
+documents, clusters, removed.
 """,
 )
 @store_option
@@ -267,19 +202,21 @@ the time and that were left as they are), and written: documents, clusters, remo
 @refresh_option
 @click.option("--dry-run", is_flag=True, help="Say what would be written, and write nothing.")
 @json_option
-def cluster(store: str, dry_run: bool, json: bool, **given: Any) -> None:
+def cluster(
+    store: str, matching: Matching, clustering: Clustering, refresh: Refresh, dry_run: bool, json: bool
+) -> None:
     """Put all stored documents into clusters of near-duplicates, and write what changed to the store."""
     from indexer.clustering.clusters import cluster as clustered
     from indexer.matching.reading import reader_of
     from indexer.matching.shorthand import rule_of
 
-    canonical = _canonical(given)
-    with opened(store, read_only=dry_run, refresh=given["refresh"]) as target:
-        rule = rule_of(wanted(given), target)
-        if given["explain"]:
+    canonical = clustering.canonical_rule
+    with opened(store, read_only=dry_run, refresh=refresh) as target:
+        rule = rule_of(matching.wanted, target)
+        if matching.explain:
             show_rule(rule)
         reader = reader_of(target, rule)
-        found = clustered(target, rule, bound=given["bound"], canonical=canonical, dry_run=dry_run, reader=reader)
+        found = clustered(target, rule, bound=clustering.bound, canonical=canonical, dry_run=dry_run, reader=reader)
         contended = tell_contended(target)
     tell_unread(reader.unread if reader else {})
     changes = found.changes
@@ -287,7 +224,12 @@ def cluster(store: str, dry_run: bool, json: bool, **given: Any) -> None:
     if json:
         names = ("documents", "compared", "clusters", "clustered", "largest", "split", "comparisons")
         counts = {name: getattr(found, name) for name in names} | {"not_comparable": found.lacking}
-        answer_json({"rule": str(rule), **counts, "written": written, "contended": contended, "dry_run": dry_run})
+        costliest = [
+            {"id": each.example.id, "scheme": each.scheme, "documents": each.documents, "comparisons": each.comparisons}
+            for each in found.costliest
+        ]
+        counted = {"rule": str(rule), **counts, "costliest": costliest}
+        answer_json({**counted, "written": written, "contended": contended, "dry_run": dry_run})
         return
     fields(
         [
@@ -302,11 +244,59 @@ def cluster(store: str, dry_run: bool, json: bool, **given: Any) -> None:
             ),
         ]
     )
+    for each in found.costliest:
+        say(
+            f"{each.documents:,} documents have a key of {each.scheme} in common with {each.example.id} and took "
+            f"{each.comparisons:,} comparisons; most of what they share is probably not their text"
+        )
     tell_lacking(found.lacking, rule)
     if rule.by_hash_alone:
         say("a simhash alone also puts documents together that share nothing but their language; see neardup compare")
     if dry_run:
         say("a dry run: nothing was written")
+
+
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    """Which document of a cluster is kept, what is done with the others, and what is demanded before."""
+
+    keep: Literal["canonical"]
+    dry_run: bool
+    delete: bool
+    yes: bool
+    identical: bool
+    verify: Literal["sketch", "text"] | None
+    unverified: bool
+
+
+prune_options = Group(
+    Pruned,
+    click.option(
+        "--keep", type=click.Choice(["canonical"]), required=True, help="Which document of a cluster is kept."
+    ),
+    click.option("--dry-run", is_flag=True, help="List the documents, and do nothing."),
+    click.option(
+        "--delete", is_flag=True, allow_from_autoenv=False, help="Delete them from the store; do not mark them."
+    ),
+    click.option("--yes", is_flag=True, allow_from_autoenv=False, help="With --delete: do not ask."),
+    click.option(
+        "--identical",
+        is_flag=True,
+        help="Only documents whose texts are the canonical document's, but for case and white space.",
+    ),
+    click.option(
+        "--verify",
+        type=click.Choice(["sketch", "text"]),
+        help="Demand too that stored sketches (60% of all passages), or the texts (50%), say that a document is near.",
+    ),
+    click.option(
+        "--unverified",
+        is_flag=True,
+        allow_from_autoenv=False,
+        help="With --delete: delete what a simhash alone calls near. One in ten may have nothing to do with what is "
+        "kept.",
+    ),
+)
 
 
 @click.command(
@@ -330,39 +320,20 @@ object: marked and unmarked, or deleted; and contended, how many others change a
 """,
 )
 @store_option
-@click.option("--keep", type=click.Choice(["canonical"]), required=True, help="Which document of a cluster is kept.")
-@click.option("--dry-run", is_flag=True, help="List the documents, and do nothing.")
-@click.option("--delete", is_flag=True, allow_from_autoenv=False, help="Delete them from the store; do not mark them.")
-@click.option("--yes", is_flag=True, allow_from_autoenv=False, help="With --delete: do not ask.")
-@click.option(
-    "--identical",
-    is_flag=True,
-    help="Only documents whose texts are the canonical document's, but for case and white space.",
-)
-@click.option(
-    "--verify",
-    type=click.Choice(["sketch", "text"]),
-    help="Demand too that stored sketches (60% of all passages), or the texts (50%), say that a document is near.",
-)
-@click.option(
-    "--unverified",
-    is_flag=True,
-    allow_from_autoenv=False,
-    help="With --delete: delete what a simhash alone calls near. One in ten may have nothing to do with what is kept.",
-)
+@prune_options
 @refresh_option
 @json_option
-def prune(store: str, dry_run: bool, delete: bool, json: bool, **given: Any) -> None:
+def prune(store: str, pruned: Pruned, refresh: Refresh, json: bool) -> None:
     """Mark the documents of each cluster that are not canonical, or delete them from the store."""
     from indexer.clustering.prune import Pruning, verification
 
-    with opened(store, read_only=dry_run, refresh=given["refresh"]) as target:
-        measure = verification(target, given["verify"]) if given["verify"] else None
-        pruning = Pruning(target, verify=measure, unverified=given["unverified"], identical=given["identical"])
-        if dry_run:
+    with opened(store, read_only=pruned.dry_run, refresh=refresh) as target:
+        measure = verification(target, pruned.verify) if pruned.verify else None
+        pruning = Pruning(target, verify=measure, unverified=pruned.unverified, identical=pruned.identical)
+        if pruned.dry_run:
             _list_surplus(pruning, as_json=json)
             return
-        if not delete:
+        if not pruned.delete:
             done = pruning.mark()
             contended = tell_contended(target)
             if json:
@@ -371,7 +342,7 @@ def prune(store: str, dry_run: bool, delete: bool, json: bool, **given: Any) -> 
                 fields([("marked", f"{done.documents:,}"), ("unmarked", f"{done.removed:,}")])
             return
         pruning.require_verified()
-        deleted = _delete(pruning, shown_store(store), asked=not given["yes"])
+        deleted = _delete(pruning, shown_store(store), asked=not pruned.yes)
         contended = tell_contended(target)
     if json:
         answer_json({"deleted": deleted, "contended": contended})
@@ -380,11 +351,13 @@ def prune(store: str, dry_run: bool, delete: bool, json: bool, **given: Any) -> 
 
 
 def _delete(pruning: Pruning, shown: str, *, asked: bool) -> int:
-    found = list(Counter(bool(each.kept) for each in pruning.surplus()).items())
-    counts = dict(found)
-    count, kept = counts.get(False, 0), counts.get(True, 0)
-    total = pruning.store.stats().documents
-    more = f"; {kept:,} others of their clusters are kept, --dry-run says why" if kept else ""
+    from indexer.clustering.prune import Tally
+
+    tally = Tally()
+    for each in pruning.surplus():
+        tally.add(each)
+    count, total = tally.named, pruning.store.stats().documents
+    more = f"; {tally.kept:,} others of their clusters are kept, --dry-run says why" if tally.kept else ""
     say(f"{count:,} of {total:,} documents are to be deleted from {shown}; their canonical ones stay{more}")
     if count and asked:
         if not sys.stdin.isatty():
@@ -397,16 +370,11 @@ def _delete(pruning: Pruning, shown: str, *, asked: bool) -> int:
 
 
 def _list_surplus(pruning: Pruning, *, as_json: bool) -> None:
-    count = kept = octets = same = 0
-    least = 1.0
+    from indexer.clustering.prune import Tally
+
+    tally = Tally()
     for each in pruning.surplus():
-        if each.kept:
-            kept += 1
-        else:
-            count += 1
-            octets += each.record.size
-            same += each.identical
-            least = min(least, 1.0 if each.identical else each.similarity)
+        tally.add(each)
         if as_json:
             about = {"cluster": each.cluster, "canonical": each.canonical.id, "similarity": each.similarity}
             answer_json({**about, "identical": each.identical, "kept": each.kept, **record_json(each.record)})
@@ -416,12 +384,13 @@ def _list_surplus(pruning: Pruning, *, as_json: bool) -> None:
             answer(f"{each.record.ref.id}  is identical with {each.canonical.id}")
         else:
             answer(f"{each.record.ref.id}  {pruning.rule.said(each.similarity, each.canonical.id)}")
-    found = f"{count:,} documents ({size(octets)}) have another that stands for them"
+    count, same = tally.named, tally.identical
+    found = f"{count:,} documents ({size(tally.octets)}) have another that stands for them"
     kinds = [f"{same:,} identical"] * bool(same)
-    kinds += [f"{count - same:,} near, the least similar {pruning.rule.shown(least)}"] * (count > same)
+    kinds += [f"{count - same:,} near, the least similar {pruning.rule.shown(tally.least)}"] * (count > same)
     say(f"a dry run: {found}" + f": {' and '.join(kinds)}" * bool(kinds) + "; nothing was changed")
-    if kept:
-        say(f"{kept:,} documents of the same clusters are kept")
+    if tally.kept:
+        say(f"{tally.kept:,} documents of the same clusters are kept")
 
 
 COMMANDS = (pairs, cluster, prune)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Literal, get_args
+
 import click
 from click.shell_completion import get_completion_class
+
+Shell = Literal["bash", "zsh", "fish"]
 
 
 @click.command(
@@ -16,9 +20,9 @@ Examples:
   neardup completion fish > ~/.config/fish/completions/neardup.fish
 """,
 )
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.argument("shell", type=click.Choice(get_args(Shell)))
 @click.pass_context
-def completion(ctx: click.Context, shell: str) -> None:
+def completion(ctx: click.Context, shell: Shell) -> None:
     """Print the script that teaches a shell to complete neardup's commands and options."""
     found = get_completion_class(shell)
     assert found is not None  # noqa: S101 - the choices above are click's own shells

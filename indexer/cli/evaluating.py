@@ -4,23 +4,82 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import sys
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from indexer import own_files
-from indexer.cli.asked import reading
-from indexer.cli.field_options import explained, field_options, fields_of
-from indexer.cli.options import extraction_options, jobs_option, json_option, opened, store_option
+from indexer.cli.field_options import NamedFields, explained, field_options
+from indexer.cli.groups import Group
+from indexer.cli.options import Extraction, extraction_options, jobs_option, json_option, opened, store_option
 from indexer.cli.output import answer, answer_json, say, table
 from indexer.errors import NeardupError, UsageError
 
 if TYPE_CHECKING:
-    from indexer.evaluate import Evaluation
+    from indexer.evaluate import Evaluation, Progress
     from indexer.evaluate_documents import Named, Texts
+    from indexer.stored_inputs import Fields
 
 _SAMPLE = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Measuring:
+    """Which rules are measured, on which documents, and from which Jaccard coefficients a pair is wanted and right."""
+
+    schemes: tuple[str, ...]
+    documents: tuple[str, ...]
+    root: str | None
+    sample: int
+    alike: float
+    right: float
+    picture: str | None
+
+
+measuring_options = Group(
+    Measuring,
+    click.option(
+        "--match",
+        "--schemes",
+        "schemes",
+        multiple=True,
+        metavar="RULE",
+        help="A match rule to measure; give it several times.  [default: the store's own, simhash-doc within 3 and "
+        "within 7 bits, the latter also verified by minhash, and minhash]",
+    ),
+    click.option(
+        "--documents", multiple=True, metavar="PATH|DIR|GLOB", help="Documents to measure on, in place of the store's."
+    ),
+    click.option(
+        "--root", type=click.Path(), metavar="DIR", help="What paths in TRUTH are seen from.  [default: its folder]"
+    ),
+    click.option(
+        "--sample",
+        type=click.IntRange(2),
+        metavar="N",
+        default=_SAMPLE,
+        show_default=True,
+        help="Of a store, take so many documents, beside those that TRUTH names.",
+    ),
+    click.option(
+        "--alike",
+        type=click.FloatRange(0.5, 1.0),
+        default=0.8,
+        show_default=True,
+        help="Jaccard from which a pair is wanted.",
+    ),
+    click.option(
+        "--right",
+        type=click.FloatRange(0.1, 1.0),
+        default=0.5,
+        show_default=True,
+        help="Jaccard from which a pair is right.",
+    ),
+    click.option("--picture", type=click.Path(), metavar="FILE", help="Draw precision over recall to FILE, as SVG."),
+)
 
 
 @click.command(
@@ -43,50 +102,21 @@ counts as wanted from a Jaccard coefficient of 5-word shingles of --alike on, an
 """,
 )
 @click.argument("truth", required=False, type=click.Path())
-@click.option(
-    "--match",
-    "--schemes",
-    "schemes",
-    multiple=True,
-    metavar="RULE",
-    help="A match rule to measure; give it several times.  [default: the store's own, simhash-doc within 3 and within "
-    "7 bits, the latter also verified by minhash, and minhash]",
-)
-@click.option(
-    "--documents", multiple=True, metavar="PATH|DIR|GLOB", help="Documents to measure on, in place of the store's."
-)
-@click.option(
-    "--root", type=click.Path(), metavar="DIR", help="What paths in TRUTH are seen from.  [default: its folder]"
-)
-@click.option(
-    "--sample",
-    type=click.IntRange(2),
-    metavar="N",
-    default=_SAMPLE,
-    show_default=True,
-    help="Of a store, take so many documents, beside those that TRUTH names.",
-)
-@click.option(
-    "--alike",
-    type=click.FloatRange(0.5, 1.0),
-    default=0.8,
-    show_default=True,
-    help="Jaccard from which a pair is wanted.",
-)
-@click.option(
-    "--right",
-    type=click.FloatRange(0.1, 1.0),
-    default=0.5,
-    show_default=True,
-    help="Jaccard from which a pair is right.",
-)
-@click.option("--picture", type=click.Path(), metavar="FILE", help="Draw precision over recall to FILE, as SVG.")
+@measuring_options
 @field_options
 @store_option
 @jobs_option
 @extraction_options
 @json_option
-def evaluate(truth: str | None, schemes: tuple[str, ...], json: bool, picture: str | None, **given: Any) -> None:
+def evaluate(
+    truth: str | None,
+    measuring: Measuring,
+    named_fields: NamedFields,
+    store: str,
+    jobs: int | None,
+    extraction: Extraction,
+    json: bool,
+) -> None:
     """Measure which match rule finds what on your documents: recall, precision, curves and costs.
 
     The truth is TRUTH, or else the exact Jaccard coefficient of the documents' sets of 5-word shingles.
@@ -100,15 +130,16 @@ def evaluate(truth: str | None, schemes: tuple[str, ...], json: bool, picture: s
     from indexer import evaluate_show
     from indexer.evaluate_documents import placed, read_truth, require_two
 
-    if given["right"] > given["alike"]:
-        raise UsageError(f"--right {given['right']:g} is above --alike {given['alike']:g}")
-    for rule in schemes:
+    if measuring.right > measuring.alike:
+        raise UsageError(f"--right {measuring.right:g} is above --alike {measuring.alike:g}")
+    for rule in measuring.schemes:
         measure.check_rule(rule)
-    named = read_truth(Path(truth), Path(given["root"]) if given["root"] else None) if truth else None
-    texts = _texts(named, given)
+    named = read_truth(Path(truth), Path(measuring.root) if measuring.root else None) if truth else None
+    fields = named_fields.fields(stored=not measuring.documents and not (named and named.paths))
+    texts = _texts(named, measuring, fields, store, jobs, extraction)
     require_two(texts)
     corpus = measure.corpus_of(texts.texts)
-    wanted = schemes or (_usual(named, given), *measure.DEFAULT_RULES)
+    wanted = measuring.schemes or (_usual(named, measuring, store), *measure.DEFAULT_RULES)
     named_rules = [measure.read_rule(each, corpus) for each in wanted]
     rules = list({rule.written(whole=True): rule for rule in named_rules}.values())
     notes = [f"left out: {count:,} documents ({explained(each)})" for each, count in sorted(texts.failed.items())]
@@ -118,49 +149,52 @@ def evaluate(truth: str | None, schemes: tuple[str, ...], json: bool, picture: s
         if missing:
             notes.append(f"left out: {missing:,} pairs of {named.name}: a document of theirs is not here")
     found = measure.evaluate(
-        texts.texts, rules, known, alike=given["alike"], right=given["right"], progress=_told(json=json)
+        texts.texts, rules, known, alike=measuring.alike, right=measuring.right, progress=_told(json=json)
     )
     found = dataclasses.replace(found, notes=(*found.notes, *notes))
-    if picture:
-        _write(picture, evaluate_show.picture(found))
+    if measuring.picture:
+        _write(measuring.picture, evaluate_show.picture(found))
     _show(found, as_json=json)
 
 
-def _usual(named: Named | None, given: dict[str, Any]) -> str:
+def _usual(named: Named | None, measuring: Measuring, store: str) -> str:
     """The rule of the store that is measured, else that of a new one."""
     from indexer.matching.rule import default_rule
 
-    if given["documents"] or (named and named.paths):
+    if measuring.documents or (named and named.paths):
         return default_rule().written(whole=True)
-    with opened(given["store"], read_only=True) as store:
-        return default_rule(store).written(whole=True)
+    with opened(store, read_only=True) as source:
+        return default_rule(source).written(whole=True)
 
 
-def _told(*, json: bool) -> Any:
-    import sys
-
+def _told(*, json: bool) -> Progress | None:
     return None if json or not sys.stderr.isatty() else lambda step: say(f"measuring: {step}")
 
 
-def _texts(named: Named | None, given: dict[str, Any]) -> Texts:
+def _texts(
+    named: Named | None,
+    measuring: Measuring,
+    fields: Fields | None,
+    store: str,
+    jobs: int | None,
+    extraction: Extraction,
+) -> Texts:
     from indexer.evaluate_documents import named_inputs, options_of, read_texts, sampled
     from indexer.pipeline import default_jobs
     from indexer.sources import Selection, Sources
     from indexer.stored_inputs import stored_inputs
 
-    jobs = given["jobs"] or default_jobs()
-    fields = fields_of(given, stored=not given["documents"] and not (named and named.paths))
-    if given["documents"]:
-        options, limits = reading(given, None)
-        found = Sources(given["documents"], Selection(base=os.getcwd()))
-        return read_texts(found, options, limits, jobs)
+    processes = jobs or default_jobs()
+    if measuring.documents:
+        found = Sources(measuring.documents, Selection(base=os.getcwd()))
+        return read_texts(found, *extraction.reading(None), processes)
     if named and named.paths:
-        options, limits = reading(given, None)
-        return read_texts(named_inputs(named.paths, limits.input_bytes), options, limits, jobs)
-    with opened(given["store"], read_only=True) as store:
-        options, limits = reading(given, options_of(store).content)
-        chosen = sampled(store, given["sample"], named.ids if named else ())
-        return read_texts(stored_inputs(store, chosen, limits.input_bytes, fields), options, limits, jobs)
+        options, limits = extraction.reading(None)
+        return read_texts(named_inputs(named.paths, limits.input_bytes), options, limits, processes)
+    with opened(store, read_only=True) as source:
+        options, limits = extraction.reading(options_of(source).content)
+        chosen = sampled(source, measuring.sample, named.ids if named else ())
+        return read_texts(stored_inputs(source, chosen, limits.input_bytes, fields), options, limits, processes)
 
 
 def _show(found: Evaluation, *, as_json: bool) -> None:

@@ -2,42 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import click
 
+from indexer.cli.groups import Group
 from indexer.errors import UsageError
 
 if TYPE_CHECKING:
     from indexer.stored_inputs import Fields
 
-F = TypeVar("F", bound=Callable[..., Any])
+
+@dataclass(frozen=True, slots=True)
+class NamedFields:
+    """Where the command line says that the texts of an index are."""
+
+    field: tuple[str, ...]
+    html: bool
+
+    def fields(self, *, stored: bool) -> Fields | None:
+        """The fields that were named; UsageError where documents of no store are read (`stored` False)."""
+        if not self.field:
+            if self.html:
+                raise UsageError("--html says what the fields hold; name them with --field")
+            return None
+        if not stored:
+            raise UsageError("--field names fields of the store's documents; other documents have none")
+        from indexer.stored_inputs import Fields
+
+        return Fields(self.field, self.html)
 
 
-def field_options(command: F) -> F:
-    """--field and --html, which say where `neardup annotate` found the texts of an index."""
-    command = click.option("--html", is_flag=True, help="The fields hold HTML, whose text is extracted.")(command)
-    return click.option(
+field_options = Group(
+    NamedFields,
+    click.option(
         "--field",
         multiple=True,
         metavar="NAME",
         help="A field with the text of the store's documents, where they are of an annotated index; the same as for "
         "neardup annotate, in the same order.",
-    )(command)
-
-
-def fields_of(given: dict[str, Any], *, stored: bool) -> Fields | None:
-    """The fields that were named; UsageError where documents of no store are read (`stored` False)."""
-    if not given["field"]:
-        if given["html"]:
-            raise UsageError("--html says what the fields hold; name them with --field")
-        return None
-    if not stored:
-        raise UsageError("--field names fields of the store's documents; other documents have none")
-    from indexer.stored_inputs import Fields
-
-    return Fields(given["field"], given["html"])
+    ),
+    click.option("--html", is_flag=True, help="The fields hold HTML, whose text is extracted."),
+)
 
 
 def explained(reason: str) -> str:

@@ -6,39 +6,40 @@ import dataclasses
 import os
 import shlex
 import signal
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from types import FrameType
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, get_args
 
 import click
 
 from indexer import own_files
-from indexer.cli.clusters import arrival_options, arrivals
+from indexer.cli.cluster_options import Arriving, arrival_options
+from indexer.cli.clusters import arrivals
+from indexer.cli.groups import Group
 from indexer.cli.interrupts import end_at_once
 from indexer.cli.options import (
+    Extraction,
+    Talk,
     content_of,
     extraction_options,
-    jobs_option,
     json_option,
-    min_tokens_option,
     opened,
-    quiet_option,
     refresh_option,
     store_file,
     store_folder,
     store_option,
+    talk_options,
     tell_contended,
 )
 from indexer.cli.output import answer, answer_json, printable, say, shown_store, size
-from indexer.cli.scheme_options import schemes_of, schemes_of_new, schemes_options
+from indexer.cli.scheme_options import Fingerprinting, fingerprint_options
 from indexer.config import DEFAULT_STORE
 from indexer.errors import ExtractionError, NoStoreError, UsageError
-from indexer.extract.base import Content, Limits, Options
-from indexer.pipeline import Settings, Summary, default_jobs, store_info
+from indexer.extract.base import Content
+from indexer.pipeline import Settings, Summary, store_info
 from indexer.pipeline import index as run_index
 from indexer.sources import IdFrom, Selection, Sources, list_of_paths
 
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
 
     from indexer.clustering.arrivals import Arrived
     from indexer.stores import Store
+    from indexer.stores.base import Refresh
     from indexer.stores.dead_letters import DeadLetters
 
 
@@ -55,6 +57,78 @@ class _Stopped:
     """Which signal ended the run, once one did."""
 
     number: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """Where documents come from beside the command line, which files of a folder are taken, and what names them."""
+
+    paths_from: str | None
+    include: tuple[str, ...]
+    exclude: tuple[str, ...]
+    hidden: bool
+    follow_links: bool
+    id_from: IdFrom
+
+
+walk_options = Group(
+    Walk,
+    click.option(
+        "--paths-from",
+        type=click.Path(),
+        metavar="FILE",
+        help="Read paths from FILE (-: standard input), ended by newline or NUL.",
+    ),
+    click.option(
+        "--include", multiple=True, metavar="GLOB", help="In folders, take only such files, whatever their kind."
+    ),
+    click.option("--exclude", multiple=True, metavar="GLOB", help="In folders, leave out such files and folders."),
+    click.option("--hidden", is_flag=True, help="In folders, take hidden files too."),
+    click.option("--follow-links", is_flag=True, help="In folders, follow links to folders, each folder once."),
+    click.option(
+        "--id-from",
+        type=click.Choice(get_args(IdFrom)),
+        default="path",
+        show_default=True,
+        help="What names a file: its path seen from the store's folder (absolute where it lies elsewhere), its "
+        "absolute path, its path below the folder named, its file name, that without suffix, or a digest of its "
+        "content. JSON lines bring their own.",
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Loading:
+    """How documents are written, and what becomes of those that fail."""
+
+    refresh: Refresh
+    dead_letters: str | None
+    bulk_load: bool
+    retry_failed: bool
+    strict: bool
+    dry_run: bool
+
+
+loading_options = Group(
+    Loading,
+    refresh_option,
+    click.option(
+        "--dead-letters",
+        type=click.Path(dir_okay=False),
+        metavar="FILE",
+        help="Add documents that the store refuses to FILE, as JSON lines with the reason that neardup index takes "
+        "again.  [default: neardup-refused-TIME.jsonl, made at the first one]",
+    ),
+    click.option(
+        "--bulk-load",
+        is_flag=True,
+        help="In a cluster: no refreshes and no replicas of the index while documents are loaded; its own settings are "
+        "put back at the end.",
+    ),
+    click.option("--retry-failed", is_flag=True, help="Try documents again that failed before and have not changed."),
+    click.option("--strict", is_flag=True, help="End with exit code 6 if any document failed."),
+    click.option("--dry-run", is_flag=True, help="List the ids and files that would be read, and do nothing."),
+)
 
 
 @click.command(
@@ -80,100 +154,72 @@ again. A document that fails is recorded with its reason, never stops the run, a
 )
 @click.argument("paths", nargs=-1, metavar="[PATH|DIR|GLOB|-]...")
 @store_option
-@click.option(
-    "--paths-from",
-    type=click.Path(),
-    metavar="FILE",
-    help="Read paths from FILE (-: standard input), ended by newline or NUL.",
-)
-@click.option("--include", multiple=True, metavar="GLOB", help="In folders, take only such files, whatever their kind.")
-@click.option("--exclude", multiple=True, metavar="GLOB", help="In folders, leave out such files and folders.")
-@click.option("--hidden", is_flag=True, help="In folders, take hidden files too.")
-@click.option("--follow-links", is_flag=True, help="In folders, follow links to folders, each folder once.")
-@click.option(
-    "--id-from",
-    type=click.Choice(["path", "absolute", "relative", "name", "stem", "digest"]),
-    default="path",
-    show_default=True,
-    help="What names a file: its path seen from the store's folder (absolute where it lies elsewhere), its absolute "
-    "path, its path below the folder named, its file name, that without suffix, or a digest of its content. JSON lines "
-    "bring their own.",
-)
-@jobs_option
-@min_tokens_option
-@schemes_options
+@walk_options
+@fingerprint_options
 @extraction_options
 @arrival_options
-@refresh_option
-@click.option(
-    "--dead-letters",
-    type=click.Path(dir_okay=False),
-    metavar="FILE",
-    help="Add documents that the store refuses to FILE, as JSON lines with the reason that neardup index takes again.  "
-    "[default: neardup-refused-TIME.jsonl, made at the first one]",
-)
-@click.option(
-    "--bulk-load",
-    is_flag=True,
-    help="In a cluster: no refreshes and no replicas of the index while documents are loaded; its own settings are put "
-    "back at the end.",
-)
-@click.option("--retry-failed", is_flag=True, help="Try documents again that failed before and have not changed.")
-@click.option("--strict", is_flag=True, help="End with exit code 6 if any document failed.")
-@click.option("--dry-run", is_flag=True, help="List the ids and files that would be read, and do nothing.")
-@quiet_option
-@json_option
-def index(paths: tuple[str, ...], store: str, json: bool, quiet: bool, **given: Any) -> int:
+@loading_options
+@talk_options
+def index(
+    paths: tuple[str, ...],
+    store: str,
+    walk: Walk,
+    making: Fingerprinting,
+    extraction: Extraction,
+    arriving: Arriving,
+    loading: Loading,
+    talk: Talk,
+) -> int:
     """Bring documents into the store: extract their text, fingerprint it, keep the fingerprint."""
-    if not paths and not given["paths_from"]:
+    if not paths and not walk.paths_from:
         raise UsageError("name at least one file, folder or pattern, or - for JSON lines on standard input")
-    if given["paths_from"] == "-" and "-" in paths:
+    if walk.paths_from == "-" and "-" in paths:
         raise UsageError("standard input can't be the list of paths and JSON lines at once")
-    if given["bulk_load"] and store_file(store):
+    if loading.bulk_load and store_file(store):
         raise UsageError("--bulk-load is for an index in a cluster; a store file has no refreshes and no replicas")
     from indexer.cli.refused import Refused, letters_path
 
-    letters_file = letters_path(given["dead_letters"], paths)
+    letters_file = letters_path(loading.dead_letters, paths)
     _keep_out(store, letters_file)
-    selection = _selection(store, given)
+    selection = _selection(store, walk, extraction.max_size)
 
     def sources() -> Sources:
-        listed = list_of_paths(given["paths_from"]) if given["paths_from"] else ()
-        return Sources(paths, selection, paths_from=listed)
+        return Sources(paths, selection, paths_from=list_of_paths(walk.paths_from) if walk.paths_from else ())
 
     found = sources()
-    if given["dry_run"]:
+    if loading.dry_run:
         return _list(found)
-    content = given["content"] or _content_for(store)
+    from indexer.matching.kept import schemes_of, schemes_of_new
+
+    content = extraction.content or _content_for(store)
     settings = Settings(
-        options=Options(content=content, engine=given["engine"], format=given["format"]),
-        limits=Limits(seconds=given["timeout"], memory=given["memory"], input_bytes=given["max_size"]),
-        jobs=given["jobs"] or default_jobs(),
-        min_tokens=given["min_tokens"],
-        retry_failed=given["retry_failed"],
+        options=extraction.options(content),
+        limits=extraction.limits,
+        jobs=making.processes,
+        min_tokens=making.min_tokens,
+        retry_failed=loading.retry_failed,
     )
     summary, near = Summary(), None
     letters = Refused(letters_file, settings.options, settings.limits)
-    shown = sys.stderr.isatty() and not quiet
-    made = store_info(content, schemes_of_new(given))
-    with opened(store, create=made, refresh=given["refresh"]) as target, _stoppable() as (stop, stopped):
+    made = store_info(content, schemes_of_new(making.schemes))
+    with opened(store, create=made, refresh=loading.refresh) as target, _stoppable() as (stop, stopped):
         try:
-            settings = dataclasses.replace(settings, schemes=schemes_of(target, given))
+            settings = dataclasses.replace(settings, schemes=schemes_of(target, making.scheme, making.schemes))
             for scheme in settings.schemes:
                 target.add_scheme(scheme.info)
-            loading = _bulk_load(target) if given["bulk_load"] else nullcontext()
-            bar = _bar(summary, sources) if shown else nullcontext()
-            with loading, letters, arrivals(target, given) as coming, bar:
+            relaxed = _bulk_load(target) if loading.bulk_load else nullcontext()
+            bar = _bar(summary, sources) if talk.progress else nullcontext()
+            with relaxed, letters, arrivals(target, arriving) as coming, bar:
                 near = coming.counts if coming else None
                 run_index(found, target, settings, summary=summary, stop=stop, arrivals=coming, refused=letters)
             tell_contended(target)
         except KeyboardInterrupt:
             stopped.number = stopped.number or signal.SIGINT
-    _report(summary, found.left_out, store, as_json=json, stopped=bool(stopped.number), near=near, letters=letters)
+    _report(summary, found.left_out, store, as_json=talk.json, stopped=bool(stopped.number), near=near, letters=letters)
     if stopped.number:
         say("stopped; what was done is stored, and the same command again goes on from here")
         return 128 + stopped.number
-    return ExtractionError.exit_code if given["strict"] and summary.failures + summary.failed_before else 0
+    return ExtractionError.exit_code if loading.strict and summary.failures + summary.failed_before else 0
 
 
 def _bar(summary: Summary, sources: Callable[[], Sources]) -> AbstractContextManager[object]:
@@ -197,17 +243,17 @@ def _keep_out(store: str, letters: Path) -> None:
         command.with_resource(own_files.in_use(path, store=True))
 
 
-def _selection(store: str, given: dict[str, Any]) -> Selection:
+def _selection(store: str, walk: Walk, line_limit: int) -> Selection:
     from indexer.cli.refused import PATTERN
 
     return Selection(
-        include=given["include"],
-        exclude=(*given["exclude"], PATTERN),
-        hidden=given["hidden"],
-        follow_links=given["follow_links"],
-        id_from=cast(IdFrom, given["id_from"]),
+        include=walk.include,
+        exclude=(*walk.exclude, PATTERN),
+        hidden=walk.hidden,
+        follow_links=walk.follow_links,
+        id_from=walk.id_from,
         base=store_folder(store),
-        line_limit=given["max_size"],
+        line_limit=line_limit,
     )
 
 

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from indexer.cli.groups import Group
 from indexer.cli.output import say
 from indexer.model import Ref, name_of
 
 if TYPE_CHECKING:
     from indexer.matching.rule import MatchRule
-    from indexer.matching.shorthand import Wanted
-
-Command = TypeVar("Command", bound=Callable[..., Any])
+    from indexer.matching.shorthand import Wanted, Way
 
 # So many documents are named that could not be verified.
 _SHOWN = 5
-
-# What each option is called in a Wanted.
-_PARTS = ("match", "distance", "scheme", "similarity", "verify", "min_jaccard", "min_containment")
 
 match_option = click.option(
     "--match",
@@ -38,19 +34,48 @@ distance_option = click.option(
     help="Short for --match simhash-doc@BITSbits: how many of the 64 bits of the simhash may differ (0 to 7 in "
     "lookups, to 16 elsewhere).",
 )
-similarity_option = click.option(
-    "--similarity",
-    type=click.FloatRange(0, 1),
-    metavar="S",
-    help="How similar documents have to be, 0 to 1: by --scheme, else by what the store serves best.",
-)
-scheme_option = click.option(
-    "--scheme", metavar="NAME", help="Compare by this scheme of the store (see neardup schemes --store)."
-)
-explain_option = click.option(
-    "--explain", is_flag=True, help="Say what is looked up, what that guarantees, and what it is expected to miss."
-)
-verify_options = (
+
+
+@dataclass(frozen=True, slots=True)
+class Matching:
+    """What a user says of the match rule, None where nothing; `explain` asks for it in words."""
+
+    match: str | None
+    distance: int | None
+    similarity: float | None
+    scheme: str | None
+    verify: Way | None
+    min_jaccard: float | None
+    min_containment: float | None
+    explain: bool
+
+    @property
+    def wanted(self) -> Wanted:
+        """What is asked of the rule."""
+        from indexer.matching.shorthand import Wanted
+
+        return Wanted(
+            match=self.match,
+            distance=self.distance,
+            scheme=self.scheme,
+            similarity=self.similarity,
+            verify=self.verify,
+            min_jaccard=self.min_jaccard,
+            min_containment=self.min_containment,
+        )
+
+
+match_options = Group(
+    Matching,
+    match_option,
+    distance_option,
+    click.option(
+        "--similarity",
+        type=click.FloatRange(0, 1),
+        metavar="S",
+        help="How similar documents have to be, 0 to 1: by --scheme, else by what the store serves best.",
+    ),
+    click.option("--scheme", metavar="NAME", help="Compare by this scheme of the store (see neardup schemes --store)."),
     click.option(
         "--verify",
         type=click.Choice(["hamming", "sketch", "text"]),
@@ -70,20 +95,10 @@ verify_options = (
         metavar="C",
         help="How much of the shorter document's 5-word passages has to be in the other one; the texts are read again.",
     ),
+    click.option(
+        "--explain", is_flag=True, help="Say what is looked up, what that guarantees, and what it is expected to miss."
+    ),
 )
-
-
-def match_options(command: Command) -> Command:
-    """Add what says which documents are near."""
-    options = (match_option, distance_option, similarity_option, scheme_option, *verify_options, explain_option)
-    return functools.reduce(lambda wrapped, option: option(wrapped), reversed(options), command)
-
-
-def wanted(given: Mapping[str, Any]) -> Wanted:
-    """What a command's options ask of a rule."""
-    from indexer.matching.shorthand import Wanted
-
-    return Wanted(**{name: given.get(name) for name in _PARTS})
 
 
 def show_rule(rule: MatchRule) -> None:

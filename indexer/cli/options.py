@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import re
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast, get_args
 
 import click
 
+from indexer.cli.groups import Decorator, Group
 from indexer.cli.output import say, shown_store
 from indexer.config import DEFAULT_STORE
 from indexer.errors import UsageError
-from indexer.extract.base import Content, Limits
-from indexer.pipeline import DEFAULT_MIN_TOKENS
+from indexer.extract.base import Content, Engine, Format, Limits, Options
 
 if TYPE_CHECKING:
     from indexer.stores import Store, StoreInfo
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 else:
     _OctetsType = _SecondsType = click.ParamType
 
-Command = TypeVar("Command", bound=Callable[..., Any])
-
 _DAY = 86_400
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 
@@ -36,7 +34,7 @@ class Size(_OctetsType):
 
     name = "size"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """The number of octets."""
         found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]i?)?b?\s*", str(value).lower())
         if not found:
@@ -49,10 +47,10 @@ class Seconds(_SecondsType):
 
     name = "seconds"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """The number of seconds."""
         try:
-            seconds = float(value)
+            seconds = float(value if isinstance(value, int | float) else str(value))
         except ValueError:
             seconds = 0.0
         # Written so that NaN is refused too.
@@ -61,17 +59,98 @@ class Seconds(_SecondsType):
         return seconds
 
 
-timeout_option = click.option(
-    "--timeout",
-    type=Seconds(),
-    metavar="SECONDS",
-    default=Limits().seconds,
-    show_default=True,
-    help="Time for one document.",
+@dataclass(frozen=True, slots=True)
+class WorkerLimits:
+    """What one document may take: `timeout` in seconds, `memory` in octets."""
+
+    timeout: float
+    memory: int
+
+    @property
+    def limits(self) -> Limits:
+        """These, and the usual size of a document."""
+        return Limits(seconds=self.timeout, memory=self.memory)
+
+
+limit_options = Group(
+    WorkerLimits,
+    click.option(
+        "--timeout",
+        type=Seconds(),
+        metavar="SECONDS",
+        default=Limits().seconds,
+        show_default=True,
+        help="Time for one document.",
+    ),
+    click.option(
+        "--memory", type=Size(), metavar="SIZE", default="2GiB", show_default=True, help="Memory for one document."
+    ),
 )
-memory_option = click.option(
-    "--memory", type=Size(), metavar="SIZE", default="2GiB", show_default=True, help="Memory for one document."
+
+
+@dataclass(frozen=True, slots=True)
+class Extraction:
+    """How documents are read; `content` and `format` are None where nothing was asked, `max_size` is in octets."""
+
+    content: Content | None
+    engine: Engine
+    format: Format | None
+    worker: WorkerLimits
+    max_size: int
+
+    def options(self, content: Content) -> Options:
+        """What the extraction is told, in a content mode."""
+        return Options(content=content, engine=self.engine, format=self.format)
+
+    @property
+    def limits(self) -> Limits:
+        """What one document may take."""
+        return Limits(seconds=self.worker.timeout, memory=self.worker.memory, input_bytes=self.max_size)
+
+    def reading(self, content: Content | None) -> tuple[Options, Limits]:
+        """Options and limits in the content mode of a store, if there is one. Raises UsageError for another mode."""
+        if self.content and content and self.content != content:
+            raise UsageError(
+                f"--content {self.content}: this store holds fingerprints of content {content}, which can't be compared"
+            )
+        return self.options(content or self.content or "landmarks"), self.limits
+
+
+CONTENTS = click.Choice(get_args(Content))
+
+extraction_options = Group(
+    Extraction,
+    click.option(
+        "--content",
+        type=CONTENTS,
+        help="What counts as the text of HTML: without navigation, banners and footers where HTML says so "
+        "(landmarks), everything (full), or the main block only (main, needs the extra main-content).  "
+        "[default: the store's own; landmarks for a new store or without one]",
+    ),
+    click.option(
+        "--engine",
+        type=click.Choice(get_args(Engine)),
+        default="auto",
+        show_default=True,
+        help="Which extractor reads: the fast one, the reference, or (auto) the fast one first and the "
+        "reference where it fails or finds no text.",
+    ),
+    click.option(
+        "--format",
+        type=click.Choice(get_args(Format)),
+        help="The kind of the documents.  [default: found from the content, then from the name]",
+    ),
+    limit_options,
+    click.option(
+        "--max-size",
+        type=Size(),
+        metavar="SIZE",
+        default="200MB",
+        show_default=True,
+        help="The largest document that is read, and the longest line of JSON lines.",
+    ),
 )
+
 jobs_option = click.option(
     "--jobs", type=click.IntRange(1), metavar="N", help="Worker processes.  [default: one for each processor]"
 )
@@ -98,6 +177,12 @@ store_option = click.option(
     help="The store.",
 )
 
+
+def index_option(says: str) -> Decorator:
+    """The option that names an index of a cluster."""
+    return click.option("--store", metavar="URL", envvar="NEARDUP_STORE", required=True, show_envvar=True, help=says)
+
+
 refresh_option = click.option(
     "--refresh",
     type=click.Choice(["wait", "none", "true"]),
@@ -113,55 +198,23 @@ filter_option = click.option(
     help="Only documents that match a query of the cluster's own (query string syntax), as 'lang:en AND year:2024'.",
 )
 
-min_tokens_option = click.option(
-    "--min-tokens",
-    type=click.IntRange(0),
-    metavar="N",
-    default=DEFAULT_MIN_TOKENS,
-    show_default=True,
-    help="Documents with fewer words are marked short, and left out of answers unless asked for.",
-)
-
-quiet_option = click.option("-q", "--quiet", is_flag=True, help="No progress.")
-
 json_option = click.option("--json", is_flag=True, help="Answer in JSON.")
 
 
-def extraction_options(command: Command) -> Command:
-    """Add what decides how documents are read."""
-    options = (
-        click.option(
-            "--content",
-            type=click.Choice(["landmarks", "full", "main"]),
-            help="What counts as the text of HTML: without navigation, banners and footers where HTML says so "
-            "(landmarks), everything (full), or the main block only (main, needs the extra main-content).  "
-            "[default: the store's own; landmarks for a new store or without one]",
-        ),
-        click.option(
-            "--engine",
-            type=click.Choice(["auto", "fast", "reference"]),
-            default="auto",
-            show_default=True,
-            help="Which extractor reads: the fast one, the reference, or (auto) the fast one first and the "
-            "reference where it fails or finds no text.",
-        ),
-        click.option(
-            "--format",
-            type=click.Choice(["html", "pdf", "xml", "text"]),
-            help="The kind of the documents.  [default: found from the content, then from the name]",
-        ),
-        timeout_option,
-        memory_option,
-        click.option(
-            "--max-size",
-            type=Size(),
-            metavar="SIZE",
-            default="200MB",
-            show_default=True,
-            help="The largest document that is read, and the longest line of JSON lines.",
-        ),
-    )
-    return functools.reduce(lambda wrapped, option: option(wrapped), reversed(options), command)
+@dataclass(frozen=True, slots=True)
+class Talk:
+    """What a long run says: its progress unless it is to be `quiet`, and its summary in words or as `json`."""
+
+    quiet: bool
+    json: bool
+
+    @property
+    def progress(self) -> bool:
+        """Whether there is somebody to show progress to."""
+        return sys.stderr.isatty() and not self.quiet
+
+
+talk_options = Group(Talk, click.option("-q", "--quiet", is_flag=True, help="No progress."), json_option)
 
 
 def opened(store: str, *, create: StoreInfo | None = None, read_only: bool = False, refresh: Refresh = "wait") -> Store:

@@ -17,33 +17,36 @@ from indexer import own_files
 from indexer.cli.output import printable
 from indexer.errors import UsageError
 from indexer.matching.pairing import Pair
+from indexer.matching.rule import MatchRule
 
 _PLAIN = ("id_a", "id_b")
 _PLACED = ("id_a", "index_a", "routing_a", "id_b", "index_b", "routing_b")
 _AT_ONCE = 50_000
 
+Cell = str | int | float | None
+
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What is written of a pair: the ids, with `places` indices and routing too, with `width` bits that differ.
+    """What is written of a pair that `rule` calls near: the ids, and with `places` indices and routing too.
 
-    `width` is that of a simhash; 0 for a rule whose similarity is a share.
+    By a rule that measures by bits also how many of them differ.
     """
 
+    rule: MatchRule
     places: bool = False
-    width: int = 0
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The names of what row() gives."""
-        return (_PLACED if self.places else _PLAIN) + (("bits",) if self.width else ()) + ("similarity",)
+        return (_PLACED if self.places else _PLAIN) + (("bits",) if self.rule.width else ()) + ("similarity",)
 
-    def row(self, pair: Pair) -> tuple[Any, ...]:
+    def row(self, pair: Pair) -> tuple[Cell, ...]:
         """A pair in these columns."""
         left, right = pair.left, pair.right
         plain = (left.id, right.id)
         names = (left.id, left.index, left.routing, right.id, right.index, right.routing) if self.places else plain
-        bits = (round(self.width * (1 - pair.similarity)),) if self.width else ()
+        bits = (self.rule.bits(pair.similarity),) if self.rule.width else ()
         return (*names, *bits, round(pair.similarity, 6))
 
 
@@ -122,7 +125,7 @@ def _batched(pairs: Iterable[Pair], size: int) -> Iterator[list[Pair]]:
         yield some
 
 
-def _utf8(cell: Any) -> Any:
+def _utf8(cell: Cell) -> Cell:
     """Parquet's text is UTF-8, which has no lone surrogates."""
     return cell.encode("utf-8", "backslashreplace").decode() if isinstance(cell, str) else cell
 

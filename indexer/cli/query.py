@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from indexer.cli import asked
-from indexer.cli.match_options import match_options, show_rule, wanted
-from indexer.cli.options import (
-    content_of,
-    extraction_options,
-    json_option,
-    opened,
-    store_file,
-    store_option,
-)
-from indexer.cli.output import answer, answer_json, fields, fingerprint_json, say, shown_store
-from indexer.errors import ExtractionError, NeardupError, NotFoundError, UsageError
-from indexer.sources import STDIN, printable_path
+from indexer.cli.match_options import Matching, match_options, show_rule
+from indexer.cli.options import Extraction, content_of, extraction_options, json_option, opened, store_option
+from indexer.cli.output import answer, answer_json, fields, fingerprint_json, say
+from indexer.errors import NeardupError, UsageError
 
 if TYPE_CHECKING:
     from indexer.matching.comparing import Compared
@@ -51,31 +42,22 @@ name, hash, hex and tokens.
 @match_options
 @extraction_options
 @json_option
-def compare(a: str, b: str, store: str, json: bool, **given: Any) -> None:
+def compare(a: str, b: str, store: str, matching: Matching, extraction: Extraction, json: bool) -> None:
     """Show what two documents share: how much of their passages, how many bits of the simhash, and if they are near."""
     from indexer.matching.comparing import compare as compared
     from indexer.matching.shorthand import rule_of
 
-    in_store = any(_is_id(each) for each in (a, b))
-    if in_store and store_file(store) and not os.path.exists(store_file(store)):
-        missing = next(each for each in (a, b) if _is_id(each))
-        raise NotFoundError(
-            f"{printable_path(missing)}: no such file, and no store at {shown_store(store)} to look for an id in"
-        )
-    with opened(store, read_only=True) if in_store else nullcontext() as source:
-        rule = rule_of(wanted(given), source)
-        reading = asked.reading(given, content_of(source) if source else None)
+    with opened(store, read_only=True) if asked.any_stored((a, b), store) else nullcontext() as source:
+        rule = rule_of(matching.wanted, source)
+        reading = extraction.reading(content_of(source) if source else None)
         one, two = (
             asked.stored(source, name.removeprefix("id:"))
-            if source and _is_id(name)
+            if source and asked.is_id(name)
             else asked.from_file(name, *reading)
             for name in (a, b)
         )
-        if given["explain"]:
+        if matching.explain:
             show_rule(rule)
-        for each in (one, two):
-            if each.simhash is None:
-                raise ExtractionError("empty", f"{each.name} has no words, so there is nothing to compare")
         found = compared(rule, one, two, source)
     if json:
         sides = {key: {"name": each.name, **fingerprint_json(each.simhash)} for key, each in (("a", one), ("b", two))}
@@ -107,10 +89,6 @@ def _side(question: Question) -> str:
     return f"{fingerprint}  {fingerprint.tokens if fingerprint else 0:,} words  {question.name}"
 
 
-def _is_id(name: str) -> bool:
-    return name.startswith("id:") or (name != STDIN and not os.path.lexists(name))
-
-
 @click.command(
     name="hash",
     short_help="Print fingerprints of files.",
@@ -134,7 +112,7 @@ with exit code 6 if a document gave no text.
 @click.option("--scheme", metavar="NAME", help="The sketch of this scheme instead: NAME[:parameter=value,...].")
 @extraction_options
 @json_option
-def hash_(files: tuple[str, ...], text: str | None, scheme: str | None, json: bool, **given: Any) -> int:
+def hash_(files: tuple[str, ...], text: str | None, scheme: str | None, extraction: Extraction, json: bool) -> int:
     """Print the fingerprint of each FILE; - is standard input. Needs no store."""
     if not files and text is None:
         raise UsageError("name at least one file, - for standard input, or give --text")
@@ -143,7 +121,7 @@ def hash_(files: tuple[str, ...], text: str | None, scheme: str | None, json: bo
         from indexer.schemes import registry
 
         by = registry.scheme(scheme)
-    reading = asked.reading(given, None)
+    reading = extraction.reading(None)
     code = 0
     if text is not None:
         _print_hash(asked.from_text(text), by, as_json=json)

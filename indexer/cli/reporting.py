@@ -6,21 +6,23 @@ import os
 import sys
 from collections.abc import Iterable
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal, get_args
 
 import click
 
 from indexer import own_files
 from indexer.cli import asked
-from indexer.cli.options import content_of, extraction_options, json_option, opened, store_file, store_option
+from indexer.cli.options import Extraction, content_of, extraction_options, json_option, opened, store_option
 from indexer.cli.output import answer, answer_json, printable, say, shown_store, size
-from indexer.errors import ExtractionError, NeardupError, NotFoundError
+from indexer.errors import ExtractionError, NeardupError
 from indexer.extract.base import REASONS
 from indexer.sources import STDIN, printable_path
 
 if TYPE_CHECKING:
     from indexer.stores import Store
     from indexer.text_diff import Difference, Piece
+
+ReportFormat = Literal["html", "json", "csv", "md"]
 
 _REMOVED, _ADDED, _PLAIN = "\x1b[31;9m", "\x1b[32;4m", "\x1b[0m"
 
@@ -50,7 +52,7 @@ out is said. The other formats hold the same figures and no texts.
 @click.option(
     "--format",
     "format",
-    type=click.Choice(["html", "json", "csv", "md"]),
+    type=click.Choice(get_args(ReportFormat)),
     default="html",
     show_default=True,
     help="A page, or its figures.",
@@ -85,16 +87,24 @@ out is said. The other formats hold the same figures and no texts.
     default="",
     help="Count over the time in this metadata field (ISO 8601).  [default: the time of indexing]",
 )
-def report(store: str, output: str | None, format: str, **given: Any) -> None:  # noqa: A002 - the setting's name
+def report(
+    store: str,
+    output: str | None,
+    format: ReportFormat,  # noqa: A002 - the setting's name
+    clusters: int,
+    members: int,
+    pairs: int,
+    time_field: str,
+) -> None:
     """Report how much of the store is duplicated, where, and how: a page, or figures."""
     from indexer import __version__
     from indexer.report import Asked, build_report, report_csv, report_json, report_markdown
 
     place = output or ("report.html" if format == "html" else STDIN)
-    if format != "html":
-        given["pairs"] = 0
+    # The other formats show no texts.
+    wanted = Asked(clusters, members, pairs if format == "html" else 0, time_field)
     with opened(store, read_only=True) as source:
-        built = build_report(source, shown_store(store), Asked(**given))
+        built = build_report(source, shown_store(store), wanted)
     if format == "html":
         from indexer.report_html import report_html
 
@@ -164,20 +174,14 @@ compared), and pieces, each with kind (same, changed or skipped), left, right an
 )
 @extraction_options
 @json_option
-def diff(a: str, b: str, store: str, context: int, max_words: int, json: bool, **given: Any) -> None:
+def diff(a: str, b: str, store: str, context: int, max_words: int, extraction: Extraction, json: bool) -> None:
     """Show which words of A were removed and which of B were added."""
     from indexer.text_diff import shortened, word_difference
 
     if a == b == STDIN:
         raise click.UsageError("only one of A and B can be standard input")
-    in_store = any(_is_id(each) for each in (a, b))
-    if in_store and store_file(store) and not os.path.exists(store_file(store)):
-        missing = next(each for each in (a, b) if _is_id(each))
-        raise NotFoundError(
-            f"{printable_path(missing)}: no such file, and no store at {shown_store(store)} to look for an id in"
-        )
-    with opened(store, read_only=True) if in_store else nullcontext() as source:
-        left, right = (_text(name, source, given) for name in (a, b))
+    with opened(store, read_only=True) if asked.any_stored((a, b), store) else nullcontext() as source:
+        left, right = (_text(name, source, extraction) for name in (a, b))
     difference = word_difference(left, right, limit=max_words)
     pieces = list(shortened(difference.pieces, context))
     if json:
@@ -188,14 +192,14 @@ def diff(a: str, b: str, store: str, context: int, max_words: int, json: bool, *
     _show(difference, pieces)
 
 
-def _text(name: str, source: Store | None, given: dict[str, Any]) -> str:
+def _text(name: str, source: Store | None, extraction: Extraction) -> str:
     from indexer.extract import extract
     from indexer.stored_text import stored_text
 
     try:
-        if source and _is_id(name):
+        if source and asked.is_id(name):
             return stored_text(source, asked.found(source, name.removeprefix("id:")))
-        options, limits = asked.reading(given, content_of(source) if source else None)
+        options, limits = extraction.reading(content_of(source) if source else None)
         data = asked.octets_of(name, limits.input_bytes)
         return extract(data, name="" if name == STDIN else name, options=options, limits=limits).text
     except ExtractionError as error:
@@ -230,10 +234,6 @@ def _show(difference: Difference, pieces: Iterable[Piece]) -> None:
 def _show_line(words: list[str]) -> None:
     if words:
         click.echo(" ".join(words))
-
-
-def _is_id(name: str) -> bool:
-    return name.startswith("id:") or (name != STDIN and not os.path.lexists(name))
 
 
 COMMANDS = (report, diff)

@@ -1,28 +1,15 @@
-"""The options that name the schemes whose sketches a store keeps."""
+"""Options that say how documents are fingerprinted, and which sketches a store keeps of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import dataclass
 
 import click
 
-from indexer.errors import UsageError
-from indexer.model import SIMHASH_DOC
+from indexer.cli.groups import Group
+from indexer.cli.options import jobs_option
+from indexer.pipeline import DEFAULT_MIN_TOKENS, default_jobs
 
-if TYPE_CHECKING:
-    from indexer.schemes.base import Scheme
-    from indexer.stores import Store
-
-Command = TypeVar("Command", bound=Callable[..., Any])
-
-scheme_option = click.option(
-    "--scheme",
-    multiple=True,
-    metavar="NAME[:PARAM=VALUE,...]",
-    help="Keep a sketch of each document by this scheme too; give it several times for several. The store remembers "
-    "its schemes, and later runs keep to them. neardup schemes lists them.",
-)
 only_new_option = click.option(
     "--schemes",
     metavar="NAME,...",
@@ -31,37 +18,42 @@ only_new_option = click.option(
 )
 
 
-def schemes_options(command: Command) -> Command:
-    """Add what names the schemes of a store."""
-    return scheme_option(only_new_option(command))
+@dataclass(frozen=True, slots=True)
+class Fingerprinting:
+    """How documents are fingerprinted.
 
-
-def schemes_of_new(given: Mapping[str, Any]) -> list[Scheme]:
-    """The schemes beside simhash-doc that a new store is made with."""
-    from indexer.matching.rule import PREFERRED
-    from indexer.schemes import registry
-
-    if given["schemes"] is None:
-        return [registry.scheme(PREFERRED)]
-    names: list[str] = []
-    for part in given["schemes"].split(","):
-        # A comma also stands between the parameters of one scheme.
-        if names and "=" in part and ":" not in part:
-            names[-1] += f",{part.strip()}"
-        else:
-            names.append(part.strip())
-    if SIMHASH_DOC not in names:
-        raise UsageError(f"--schemes {given['schemes']}: every store keeps {SIMHASH_DOC}; name it too")
-    return [registry.scheme(name) for name in names if name and name != SIMHASH_DOC]
-
-
-def schemes_of(store: Store, given: Mapping[str, Any]) -> Sequence[Scheme]:
-    """The schemes beside simhash-doc of an open store: its own, and those that are named.
-
-    Raises UsageError where --schemes names others than a store has that was made before.
+    `jobs` is None for a worker process on each processor, `scheme` names schemes that are to be added to the store, and
+    `schemes` is a list of those that a new one is made with, None where nothing was asked.
     """
-    from indexer.store_schemes import require_exactly, wanted_schemes
 
-    if given["schemes"] is not None and not store.created:
-        require_exactly(schemes_of_new(given), [each.name for each in store.info.schemes], given["scheme"])
-    return wanted_schemes(store, given["scheme"])
+    jobs: int | None
+    min_tokens: int
+    scheme: tuple[str, ...]
+    schemes: str | None
+
+    @property
+    def processes(self) -> int:
+        """The number of worker processes."""
+        return self.jobs or default_jobs()
+
+
+fingerprint_options = Group(
+    Fingerprinting,
+    jobs_option,
+    click.option(
+        "--min-tokens",
+        type=click.IntRange(0),
+        metavar="N",
+        default=DEFAULT_MIN_TOKENS,
+        show_default=True,
+        help="Documents with fewer words are marked short, and left out of answers unless asked for.",
+    ),
+    click.option(
+        "--scheme",
+        multiple=True,
+        metavar="NAME[:PARAM=VALUE,...]",
+        help="Keep a sketch of each document by this scheme too; give it several times for several. The store "
+        "remembers its schemes, and later runs keep to them. neardup schemes lists them.",
+    ),
+    only_new_option,
+)

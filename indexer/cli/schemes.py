@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from indexer.cli.field_options import explained, field_options, fields_of
+from indexer.cli.field_options import NamedFields, explained, field_options
 from indexer.cli.options import (
+    Extraction,
     content_of,
     extraction_options,
     jobs_option,
@@ -18,10 +19,11 @@ from indexer.cli.options import (
 )
 from indexer.cli.output import answer, answer_json, fields, say, shown_store, size, table
 from indexer.errors import NeardupError, StoreError, UsageError
-from indexer.extract.base import Content, Limits, Options
 
 if TYPE_CHECKING:
     from indexer.corpus import Corpus
+    from indexer.extract.base import Content
+    from indexer.features import Recipe
     from indexer.gathering import Gathered
     from indexer.schemes.base import Scheme
     from indexer.stores import Store
@@ -145,7 +147,7 @@ def _sample_corpus(name: str) -> Corpus:
     return gather([" ".join(text[start::7]) for start in range(7)] + [_sample_text()], _recipe(name))
 
 
-def _recipe(name: str) -> Any:
+def _recipe(name: str) -> Recipe:
     from indexer.features import parse_recipe
 
     return parse_recipe(name.removeprefix("corpus."))
@@ -179,28 +181,35 @@ With --json one object: corpora (name, digest, documents, terms, bytes), documen
 @jobs_option
 @extraction_options
 @json_option
-def corpus(paths: tuple[str, ...], store: str, scheme: tuple[str, ...], json: bool, **given: Any) -> None:
+def corpus(
+    paths: tuple[str, ...],
+    store: str,
+    scheme: tuple[str, ...],
+    from_store: bool,
+    named_fields: NamedFields,
+    jobs: int | None,
+    extraction: Extraction,
+    json: bool,
+) -> None:
     """Count in how many documents each word occurs, and keep that in the store, for schemes that need it."""
-    if bool(paths) == given["from_store"]:
+    if bool(paths) == from_store:
         raise UsageError("name files or folders to count, or give --from-store")
-    from indexer.gathering import gather_corpora
+    from indexer.gathering import gather_corpora, require_unused
     from indexer.pipeline import default_jobs, store_info
     from indexer.sources import Selection, Sources
     from indexer.stored_inputs import stored_inputs
 
-    wanted = fields_of(given, stored=given["from_store"])
+    wanted = named_fields.fields(stored=from_store)
     names = list(dict.fromkeys(_needed(each) for each in scheme))
-    content = cast(Content, given["content"] or _content_of(store))
-    limits = Limits(seconds=given["timeout"], memory=given["memory"], input_bytes=given["max_size"])
-    options = Options(content=content, engine=given["engine"], format=given["format"])
+    content = extraction.content or _content_of(store)
     with opened(store, create=store_info(content)) as target:
         for name in names:
-            _require_unused(target, name)
-        selection = Selection(base=store_folder(store), line_limit=given["max_size"])
-        stored = stored_inputs(target, target.scan(sketches=False), limits.input_bytes, wanted)
-        inputs = stored if given["from_store"] else Sources(paths, selection)
-        jobs = given["jobs"] or default_jobs()
-        found = gather_corpora(inputs, [_recipe(name) for name in names], options, limits, jobs)
+            require_unused(target, name)
+        selection = Selection(base=store_folder(store), line_limit=extraction.max_size)
+        stored = stored_inputs(target, target.scan(sketches=False), extraction.max_size, wanted)
+        inputs = stored if from_store else Sources(paths, selection)
+        recipes = [_recipe(name) for name in names]
+        found = gather_corpora(inputs, recipes, extraction.options(content), extraction.limits, jobs or default_jobs())
         if not found.documents:
             raise StoreError(
                 "no document could be read, so there is nothing to keep; what was kept before stays" + _why(found)
@@ -232,7 +241,7 @@ def _why(found: Gathered) -> str:
     return f": {told}" if told else ""
 
 
-def _content_of(store: str) -> str:
+def _content_of(store: str) -> Content:
     try:
         with opened(store, read_only=True) as found:
             return content_of(found)
@@ -249,22 +258,6 @@ def _needed(specification: str) -> str:
     if not needed:
         raise UsageError(f"{specification}: needs no statistics of a corpus")
     return needed
-
-
-def _require_unused(target: Store, name: str) -> None:
-    """Raise UsageError where sketches rest on the statistics that would be replaced."""
-    old = target.get_resource(name)
-    if old is None:
-        return
-    from indexer.corpus import read_corpus
-
-    digest = read_corpus(old, name).digest
-    for scheme in target.info.schemes:
-        if digest in scheme.id:
-            raise UsageError(
-                f"the sketches of {scheme.name} were made with the statistics that are there: "
-                f"neardup schemes --remove {scheme.name} first"
-            )
 
 
 COMMANDS = (schemes, corpus)

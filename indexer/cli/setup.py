@@ -4,19 +4,107 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, get_args
 
 import click
 
-from indexer.cli.options import json_option
+from indexer.cli.groups import Group
+from indexer.cli.options import CONTENTS, index_option, json_option
 from indexer.cli.output import answer, answer_json, say, shown_store
-from indexer.cli.scheme_options import only_new_option, schemes_of_new
+from indexer.cli.scheme_options import only_new_option
 from indexer.errors import UsageError
 
 if TYPE_CHECKING:
     from indexer.dashboards import Dashboards, Request
+    from indexer.extract.base import Content
     from indexer.provision import Provision, Step
     from indexer.stores.connection import Client
+
+
+Kind = Literal["keys", "simhash"]
+_KINDS = click.Choice(get_args(Kind))
+
+
+@dataclass(frozen=True, slots=True)
+class NewIndex:
+    """How an index is made where there is none; None where nothing was asked."""
+
+    shards: int | None
+    replicas: int | None
+    content: Content
+    schemes: str | None
+
+
+new_index_options = Group(
+    NewIndex,
+    click.option(
+        "--shards", type=click.IntRange(1), metavar="N", help="Shards of a new index.  [default: the cluster's]"
+    ),
+    click.option(
+        "--replicas", type=click.IntRange(0), metavar="N", help="Replicas of a new index.  [default: the cluster's]"
+    ),
+    click.option(
+        "--content",
+        type=CONTENTS,
+        default="landmarks",
+        show_default=True,
+        help="What counts as the text of HTML; all documents of a store are read in the same way.",
+    ),
+    only_new_option,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PipelineChoice:
+    """The ingest pipelines, the fields with their text, and which of them the index is to have by itself."""
+
+    pipelines: bool
+    field: tuple[str, ...]
+    default_pipeline: Kind | None
+    final_pipeline: Kind | None
+
+
+pipeline_options = Group(
+    PipelineChoice,
+    click.option("--pipelines", is_flag=True, help="Also the ingest pipelines, which fingerprint what others send."),
+    click.option(
+        "--field", multiple=True, metavar="NAME", help="A field with the text, for --pipelines.  [default: body]"
+    ),
+    click.option(
+        "--default-pipeline",
+        type=_KINDS,
+        help="The pipeline to be the index's default one; never in place of another.",
+    ),
+    click.option(
+        "--final-pipeline",
+        type=_KINDS,
+        help="The pipeline to be the index's final one; never in place of another.",
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """What is done: setting up, its removal or a repair, in earnest or as a rehearsal."""
+
+    dry_run: bool
+    remove: bool
+    yes: bool
+    repair: bool
+
+
+mode_options = Group(
+    Mode,
+    click.option("--dry-run", is_flag=True, help="Print the exact requests, and send none that changes anything."),
+    click.option("--remove", is_flag=True, help="Take away what neardup added."),
+    click.option("--yes", is_flag=True, allow_from_autoenv=False, help="With --remove: do not ask."),
+    click.option(
+        "--repair",
+        is_flag=True,
+        help="Only put back the settings that a killed `neardup index --bulk-load` left behind.",
+    ),
+)
 
 
 @click.command(
@@ -40,49 +128,21 @@ with --remove only they are taken away.
 earlier time; with --remove only they are taken away. Who asks is said by the same settings as for the store.
 """,
 )
-@click.option("--store", metavar="URL", envvar="NEARDUP_STORE", required=True, show_envvar=True, help="The index.")
-@click.option("--shards", type=click.IntRange(1), metavar="N", help="Shards of a new index.  [default: the cluster's]")
-@click.option(
-    "--replicas", type=click.IntRange(0), metavar="N", help="Replicas of a new index.  [default: the cluster's]"
-)
-@click.option(
-    "--content",
-    type=click.Choice(["landmarks", "full", "main"]),
-    default="landmarks",
-    show_default=True,
-    help="What counts as the text of HTML; all documents of a store are read in the same way.",
-)
-@only_new_option
-@click.option("--pipelines", is_flag=True, help="Also the ingest pipelines, which fingerprint what others send.")
-@click.option("--field", multiple=True, metavar="NAME", help="A field with the text, for --pipelines.  [default: body]")
-@click.option(
-    "--default-pipeline",
-    type=click.Choice(["keys", "simhash"]),
-    help="The pipeline to be the index's default one; never in place of another.",
-)
-@click.option(
-    "--final-pipeline",
-    type=click.Choice(["keys", "simhash"]),
-    help="The pipeline to be the index's final one; never in place of another.",
-)
+@index_option("The index.")
+@new_index_options
+@pipeline_options
 @click.option("--dashboards", metavar="URL", help="Also dashboards, into the Kibana or OpenSearch Dashboards there.")
 @click.option("--space", default="", metavar="NAME", help="The space, or tenant, for --dashboards.  [default: its own]")
-@click.option("--dry-run", is_flag=True, help="Print the exact requests, and send none that changes anything.")
-@click.option("--remove", is_flag=True, help="Take away what neardup added.")
-@click.option("--yes", is_flag=True, allow_from_autoenv=False, help="With --remove: do not ask.")
-@click.option(
-    "--repair",
-    is_flag=True,
-    help="Only put back the settings that a killed `neardup index --bulk-load` left behind.",
-)
+@mode_options
 @json_option
-def setup(store: str, dry_run: bool, remove: bool, repair: bool, json: bool, **given: Any) -> int:
+def setup(
+    store: str, new: NewIndex, pipelines: PipelineChoice, dashboards: str | None, space: str, mode: Mode, json: bool
+) -> int:
     """Set up an index in a cluster for neardup; do it again as often as you like."""
-    from indexer.provision import Provision, Step
+    from indexer.provision import Provision
     from indexer.stores.connection import connect
-    from indexer.stores.relaxed import repairs
 
-    if repair and remove:
+    if mode.repair and mode.remove:
         raise UsageError("--repair and --remove are two things; give one of them")
     if "://" not in store or store.startswith("sqlite:"):
         raise UsageError(
@@ -91,20 +151,24 @@ def setup(store: str, dry_run: bool, remove: bool, repair: bool, json: bool, **g
     client = connect(store)
     try:
         provision = Provision(client)
-        boards = _dashboards(provision.name, given)
-        steps = [Step(*each) for each in repairs(client)] if repair or (remove and not given["pipelines"]) else []
-        if not repair:
-            steps += _removal(provision, given) if remove else _set_up(provision, given)
-        more = [] if boards is None else boards.removal() if remove else boards.set_up()
+        boards = _dashboards(provision.name, dashboards, space)
+        steps = _repairs(client) if mode.repair or (mode.remove and not pipelines.pipelines) else []
+        if not mode.repair:
+            steps += (
+                _removal(provision, pipelines, dashboards)
+                if mode.remove
+                else _set_up(provision, new, pipelines, dashboards)
+            )
+        more = [] if boards is None else boards.removal() if mode.remove else boards.set_up()
         everything: list[Step | Request] = [*steps, *more]
-        if dry_run and not json:
+        if mode.dry_run and not json:
             for step in everything:
                 for line in (f"# {step.why}", *step.request().splitlines(), ""):
                     answer(line)
-        if not dry_run and not given["yes"]:
+        if not mode.dry_run and not mode.yes:
             _confirm(provision, [step.deletes for step in steps if step.deletes])
-        done = [] if dry_run else [_told(sentence) for sentence in provision.carry_out(steps)]
-        if boards and not dry_run:
+        done = [] if mode.dry_run else [_told(sentence) for sentence in provision.carry_out(steps)]
+        if boards and not mode.dry_run:
             done += [_told(sentence) for sentence in boards.carry_out(more)]
     finally:
         client.close()
@@ -112,10 +176,10 @@ def setup(store: str, dry_run: bool, remove: bool, repair: bool, json: bool, **g
         planned = [
             {"why": step.why, "method": step.method, "path": step.path, "body": step.body} for step in everything
         ]
-        answer_json({"store": client.target.shown, "dry_run": dry_run, "steps": planned, "done": done})
+        answer_json({"store": client.target.shown, "dry_run": mode.dry_run, "steps": planned, "done": done})
     elif not everything:
-        say(_NOTHING["repair" if repair else "remove" if remove else "set up"])
-    elif dry_run:
+        say(_NOTHING["repair" if mode.repair else "remove" if mode.remove else "set up"])
+    elif mode.dry_run:
         say("a dry run: nothing was changed")
     return 0
 
@@ -127,12 +191,12 @@ _NOTHING = {
 }
 
 
-def _dashboards(name: str, given: dict[str, Any]) -> Dashboards | None:
+def _dashboards(name: str, url: str | None, space: str) -> Dashboards | None:
     from indexer.dashboards import Dashboards
 
-    if given["dashboards"]:
-        return Dashboards(given["dashboards"], name, space=given["space"])
-    if given["space"]:
+    if url:
+        return Dashboards(url, name, space=space)
+    if space:
         raise UsageError("--space is about dashboards: add --dashboards")
     return None
 
@@ -146,33 +210,41 @@ def _side_indices(client: Client) -> list[Step]:
     return [Step(f"make the index {name}, or add to its fields", "PUT", *wanted) for name, wanted in sides if wanted]
 
 
-def _set_up(provision: Provision, given: dict[str, Any]) -> list[Step]:
+def _set_up(provision: Provision, new: NewIndex, pipelines: PipelineChoice, dashboards: str | None) -> list[Step]:
+    from indexer.matching.kept import schemes_of_new
     from indexer.pipeline import store_info
     from indexer.pipelines import Pipelines
     from indexer.store_schemes import require_exactly
 
-    asked = {name: given[f"{name}_pipeline"] for name in ("default", "final")}
-    if not given["pipelines"] and (given["field"] or any(asked.values())):
+    default, final = pipelines.default_pipeline, pipelines.final_pipeline
+    if not pipelines.pipelines and (pipelines.field or default or final):
         raise UsageError("--field, --default-pipeline and --final-pipeline are about pipelines: add --pipelines")
-    wanted = schemes_of_new(given)
-    info = store_info(given["content"], wanted)
-    if given["schemes"] is not None and (there := provision.schemes()) is not None:
+    wanted = schemes_of_new(new.schemes)
+    info = store_info(new.content, wanted)
+    if new.schemes is not None and (there := provision.schemes()) is not None:
         require_exactly(wanted, there, ())
-    steps = provision.set_up(info, shards=given["shards"], replicas=given["replicas"])
-    if given["pipelines"]:
-        steps += Pipelines(provision.client).set_up(info, given["field"], **asked)
-    if given["dashboards"]:
+    steps = provision.set_up(info, shards=new.shards, replicas=new.replicas)
+    if pipelines.pipelines:
+        steps += Pipelines(provision.client).set_up(info, pipelines.field, default=default, final=final)
+    if dashboards:
         steps += _side_indices(provision.client)
     return steps
 
 
-def _removal(provision: Provision, given: dict[str, Any]) -> list[Step]:
+def _repairs(client: Client) -> list[Step]:
+    from indexer.provision import Step
+    from indexer.stores.relaxed import repairs
+
+    return [Step(*each) for each in repairs(client)]
+
+
+def _removal(provision: Provision, pipelines: PipelineChoice, dashboards: str | None) -> list[Step]:
     from indexer.pipelines import Pipelines
 
-    if given["dashboards"] and not given["pipelines"]:
+    if dashboards and not pipelines.pipelines:
         return []
-    steps = Pipelines(provision.client).removal(asked=given["pipelines"])
-    return steps if given["pipelines"] else steps + provision.removal()
+    steps = Pipelines(provision.client).removal(asked=pipelines.pipelines)
+    return steps if pipelines.pipelines else steps + provision.removal()
 
 
 def _confirm(provision: Provision, indices: Sequence[str]) -> None:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 import textwrap
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import click
 
 from indexer.cli import asked
-from indexer.cli.match_options import match_options, rule_json, show_rule, tell_lacking, tell_unread, wanted
+from indexer.cli.groups import Group
+from indexer.cli.match_options import Matching, match_options, rule_json, show_rule, tell_lacking, tell_unread
 from indexer.cli.options import (
+    Extraction,
     content_of,
     extraction_options,
     filter_option,
@@ -22,17 +24,71 @@ from indexer.cli.options import (
     store_option,
 )
 from indexer.cli.output import answer_json, fingerprint_json, match_json, say, table
-from indexer.model import Ref, name_of, parse_fingerprint
-from indexer.pipeline import DEFAULT_MIN_TOKENS
-from indexer.sources import STDIN, possible_ids, printable_path
+from indexer.model import name_of, parse_fingerprint
+from indexer.sources import STDIN
 
 if TYPE_CHECKING:
     from indexer.matching.lookups import Answer, Match
     from indexer.matching.question import Question
-    from indexer.matching.shorthand import Wanted
     from indexer.stores import Store
 
 _TITLE_WIDTH = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is asked about in the place of a file: an id, a text, or a fingerprint as text."""
+
+    identity: str | None
+    text: str | None
+    hash_: str | None
+
+
+question_options = Group(
+    Asked,
+    click.option("--id", "identity", metavar="ID", help="Ask about a stored document; in a cluster also INDEX/ID."),
+    click.option("--text", metavar="TEXT", help="Ask about this text; - reads it from standard input."),
+    click.option(
+        "--hash", "hash_", metavar="HASH", help="Ask about a fingerprint: base32 as printed, or 16 hex digits."
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Which of the documents that were found are shown, and where they are verified."""
+
+    at_least: float | None
+    limit: int
+    include_short: bool
+    filter: str | None
+    verify_in_cluster: bool
+
+
+listing_options = Group(
+    Listing,
+    click.option(
+        "--at-least",
+        type=click.FloatRange(0, 1),
+        metavar="S",
+        help="Show candidates from this similarity on, whatever the rule demands; 0 shows the nearest.",
+    ),
+    click.option(
+        "--limit", type=click.IntRange(1), metavar="N", default=20, show_default=True, help="Show the nearest N only."
+    ),
+    click.option(
+        "--include-short", is_flag=True, help="Show documents with too few words for a meaningful fingerprint too."
+    ),
+    filter_option,
+    click.option(
+        "--verify-in-engine",
+        "--verify-in-cluster",
+        "verify_in_cluster",
+        is_flag=True,
+        help="With a rule of simhash-doc alone: let the engine leave out what lies too far (a Painless script); the "
+        "answer is the same.",
+    ),
+)
 
 
 @click.command(
@@ -61,99 +117,74 @@ with --explain also plan.
 )
 @click.argument("file", required=False, type=click.Path())
 @store_option
-@click.option("--id", "identity", metavar="ID", help="Ask about a stored document; in a cluster also INDEX/ID.")
-@click.option("--text", metavar="TEXT", help="Ask about this text; - reads it from standard input.")
-@click.option("--hash", "hash_", metavar="HASH", help="Ask about a fingerprint: base32 as printed, or 16 hex digits.")
+@question_options
 @match_options
-@click.option(
-    "--at-least",
-    type=click.FloatRange(0, 1),
-    metavar="S",
-    help="Show candidates from this similarity on, whatever the rule demands; 0 shows the nearest.",
-)
-@click.option(
-    "--limit", type=click.IntRange(1), metavar="N", default=20, show_default=True, help="Show the nearest N only."
-)
-@click.option(
-    "--include-short", is_flag=True, help="Show documents with too few words for a meaningful fingerprint too."
-)
-@filter_option
-@click.option(
-    "--verify-in-engine",
-    "--verify-in-cluster",
-    "verify_in_cluster",
-    is_flag=True,
-    help="With a rule of simhash-doc alone: let the engine leave out what lies too far (a Painless script); the "
-    "answer is the same.",
-)
+@listing_options
 @extraction_options
 @json_option
-def similar(file: str | None, store: str, json: bool, **given: Any) -> None:
+def similar(
+    file: str | None,
+    store: str,
+    about: Asked,
+    matching: Matching,
+    listing: Listing,
+    extraction: Extraction,
+    json: bool,
+) -> None:
     """Show the stored documents that are similar to FILE, the most similar first; FILE may be - for standard input."""
     from indexer.matching.lookups import lookup
+    from indexer.matching.question import stored_as
     from indexer.matching.shorthand import rule_of
 
-    only_one(**{"FILE": file, "--id": given["identity"], "--text": given["text"], "--hash": given["hash_"]})
+    only_one(**{"FILE": file, "--id": about.identity, "--text": about.text, "--hash": about.hash_})
     with opened(store, read_only=True) as source:
-        if given["filter"] is not None:
-            source.narrow(given["filter"])
-        rule = rule_of(_wanted(given), source)
-        if given["explain"]:
+        if listing.filter is not None:
+            source.narrow(listing.filter)
+        rule = rule_of(matching.wanted, source, hashes=about.hash_ is not None)
+        if matching.explain:
             show_rule(rule)
-        question = _question(source, file, given)
-        own = question.ref or (_own_ref(source, store, file) if file and file != STDIN else None)
+        question = _question(source, file, about, extraction)
+        own = question.ref
+        if own is None and file and file != STDIN:
+            own = stored_as(source, file, store_folder(store))
         _warn(question)
         found = lookup(
             source,
             rule,
             question,
-            limit=given["limit"],
-            include_short=given["include_short"],
+            limit=listing.limit,
+            include_short=listing.include_short,
             exclude=own,
-            at_least=given["at_least"],
-            inside=given["verify_in_cluster"],
+            at_least=listing.at_least,
+            inside=listing.verify_in_cluster,
         )
-    _show(question, found, as_json=json, explain=given["explain"])
+    _show(question, found, as_json=json, explain=matching.explain)
     tell_unread(found.unread)
     tell_lacking(found.lacking, rule)
-
-
-def _wanted(given: dict[str, Any]) -> Wanted:
-    """What is asked of the rule; a hash can only be asked about by simhash-doc, so that this is its default."""
-    from indexer.matching.rule import LEAN_RULE
-
-    asked_for = wanted(given)
-    return replace(asked_for, match=LEAN_RULE) if given["hash_"] is not None and not asked_for.given else asked_for
 
 
 def _warn(question: Question) -> None:
     fingerprint = question.simhash
     if fingerprint is None:
         say(f"{question.name} has no words, so it has no fingerprint and matches nothing")
-    elif 0 < fingerprint.tokens < DEFAULT_MIN_TOKENS:
+    elif question.short:
         say(
             f"{question.name} has only {fingerprint.tokens} words: too few for a meaningful fingerprint, "
             "so it may match by chance, and may miss its near-duplicates"
         )
 
 
-def _question(source: Store, file: str | None, given: dict[str, Any]) -> Question:
+def _question(source: Store, file: str | None, about: Asked, extraction: Extraction) -> Question:
     if file is not None:
-        return asked.from_file(file, *asked.reading(given, content_of(source)))
-    if given["identity"] is not None:
-        return asked.stored(source, given["identity"])
-    if given["text"] is not None:
-        return asked.from_text(given["text"])
+        return asked.from_file(file, *extraction.reading(content_of(source)))
+    if about.identity is not None:
+        return asked.stored(source, about.identity)
+    if about.text is not None:
+        return asked.from_text(about.text)
     from indexer.matching.question import Question
 
-    return Question(given["hash_"], fingerprint=parse_fingerprint(given["hash_"]))
-
-
-def _own_ref(source: Store, store: str, file: str) -> Ref | None:
-    """The identity under which the file itself is stored, so that it is no answer to itself."""
-    path = printable_path(os.path.abspath(file))
-    records = source.get([Ref(identity) for identity in possible_ids(file, store_folder(store))])
-    return next((record.ref for record in records if record and record.source == path), None)
+    given = about.hash_ or ""
+    return Question(given, fingerprint=parse_fingerprint(given))
 
 
 def _show(question: Question, found: Answer, *, as_json: bool, explain: bool) -> None:
@@ -187,8 +218,7 @@ def _row(match: Match) -> tuple[str, ...]:
     title = textwrap.shorten(record.title, _TITLE_WIDTH, placeholder="…")
     # Below the current folder a path is shown as the user would type it.
     path = record.source.removeprefix(os.path.join(os.getcwd(), ""))
-    by_rule = match.rule.bits(match.similarity) if match.rule.unit == "bits" else match.bits
-    bits = "" if by_rule is None else str(by_rule)
+    bits = "" if match.differing is None else str(match.differing)
     return (name_of(record.ref), share_shown(match.similarity), bits, label, title, path)
 
 

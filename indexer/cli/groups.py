@@ -1,0 +1,70 @@
+"""Options that belong together: defined once, and given to a command as one object of a frozen dataclass."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
+import click
+
+Result = TypeVar("Result")
+Decorator = Callable[[Callable[..., object]], Callable[..., object]]
+
+
+class Group:
+    """A decorator that adds options to a command, and gives it their values as one object of a dataclass.
+
+    The object comes as the parameter that is annotated with the dataclass. Each option fills the field of its name; a
+    group among `options` fills the field that is annotated with its dataclass. Raises TypeError where there is no such
+    parameter or field, and where a field has no option.
+    """
+
+    def __init__(self, kind: type, *options: Decorator) -> None:
+        def made(**values: object) -> object:
+            return kind(**values)
+
+        made.__annotations__ = {each.name: each.type for each in dataclasses.fields(kind)}
+        wrapped: Callable[..., object] = made
+        for option in reversed(options):
+            wrapped = option(wrapped)
+        self.kind = kind
+        # click adds each parameter at the end, the first one last.
+        self.parameters: tuple[click.Parameter, ...] = tuple(reversed(getattr(wrapped, "__click_params__", [])))
+        self._made = wrapped
+        self._require_complete(made.__annotations__)
+
+    def made(self, values: Mapping[str, object]) -> object:
+        """The object of these values, by the names of the parameters."""
+        return self._made(**values)
+
+    def __call__(self, command: Callable[..., Result]) -> Callable[..., Result]:
+        """Add the options to a command."""
+        place = self._place(command)
+        names = [str(each.name) for each in self.parameters]
+
+        @functools.wraps(command)
+        def wrapped(*arguments: object, **given: object) -> Result:
+            own = {name: given.pop(name) for name in names}
+            return command(*arguments, **{place: self.made(own)}, **given)
+
+        added = [*getattr(command, "__click_params__", []), *reversed(self.parameters)]
+        vars(wrapped)["__click_params__"] = added
+        return wrapped
+
+    def _place(self, command: Callable[..., object]) -> str:
+        """The name of the parameter that takes the object."""
+        # Annotations are not evaluated, so that what they name need not be imported.
+        found = [name for name, kind in command.__annotations__.items() if kind == self.kind.__name__]
+        if len(found) != 1:
+            raise TypeError(f"{command.__name__} needs one parameter of {self.kind.__name__}")
+        return found[0]
+
+    def _require_complete(self, fields: Mapping[str, object]) -> None:
+        """TypeError unless every field is filled, and nothing else is given."""
+        try:
+            self.made({str(each.name): None for each in self.parameters})
+        except TypeError as error:
+            named = ", ".join(fields)
+            raise TypeError(f"the options of {self.kind.__name__} are not its fields, {named}: {error}") from None
