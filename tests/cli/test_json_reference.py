@@ -41,8 +41,12 @@ ASKED: dict[str, list[list[str]]] = {
     ],
 }
 ENGINES = {"setup", "annotate"}
-# Members only where a store has several indices, and columns of other formats.
-ELSEWHERE = {"pairs": {"index_a", "routing_a", "index_b", "routing_b"}, RECORD: {"index", "routing", "duplicate_of"}}
+# Members only where a store has several indices, where very many documents share a key, and columns of other formats.
+ELSEWHERE = {
+    "pairs": {"index_a", "routing_a", "index_b", "routing_b"},
+    "cluster": {"id", "scheme"},
+    RECORD: {"index", "routing", "duplicate_of"},
+}
 NO_MEMBERS = {"pairs": {"csv", "jsonl", "parquet"}, "report": {"section", "name", "measure", "value"}}
 
 
