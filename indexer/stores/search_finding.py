@@ -84,6 +84,8 @@ class Finder:
         for some in chunks(wanted, RECORDS_PAGE):
             query = both({"terms": {DIGEST: some}}, is_record())
             fields = store.record_fields(sketches=True)
+            # Elasticsearch 8.8 to 8.14 fails where the field of the collapse is not among the doc values asked for.
+            fields["docvalue_fields"] = [*fields["docvalue_fields"], DIGEST]
             collapsed = store.search(query, size=len(some), collapse={"field": DIGEST}, **fields)
             found.update((record.source_digest, record) for record in store.records(collapsed["hits"]["hits"]))
         return found
