@@ -6,6 +6,7 @@ import json
 import re
 import sys
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,9 @@ PRODUCTS = ("kibana", "opensearch-dashboards")
 SOURCE = "kibanaSavedObjectMeta.searchSourceJSON.index"
 
 # What each kind may hold: the mappings of OpenSearch Dashboards 1.0 (src/plugins/*/server/saved_objects), which are
-# strict, and the schemas of Kibana 8.12 and 9, which know the same and `controlGroupInput`.
+# strict, and the schemas of Kibana 8.12 and 9, which know the same, `controlGroupInput` and `fieldAttrs`.
 ATTRIBUTES = {
-    "index-pattern": {"title", "timeFieldName", "fieldFormatMap"},
+    "index-pattern": {"title", "timeFieldName", "fieldFormatMap", "sourceFilters"},
     "visualization": {"title", "description", "visState", "uiStateJSON", "version", "kibanaSavedObjectMeta"},
     "search": {"title", "description", "columns", "sort", "kibanaSavedObjectMeta"},
     "dashboard": {
@@ -29,6 +30,7 @@ ATTRIBUTES = {
         *("optionsJSON", "panelsJSON", "kibanaSavedObjectMeta"),
     },
 }
+KIBANA_ATTRIBUTES = {"dashboard": {"controlGroupInput"}, "index-pattern": {"fieldAttrs"}}
 # The newest version that the oldest product knows: an object of a newer one is refused. OpenSearch Dashboards 1.0 is a
 # fork of 7.10; Kibana 8.0 knows dashboards of 7.17.3 (src/plugins/*/server/**/*migrations.ts of both).
 NEWEST = {
@@ -92,14 +94,17 @@ def test_both_files_hold_the_same_panels() -> None:
     kibana, other = ({each["id"]: each for each in objects(product)} for product in PRODUCTS)
     assert other.keys() - kibana.keys() == {"neardup-INDEX_NAME-controls"}
     assert kibana.keys() <= other.keys()
-    assert all(other[name] == each for name, each in kibana.items() if each["type"] != "dashboard")
+    for name, each in kibana.items():
+        if each["type"] != "dashboard":
+            each["attributes"].pop("fieldAttrs", None)
+            assert other[name] == each
 
 
 @pytest.mark.parametrize("product", PRODUCTS)
 def test_kinds_attributes_and_versions_are_known_to_the_products(product: str) -> None:
     for each in objects(product):
         kind = each["type"]
-        more = {"controlGroupInput"} if (product, kind) == ("kibana", "dashboard") else set()
+        more = KIBANA_ATTRIBUTES.get(kind, set()) if product == "kibana" else set()
         assert set(each) == {"id", "type", "attributes", "references", "migrationVersion"}
         assert set(each["attributes"]) <= ATTRIBUTES[kind] | more, each["id"]
         [(versioned, version)] = each["migrationVersion"].items()
@@ -186,7 +191,11 @@ def test_every_field_is_in_the_mapping(product: str) -> None:
         if each["type"] == "index-pattern":
             views = {each["id"]}
             assert KNOWN[each["id"]][each["attributes"]["timeFieldName"]] == "date"
-            named = set(json.loads(each["attributes"]["fieldFormatMap"]))
+            named = {
+                name
+                for key in ("fieldFormatMap", "fieldAttrs")
+                for name in json.loads(each["attributes"].get(key, "{}"))
+            }
         elif each["type"] == "dashboard" or not views:
             continue
         else:
@@ -196,6 +205,42 @@ def test_every_field_is_in_the_mapping(product: str) -> None:
             assert named - {"_id"} <= KNOWN[view].keys(), each["id"]
             checked += len(named)
     assert checked > 50
+
+
+@pytest.mark.parametrize("product", PRODUCTS)
+def test_hidden_fields_are_those_of_sketches_and_none_that_a_panel_shows(product: str) -> None:
+    found = {each["id"]: each for each in objects(product)}
+    view = found["neardup-INDEX_NAME-documents"]
+    patterns = [each["value"] for each in json.loads(view["attributes"]["sourceFilters"])]
+    sketches = {"neardup.simhash-doc.bits", "neardup.minhash.keys", "neardup.minhash.sketch"}
+    sketches |= {f"neardup.simhash-doc.t{number:02}" for number in range(16)}
+    names = KNOWN[view["id"]].keys() | sketches
+    assert {name for name in names if any(fnmatchcase(name, pattern) for pattern in patterns)} == sketches
+    shown = [name for each in found.values() if "columns" in each["attributes"] for name in used(each)]
+    assert len(shown) > 15
+    assert not sketches & set(shown)
+
+
+def test_columns_have_heads_that_tell_them_apart() -> None:
+    found = {each["id"]: each for each in objects("kibana")}
+    for each in found.values():
+        if each["type"] != "search":
+            continue
+        [view] = each["references"]
+        given = json.loads(found[view["id"]]["attributes"].get("fieldAttrs", "{}"))
+        heads = [given.get(name, {}).get("customLabel", name) for name in each["attributes"]["columns"]]
+        # So many characters of a head are seen where eight columns share the width.
+        assert len({head[:14] for head in heads}) == len(heads), each["id"]
+
+
+@pytest.mark.parametrize("product", PRODUCTS)
+@pytest.mark.parametrize("view", ["documents", "clusters"])
+def test_the_link_to_members_has_the_columns_and_the_order_of_their_search(product: str, view: str) -> None:
+    found = {each["id"]: each["attributes"] for each in objects(product)}
+    link = json.loads(found[f"neardup-INDEX_NAME-{view}"]["fieldFormatMap"])["neardup.cluster.id"]["params"]
+    search = found["neardup-INDEX_NAME-members"]
+    sort = ",".join(f"!({name},{way})" for name, way in search["sort"])
+    assert f"columns:!({','.join(search['columns'])}),sort:!({sort})," in link["urlTemplate"]
 
 
 @pytest.mark.parametrize("product", PRODUCTS)

@@ -57,6 +57,8 @@ class Finder:
         for some in chunks(wanted, RECORDS_PAGE):
             query = both({"terms": {DIGEST: some}}, is_record())
             fields = self._context.bodies.record_fields(sketches=True)
+            # Elasticsearch 8.8 to 8.14 fails where the field of the collapse is not among the doc values asked for.
+            fields["docvalue_fields"] = [*fields["docvalue_fields"], DIGEST]
             collapsed = self._lookup.search(query, size=len(some), collapse={"field": DIGEST}, **fields)
             records = self._lookup.records(collapsed["hits"]["hits"])
             found.update((record.source_digest, record) for record in records)

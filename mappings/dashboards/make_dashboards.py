@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from panels import DASHBOARDS, VIEWS, Chart, Controls, Dashboard, Metric, Panel, Search, Vega, View
+from data_views import VIEWS, View
+from panels import DASHBOARDS, Chart, Controls, Dashboard, Metric, Panel, Search, Vega
 
 Product = Literal["kibana", "opensearch-dashboards"]
 
@@ -46,7 +47,7 @@ class Reference:
 
 def objects(product: Product) -> list[dict[str, Any]]:
     """Everything that is imported, what is referred to before what refers to it."""
-    made = [_view(view) for view in VIEWS.values()]
+    made = [_view(view, product) for view in VIEWS.values()]
     for dashboard in DASHBOARDS:
         panels = [panel for panel in dashboard.panels if product != "kibana" or not isinstance(panel, Controls)]
         made += [_panel(panel) for panel in panels]
@@ -75,10 +76,14 @@ def _packed(value: Any) -> str:
     return json.dumps(value, separators=(",", ":"))
 
 
-def _view(view: View) -> dict[str, Any]:
+def _view(view: View, product: Product) -> dict[str, Any]:
     formats = {field: {"id": kind, "params": params} for field, (kind, params) in view.formats.items()}
     title = INDEX + view.suffix
     attributes = {"title": title, "timeFieldName": view.time_field, "fieldFormatMap": _packed(formats)}
+    if view.hidden:
+        attributes["sourceFilters"] = _packed([{"value": pattern} for pattern in view.hidden])
+    if view.labels and product == "kibana":
+        attributes["fieldAttrs"] = _packed({name: {"customLabel": label} for name, label in view.labels.items()})
     return _object("index-pattern", view.name, attributes)
 
 

@@ -1,4 +1,4 @@
-"""What the dashboards show: data views, and the panels of each dashboard, said once for both products."""
+"""What the dashboards show: the panels of each dashboard, said once for both products."""
 
 from __future__ import annotations
 
@@ -6,53 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from data_views import MEMBER_COLUMNS, MEMBER_ORDER, VIEWS
+
 RECORDS = "_exists_:neardup.tokens"
 REDUNDANT = "neardup.cluster.is_canonical:false"
+# A document that has left its cluster is canonical in one of its own, and has no class of size.
+IN_CLUSTER = "_exists_:neardup.cluster.size_class"
 KEPT = f"{RECORDS} AND NOT {REDUNDANT}"
 _SIZES = (2, 3, 4, 5, 6, 11, 21, 51, 101, 1001, 10_001, 100_001)
 # The oldest that a product has: they warn of a specification that is newer than their library, and of no older one.
 _LITE = "https://vega.github.io/schema/vega-lite/v4.json"
-_DOCUMENT = "discover#/doc/neardup-INDEX_NAME-documents/INDEX_NAME?id={{value}}"
-_MEMBERS = (
-    "discover#/view/neardup-INDEX_NAME-members"
-    "?_a=(query:(language:lucene,query:'neardup.cluster.id:{{value}}'))&_g=(time:(from:now-5y,to:now))"
-)
-
-
-@dataclass(frozen=True, slots=True)
-class View:
-    """A data view (index pattern): the index's name with a suffix, its field of time, and how fields are shown."""
-
-    name: str
-    suffix: str
-    time_field: str
-    formats: Mapping[str, tuple[str, Mapping[str, Any]]]
-
-
-def _link(template: str) -> tuple[str, Mapping[str, Any]]:
-    return "url", {"urlTemplate": template, "labelTemplate": "{{value}}", "type": "a"}
-
-
-_BYTES: tuple[str, Mapping[str, Any]] = ("bytes", {})
-DOCUMENTS = View(
-    "documents",
-    "",
-    "neardup.indexed_at",
-    {"neardup.bytes": _BYTES, "_id": _link(_DOCUMENT), "neardup.cluster.id": _link(_MEMBERS)},
-)
-CLUSTERS = View(
-    "clusters",
-    "-neardup-clusters",
-    "last_seen",
-    {
-        "octets": _BYTES,
-        "redundant_octets": _BYTES,
-        "canonical.id": _link(_DOCUMENT),
-        "neardup.cluster.id": _link(_MEMBERS),
-    },
-)
-FAILURES = View("failures", "-neardup-failures", "failed_at", {})
-VIEWS = {view.name: view for view in (DOCUMENTS, CLUSTERS, FAILURES)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,7 +236,7 @@ CLUSTER_PANELS: tuple[Panel, ...] = (
         about="All documents that neardup knows, and the size of what they were read from.",
         view="documents",
         query=RECORDS,
-        aggregations=(count("documents"), measure("sum", "neardup.bytes", "bytes")),
+        aggregations=(count("documents"), measure("sum", "neardup.bytes", "size")),
         width=14,
     ),
     Metric(
@@ -292,7 +255,7 @@ CLUSTER_PANELS: tuple[Panel, ...] = (
         about="The documents beside the canonical one of their cluster, and their bytes.",
         view="documents",
         query=REDUNDANT,
-        aggregations=(count("documents"), measure("sum", "neardup.bytes", "bytes")),
+        aggregations=(count("documents"), measure("sum", "neardup.bytes", "size")),
         width=14,
     ),
     _sizes(),
@@ -303,7 +266,7 @@ CLUSTER_PANELS: tuple[Panel, ...] = (
         "clustering: the share of common passages, or of equal bits of the simhash.",
         view="documents",
         query=REDUNDANT,
-        aggregations=(count("documents"), in_steps("neardup.cluster.similarity", "similarity from", 0.05)),
+        aggregations=(count("documents"), in_steps("neardup.cluster.similarity", "shares at least", 0.05)),
     ),
     Chart(
         name="formats",
@@ -311,6 +274,15 @@ CLUSTER_PANELS: tuple[Panel, ...] = (
         view="documents",
         query=RECORDS,
         aggregations=(count("documents"), terms("neardup.format", "format", 20), filters(_PARTS)),
+        colors=_COLORS,
+    ),
+    Chart(
+        name="times",
+        title="Duplicates over time",
+        about="By the time of indexing.",
+        view="documents",
+        query=RECORDS,
+        aggregations=(count("documents"), over_time("neardup.indexed_at", "indexed at"), filters(_PARTS)),
         colors=_COLORS,
     ),
     Chart(
@@ -322,16 +294,8 @@ CLUSTER_PANELS: tuple[Panel, ...] = (
         aggregations=(count("documents"), terms("neardup.origin", "source", 20), filters(_PARTS)),
         colors=_COLORS,
         shape="horizontal_bar",
-    ),
-    Chart(
-        name="times",
-        title="Duplicates over time",
-        about="By the time of indexing.",
-        view="documents",
-        query=RECORDS,
-        aggregations=(count("documents"), over_time("neardup.indexed_at", "indexed at"), filters(_PARTS)),
-        colors=_COLORS,
         width=48,
+        height=14,
     ),
     Search(
         name="largest",
@@ -356,21 +320,9 @@ CLUSTER_PANELS: tuple[Panel, ...] = (
         title="Members of clusters",
         about="Each cluster's documents, the canonical one first. Filter by a cluster's id to see its members alone.",
         view="documents",
-        query="_exists_:neardup.cluster.size_class",
-        columns=(
-            "neardup.cluster.id",
-            "neardup.cluster.is_canonical",
-            "neardup.cluster.similarity",
-            "_id",
-            "neardup.title",
-            "neardup.source",
-            "neardup.bytes",
-        ),
-        sort=(
-            ("neardup.cluster.id", "asc"),
-            ("neardup.cluster.is_canonical", "desc"),
-            ("neardup.cluster.similarity", "desc"),
-        ),
+        query=IN_CLUSTER,
+        columns=MEMBER_COLUMNS,
+        sort=MEMBER_ORDER,
     ),
 )
 
@@ -388,7 +340,7 @@ HEALTH_PANELS: tuple[Panel, ...] = (
                     "indexed": RECORDS,
                     "short": "neardup.short:true",
                     "without text": "neardup.tokens:0",
-                    "in no cluster": f"{RECORDS} AND NOT _exists_:neardup.cluster.is_canonical",
+                    "in no cluster": f"{RECORDS} AND NOT {IN_CLUSTER}",
                 }
             ),
         ),

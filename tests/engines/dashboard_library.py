@@ -53,6 +53,10 @@ def records(seed: int = 7) -> list[Record]:
     for number in range(40):
         thin = chance.getrandbits(64) if number < 25 else None
         made.append(_record(len(made), thin, chance.choice(KINDS), chance.choice(PLACES), "", 90, chance, short=True))
+    apart = chance.getrandbits(64)
+    made += [
+        _record(len(made) + n, v, KINDS[0], PLACES[0], "", 3_000, chance) for n, v in enumerate((apart, apart ^ 31))
+    ]
     return made
 
 
@@ -95,7 +99,8 @@ def failures(seed: int = 7) -> list[Failure]:
 
 
 def fill(store: Store) -> None:
-    """Store all of it, and put the documents into clusters."""
+    """Store all of it, and put the documents into clusters; the last two leave theirs in the second clustering."""
     assert all(not result.reason for result in store.put(records()))
     store.put_failures(failures())
+    cluster_store(store, 5)
     cluster_store(store)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
 import subprocess
 import sys
@@ -11,7 +13,11 @@ from pathlib import Path
 import downloads
 import pytest
 from fleet import Servers, missing, running
-from servers import Elasticsearch
+from made import INFO, put, record
+from proxy import Handler, Proxy
+from servers import Elasticsearch, Server
+
+from indexer.stores import open_store
 
 USE = """
 import sys
@@ -75,3 +81,23 @@ def test_a_missing_client_is_named_by_its_extra(engine: str, package: str, tmp_p
         [sys.executable, "-c", code, f"{engine}+http://127.0.0.1:9/x", str(tmp_path)], capture_output=True, text=True
     )
     assert f"pip install 'neardup[{engine}]'" in done.stderr.splitlines()[-1]
+
+
+def test_a_collapse_asks_for_the_doc_values_of_its_own_field(server: Server, index_name: str) -> None:
+    """Elasticsearch 8.8 to 8.14 answers 500 to a collapse that asks for doc values, and not for those of its field."""
+
+    def as_older(handler: Handler, body: bytes) -> bool:
+        asked = json.loads(body) if body and handler.path.split("?")[0].endswith("/_search") else {}
+        fields = asked.get("docvalue_fields")
+        if "collapse" not in asked or fields is None or asked["collapse"]["field"] in fields:
+            return False
+        reason = {"type": "unsupported_operation_exception", "reason": None}
+        handler.answer(500, {"Content-Type": "application/json"}, json.dumps({"error": reason, "status": 500}).encode())
+        return True
+
+    with contextlib.closing(Proxy(server.url)) as older, open_store(f"{older.url}/{index_name}", create=INFO) as store:
+        older.always, store.refresh = as_older, "true"
+        put(store, record("a", 1, source_digest="d1"), record("b", 2, source_digest="d1"), record("c", 3))
+        found = store.find_digests(["d1", "d2"])
+        assert found.keys() == {"d1"}
+        assert found["d1"].ref.id in ("a", "b")

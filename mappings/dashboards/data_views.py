@@ -1,0 +1,98 @@
+"""The data views (index patterns) of the dashboards: how fields are shown, named and hidden, and where they lead."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+_DOCUMENT = "discover#/doc/neardup-INDEX_NAME-documents/INDEX_NAME?id={{value}}"
+MEMBER_COLUMNS = (
+    "neardup.cluster.id",
+    "neardup.cluster.is_canonical",
+    "neardup.cluster.similarity",
+    "_id",
+    "neardup.title",
+    "neardup.source",
+    "neardup.bytes",
+)
+MEMBER_ORDER = (
+    ("neardup.cluster.id", "asc"),
+    ("neardup.cluster.is_canonical", "desc"),
+    ("neardup.cluster.similarity", "desc"),
+)
+# A link that says what is asked has to say columns and order too: Kibana takes no part of them from the saved search.
+_MEMBERS = (
+    "discover#/view/neardup-INDEX_NAME-members?_a=("
+    f"columns:!({','.join(MEMBER_COLUMNS)}),"
+    f"sort:!({','.join(f'!({name},{way})' for name, way in MEMBER_ORDER)}),"
+    "query:(language:lucene,query:'neardup.cluster.id:{{value}}'))&_g=(time:(from:now-5y,to:now))"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A data view (index pattern): the index's name with a suffix, its field of time, and how fields are shown.
+
+    `labels` stand in Kibana at the head of columns; `hidden` are patterns of fields that Discover leaves out.
+    """
+
+    name: str
+    suffix: str
+    time_field: str
+    formats: Mapping[str, tuple[str, Mapping[str, Any]]]
+    labels: Mapping[str, str] = field(default_factory=dict)
+    hidden: tuple[str, ...] = ()
+
+
+def _link(template: str) -> tuple[str, Mapping[str, Any]]:
+    return "url", {"urlTemplate": template, "labelTemplate": "{{value}}", "type": "a"}
+
+
+# In powers of 1000, as neardup itself writes sizes, and the products by themselves do not.
+_BYTES: tuple[str, Mapping[str, Any]] = ("number", {"pattern": "0,0.[0] bd"})
+# Similarities have four places, so none below one reads 100%.
+_PERCENT: tuple[str, Mapping[str, Any]] = ("percent", {"pattern": "0.[00]%"})
+DOCUMENTS = View(
+    "documents",
+    "",
+    "neardup.indexed_at",
+    {
+        "neardup.bytes": _BYTES,
+        "_id": _link(_DOCUMENT),
+        "neardup.cluster.id": _link(_MEMBERS),
+        "neardup.cluster.similarity": _PERCENT,
+    },
+    # No label that an owner's field may well have as its name.
+    {
+        "neardup.cluster.id": "cluster",
+        "neardup.cluster.is_canonical": "canonical",
+        "neardup.cluster.similarity": "shares",
+    },
+    # What documents are found and compared by, which tells a reader nothing.
+    ("neardup.*.bits", "neardup.*.t0*", "neardup.*.t1*", "neardup.*.keys", "neardup.*.sketch"),
+)
+CLUSTERS = View(
+    "clusters",
+    "-neardup-clusters",
+    "last_seen",
+    {
+        "octets": _BYTES,
+        "redundant_octets": _BYTES,
+        "canonical.id": _link(_DOCUMENT),
+        "neardup.cluster.id": _link(_MEMBERS),
+        "least_similarity": _PERCENT,
+    },
+    {
+        "size": "members",
+        "canonical.id": "canonical document",
+        "redundant": "could be removed",
+        "redundant_octets": "size of these",
+        "least_similarity": "shares at least",
+        "neardup.format": "formats",
+        "neardup.cluster.id": "cluster",
+        "last_seen": "latest member",
+    },
+)
+FAILURES = View("failures", "-neardup-failures", "failed_at", {})
+VIEWS = {view.name: view for view in (DOCUMENTS, CLUSTERS, FAILURES)}
