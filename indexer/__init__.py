@@ -17,13 +17,12 @@ if TYPE_CHECKING:
     from indexer.clustering.clusters import cluster
     from indexer.errors import NeardupError
     from indexer.extract import extract
-    from indexer.hamming import HammingIndex
+    from indexer.hamming import HammingIndex, find_pairs
     from indexer.matching.lookups import Match, lookup
     from indexer.matching.pairing import pairs_of
     from indexer.matching.question import Question
     from indexer.matching.rule import MatchRule, parse_rule
     from indexer.model import Document, Fingerprint, Record
-    from indexer.pairs import find_pairs
     from indexer.schemes.simhash import fingerprint
     from indexer.stores import open_store
 
@@ -41,7 +40,7 @@ _HOMES = {
     "Record": "indexer.model",
     "cluster": "indexer.clustering.clusters",
     "extract": "indexer.extract",
-    "find_pairs": "indexer.pairs",
+    "find_pairs": "indexer.hamming",
     "fingerprint": "indexer.schemes.simhash",
     "lookup": "indexer.matching.lookups",
     "open_store": "indexer.stores",

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from indexer._core import ffi, lib
 from indexer.errors import UsageError
-from indexer.tokens import Tokens
+from indexer.model.tokens import Tokens
 
 UNICODE_VERSION: str = ffi.string(lib.nd_unicode_version()).decode("ascii")
 KEY_TABLES: int = lib.ND_KEY_TABLES

@@ -9,9 +9,9 @@ from indexer.clustering.arrivals import ArrivalRule, Arrivals
 from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.clusters import Clustering, cluster
 from indexer.clustering.stored import stored_clusters
-from indexer.keys import SIMHASH64_LAYOUT, simhash_keys
 from indexer.matching.rule import MatchRule, parse_rule
 from indexer.model import SIMHASH_DOC, Fingerprint, Record, Ref
+from indexer.schemes.keys import SIMHASH64_LAYOUT, simhash_keys
 from indexer.stores import Store, StoreInfo
 
 INFO = StoreInfo(

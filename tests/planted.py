@@ -12,10 +12,10 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from indexer import exact
+from indexer.ingest.indexing import store_info
+from indexer.matching import exact
 from indexer.matching.rule import Finder, MatchRule, Reading
 from indexer.model import SIMHASH_DOC, Fingerprint, Record, Ref, Sketch
-from indexer.pipeline import store_info
 from indexer.schemes.base import Scheme
 from indexer.schemes.simhash import SimhashDoc
 from indexer.stores import Store, open_store

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from indexer.stores.mapping import properties
-from indexer.stores.side_index import CLUSTER_PROPERTIES, FAILURE_PROPERTIES
+from indexer.stores.search.fields.mapping import properties
+from indexer.stores.search.side_index import CLUSTER_PROPERTIES, FAILURE_PROPERTIES
 
 FOLDER = Path(__file__).resolve().parents[1] / "mappings" / "dashboards"
 PRODUCTS = ("kibana", "opensearch-dashboards")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from indexer.hiding import may_be_credential, shown_name, without_credentials, without_secrets
+from indexer.text.hiding import may_be_credential, shown_name, without_credentials, without_secrets
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
 

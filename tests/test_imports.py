@@ -1,9 +1,9 @@
-"""Imports go one way: a room may import those above it, never those below."""
+"""Imports go one way: a room may import those below it, never those above."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -12,37 +12,42 @@ PACKAGE = Path(__file__).resolve().parents[1] / "indexer"
 
 # From the ground up; a room may import its own and every lower floor, of its own floor only itself.
 FLOORS = [
-    {"errors", "hiding", "model", "origins", "own_files", "ragged", "text_diff", "tokens", "visible"},
-    {"config", "core", "keys", "source_fields"},
-    {"core_sketch", "exact", "hamming", "languages", "pairs"},
-    {"features", "refs"},
-    {"corpus"},
-    {"schemes", "extract", "stores"},
-    {"dashboards", "interchange", "jsonlines", "sketching", "slices", "store_schemes"},
-    {"ownership", "sources"},
-    {"outcomes", "removal"},
-    {"provision"},
-    {"gathering", "pipeline", "stored_text"},
-    {"matching", "stored_inputs"},
-    {"clustering"},
-    {"annotate_sinks", "pipelines"},
-    {"annotate"},
-    {"report_figures"},
-    {"report"},
-    {"evaluate"},
-    {"evaluate_documents", "evaluate_show", "report_html"},
+    {"errors", "own_files"},
+    {"config", "model"},
+    {"core"},
+    {"core_sketch", "hamming", "text"},
+    {"schemes", "extract"},
+    {"stores"},
+    {"ingest"},
+    {"matching", "provision"},
+    {"annotate", "clustering"},
+    {"evaluation", "report"},
     {"bench"},
     {"cli", "demo"},
     {"__init__", "__main__"},
 ]
+# The same inside `stores`, a folder of several rooms.
+STORE_FLOORS = [
+    {"sketches"},
+    {"base"},
+    {"schemes", "sqlite", "search.client"},
+    {"search.fields"},
+    {"search.landings", "search.side_index"},
+    {"search.clustering_notes", "search.context"},
+    {"search.lookup"},
+    {"search.beside", "search.finding", "search.probing", "search.reading", "search.schemes", "search.writes"},
+    {"search.store"},
+    {"__init__", "search.__init__"},
+]
 FLOOR_OF = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
-# On the ground floor the model and the rows raise the errors.
-SIDEWAYS = {("model", "errors"), ("ragged", "errors")}
+STORE_FLOOR_OF = {room: number for number, rooms in enumerate(STORE_FLOORS) for room in rooms}
 
 
-def room_of(module: str) -> str:
+def room_of(module: str, floor_of: Mapping[str, int]) -> str:
+    """The room that a module is in: the longest beginning of its name that has a floor, else the first part."""
     parts = module.split(".")
-    return parts[1] if len(parts) > 1 else "__init__"
+    beginnings = [".".join(parts[:length]) for length in range(len(parts), 0, -1)]
+    return next((room for room in beginnings if room in floor_of), parts[0])
 
 
 def imports(path: Path) -> Iterator[tuple[str, int]]:
@@ -58,44 +63,46 @@ def imports(path: Path) -> Iterator[tuple[str, int]]:
             yield from ((alias.name, node.lineno) for alias in node.names if alias.name.startswith("indexer."))
 
 
+def require_downward(path: Path, folder: Path, floor_of: Mapping[str, int]) -> None:
+    """AssertionError where a file imports what is not below it, of the rooms in its folder."""
+    shown = path.relative_to(PACKAGE)
+    room = room_of(".".join(path.relative_to(folder).with_suffix("").parts), floor_of)
+    assert room in floor_of, f"{shown} has no floor yet; give it one in this test"
+    inside = ".".join(folder.relative_to(PACKAGE.parent).parts) + "."
+    for module, line in imports(path):
+        if not module.startswith(inside):
+            continue
+        other = room_of(module.removeprefix(inside), floor_of)
+        if other not in ("_core", room):
+            allowed = floor_of.get(other, 0) < floor_of[room]
+            assert allowed, f"{shown}:{line} imports {module}, which is not below it"
+
+
 FILES = sorted(PACKAGE.rglob("*.py"))
-STORES = sorted((PACKAGE / "stores").glob("*.py"))
-# The store in a cluster is put together of parts; these modules are what they share.
-SHARED = {"search_bodies", "search_context", "search_lookup"}
-PARTS = {path.stem for path in STORES if path.stem.startswith("search_")} - SHARED
+STORES = PACKAGE / "stores"
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_no_upward_import(path: Path) -> None:
-    room = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
-    assert room in FLOOR_OF, f"{room} has no floor yet; give it one in this test"
-    for module, line in imports(path):
-        other = room_of(module)
-        if other in ("_core", room):
-            continue
-        allowed = FLOOR_OF.get(other, 0) < FLOOR_OF[room] or (room, other) in SIDEWAYS
-        assert allowed, f"{path.relative_to(PACKAGE)}:{line} imports {module}, which is not below it"
+    require_downward(path, PACKAGE, FLOOR_OF)
 
 
-@pytest.mark.parametrize("path", STORES, ids=lambda path: path.name)
-def test_the_parts_of_the_store_in_a_cluster_know_neither_it_nor_each_other(path: Path) -> None:
-    known = {"__init__": {"search"}, "search": PARTS}.get(path.stem, set())
-    for module, line in imports(path):
-        other = module.removeprefix("indexer.stores.")
-        assert other in known or other not in {"search", *PARTS}, f"{path.name}:{line} imports {module}"
+@pytest.mark.parametrize("path", sorted(STORES.rglob("*.py")), ids=lambda path: str(path.relative_to(STORES)))
+def test_no_upward_import_inside_the_stores(path: Path) -> None:
+    require_downward(path, STORES, STORE_FLOOR_OF)
 
 
 def test_imports_are_seen_however_they_are_written(tmp_path: Path) -> None:
     lines = (
-        "import indexer.stores.search",
-        "from indexer.stores import mapping, search",
-        "from indexer.stores.search import SearchStore",
-        "if TYPE_CHECKING:\n    from indexer.stores.search import SearchStore",
-        "def late():\n    from indexer.stores.search import SearchStore",
+        "import indexer.stores.search.store",
+        "from indexer.stores.search import context, store",
+        "from indexer.stores.search.store import SearchStore",
+        "if TYPE_CHECKING:\n    from indexer.stores.search.store import SearchStore",
+        "def late():\n    from indexer.stores.search.store import SearchStore",
     )
     for line in lines:
         (tmp_path / "part.py").write_text(line, "utf-8")
-        assert "indexer.stores.search" in [module for module, _ in imports(tmp_path / "part.py")]
+        assert "indexer.stores.search.store" in [module for module, _ in imports(tmp_path / "part.py")]
 
 
 def test_only_the_core_imports_the_extension() -> None:

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indexer import interchange
 from indexer.errors import UsageError
+from indexer.schemes import interchange
 from indexer.schemes.registry import scheme
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "vectors"))

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from indexer.errors import UsageError
-from indexer.keys import (
+from indexer.schemes.keys import (
     CELLS,
     MAX_DISTANCE,
     PLANS,

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from indexer.extract.base import Limits, Options
-from indexer.outcomes import Extracted, Failed, Item, read, sketching, texts
+from indexer.ingest.outcomes import Extracted, Failed, Item, read, sketching, texts
+from indexer.ingest.sketching import sketch_document
+from indexer.ingest.sources import Input, Rejected
 from indexer.schemes.registry import scheme
-from indexer.sketching import sketch_document
-from indexer.sources import Input, Rejected
 
 JOBS = 2
 AHEAD = 3 * JOBS

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from indexer import core
 from indexer.errors import UsageError
-from indexer.pairs import find_pairs, iter_pairs
+from indexer.hamming import find_pairs, iter_pairs
 
 Triples = list[tuple[int, int, int]]
 

@@ -12,9 +12,9 @@ import pytest
 
 from indexer.errors import IncompatibleStoreError
 from indexer.extract.base import Limits, Options
+from indexer.ingest.indexing import Settings, Summary, index, source_digest, store_info
+from indexer.ingest.sources import Input, Rejected
 from indexer.model import Ref
-from indexer.pipeline import Settings, Summary, index, source_digest, store_info
-from indexer.sources import Input, Rejected
 from indexer.stores import Store, open_store
 
 

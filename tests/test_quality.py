@@ -13,11 +13,11 @@ import pytest
 
 from indexer.bench.quality import BANDS, SETS, SHARES, Judged, judged, near_pairs, texts_of
 from indexer.bench.sketches_sets import invoices, logs, tables
-from indexer.evaluate_documents import read_texts
+from indexer.evaluation.documents import read_texts
 from indexer.extract.base import Limits, Options
+from indexer.ingest.indexing import default_jobs
+from indexer.ingest.sources import Selection, Sources
 from indexer.matching.rule import default_rule, parse_rule
-from indexer.pipeline import default_jobs
-from indexer.sources import Selection, Sources
 
 # Of what is returned, how much shares 30% and 50% of its passages; of what shares 90, 80 and 70%, how much is found.
 PRECISION = dict(zip(SHARES, (0.999, 0.99), strict=True))

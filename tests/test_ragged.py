@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from indexer.errors import UsageError
-from indexer.keys import KeyLayout
-from indexer.ragged import Ragged
+from indexer.model.ragged import Ragged
 from indexer.schemes.join import Postings
+from indexer.schemes.keys import KeyLayout
 
 rows_of_bytes = st.lists(st.binary(max_size=9), max_size=12)
 

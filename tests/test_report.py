@@ -20,11 +20,11 @@ import pytest
 from indexer import open_store
 from indexer.clustering.clusters import cluster
 from indexer.errors import UsageError
+from indexer.ingest.indexing import store_info
 from indexer.matching.rule import parse_rule
 from indexer.model import Fingerprint, Record, Ref
-from indexer.pipeline import store_info
-from indexer.report import Asked, Report, ShownCluster, build_report, report_csv, report_json, report_markdown
-from indexer.report_html import report_html
+from indexer.report.contents import Asked, Report, ShownCluster, build_report, report_csv, report_json, report_markdown
+from indexer.report.html import report_html
 from indexer.schemes import simhash
 from indexer.stores import Store
 

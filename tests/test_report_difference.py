@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from indexer.text_diff import shortened, word_difference
+from indexer.text.differences import shortened, word_difference
 
 WORDS = st.lists(st.sampled_from(["one", "two", "three", "four", "漢字", "かな", "a,b"]), max_size=40).map(" ".join)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from indexer.core_sketch import text_digest
+from indexer.ingest.sketching import sketch_document
 from indexer.matching.question import Question
 from indexer.model import Document, Sketch
 from indexer.schemes import registry, simhash
-from indexer.sketching import sketch_document
 
 TEXT = "A page of 20 words, with 3 numbers among them, is read once and gives 2 things: a simhash and a sketch."
 EARLIER = "minhash:minima=permutations"

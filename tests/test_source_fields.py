@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from indexer.errors import StoreError, UsageError
-from indexer.source_fields import require_harmless, require_readable, source_paths, values_of
+from indexer.stores.search.fields.source_fields import require_harmless, require_readable, source_paths, values_of
 
 MAPPING: dict[str, Any] = {
     "properties": {

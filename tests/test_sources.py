@@ -16,9 +16,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indexer import jsonlines, own_files, sources
+from indexer import own_files
 from indexer.errors import NotFoundError
-from indexer.sources import Input, Rejected, Selection, Sources, UnreadableError, list_of_paths, read_file
+from indexer.ingest import jsonlines, sources
+from indexer.ingest.sources import Input, Rejected, Selection, Sources, UnreadableError, list_of_paths, read_file
 
 
 def touch(folder: Path, *names: str) -> None:

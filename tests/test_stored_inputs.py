@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from indexer.evaluate_documents import named_inputs, read_texts
+from indexer.evaluation.documents import named_inputs, read_texts
 from indexer.extract.base import Limits, Options
-from indexer.outcomes import Failed, read
-from indexer.pipeline import Settings, content_id, index, store_info
-from indexer.sources import Input, Rejected, Selection, Sources
-from indexer.stored_inputs import CHANGED, stored_inputs
+from indexer.ingest.from_store import CHANGED, stored_inputs
+from indexer.ingest.indexing import Settings, content_id, index, store_info
+from indexer.ingest.outcomes import Failed, read
+from indexer.ingest.sources import Input, Rejected, Selection, Sources
 from indexer.stores import Store, open_store
 
 LIMIT = 1_000_000

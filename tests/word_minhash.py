@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from indexer.errors import UsageError
-from indexer.keys import KeyLayout
 from indexer.model import Sketch
 from indexer.schemes.base import Parameter, Plan, Scheme
+from indexer.schemes.keys import KeyLayout
 
 
 class WordMinhash(Scheme):

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from indexer.clustering.clusters import cluster
+from indexer.ingest.indexing import store_info
+from indexer.ingest.sketching import sketch_document
 from indexer.matching.rule import default_rule
 from indexer.model import Document, Record, Ref
-from indexer.pipeline import store_info
 from indexer.schemes import registry
-from indexer.sketching import sketch_document
 from indexer.stores import open_store
 
 DOCUMENTS = 100_000

@@ -16,11 +16,11 @@ from typing import Any
 
 from indexer.clustering.clusters import cluster
 from indexer.clustering.stored import stored_clusters
+from indexer.ingest.indexing import Settings, index, store_info
+from indexer.ingest.sources import Input
 from indexer.matching.pairing import pairs_of
 from indexer.matching.rule import default_rule, parse_rule
-from indexer.pipeline import Settings, index, store_info
 from indexer.schemes import registry
-from indexer.sources import Input
 from indexer.stores import Store, open_store
 
 Pair = tuple[str, str]

@@ -33,17 +33,18 @@ from indexer.bench.engines_data import (
     store_info,
 )
 from indexer.errors import NeardupError
-from indexer.keys import probes
 from indexer.matching.lookups import lookup
 from indexer.matching.question import Question
 from indexer.matching.rule import parse_rule
 from indexer.schemes import simhash
-from indexer.stores import mapping
-from indexer.stores.bulk import Action, batches, in_flight, send
-from indexer.stores.connection import Client, connect
-from indexer.stores.search import SearchStore, open_search_store
-from indexer.stores.search_bodies import ROOT, Bodies, both, encoded
-from indexer.stores.search_probing import either
+from indexer.schemes.keys import probes
+from indexer.stores.search.client.bulk import Action, batches, in_flight, send
+from indexer.stores.search.client.connection import Client, connect
+from indexer.stores.search.client.lines import encoded
+from indexer.stores.search.fields import mapping
+from indexer.stores.search.fields.bodies import ROOT, Bodies, both
+from indexer.stores.search.probing import either
+from indexer.stores.search.store import SearchStore, open_search_store
 
 DISTANCES = (3, 5, 7)
 RECORDS = 300_000

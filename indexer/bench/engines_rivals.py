@@ -8,9 +8,9 @@ from typing import Any
 
 from indexer.bench.engines_data import VECTORS, WITH, Collection, name_of
 from indexer.model import to_signed
-from indexer.stores.bulk import Action, batches, in_flight, send
-from indexer.stores.connection import AnswerError, Client
-from indexer.stores.search_bodies import encoded
+from indexer.stores.search.client.bulk import Action, batches, in_flight, send
+from indexer.stores.search.client.connection import AnswerError, Client
+from indexer.stores.search.client.lines import encoded
 
 BITS = "neardup.simhash-doc.bits"
 _SCRIPT = "64 - Long.bitCount(doc[params.field].value ^ params.value)"

@@ -17,8 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from indexer import core
-from indexer.hamming import HammingIndex
-from indexer.pairs import find_pairs
+from indexer.hamming import HammingIndex, find_pairs
 
 Hashes = npt.NDArray[np.uint64]
 

@@ -13,18 +13,18 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from indexer.ingest.indexing import Settings, index, store_info
+from indexer.ingest.sketching import sketch_document
+from indexer.ingest.sources import Selection, Sources
 from indexer.matching.lookups import lookup
 from indexer.matching.question import Question
 from indexer.matching.rule import default_rule
 from indexer.model import Document, Record, Ref
-from indexer.pipeline import Settings, index, store_info
-from indexer.provision import Provision
+from indexer.provision.setup import Provision
 from indexer.schemes import registry
 from indexer.schemes.base import Scheme
-from indexer.sketching import sketch_document
-from indexer.sources import Selection, Sources
 from indexer.stores import Store, open_store
-from indexer.stores.connection import connect
+from indexer.stores.search.client.connection import connect
 
 _BATCH, _WORDS, _ASKED = 5000, 300, 1000
 FORMS = {"lean": (), "default": ("minhash",)}

@@ -13,17 +13,17 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from indexer.evaluate_documents import read_texts
-from indexer.exact import jaccard, jaccard_pairs, shingle_sets
+from indexer.evaluation.documents import read_texts
 from indexer.extract.base import Limits, Options
+from indexer.ingest.indexing import DEFAULT_MIN_TOKENS, default_jobs
+from indexer.ingest.sources import Selection, Sources
+from indexer.matching.exact import jaccard, jaccard_pairs, shingle_sets
 from indexer.matching.measures import Comparison
 from indexer.matching.nodes import Nodes, nodes_of
 from indexer.matching.pairing import node_pairs
 from indexer.matching.rule import MatchRule, default_rule, parse_rule
 from indexer.model import SIMHASH_DOC, Ref
-from indexer.pipeline import DEFAULT_MIN_TOKENS, default_jobs
-from indexer.ragged import Ragged
-from indexer.sources import Selection, Sources
+from indexer.model.ragged import Ragged
 from indexer.stores.sketches import Found
 
 SETS = ("html/mixed", "html/javadoc", "html/udhr", "jose")

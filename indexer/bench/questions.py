@@ -19,8 +19,8 @@ import numpy.typing as npt
 from indexer import core
 from indexer.errors import UsageError
 from indexer.extract import Limits, Options, Request, WorkerPool
-from indexer.features import NUMBERS, recipe
 from indexer.schemes.simhash_variants import SimhashVariant
+from indexer.text.features import NUMBERS, recipe
 
 Pair = tuple[str, str]
 

@@ -19,14 +19,14 @@ import numpy as np
 
 from indexer import core, core_sketch
 from indexer.errors import NeardupError, UsageError
-from indexer.evaluate import Judge, Judged, corpus_of, evaluate, read_rule
-from indexer.evaluate_documents import read_texts
-from indexer.evaluate_show import COLUMNS, as_json, heading, judged_cells, rows
-from indexer.exact import shingle_sets
+from indexer.evaluation.documents import read_texts
+from indexer.evaluation.judging import Judge, Judged, corpus_of, evaluate, read_rule
+from indexer.evaluation.showing import COLUMNS, as_json, heading, judged_cells, rows
 from indexer.extract.base import Limits, Options
-from indexer.pipeline import default_jobs
+from indexer.ingest.indexing import default_jobs
+from indexer.ingest.sources import Input
+from indexer.matching.exact import shingle_sets
 from indexer.schemes.registry import scheme
-from indexer.sources import Input
 
 SETS = ("javadoc", "udhr", "jose")
 RULES = (

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from indexer import core, core_sketch
 from indexer.bench.schemes import texts_of
-from indexer.exact import ShingleSets, jaccard, jaccard_pairs, shingle_sets
+from indexer.matching.exact import ShingleSets, jaccard, jaccard_pairs, shingle_sets
 from indexer.schemes.minwise import banding_recall
 
 SETS = ("mixed", "javadoc")

@@ -18,11 +18,11 @@ from pathlib import Path
 import numpy as np
 
 from indexer import __version__, core
-from indexer.keys import SIMHASH64_LAYOUT
 from indexer.matching.lookups import lookup
 from indexer.matching.question import Question
 from indexer.matching.rule import parse_rule
 from indexer.model import SIMHASH_DOC, Fingerprint, Record, Ref
+from indexer.schemes.keys import SIMHASH64_LAYOUT
 from indexer.stores import StoreInfo, open_store
 from indexer.stores.base import Store
 

@@ -32,7 +32,7 @@ from indexer.cli.interrupts import second_ends
 from indexer.cli.output import printable
 from indexer.config import ENVIRONMENT_PREFIX, command_defaults, load_settings
 from indexer.errors import NeardupError
-from indexer.hiding import without_credentials
+from indexer.text.hiding import without_credentials
 
 INTERRUPTED = 130
 BROKEN_PIPE = 141

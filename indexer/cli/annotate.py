@@ -28,7 +28,7 @@ from indexer.errors import UsageError
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from indexer.annotate import Annotated
+    from indexer.annotate.run import Annotated
     from indexer.extract.base import Content
     from indexer.stores.base import Refresh
 
@@ -125,9 +125,9 @@ def annotate(
     With --json one object: store, to, dry_run, total, annotated, missing, stale, unchanged, without, empty, short,
     changed, gone, removed, failed, seconds.
     """
-    from indexer.annotate import Annotated, Wanted
-    from indexer.annotate import annotate as run
-    from indexer.stores.connection import connect
+    from indexer.annotate.run import Annotated, Wanted
+    from indexer.annotate.run import annotate as run
+    from indexer.stores.search.client.connection import connect
 
     if "://" not in store or store.startswith("sqlite:"):
         raise UsageError(

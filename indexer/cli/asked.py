@@ -12,8 +12,8 @@ from indexer.cli.options import store_file
 from indexer.cli.output import shown_store
 from indexer.errors import ExtractionError, NotFoundError, UsageError
 from indexer.extract.base import REASONS, Limits, Options
+from indexer.ingest.sources import STDIN, UnreadableError, printable_path, read_file
 from indexer.model import Record, Ref, name_of
-from indexer.sources import STDIN, UnreadableError, printable_path, read_file
 
 if TYPE_CHECKING:
     from indexer.matching.question import Question

@@ -19,9 +19,9 @@ from indexer.cli.output import answer, answer_json, say, table
 from indexer.errors import NeardupError, UsageError
 
 if TYPE_CHECKING:
-    from indexer.evaluate import Evaluation, Progress
-    from indexer.evaluate_documents import Named, Texts
-    from indexer.stored_inputs import Fields
+    from indexer.evaluation.documents import Named, Texts
+    from indexer.evaluation.judging import Evaluation, Progress
+    from indexer.ingest.from_store import Fields
 
 _SAMPLE = 2000
 
@@ -126,21 +126,20 @@ def evaluate(
     megabytes_per_second, documents_per_second, payload_octets, key_octets, candidates_per_query, keys_asked,
     lookup_seconds, without_fingerprint.
     """
-    from indexer import evaluate as measure
-    from indexer import evaluate_show
-    from indexer.evaluate_documents import placed, read_truth, require_two
+    from indexer.evaluation import judging, showing
+    from indexer.evaluation.documents import placed, read_truth, require_two
 
     if measuring.right > measuring.alike:
         raise UsageError(f"--right {measuring.right:g} is above --alike {measuring.alike:g}")
     for rule in measuring.schemes:
-        measure.check_rule(rule)
+        judging.check_rule(rule)
     named = read_truth(Path(truth), Path(measuring.root) if measuring.root else None) if truth else None
     fields = named_fields.fields(stored=not measuring.documents and not (named and named.paths))
     texts = _texts(named, measuring, fields, store, jobs, extraction)
     require_two(texts)
-    corpus = measure.corpus_of(texts.texts)
-    wanted = measuring.schemes or (_usual(named, measuring, store), *measure.DEFAULT_RULES)
-    named_rules = [measure.read_rule(each, corpus) for each in wanted]
+    corpus = judging.corpus_of(texts.texts)
+    wanted = measuring.schemes or (_usual(named, measuring, store), *judging.DEFAULT_RULES)
+    named_rules = [judging.read_rule(each, corpus) for each in wanted]
     rules = list({rule.written(whole=True): rule for rule in named_rules}.values())
     notes = [f"left out: {count:,} documents ({explained(each)})" for each, count in sorted(texts.failed.items())]
     known = None
@@ -148,12 +147,12 @@ def evaluate(
         known, missing = placed(named, texts.ids)
         if missing:
             notes.append(f"left out: {missing:,} pairs of {named.name}: a document of theirs is not here")
-    found = measure.evaluate(
+    found = judging.evaluate(
         texts.texts, rules, known, alike=measuring.alike, right=measuring.right, progress=_told(json=json)
     )
     found = dataclasses.replace(found, notes=(*found.notes, *notes))
     if measuring.picture:
-        _write(measuring.picture, evaluate_show.picture(found))
+        _write(measuring.picture, showing.picture(found))
     _show(found, as_json=json)
 
 
@@ -179,10 +178,10 @@ def _texts(
     jobs: int | None,
     extraction: Extraction,
 ) -> Texts:
-    from indexer.evaluate_documents import named_inputs, options_of, read_texts, sampled
-    from indexer.pipeline import default_jobs
-    from indexer.sources import Selection, Sources
-    from indexer.stored_inputs import stored_inputs
+    from indexer.evaluation.documents import named_inputs, options_of, read_texts, sampled
+    from indexer.ingest.from_store import stored_inputs
+    from indexer.ingest.indexing import default_jobs
+    from indexer.ingest.sources import Selection, Sources
 
     processes = jobs or default_jobs()
     if measuring.documents:
@@ -198,18 +197,18 @@ def _texts(
 
 
 def _show(found: Evaluation, *, as_json: bool) -> None:
-    from indexer import evaluate_show
+    from indexer.evaluation import showing
 
     if as_json:
-        answer_json(evaluate_show.as_json(found))
+        answer_json(showing.as_json(found))
         return
-    for line in evaluate_show.heading(found):
+    for line in showing.heading(found):
         answer(line)
-    for line in evaluate_show.in_words(found):
+    for line in showing.in_words(found):
         answer(line)
     answer("")
-    columns = evaluate_show.COLUMNS
-    table(columns, evaluate_show.rows(found), right=columns[1:])
+    columns = showing.COLUMNS
+    table(columns, showing.rows(found), right=columns[1:])
 
 
 def _write(name: str, text: str) -> None:

@@ -11,7 +11,7 @@ from indexer.cli.groups import Group
 from indexer.errors import UsageError
 
 if TYPE_CHECKING:
-    from indexer.stored_inputs import Fields
+    from indexer.ingest.from_store import Fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class NamedFields:
             return None
         if not stored:
             raise UsageError("--field names fields of the store's documents; other documents have none")
-        from indexer.stored_inputs import Fields
+        from indexer.ingest.from_store import Fields
 
         return Fields(self.field, self.html)
 
@@ -49,6 +49,6 @@ field_options = Group(
 
 def explained(reason: str) -> str:
     """A reason of failure, with what to do where that is to be said."""
-    from indexer.stored_inputs import REASONS
+    from indexer.ingest.from_store import REASONS
 
     return f"{reason}: {REASONS[reason]}" if reason in REASONS else reason

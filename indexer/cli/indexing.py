@@ -39,17 +39,17 @@ from indexer.cli.scheme_options import Fingerprinting, fingerprint_options
 from indexer.config import DEFAULT_STORE
 from indexer.errors import ExtractionError, NoStoreError, UsageError
 from indexer.extract.base import Content
-from indexer.pipeline import Settings, Summary, store_info
-from indexer.pipeline import index as run_index
-from indexer.sources import IdFrom, Selection, Sources, list_of_paths
+from indexer.ingest.indexing import Settings, Summary, store_info
+from indexer.ingest.indexing import index as run_index
+from indexer.ingest.sources import IdFrom, Selection, Sources, list_of_paths
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from indexer.clustering.arrivals import Arrived
+    from indexer.ingest.dead_letters import DeadLetters
     from indexer.stores import Store
     from indexer.stores.base import Refresh
-    from indexer.stores.dead_letters import DeadLetters
 
 
 @dataclass
@@ -229,7 +229,7 @@ def _bar(summary: Summary, sources: Callable[[], Sources]) -> AbstractContextMan
 
 
 def _bulk_load(store: Store) -> AbstractContextManager[None]:
-    from indexer.stores.search import SearchStore
+    from indexer.stores.search.store import SearchStore
 
     assert isinstance(store, SearchStore)  # noqa: S101 a store that is no file is one
     return store.bulk_load()

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from indexer import visible
-from indexer.hiding import shown_name, without_credentials
 from indexer.model import Fingerprint, Record
+from indexer.text import visible
+from indexer.text.hiding import shown_name, without_credentials
 
 if TYPE_CHECKING:
     from indexer.matching.lookups import Match

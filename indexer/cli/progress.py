@@ -12,8 +12,8 @@ from rich.console import Console, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from indexer.errors import NeardupError
-from indexer.pipeline import Summary
-from indexer.sources import Sources
+from indexer.ingest.indexing import Summary
+from indexer.ingest.sources import Sources
 
 
 class Bar(Progress):

@@ -139,7 +139,7 @@ def _print_hash(document: Question, by: Scheme | None, *, as_json: bool) -> None
     shown, features = (str(fingerprint), fingerprint.tokens) if fingerprint else (None, 0)
     about: dict[str, Any] = {"title": document.title, "format": document.format}
     if by is not None:
-        from indexer.interchange import form
+        from indexer.schemes.interchange import form
 
         sketch = by.sketch(document.text or "")
         shown, features = (form(by, sketch), sketch.features) if sketch else (None, 0)

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 from indexer import own_files
 from indexer.cli.output import say
 from indexer.errors import ExtractionError, UsageError
-from indexer.sources import UnreadableError, read_file
-from indexer.stores.dead_letters import DeadLetters
+from indexer.ingest.dead_letters import DeadLetters
+from indexer.ingest.sources import UnreadableError, read_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from indexer.extract.base import Limits, Options
+    from indexer.ingest.sources import Input
     from indexer.model import Record
-    from indexer.sources import Input
 
 # What the default files are called; folders are walked without them.
 PATTERN = "neardup-refused-*.jsonl"

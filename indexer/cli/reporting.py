@@ -16,11 +16,11 @@ from indexer.cli.options import Extraction, content_of, extraction_options, json
 from indexer.cli.output import answer, answer_json, printable, say, shown_store, size
 from indexer.errors import ExtractionError, NeardupError
 from indexer.extract.base import REASONS
-from indexer.sources import STDIN, printable_path
+from indexer.ingest.sources import STDIN, printable_path
 
 if TYPE_CHECKING:
     from indexer.stores import Store
-    from indexer.text_diff import Difference, Piece
+    from indexer.text.differences import Difference, Piece
 
 ReportFormat = Literal["html", "json", "csv", "md"]
 
@@ -98,7 +98,7 @@ def report(
 ) -> None:
     """Report how much of the store is duplicated, where, and how: a page, or figures."""
     from indexer import __version__
-    from indexer.report import Asked, build_report, report_csv, report_json, report_markdown
+    from indexer.report.contents import Asked, build_report, report_csv, report_json, report_markdown
 
     place = output or ("report.html" if format == "html" else STDIN)
     # The other formats show no texts.
@@ -106,7 +106,7 @@ def report(
     with opened(store, read_only=True) as source:
         built = build_report(source, shown_store(store), wanted)
     if format == "html":
-        from indexer.report_html import report_html
+        from indexer.report.html import report_html
 
         text = report_html(built, __version__)
     else:
@@ -176,7 +176,7 @@ compared), and pieces, each with kind (same, changed or skipped), left, right an
 @json_option
 def diff(a: str, b: str, store: str, context: int, max_words: int, extraction: Extraction, json: bool) -> None:
     """Show which words of A were removed and which of B were added."""
-    from indexer.text_diff import shortened, word_difference
+    from indexer.text.differences import shortened, word_difference
 
     if a == b == STDIN:
         raise click.UsageError("only one of A and B can be standard input")
@@ -194,7 +194,7 @@ def diff(a: str, b: str, store: str, context: int, max_words: int, extraction: E
 
 def _text(name: str, source: Store | None, extraction: Extraction) -> str:
     from indexer.extract import extract
-    from indexer.stored_text import stored_text
+    from indexer.ingest.rereading import stored_text
 
     try:
         if source and asked.is_id(name):

@@ -8,7 +8,7 @@ import click
 
 from indexer.cli.groups import Group
 from indexer.cli.options import jobs_option
-from indexer.pipeline import DEFAULT_MIN_TOKENS, default_jobs
+from indexer.ingest.indexing import DEFAULT_MIN_TOKENS, default_jobs
 
 only_new_option = click.option(
     "--schemes",

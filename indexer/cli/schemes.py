@@ -21,12 +21,12 @@ from indexer.cli.output import answer, answer_json, fields, say, shown_store, si
 from indexer.errors import NeardupError, StoreError, UsageError
 
 if TYPE_CHECKING:
-    from indexer.corpus import Corpus
     from indexer.extract.base import Content
-    from indexer.features import Recipe
-    from indexer.gathering import Gathered
+    from indexer.ingest.gathering import Gathered
     from indexer.schemes.base import Scheme
     from indexer.stores import Store
+    from indexer.text.corpus import Corpus
+    from indexer.text.features import Recipe
 
 _SAMPLE_WORDS = 500
 
@@ -141,14 +141,14 @@ def _sample_text() -> str:
 
 
 def _sample_corpus(name: str) -> Corpus:
-    from indexer.corpus import gather
+    from indexer.text.corpus import gather
 
     text = _sample_text().split()
     return gather([" ".join(text[start::7]) for start in range(7)] + [_sample_text()], _recipe(name))
 
 
 def _recipe(name: str) -> Recipe:
-    from indexer.features import parse_recipe
+    from indexer.text.features import parse_recipe
 
     return parse_recipe(name.removeprefix("corpus."))
 
@@ -194,10 +194,10 @@ def corpus(
     """Count in how many documents each word occurs, and keep that in the store, for schemes that need it."""
     if bool(paths) == from_store:
         raise UsageError("name files or folders to count, or give --from-store")
-    from indexer.gathering import gather_corpora, require_unused
-    from indexer.pipeline import default_jobs, store_info
-    from indexer.sources import Selection, Sources
-    from indexer.stored_inputs import stored_inputs
+    from indexer.ingest.from_store import stored_inputs
+    from indexer.ingest.gathering import gather_corpora, require_unused
+    from indexer.ingest.indexing import default_jobs, store_info
+    from indexer.ingest.sources import Selection, Sources
 
     wanted = named_fields.fields(stored=from_store)
     names = list(dict.fromkeys(_needed(each) for each in scheme))

@@ -16,10 +16,10 @@ from indexer.cli.scheme_options import only_new_option
 from indexer.errors import UsageError
 
 if TYPE_CHECKING:
-    from indexer.dashboards import Dashboards, Request
     from indexer.extract.base import Content
-    from indexer.provision import Provision, Step
-    from indexer.stores.connection import Client
+    from indexer.provision.dashboards import Dashboards, Request
+    from indexer.provision.setup import Provision, Step
+    from indexer.stores.search.client.connection import Client
 
 
 Kind = Literal["keys", "simhash"]
@@ -139,8 +139,8 @@ def setup(
     store: str, new: NewIndex, pipelines: PipelineChoice, dashboards: str | None, space: str, mode: Mode, json: bool
 ) -> int:
     """Set up an index in a cluster for neardup; do it again as often as you like."""
-    from indexer.provision import Provision
-    from indexer.stores.connection import connect
+    from indexer.provision.setup import Provision
+    from indexer.stores.search.client.connection import connect
 
     if mode.repair and mode.remove:
         raise UsageError("--repair and --remove are two things; give one of them")
@@ -192,7 +192,7 @@ _NOTHING = {
 
 
 def _dashboards(name: str, url: str | None, space: str) -> Dashboards | None:
-    from indexer.dashboards import Dashboards
+    from indexer.provision.dashboards import Dashboards
 
     if url:
         return Dashboards(url, name, space=space)
@@ -203,18 +203,18 @@ def _dashboards(name: str, url: str | None, space: str) -> Dashboards | None:
 
 def _side_indices(client: Client) -> list[Step]:
     """What makes the indices beside the store's own that dashboards look at, before there is anything in them."""
-    from indexer.provision import Step
-    from indexer.stores.side_index import clusters_index, failures_index
+    from indexer.provision.setup import Step
+    from indexer.stores.search.side_index import clusters_index, failures_index
 
     sides = [(side.name, side.making()) for side in (clusters_index(client), failures_index(client))]
     return [Step(f"make the index {name}, or add to its fields", "PUT", *wanted) for name, wanted in sides if wanted]
 
 
 def _set_up(provision: Provision, new: NewIndex, pipelines: PipelineChoice, dashboards: str | None) -> list[Step]:
+    from indexer.ingest.indexing import store_info
     from indexer.matching.kept import schemes_of_new
-    from indexer.pipeline import store_info
-    from indexer.pipelines import Pipelines
-    from indexer.store_schemes import require_exactly
+    from indexer.provision.pipelines import Pipelines
+    from indexer.stores.schemes import require_exactly
 
     default, final = pipelines.default_pipeline, pipelines.final_pipeline
     if not pipelines.pipelines and (pipelines.field or default or final):
@@ -232,14 +232,14 @@ def _set_up(provision: Provision, new: NewIndex, pipelines: PipelineChoice, dash
 
 
 def _repairs(client: Client) -> list[Step]:
-    from indexer.provision import Step
-    from indexer.stores.relaxed import repairs
+    from indexer.provision.setup import Step
+    from indexer.stores.search.fields.relaxed import repairs
 
     return [Step(*each) for each in repairs(client)]
 
 
 def _removal(provision: Provision, pipelines: PipelineChoice, dashboards: str | None) -> list[Step]:
-    from indexer.pipelines import Pipelines
+    from indexer.provision.pipelines import Pipelines
 
     if dashboards and not pipelines.pipelines:
         return []

@@ -24,8 +24,8 @@ from indexer.cli.options import (
     store_option,
 )
 from indexer.cli.output import answer_json, fingerprint_json, match_json, say, table
+from indexer.ingest.sources import STDIN
 from indexer.model import name_of, parse_fingerprint
-from indexer.sources import STDIN
 
 if TYPE_CHECKING:
     from indexer.matching.lookups import Answer, Match

@@ -15,8 +15,8 @@ from indexer.clustering.assign import READ_AT_ONCE, Assigner, Changes, alone, cl
 from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.clusters import document_groups, similar_documents
 from indexer.clustering.grouping import group, radius_of
+from indexer.clustering.memory import arriving, note_of, remembered
 from indexer.clustering.recent import Recent
-from indexer.clustering.remembered import arriving, note_of, remembered
 from indexer.errors import StoreError, UsageError
 from indexer.matching.lookups import Asking, plans
 from indexer.matching.measures import Comparison
@@ -24,8 +24,8 @@ from indexer.matching.nodes import found_of, nodes_of
 from indexer.matching.question import Question
 from indexer.matching.rule import MatchRule, Reading, default_rule
 from indexer.model import ClusterRecord, Record, Ref, first_of
-from indexer.origins import origin_of
-from indexer.refs import ref_order
+from indexer.model.origins import origin_of
+from indexer.model.refs import ref_order
 from indexer.schemes.base import Positions
 from indexer.stores.base import Store
 

@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from indexer.clustering.canonical import CanonicalRule
 from indexer.model import ClusterRecord, Record, Ref, first_of, own_cluster_id, size_class
-from indexer.origins import origin_of
-from indexer.refs import RefTable
+from indexer.model.origins import origin_of
+from indexer.model.refs import RefTable
 from indexer.stores.base import Store
 
 Positions = npt.NDArray[np.int64]

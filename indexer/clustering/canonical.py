@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from indexer.errors import UsageError
 from indexer.model import Record
-from indexer.refs import ref_order
+from indexer.model.refs import ref_order
 
 Kind = Literal["earliest", "longest", "field", "source"]
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from indexer.clustering.assign import READ_AT_ONCE, Assigner, Changes, alone, cluster_of, is_alone
 from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.grouping import Bucket, Groups, group, radius_of
-from indexer.clustering.remembered import finished, in_progress, note_of
+from indexer.clustering.memory import finished, in_progress, note_of
 from indexer.errors import UsageError
 from indexer.matching.measures import Comparison
 from indexer.matching.nodes import Nodes, read_nodes
@@ -20,7 +20,7 @@ from indexer.matching.pairing import measured_by
 from indexer.matching.reading import Reader, reader_of
 from indexer.matching.rule import MatchRule
 from indexer.model import CLUSTER_ID_LENGTH, Ref
-from indexer.refs import RefSet, RefTable
+from indexer.model.refs import RefSet, RefTable
 from indexer.schemes.base import Positions
 from indexer.stores.base import Store
 

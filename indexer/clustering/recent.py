@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from indexer.keys import KeyLayout
 from indexer.matching.lookups import Asking
 from indexer.matching.nodes import found_of
 from indexer.matching.rule import MatchRule
 from indexer.model import Record, Ref
+from indexer.schemes.keys import KeyLayout
 from indexer.stores.sketches import Probe
 
 Slot = tuple[str, int]

@@ -11,7 +11,7 @@ import numpy as np
 
 from indexer.clustering.assign import cluster_of
 from indexer.model import CLUSTER_ID_LENGTH, Ref, own_cluster_id
-from indexer.refs import RefTable, ref_order
+from indexer.model.refs import RefTable, ref_order
 from indexer.stores.base import Store
 
 _ID = f"S{CLUSTER_ID_LENGTH}"

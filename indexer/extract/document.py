@@ -7,7 +7,7 @@ import os
 from indexer import own_files
 from indexer.errors import ExtractionError, NeardupError
 from indexer.extract.base import Extracted, Format, Limits, Options, too_large
-from indexer.extract.sniff import sniff, unpack
+from indexer.extract.sniffing import sniff, unpack
 from indexer.extract.text import cleaned, extract_text
 from indexer.model import Document
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from indexer import exact
 from indexer.errors import ExtractionError, UsageError
+from indexer.ingest.rereading import stored_text
+from indexer.matching import exact
 from indexer.matching.question import Question
 from indexer.matching.reading import preferred
 from indexer.matching.rule import MatchRule, Reading
 from indexer.schemes.base import SLACK, Scheme
-from indexer.stored_text import stored_text
 from indexer.stores.base import Store
 
 

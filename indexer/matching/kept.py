@@ -9,8 +9,8 @@ from indexer.matching.rule import PREFERRED
 from indexer.model import SIMHASH_DOC
 from indexer.schemes import registry
 from indexer.schemes.base import Scheme
-from indexer.store_schemes import require_exactly, wanted_schemes
 from indexer.stores.base import Store
+from indexer.stores.schemes import require_exactly, wanted_schemes
 
 
 def schemes_of_new(exactly: str | None = None) -> list[Scheme]:

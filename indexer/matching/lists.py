@@ -11,7 +11,7 @@ from indexer.errors import NeardupError, UsageError
 from indexer.matching.nodes import Nodes, nodes_of, read_nodes
 from indexer.matching.rule import MatchRule
 from indexer.model import SIMHASH_DOC, Ref, parse_fingerprint
-from indexer.ragged import Ragged
+from indexer.model.ragged import Ragged
 from indexer.stores.base import Store
 from indexer.stores.sketches import Found
 

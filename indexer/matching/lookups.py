@@ -17,8 +17,8 @@ from indexer.matching.question import Question
 from indexer.matching.reading import Reader, reader_of
 from indexer.matching.rule import Finder, MatchRule, Reading
 from indexer.model import CLOSE_DISTANCE, LOOSE_DISTANCE, Record, Ref, Sketch
-from indexer.ragged import Ragged
-from indexer.refs import ref_order
+from indexer.model.ragged import Ragged
+from indexer.model.refs import ref_order
 from indexer.schemes.base import SLACK, Plan, Similarities
 from indexer.stores.base import Store
 from indexer.stores.sketches import Check, Found, Probe

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from indexer.matching.rule import Finder, MatchRule
-from indexer.ragged import Ragged
+from indexer.model.ragged import Ragged
 from indexer.schemes.base import SLACK, Positions, Similarities
 
 Measured = Callable[[Positions, Positions], Similarities]

@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from indexer.matching.rule import Finder, MatchRule
 from indexer.model import Record
-from indexer.ragged import Ragged
-from indexer.refs import RefTable
+from indexer.model.ragged import Ragged
+from indexer.model.refs import RefTable
 from indexer.schemes.base import Positions, Sketches
 from indexer.stores.base import Store
 from indexer.stores.sketches import Found

@@ -13,7 +13,7 @@ from indexer.matching.nodes import Nodes, read_nodes
 from indexer.matching.reading import Reader, reader_of
 from indexer.matching.rule import Finder, MatchRule
 from indexer.model import Ref
-from indexer.ragged import Ragged
+from indexer.model.ragged import Ragged
 from indexer.schemes.base import SLACK, Positions, Similarities
 from indexer.stores.base import Store
 

@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from indexer import exact
 from indexer.errors import ExtractionError, UsageError
+from indexer.ingest.rereading import stored_text
+from indexer.matching import exact
 from indexer.matching.question import Question
 from indexer.matching.rule import PREFERRED, MatchRule, Reading
 from indexer.model import SIMHASH_DOC, Record, Ref
 from indexer.schemes.base import Scheme, Similarities, runs
-from indexer.store_schemes import scheme_of
-from indexer.stored_text import stored_text
 from indexer.stores.base import Store
+from indexer.stores.schemes import scheme_of
 
 _READ = 500
 UNKNOWN = -1.0

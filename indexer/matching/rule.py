@@ -16,8 +16,8 @@ from indexer.errors import IncompatibleStoreError, UsageError
 from indexer.model import SIMHASH_DOC
 from indexer.schemes import registry
 from indexer.schemes.base import Scheme
-from indexer.store_schemes import scheme_of, scheme_written
 from indexer.stores.base import Store
+from indexer.stores.schemes import scheme_of, scheme_written
 
 Unit = Literal["bits", "share"]
 
@@ -265,7 +265,7 @@ def named_scheme(name: str, store: Store | None = None) -> Scheme:
         return registry.scheme(name)
     own = scheme_of(store, family)
     if parameters:
-        from indexer.store_schemes import require_same
+        from indexer.stores.schemes import require_same
 
         require_same(store, own, name)
     return own

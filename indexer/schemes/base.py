@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from indexer.errors import UsageError
-from indexer.keys import KeyLayout, SchemeInfo
 from indexer.model import Fingerprint, Sketch
-from indexer.ragged import Ragged, no_payload
+from indexer.model.ragged import Ragged, no_payload
+from indexer.schemes.keys import KeyLayout, SchemeInfo
 
 Parameter = int | float | str | bool
 Positions = npt.NDArray[np.int64]
@@ -89,7 +89,7 @@ class Scheme(ABC):
 
     @classmethod
     def needed(cls, parameters: Mapping[str, Parameter]) -> str:  # noqa: ARG003 some schemes need none
-        """The name of the corpus (see `indexer.corpus`) that a scheme of these parameters takes; empty for none."""
+        """The name of the corpus (`indexer.text.corpus`) that a scheme of these parameters takes; empty for none."""
         return ""
 
     @property

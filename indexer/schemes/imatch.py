@@ -10,13 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from indexer import core
-from indexer.corpus import Corpus, resource_name
 from indexer.errors import UsageError
-from indexer.features import among, recipe
-from indexer.keys import KeyLayout
 from indexer.model import Sketch
 from indexer.schemes.base import Parameter, Plan, Scheme, require_bytes
+from indexer.schemes.keys import KeyLayout
 from indexer.schemes.simhash_variants import mixed, recipe_parameters, require_corpus
+from indexer.text.corpus import Corpus, resource_name
+from indexer.text.features import among, recipe
 
 DIGEST_OCTETS = 8
 KEY_BITS = 48

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 import numpy.typing as npt
 
-from indexer.keys import KeyLayout
 from indexer.model import Sketch
-from indexer.ragged import Ragged
+from indexer.model.ragged import Ragged
+from indexer.schemes.keys import KeyLayout
 
 if TYPE_CHECKING:
     from indexer.schemes.base import Scheme, Sketches

@@ -11,11 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from indexer import core, core_sketch
-from indexer.keys import KeyLayout
 from indexer.model import Sketch
-from indexer.ragged import Ragged
+from indexer.model.ragged import Ragged
 from indexer.schemes import parameters
 from indexer.schemes.base import Parameter, Plan, Positions, Scheme, Similarities, require_bytes
+from indexer.schemes.keys import KeyLayout
 
 MAX_BITS = 1024
 MAX_BLOCK = 48

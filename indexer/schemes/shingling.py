@@ -19,7 +19,7 @@ class Supershingles(MinwiseScheme):
     or 16) of each minimum are stored, from which the similarity is estimated. The minima are those of the scheme
     minhash. (A. Broder, S. Glassman, M. Manasse and G. Zweig, Syntactic Clustering of the Web, 1997; D. Fetterly,
     M. Manasse and M. Najork, On the Evolution of Clusters of Near-Duplicate Web Pages, 2003.) The resemblance and
-    containment of the whole sets of shingles, not estimated, are those of `indexer.exact`.
+    containment of the whole sets of shingles, not estimated, are those of `indexer.matching.exact`.
     """
 
     family = "supershingles"

@@ -11,12 +11,11 @@ import numpy.typing as npt
 
 from indexer import core
 from indexer.errors import UsageError
-from indexer.hamming import HammingIndex
-from indexer.keys import MAX_DISTANCE, SIMHASH64_LAYOUT, probes
+from indexer.hamming import HammingIndex, iter_pairs
 from indexer.model import DEFAULT_DISTANCE, SIMHASH_DOC, Fingerprint, Sketch
-from indexer.pairs import iter_pairs
-from indexer.ragged import Ragged
+from indexer.model.ragged import Ragged
 from indexer.schemes.base import Parameter, Plan, Positions, Scheme, Similarities, Sketches, require_bytes
+from indexer.schemes.keys import MAX_DISTANCE, SIMHASH64_LAYOUT, probes
 
 _ASKED_AT_ONCE = 4096
 
@@ -98,7 +97,7 @@ class SimhashDoc(Scheme):
         return Plan(similarity, count, 1, 1.0, True, said)
 
     def probes(self, sketch: Sketch, similarity: float) -> Sequence[int]:
-        """The keys of the plan; see `indexer.keys.probes`."""
+        """The keys of the plan; see `indexer.schemes.keys.probes`."""
         require_bytes(self, (sketch.payload,), 8)
         return probes(int.from_bytes(sketch.payload, "big"), self._distance(similarity))
 

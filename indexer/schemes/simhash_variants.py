@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from indexer import core, keys
-from indexer.corpus import Corpus, resource_name
+from indexer import core
 from indexer.errors import UsageError
-from indexer.features import Counts, Hashes, Recipe, check_weights, recipe, weighted
 from indexer.model import Sketch
-from indexer.ragged import Ragged
-from indexer.schemes import blocks
+from indexer.model.ragged import Ragged
+from indexer.schemes import blocks, keys
 from indexer.schemes.base import Parameter, Plan, Positions, Scheme, Similarities, require_bytes
 from indexer.schemes.simhash import bits_allowed, bits_written
+from indexer.text.corpus import Corpus, resource_name
+from indexer.text.features import Counts, Hashes, Recipe, check_weights, recipe, weighted
 
 WIDTHS = (32, 64, 128)
 
@@ -32,7 +32,7 @@ SIMHASH_DOC_PARAMETERS: Mapping[str, Parameter] = MappingProxyType(
 
 
 class SimhashVariant(Scheme):
-    """A simhash of `bits` bits over weighted features; see `indexer.features.recipe` for what features there are.
+    """A simhash of `bits` bits over weighted features; see `indexer.text.features.recipe` for what features there are.
 
     Bit i is 1 where the weights of the features whose hash has bit i outweigh those of the others. Of 32 bits it is the
     first half of the simhash of 64; of 128 it is that of 64, followed by the simhash of the same features with each

@@ -9,15 +9,16 @@ from itertools import islice
 import numpy as np
 import numpy.typing as npt
 
-from indexer import core, languages
+from indexer import core
 from indexer.errors import PayloadError, UsageError
-from indexer.features import Hashes, among, hashes_of_rows, recipe, rising_hashes
-from indexer.keys import KeyLayout
 from indexer.model import Sketch
-from indexer.ragged import Ragged, no_payload
+from indexer.model.ragged import Ragged, no_payload
 from indexer.schemes.base import SLACK, Parameter, Plan, Positions, Scheme, Similarities, Sketches
+from indexer.schemes.keys import KeyLayout
 from indexer.schemes.simhash_variants import mixed, recipe_parameters
 from indexer.schemes.spot_pairs import BLOCK, candidates, jaccards, least_shared, pair_jaccards, prefix, ranked
+from indexer.text import languages
+from indexer.text.features import Hashes, among, hashes_of_rows, recipe, rising_hashes
 
 PARTITION_BITS = 12
 SPOT_BITS = 40

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from indexer.errors import UsageError
-from indexer.hiding import may_be_credential, shown_name
 from indexer.stores.base import Capabilities, PutResult, PutStatus, Stats, Store, StoreInfo
+from indexer.text.hiding import may_be_credential, shown_name
 
 __all__ = [
     "Capabilities",
@@ -62,7 +62,7 @@ def with_schemes(store: AnyStore, create: StoreInfo | None) -> AnyStore:
 
 
 def _open_sqlite(url: str, create: StoreInfo | None, read_only: bool, wait: float) -> Store:
-    from indexer.stores.sqlite import SqliteStore
+    from indexer.stores.sqlite.store import SqliteStore
 
     scheme = _SCHEME.match(url)
     path = url[scheme.end() :] if scheme else url
@@ -82,7 +82,7 @@ def _open_sqlite(url: str, create: StoreInfo | None, read_only: bool, wait: floa
 
 
 def _open_cluster(url: str, create: StoreInfo | None, read_only: bool, wait: float) -> Store:
-    from indexer.stores.search import open_search_store
+    from indexer.stores.search.store import open_search_store
 
     return open_search_store(url, create, read_only, wait)
 

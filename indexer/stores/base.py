@@ -11,8 +11,8 @@ from types import TracebackType
 from typing import Any, Literal, Self
 
 from indexer.errors import IncompatibleStoreError, UsageError
-from indexer.keys import KeyLayout, SchemeInfo
 from indexer.model import ClusteringNote, ClusterRecord, Failure, Record, Ref, name_of
+from indexer.schemes.keys import KeyLayout, SchemeInfo
 from indexer.stores.sketches import SketchStore
 
 Refresh = Literal["wait", "none", "true"]

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import TypeVar, overload
 
 from indexer.errors import IncompatibleStoreError, UsageError
-from indexer.keys import SchemeInfo
 from indexer.model import SIMHASH_DOC, Record, Ref, Sketch
-from indexer.ragged import Ragged
+from indexer.model.ragged import Ragged
+from indexer.schemes.keys import SchemeInfo
 
 T = TypeVar("T")
 

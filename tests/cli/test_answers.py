@@ -13,7 +13,7 @@ from written import changed, html, prose, xml
 
 from indexer import fingerprint
 from indexer.cli.output import printable
-from indexer.interchange import fingerprints
+from indexer.schemes.interchange import fingerprints
 
 ALIKE = ("docs/a.html", "docs/b.pdf", "docs/deep/c.xml", "docs/deep/d.txt", "docs/near.txt")
 HOSTILE = "\x1b[31mred\x1b]0;title\x07 \x9b2J \u202egpj.exe [bold]x[/bold] \r\nline"

@@ -7,7 +7,7 @@ import random
 
 from command import Neardup
 
-from indexer.evaluate import read_rule
+from indexer.evaluation.judging import read_rule
 
 WORDS = [
     a + b + c

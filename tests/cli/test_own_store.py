@@ -19,10 +19,10 @@ from written import changed, html, prose
 
 from indexer import open_store
 from indexer.errors import ExtractionError, StoreBusyError, UsageError
+from indexer.ingest.indexing import store_info
+from indexer.ingest.rereading import stored_text
 from indexer.matching.lists import is_store, read_list
 from indexer.matching.rule import LEAN_RULE, parse_rule
-from indexer.pipeline import store_info
-from indexer.stored_text import stored_text
 
 STORE = "collection.neardup"
 SUFFIXES = ("", "-wal", "-shm", "-lock")

@@ -17,7 +17,7 @@ from written import html, pdf, prose
 
 from indexer.cli import cli
 from indexer.extract import REASONS
-from indexer.pipeline import REASONS as PIPELINE_REASONS
+from indexer.ingest.indexing import REASONS as PIPELINE_REASONS
 
 TUTORIAL = DOCS / "tutorial.md"
 HOW_TO = sorted((DOCS / "how-to").glob("*.md"))

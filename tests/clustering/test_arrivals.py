@@ -21,16 +21,16 @@ from word_minhash import WordMinhash
 from indexer.clustering.arrivals import Arrivals, rule_for
 from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.clusters import cluster
+from indexer.clustering.memory import now, remembered
 from indexer.clustering.recent import Recent
-from indexer.clustering.remembered import now, remembered
 from indexer.clustering.stored import stored_clusters
 from indexer.errors import IncompatibleStoreError, UsageError
-from indexer.keys import KeyLayout
 from indexer.matching.lookups import Asking
 from indexer.matching.question import Question
 from indexer.matching.rule import Finder, MatchRule, parse_rule
 from indexer.model import Fingerprint, Record, Ref, Sketch
 from indexer.schemes import registry
+from indexer.schemes.keys import KeyLayout
 from indexer.stores import Store, open_store
 
 # Few bits, so that hashes meet: the bits are spread over all blocks of the keys.

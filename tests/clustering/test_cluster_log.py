@@ -12,9 +12,9 @@ import numpy as np
 from clustered import cluster_store
 
 from indexer.bench.store import records
+from indexer.ingest.indexing import store_info
 from indexer.model import Ref
-from indexer.pipeline import store_info
-from indexer.stores.sqlite import SqliteStore
+from indexer.stores.sqlite.store import SqliteStore
 
 
 class Watched(SqliteStore):

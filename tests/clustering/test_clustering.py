@@ -22,8 +22,8 @@ from indexer.errors import StoreError, UsageError
 from indexer.matching.measures import Comparison
 from indexer.matching.nodes import nodes_of
 from indexer.model import SIMHASH_DOC, Record, Ref, own_cluster_id
-from indexer.ragged import Ragged
-from indexer.refs import RefSet, RefTable
+from indexer.model.ragged import Ragged
+from indexer.model.refs import RefSet, RefTable
 from indexer.stores import PutStatus, Store, open_store
 from indexer.stores.sketches import Found
 

@@ -14,17 +14,17 @@ from planted import Oracle, empty, filled, named, put, record
 from indexer.clustering.arrivals import Arrivals, rule_for
 from indexer.clustering.canonical import CanonicalRule, canonical_asked
 from indexer.clustering.clusters import cluster
+from indexer.clustering.memory import agreed, note_of, remembered
 from indexer.clustering.prune import MARK, Pruning, Surplus, Tally, verification
-from indexer.clustering.remembered import agreed, note_of, remembered
 from indexer.clustering.stored import stored_clusters
-from indexer.corpus import Corpus, gather
 from indexer.errors import StoreError, UsageError
-from indexer.features import parse_recipe
 from indexer.matching.rule import MatchRule, Reading, parse_rule
 from indexer.model import ClusteringNote, Ref
 from indexer.schemes import registry
 from indexer.schemes.base import Scheme
 from indexer.stores import Store
+from indexer.text.corpus import Corpus, gather
+from indexer.text.features import parse_recipe
 
 PROSE = ["the", "is", "a", "of", "to", "and", "in", "it", "was", "for"]
 

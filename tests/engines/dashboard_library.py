@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 
 from clustered import cluster_store
 
-from indexer.keys import simhash_keys
 from indexer.model import Failure, Fingerprint, Record, Ref
+from indexer.schemes.keys import simhash_keys
 from indexer.stores import Store
 
 # How many clusters of which size.

@@ -13,14 +13,14 @@ from servers import Server
 
 from indexer import core_sketch
 from indexer.extract.text import printable
-from indexer.keys import SIMHASH64_LAYOUT
+from indexer.ingest.indexing import store_info
+from indexer.ingest.sketching import sketch_document
 from indexer.model import Document, Fingerprint
-from indexer.pipeline import store_info
-from indexer.pipelines import sketch_form
+from indexer.provision.pipelines import sketch_form
 from indexer.schemes import registry, simhash
 from indexer.schemes.base import Scheme
-from indexer.sketching import sketch_document
-from indexer.stores.sketch_fields import KeyFields, sketch_fields
+from indexer.schemes.keys import SIMHASH64_LAYOUT
+from indexer.stores.search.fields.sketches import KeyFields, sketch_fields
 
 DIRECTORY = Path(__file__).resolve().parents[2] / "mappings" / "pipelines"
 REQUEST_CHARACTERS = 400_000

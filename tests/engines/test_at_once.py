@@ -16,14 +16,15 @@ from test_relaxed import DOWN, NOT_SET, settings
 
 from indexer.cli import main
 from indexer.errors import UsageError
-from indexer.keys import KeyLayout, SchemeInfo
+from indexer.ingest.indexing import store_info
 from indexer.model import Sketch
-from indexer.pipeline import store_info
 from indexer.schemes import registry
-from indexer.stores import PutStatus, mapping, open_store
-from indexer.stores.connection import connect
-from indexer.stores.relaxed import relax
-from indexer.stores.search import SearchStore, open_search_store
+from indexer.schemes.keys import KeyLayout, SchemeInfo
+from indexer.stores import PutStatus, open_store
+from indexer.stores.search.client.connection import connect
+from indexer.stores.search.fields import mapping
+from indexer.stores.search.fields.relaxed import relax
+from indexer.stores.search.store import SearchStore, open_search_store
 
 MINHASH, SHINGLES = (registry.scheme(name).info for name in ("minhash", "supershingles"))
 OWNERS = {"owner": {"kept": [1, None, "x"]}}

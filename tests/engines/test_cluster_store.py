@@ -14,15 +14,15 @@ from made import INFO, put, record
 from servers import OpenSearch, Server
 
 from indexer.errors import IncompatibleStoreError, StoreError, UsageError
-from indexer.keys import probes, simhash_keys
 from indexer.matching.lookups import lookup
 from indexer.matching.question import Question
 from indexer.matching.rule import parse_rule
 from indexer.model import Fingerprint, Record, Ref
-from indexer.provision import Provision
+from indexer.provision.setup import Provision
+from indexer.schemes.keys import probes, simhash_keys
 from indexer.stores import PutStatus, open_store
-from indexer.stores.connection import Patience, connect
-from indexer.stores.search import SearchStore, open_search_store
+from indexer.stores.search.client.connection import Patience, connect
+from indexer.stores.search.store import SearchStore, open_search_store
 
 OWNER = {"lang": "en", "date": "2026-03-01", "body": "text of the owner's"}
 
@@ -249,7 +249,7 @@ class TestAliases:
 
 def mapping_of(name: str) -> dict[str, Any]:
     """An index template of a data stream with neardup's fields."""
-    from indexer.stores import mapping
+    from indexer.stores.search.fields import mapping
 
     mappings = {"_meta": {"neardup": mapping.meta(INFO)}, "properties": mapping.properties()}
     return {"index_patterns": [f"{name}-ds"], "data_stream": {}, "priority": 900, "template": {"mappings": mappings}}

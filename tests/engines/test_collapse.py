@@ -13,9 +13,9 @@ from made import INFO, put, record
 from servers import Server
 
 from indexer.model import Ref, own_cluster_id
-from indexer.provision import Provision
+from indexer.provision.setup import Provision
 from indexer.stores import Store, open_store
-from indexer.stores.connection import connect
+from indexer.stores.search.client.connection import connect
 
 GUIDE = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "clusters.md"
 

@@ -16,12 +16,12 @@ from proxy import Proxy
 from servers import Server
 
 from indexer.cli import main
+from indexer.ingest.indexing import Settings, Summary, index, store_info
+from indexer.ingest.sources import Input
 from indexer.model import Ref
-from indexer.pipeline import Settings, Summary, index, store_info
-from indexer.sources import Input
 from indexer.stores import open_store
-from indexer.stores.connection import Patience
-from indexer.stores.search import open_search_store
+from indexer.stores.search.client.connection import Patience
+from indexer.stores.search.store import open_search_store
 
 Changing = Callable[[str], contextlib.AbstractContextManager[Proxy]]
 NAMES = [f"{letter}{number}" for letter in "ab" for number in range(20)]

@@ -11,7 +11,7 @@ from contract import INFO, StoreContract
 from servers import Server
 
 from indexer.stores import Store, StoreInfo, open_store
-from indexer.stores.search import SearchStore
+from indexer.stores.search.store import SearchStore
 
 
 class TestClusterStore(StoreContract):

@@ -21,10 +21,10 @@ import pytest
 from certificates import Authority
 from servers import Server, free_port
 
-from indexer.dashboards import Dashboards
 from indexer.errors import StoreError, UsageError
-from indexer.stores.access import Access
-from indexer.stores.connection import Patience
+from indexer.provision.dashboards import Dashboards
+from indexer.stores.search.client.access import Access
+from indexer.stores.search.client.connection import Patience
 
 SOON = Patience(limit=2.0, first=0.05, longest=0.2)
 

@@ -12,9 +12,9 @@ from clustered import cluster_store
 from made import put, record
 from servers import Server
 
-from indexer.pipeline import store_info
+from indexer.ingest.indexing import store_info
 from indexer.stores import open_store
-from indexer.stores.mapping import properties
+from indexer.stores.search.fields.mapping import properties
 
 INFO = store_info("landmarks")
 _OLD_CLUSTERS = {

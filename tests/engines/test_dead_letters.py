@@ -9,13 +9,14 @@ from typing import Any
 import pytest
 from servers import Server
 
-from indexer import jsonlines
 from indexer.cli import main
 from indexer.errors import StoreError
+from indexer.ingest import jsonlines
+from indexer.ingest.dead_letters import DeadLetters
+from indexer.ingest.indexing import store_info
 from indexer.model import REASON_KEY
-from indexer.pipeline import store_info
-from indexer.stores import mapping, open_store
-from indexer.stores.dead_letters import DeadLetters
+from indexer.stores import open_store
+from indexer.stores.search.fields import mapping
 
 
 def test_a_refused_document_is_read_again(tmp_path: Path) -> None:

@@ -13,18 +13,18 @@ from servers import Server
 
 from indexer.clustering.clusters import cluster
 from indexer.errors import UsageError
-from indexer.keys import KeyLayout, SchemeInfo
+from indexer.ingest.indexing import Settings, index, store_info
+from indexer.ingest.sources import Input
 from indexer.matching.lookups import lookup
 from indexer.matching.pairing import pairs_of
 from indexer.matching.question import Question
 from indexer.matching.rule import parse_rule
 from indexer.model import Ref
-from indexer.pipeline import Settings, index, store_info
-from indexer.provision import Provision
+from indexer.provision.setup import Provision
 from indexer.schemes import registry
-from indexer.sources import Input
+from indexer.schemes.keys import KeyLayout, SchemeInfo
 from indexer.stores import Store, open_store
-from indexer.stores.connection import connect
+from indexer.stores.search.client.connection import connect
 
 
 def texts() -> dict[str, str]:

@@ -20,8 +20,8 @@ from servers import Server
 
 from indexer.errors import StoreError
 from indexer.stores import PutStatus, open_store
-from indexer.stores.connection import Patience
-from indexer.stores.search import SearchStore, open_search_store
+from indexer.stores.search.client.connection import Patience
+from indexer.stores.search.store import SearchStore, open_search_store
 
 QUICK = Patience(timeout=20, limit=60, first=0.01, longest=0.1)
 

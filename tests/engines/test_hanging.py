@@ -20,11 +20,11 @@ from written import prose
 
 from indexer.clustering.clusters import cluster
 from indexer.errors import StoreError
+from indexer.ingest.indexing import store_info
 from indexer.matching.rule import parse_rule
-from indexer.pipeline import store_info
 from indexer.stores import open_store
-from indexer.stores.bulk import Action, send
-from indexer.stores.connection import Patience, connect
+from indexer.stores.search.client.bulk import Action, send
+from indexer.stores.search.client.connection import Patience, connect
 
 # Far longer than a test may take.
 PATIENT = Patience(timeout=300, limit=600, first=200, longest=300)

@@ -12,7 +12,7 @@ from written import changed, prose
 
 from indexer.schemes import registry
 from indexer.stores import open_store
-from indexer.stores.sketch_fields import scheme_in
+from indexer.stores.search.fields.sketches import scheme_in
 
 MINHASH = registry.scheme("minhash").info
 DOCUMENTS = {"a": {"body": prose(1)}, "b": {"body": changed(prose(1))}, "c": {"body": prose(2)}}

@@ -13,12 +13,12 @@ from made import put, record
 from servers import Server
 
 from indexer.errors import IncompatibleStoreError
-from indexer.keys import KeyLayout, SchemeInfo
+from indexer.ingest.indexing import store_info
 from indexer.model import Ref, Sketch
-from indexer.pipeline import store_info
-from indexer.provision import Provision
+from indexer.provision.setup import Provision
+from indexer.schemes.keys import KeyLayout, SchemeInfo
 from indexer.stores import PutStatus, Store, open_store
-from indexer.stores.connection import connect
+from indexer.stores.search.client.connection import connect
 from indexer.stores.sketches import Probe
 
 OLD: dict[str, Any] = json.loads(

@@ -14,16 +14,16 @@ from servers import OpenSearch, Server
 
 from indexer.cli import main
 from indexer.errors import UsageError
-from indexer.keys import simhash_keys
+from indexer.ingest.indexing import store_info
 from indexer.matching.lookups import lookup
 from indexer.matching.question import Question
 from indexer.matching.rule import parse_rule
 from indexer.model import Fingerprint, Record, Ref
-from indexer.pipeline import store_info
-from indexer.provision import Provision
+from indexer.provision.setup import Provision
+from indexer.schemes.keys import simhash_keys
 from indexer.stores import PutStatus, open_store
-from indexer.stores.connection import connect
-from indexer.stores.search import SearchStore, open_search_store
+from indexer.stores.search.client.connection import connect
+from indexer.stores.search.store import SearchStore, open_search_store
 
 Run = Callable[..., tuple[int, str, str]]
 

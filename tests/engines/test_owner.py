@@ -21,12 +21,13 @@ from indexer.clustering.clusters import cluster
 from indexer.clustering.prune import Pruning
 from indexer.clustering.stored import stored_clusters
 from indexer.errors import StoreError
+from indexer.ingest.indexing import store_info
 from indexer.matching.rule import parse_rule
-from indexer.pipeline import store_info
-from indexer.provision import Provision
+from indexer.provision.setup import Provision
 from indexer.schemes import registry
-from indexer.stores import PutStatus, mapping, open_store
-from indexer.stores.connection import connect
+from indexer.stores import PutStatus, open_store
+from indexer.stores.search.client.connection import connect
+from indexer.stores.search.fields import mapping
 
 # Mappings that show nothing of what documents have beside it.
 UNSEEN: dict[str, dict[str, Any]] = {

@@ -22,9 +22,9 @@ from servers import Server
 
 from indexer.cli import main
 from indexer.extract import Options
+from indexer.ingest.indexing import source_digest, store_info
 from indexer.model import Fingerprint
-from indexer.pipeline import source_digest, store_info
-from indexer.pipelines import rules, sketch_form
+from indexer.provision.pipelines import rules, sketch_form
 from indexer.schemes import registry, simhash
 from indexer.stores import open_store
 

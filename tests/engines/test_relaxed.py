@@ -19,10 +19,11 @@ from servers import OpenSearch, Server
 
 from indexer.cli import main
 from indexer.errors import StoreError
-from indexer.pipeline import store_info
-from indexer.stores import mapping, open_store
-from indexer.stores.relaxed import write_index
-from indexer.stores.search import open_search_store
+from indexer.ingest.indexing import store_info
+from indexer.stores import open_store
+from indexer.stores.search.fields import mapping
+from indexer.stores.search.fields.relaxed import write_index
+from indexer.stores.search.store import open_search_store
 
 OWN_META = {"owner": {"kept": [1, None, "x"]}}
 DOWN = {"index.refresh_interval": "-1", "index.number_of_replicas": "0"}

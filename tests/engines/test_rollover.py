@@ -11,8 +11,8 @@ from servers import OpenSearch, Server
 
 from indexer.model import Record, Ref
 from indexer.stores import PutStatus, open_store
-from indexer.stores.landings import Landings
-from indexer.stores.mapping import new_index
+from indexer.stores.search.fields.mapping import new_index
+from indexer.stores.search.landings import Landings
 
 CREATED, REPLACED = PutStatus.CREATED, PutStatus.REPLACED
 

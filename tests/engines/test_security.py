@@ -18,12 +18,12 @@ from servers import SecuredElasticsearch
 
 from indexer.errors import StoreError, UsageError
 from indexer.model import Failure, Ref
-from indexer.provision import Provision
+from indexer.provision.setup import Provision
 from indexer.stores import open_store
-from indexer.stores.access import SETTINGS
-from indexer.stores.connection import Patience, connect
-from indexer.stores.relaxed import RELAXED
-from indexer.stores.search import open_search_store
+from indexer.stores.search.client.access import SETTINGS
+from indexer.stores.search.client.connection import Patience, connect
+from indexer.stores.search.fields.relaxed import RELAXED
+from indexer.stores.search.store import open_search_store
 
 # The least that each kind of work needs; mappings/README.md names the same.
 ROLES = """

@@ -19,14 +19,14 @@ from servers import Server
 from written import prose
 
 from indexer.errors import IncompatibleStoreError, StoreError, UsageError
-from indexer.keys import simhash_keys
 from indexer.model import Ref
-from indexer.provision import Provision
+from indexer.provision.setup import Provision
+from indexer.schemes.keys import simhash_keys
 from indexer.stores import open_store
 from indexer.stores.base import PutStatus
-from indexer.stores.connection import connect
-from indexer.stores.mapping import info_of, properties
-from indexer.stores.search_bodies import MAPPING_VERSION, Bodies
+from indexer.stores.search.client.connection import connect
+from indexer.stores.search.fields.bodies import MAPPING_VERSION, Bodies
+from indexer.stores.search.fields.mapping import info_of, properties
 
 OWNERS_MAPPING = {
     "_meta": {"owner": {"team": "search"}},

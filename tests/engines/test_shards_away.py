@@ -16,9 +16,9 @@ from servers import Server
 from indexer.errors import StoreError
 from indexer.model import Failure, Ref
 from indexer.stores import PutStatus
-from indexer.stores.connection import Patience
-from indexer.stores.mapping import new_index
-from indexer.stores.search import SearchStore, open_search_store
+from indexer.stores.search.client.connection import Patience
+from indexer.stores.search.fields.mapping import new_index
+from indexer.stores.search.store import SearchStore, open_search_store
 
 QUICK = Patience(timeout=20, limit=10, first=0.01, longest=0.1)
 BRIEF = Patience(timeout=20, limit=1, first=0.05, longest=0.2)

@@ -13,12 +13,13 @@ from servers import Server
 
 from indexer.cli import main
 from indexer.errors import StoreError
-from indexer.slices import Slices
-from indexer.stores import open_store, snapshots
-from indexer.stores.connection import Client, Patience, connect
-from indexer.stores.search import SearchStore, open_search_store
-from indexer.stores.search_bodies import is_record
-from indexer.stores.snapshots import Snapshot
+from indexer.stores import open_store
+from indexer.stores.search.client import snapshots
+from indexer.stores.search.client.connection import Client, Patience, connect
+from indexer.stores.search.client.slices import Slices
+from indexer.stores.search.client.snapshots import Snapshot
+from indexer.stores.search.fields.bodies import is_record
+from indexer.stores.search.store import SearchStore, open_search_store
 
 COUNT = 2500
 # Here the engines look for ended ones each second, and OpenSearch keeps none for less than 4.

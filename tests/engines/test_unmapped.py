@@ -14,11 +14,11 @@ from written import changed, prose
 
 from indexer.cli import main
 from indexer.errors import StoreError
+from indexer.ingest.indexing import store_info
 from indexer.model import Ref
-from indexer.pipeline import store_info
 from indexer.schemes import registry
-from indexer.stores import mapping
-from indexer.stores.search import open_search_store
+from indexer.stores.search.fields import mapping
+from indexer.stores.search.store import open_search_store
 
 INFO = store_info("landmarks")
 OWNERS: dict[str, Any] = {"properties": {"body": {"type": "text"}}}

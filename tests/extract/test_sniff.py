@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from indexer.errors import ExtractionError
 from indexer.extract.base import Limits, Options
 from indexer.extract.document import read_document
-from indexer.extract.sniff import sniff, unpack
+from indexer.extract.sniffing import sniff, unpack
 from indexer.extract.text import decode
 
 LIMITS = Limits(input_bytes=10_000)

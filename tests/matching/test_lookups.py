@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from indexer.errors import IncompatibleStoreError, UsageError
-from indexer.keys import SIMHASH64_LAYOUT, simhash_keys
+from indexer.ingest.indexing import store_info
 from indexer.matching.lookups import Answer, label_of, lookup
 from indexer.matching.question import Question
 from indexer.matching.rule import MatchRule, parse_rule
 from indexer.model import SIMHASH_DOC, Fingerprint, Record, Ref
-from indexer.pipeline import store_info
 from indexer.schemes import registry
+from indexer.schemes.keys import SIMHASH64_LAYOUT, simhash_keys
 from indexer.stores import Store, StoreInfo, open_store
 
 INFO = StoreInfo(SIMHASH_DOC, SIMHASH64_LAYOUT, "landmarks", "1", "16.0.0", "0.1.0")

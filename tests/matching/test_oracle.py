@@ -23,21 +23,21 @@ from planted import Edge, Oracle, components, empty, put, record
 
 from indexer.clustering.arrivals import Arrivals, rule_for
 from indexer.clustering.clusters import cluster
+from indexer.clustering.memory import remembered
 from indexer.clustering.prune import Pruning
-from indexer.clustering.remembered import remembered
 from indexer.clustering.stored import stored_clusters
-from indexer.corpus import Corpus, gather
 from indexer.errors import UsageError
-from indexer.features import parse_recipe
 from indexer.matching.lookups import lookup
 from indexer.matching.pairing import pairs_of
 from indexer.matching.question import Question
 from indexer.matching.rule import MatchRule, Reading, parse_rule
 from indexer.model import SIMHASH_DOC, Record, Ref
-from indexer.report_figures import figures
+from indexer.report.counting import figures
 from indexer.schemes import registry
 from indexer.schemes.base import Scheme
 from indexer.stores import Store
+from indexer.text.corpus import Corpus, gather
+from indexer.text.features import parse_recipe
 
 COMMON = ["the", "is", "a", "of", "to", "and", "in", "it", "was", "for"]
 

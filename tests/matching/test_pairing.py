@@ -15,16 +15,16 @@ from planted import Edge, Oracle, collection, empty, filled, named, put, record
 from word_minhash import ProbingWordMinhash, WordMinhash
 
 from indexer.errors import IncompatibleStoreError, UsageError
-from indexer.keys import KeyLayout
 from indexer.matching import pairing
 from indexer.matching.lists import read_list
 from indexer.matching.nodes import read_nodes
 from indexer.matching.pairing import Pair, pairs_of
 from indexer.matching.rule import Finder, MatchRule, parse_rule
 from indexer.model import Ref, Sketch
-from indexer.ragged import Ragged
+from indexer.model.ragged import Ragged
 from indexer.schemes import join, registry
 from indexer.schemes.base import Positions, Scheme, Sketches
+from indexer.schemes.keys import KeyLayout
 from indexer.stores import Store
 
 

@@ -10,15 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from planted import empty
 
-from indexer.corpus import Corpus, gather
 from indexer.errors import IncompatibleStoreError, UsageError
-from indexer.features import parse_recipe
 from indexer.matching.rule import Finder, MatchRule, Reading, default_rule, parse_rule, share_shown
 from indexer.matching.shorthand import Wanted, explained, rule_of
 from indexer.schemes import registry
 from indexer.schemes.base import Scheme
 from indexer.schemes.simhash import SimhashDoc
 from indexer.stores import Store
+from indexer.text.corpus import Corpus, gather
+from indexer.text.features import parse_recipe
 
 
 def corpus(name: str) -> Corpus:

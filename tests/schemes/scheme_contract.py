@@ -26,7 +26,7 @@ from hypothesis import strategies as st
 
 from indexer.errors import PayloadError, UsageError
 from indexer.model import Sketch
-from indexer.ragged import Ragged
+from indexer.model.ragged import Ragged
 from indexer.schemes import registry
 from indexer.schemes.base import Scheme, Sketches
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from indexer import core
 from indexer.errors import UsageError
-from indexer.tokens import Tokens
+from indexer.model.tokens import Tokens
 
 unsigned = st.integers(0, 2**64 - 1)
 features = st.lists(unsigned, min_size=1, max_size=40)

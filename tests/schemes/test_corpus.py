@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from indexer.corpus import MAGIC, Corpus, CorpusBuilder, gather, read_corpus, resource_name
 from indexer.errors import UsageError
-from indexer.features import Features, hashes_of, parse_recipe, recipe
+from indexer.text.corpus import MAGIC, Corpus, CorpusBuilder, gather, read_corpus, resource_name
+from indexer.text.features import Features, hashes_of, parse_recipe, recipe
 
 WORDS = recipe()
 TEXTS = st.lists(st.lists(st.sampled_from("abcdefgh"), max_size=8).map(" ".join), max_size=12)

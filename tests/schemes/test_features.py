@@ -15,9 +15,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scheme_contract import document
 
-from indexer import core, languages
+from indexer import core
 from indexer.errors import UsageError
-from indexer.features import Features, parse_recipe, recipe, weighted
+from indexer.text import languages
+from indexer.text.features import Features, parse_recipe, recipe, weighted
 
 ANY = st.text(max_size=60) | st.text(
     st.sampled_from("aZßİJǅΐ\u0345\u030c\u0308\u20dd 1٣_.-人カーกำ\u06e1\u00ad"), max_size=30
@@ -176,7 +177,7 @@ def test_a_package_that_is_not_there_is_named() -> None:
 import sys
 sys.modules["icu4py"] = sys.modules["py3langid"] = None
 from indexer.errors import UsageError
-from indexer.features import recipe
+from indexer.text.features import recipe
 for asked in ({"tokenizer": "icu"}, {"stop": "auto"}):
     try:
         recipe(**asked)

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scheme_contract import SchemeContract, document
 
-from indexer import corpus, features
 from indexer.errors import UsageError
 from indexer.schemes.imatch import IMatch
+from indexer.text import corpus, features
 
 TEXTS = [document(seed, 120) for seed in range(40)]
 LEXICON = slow.lexicon(TEXTS, 0.2, 0.8)

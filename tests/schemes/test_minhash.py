@@ -16,10 +16,11 @@ from hypothesis import strategies as st
 from scheme_contract import VOCABULARY, SchemeContract, document
 from scipy.stats import binom
 
-from indexer import core, core_sketch, exact
+from indexer import core, core_sketch
 from indexer.errors import UsageError
 from indexer.extract.html import extract_html
-from indexer.ragged import Ragged
+from indexer.matching import exact
+from indexer.model.ragged import Ragged
 from indexer.schemes import simhash
 from indexer.schemes.minwise import (
     BITS,

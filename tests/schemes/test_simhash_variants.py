@@ -19,11 +19,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scheme_contract import SchemeContract, document
 
-from indexer import core, corpus, features
+from indexer import core
 from indexer.errors import UsageError
-from indexer.keys import simhash_keys
 from indexer.schemes import blocks, registry
+from indexer.schemes.keys import simhash_keys
 from indexer.schemes.simhash_variants import SIMHASH_DOC_PARAMETERS, SimhashVariant, mixed
+from indexer.text import corpus, features
 
 VECTORS = Path(__file__).parents[1] / "vectors"
 

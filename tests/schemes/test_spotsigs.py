@@ -14,7 +14,7 @@ from scheme_contract import SchemeContract, document
 
 from indexer.errors import UsageError
 from indexer.model import Sketch
-from indexer.ragged import Ragged
+from indexer.model.ragged import Ragged
 from indexer.schemes.base import Sketches
 from indexer.schemes.spot_pairs import candidates
 from indexer.schemes.spotsigs import SpotSigs, partitions

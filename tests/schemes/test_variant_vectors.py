@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from indexer import corpus, features, languages
 from indexer.schemes.base import Scheme
 from indexer.schemes.imatch import IMatch
 from indexer.schemes.simhash_variants import SimhashVariant
 from indexer.schemes.spotsigs import SpotSigs
+from indexer.text import corpus, features, languages
 
 VECTORS = Path(__file__).resolve().parents[1] / "vectors"
 DOCUMENTS = {

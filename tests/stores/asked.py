@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from indexer.keys import simhash_keys
 from indexer.model import SIMHASH_DOC, Ref
+from indexer.schemes.keys import simhash_keys
 from indexer.stores import Store
 from indexer.stores.sketches import Found, Probe
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from made import INFO, put, record
 
 from indexer.errors import StoreError, UsageError
-from indexer.keys import SIMHASH64_LAYOUT, KeyLayout, SchemeInfo, simhash_keys
-from indexer.keys import probes as keys_near
 from indexer.model import SIMHASH_DOC, Record, Ref, Sketch
+from indexer.schemes.keys import SIMHASH64_LAYOUT, KeyLayout, SchemeInfo, simhash_keys
+from indexer.schemes.keys import probes as keys_near
 from indexer.stores import Store
 from indexer.stores.sketches import Check, Found, Probe
 

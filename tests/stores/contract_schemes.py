@@ -9,8 +9,8 @@ import pytest
 from made import INFO, put, record
 
 from indexer.errors import IncompatibleStoreError, StoreError, UsageError
-from indexer.keys import KeyLayout, SchemeInfo
 from indexer.model import Record, Ref, Sketch
+from indexer.schemes.keys import KeyLayout, SchemeInfo
 from indexer.stores import PutStatus, Store
 from indexer.stores.sketches import Probe
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from indexer.keys import SIMHASH64_LAYOUT, simhash_keys
 from indexer.model import SIMHASH_DOC, ClusterRecord, Fingerprint, Record, Ref
+from indexer.schemes.keys import SIMHASH64_LAYOUT, simhash_keys
 from indexer.stores import PutStatus, Store, StoreInfo
 
 INFO = StoreInfo(

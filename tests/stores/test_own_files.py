@@ -18,8 +18,8 @@ from indexer import open_store, own_files
 from indexer.errors import ExtractionError, StoreError
 from indexer.extract import extract
 from indexer.hamming import HammingIndex
+from indexer.ingest.dead_letters import DeadLetters
 from indexer.own_files import OwnFileError
-from indexer.stores.dead_letters import DeadLetters
 
 SUFFIXES = ("", "-wal", "-shm", "-lock")
 

@@ -22,10 +22,11 @@ from hypothesis import strategies as st
 from writer import made
 
 from indexer.errors import IncompatibleStoreError, StoreBusyError, StoreError, UsageError
-from indexer.keys import KeyLayout, simhash_keys
 from indexer.model import SIMHASH_DOC, Failure, Fingerprint, Record, Ref
-from indexer.stores import PutStatus, Store, StoreInfo, open_store, sqlite_file
+from indexer.schemes.keys import KeyLayout, simhash_keys
+from indexer.stores import PutStatus, Store, StoreInfo, open_store
 from indexer.stores.sketches import Probe
+from indexer.stores.sqlite import file
 
 WRITER = Path(__file__).with_name("writer.py")
 
@@ -224,13 +225,13 @@ def test_a_newer_store_is_refused(path: Path) -> None:
 def test_an_older_store_is_brought_up_to_date(path: Path) -> None:
     with open_store(path, create=INFO) as store:
         put(store, record("a", 1))
-    later = (*sqlite_file.MIGRATIONS, ("ALTER TABLE documents ADD COLUMN later TEXT", "CREATE TABLE more (x)"))
+    later = (*file.MIGRATIONS, ("ALTER TABLE documents ADD COLUMN later TEXT", "CREATE TABLE more (x)"))
     connection = sqlite3.connect(path, isolation_level=None)
-    assert sqlite_file.check(connection, path, later) == 1
-    sqlite_file.migrate(connection, None, later)
-    assert sqlite_file.check(connection, path, later) == 0
+    assert file.check(connection, path, later) == 1
+    file.migrate(connection, None, later)
+    assert file.check(connection, path, later) == 0
     assert connection.execute("SELECT later FROM documents").fetchall() == [(None,)]
-    assert sqlite_file.read_info(connection) == INFO
+    assert file.read_info(connection) == INFO
     connection.close()
 
 
@@ -238,8 +239,8 @@ def test_a_migration_that_fails_changes_nothing(path: Path) -> None:
     open_store(path, create=INFO).close()
     connection = sqlite3.connect(path, isolation_level=None)
     with pytest.raises(sqlite3.OperationalError):
-        sqlite_file.migrate(connection, None, (*sqlite_file.MIGRATIONS, ("CREATE TABLE more (x)", "nonsense")))
-    assert sqlite_file.check(connection, path) == 0
+        file.migrate(connection, None, (*file.MIGRATIONS, ("CREATE TABLE more (x)", "nonsense")))
+    assert file.check(connection, path) == 0
     assert connection.execute("SELECT count(*) FROM sqlite_master WHERE name = 'more'").fetchone() == (0,)
     connection.close()
 

@@ -17,8 +17,8 @@ from test_sqlite import WRITER, whole
 from writer import made
 
 from indexer.errors import StoreError
-from indexer.keys import simhash_keys
 from indexer.model import Ref
+from indexer.schemes.keys import simhash_keys
 from indexer.stores import Store, open_store
 
 

@@ -14,10 +14,11 @@ from dumped import dump
 from made import INFO, put, record
 
 from indexer.errors import StoreError
-from indexer.keys import SchemeInfo
 from indexer.model import SIMHASH_DOC, Record, Ref, Sketch
-from indexer.stores import Store, open_store, sqlite_sketches
+from indexer.schemes.keys import SchemeInfo
+from indexer.stores import Store, open_store
 from indexer.stores.sketches import Probe
+from indexer.stores.sqlite import sketches as sqlite_sketches
 
 FIXTURES = Path(__file__).with_name("fixtures")
 
@@ -128,7 +129,7 @@ def test_a_thousand_equal_documents_cost_one_set_of_keys(store: Store, path: Pat
 
 
 def test_sketches_of_one_digest_key_are_told_apart(store: Store, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("indexer.stores.sqlite_sketches.digest_key", lambda digest: -1)
+    monkeypatch.setattr("indexer.stores.sqlite.sketches.digest_key", lambda digest: -1)
     stored = [record(f"{n}", n, sketches={BANDS.name: BANDED[n % 12]}) for n in range(24)]
     put(store, *stored)
     assert store.get([each.ref for each in stored]) == stored

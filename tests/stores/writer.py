@@ -10,8 +10,8 @@ from pathlib import Path
 
 from contract import INFO
 
-from indexer.keys import simhash_keys
 from indexer.model import Fingerprint, Record, Ref
+from indexer.schemes.keys import simhash_keys
 from indexer.stores import open_store
 
 

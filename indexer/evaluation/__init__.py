@@ -1,0 +1,1 @@
+"""What match rules find of the pairs that are truly alike."""

@@ -1,0 +1,197 @@
+"""What an evaluation is made on: documents with their texts, and the truth that a user names."""
+
+from __future__ import annotations
+
+import hashlib
+import heapq
+import json
+import os
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import combinations
+from pathlib import Path
+from typing import Any, cast
+
+from indexer import own_files
+from indexer.errors import UsageError
+from indexer.evaluation.judging import Truth
+from indexer.extract.base import Content, Limits, Options
+from indexer.ingest.outcomes import Counts, Failed, Item, read, texts
+from indexer.ingest.sources import Input, Rejected, Selection, Sources, is_json_lines, printable_path
+from indexer.model import Record
+from indexer.stores.base import Store
+
+_LONGEST_LINE = 1 << 20
+# A group is every pair of its members; one of this size has two million.
+_LARGEST_GROUP = 2000
+
+
+@dataclass(slots=True)
+class Texts(Counts):
+    """The documents of an evaluation: `ids[i]` names `texts[i]`; the others are counted as failed."""
+
+    ids: list[str] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """What a file of truth says: pairs of ids, groups of ids, and the paths of documents that it names."""
+
+    name: str
+    pairs: frozenset[tuple[str, str]]
+    paths: Mapping[str, str]
+
+    @property
+    def ids(self) -> frozenset[str]:
+        """Every id that a pair or a path names."""
+        return frozenset(each for pair in self.pairs for each in pair) | frozenset(self.paths)
+
+
+def read_texts(inputs: Iterable[Input | Rejected], options: Options, limits: Limits, jobs: int) -> Texts:
+    """The texts of documents, extracted in worker processes; those that fail are counted by reason.
+
+    They come in the order of the inputs; of several with one id the last is kept, in the place of the first.
+    """
+    found = Texts()
+    last: dict[str, tuple[int, str]] = {}
+    first: dict[str, int] = {}
+
+    def numbered() -> Iterator[Item[tuple[int, str]] | Failed[Input | Rejected]]:
+        for place, item in enumerate(read(inputs, limits.input_bytes)):
+            if isinstance(item, Failed):
+                yield item
+            else:
+                first.setdefault(item.key.id, place)
+                yield Item((place, item.key.id), item.data, item.name, item.format)
+
+    with texts(jobs, options, limits) as workers:
+        for outcome in workers.outcomes(numbered()):
+            if isinstance(outcome, Failed):
+                found.failed[outcome.reason] += 1
+                continue
+            place, name = outcome.key
+            last[name] = max(last.get(name, (-1, "")), (place, outcome.document.text))
+    for name in sorted(last, key=first.__getitem__):
+        found.ids.append(name)
+        found.texts.append(last[name][1])
+    return found
+
+
+def named_inputs(paths: Mapping[str, str], line_limit: int) -> Iterator[Input | Rejected]:
+    """The documents that a truth names with their paths; of a file with JSON lines, which is read once, their lines.
+
+    A line has at most `line_limit` bytes.
+    """
+    lines: dict[str, set[str]] = {}
+    for name, path in paths.items():
+        if is_json_lines(path):
+            lines.setdefault(path, set()).add(name)
+        else:
+            yield Input(name, path, path)
+    for path, names in lines.items():
+        missing = set(names)
+        for found in Sources([path], Selection(line_limit=line_limit)) if os.path.lexists(path) else ():
+            if isinstance(found, Input) and found.id in names:
+                missing.discard(found.id)
+                yield found
+        for name in sorted(missing):
+            yield Rejected(name, path, "unreadable", "no line of the file that can be read has this id")
+
+
+def require_two(found: Texts) -> None:
+    """Raise UsageError, with what was left out, where there are too few texts to compare."""
+    if len(found.ids) < 2 and found.failures:
+        raise UsageError(
+            f"{len(found.ids)} documents with text: an evaluation compares at least two; left out: {found.reasons}"
+        )
+
+
+def options_of(store: Store) -> Options:
+    """How the documents of a store are read."""
+    return Options(content=cast(Content, store.info.content))
+
+
+def sampled(store: Store, most: int, wanted: Collection[str] = ()) -> list[Record]:
+    """At most `most` documents of a store that have text, and all that are `wanted` by id.
+
+    The choice depends on the ids only: the documents whose BLAKE2b digest is smallest, so that the same store gives the
+    same sample.
+    """
+    chosen: list[Record] = []
+
+    def others() -> Iterator[tuple[bytes, Record]]:
+        for record in store.scan(sketches=False):
+            if record.ref.id in wanted:
+                chosen.append(record)
+            elif not record.short and record.fingerprint:
+                yield hashlib.blake2b(record.ref.id.encode("utf-8", "surrogatepass"), digest_size=16).digest(), record
+
+    smallest = heapq.nsmallest(most, others(), key=lambda entry: entry[0])
+    return [*chosen, *(record for _, record in smallest[: max(0, most - len(chosen))])]
+
+
+def read_truth(path: Path, root: Path | None = None) -> Named:
+    """The truth in a file of JSON lines: {"a", "b"} for a pair, or {"id", "group"} for a member of a group.
+
+    "id_a" and "id_b" do as well, as `neardup pairs --format jsonl` writes them. A line of a document may have "path",
+    seen from `root` (the file's folder where it is None). A null group is a document that is like no other. Raises
+    UsageError that names the file and the line.
+    """
+    pairs: set[tuple[str, str]] = set()
+    groups: dict[str, list[str]] = {}
+    paths: dict[str, str] = {}
+    base = root or path.parent
+    for number, entry in _lines(path):
+        one, other = entry.get("a", entry.get("id_a")), entry.get("b", entry.get("id_b"))
+        if one is not None and other is not None:
+            if str(one) != str(other):
+                pairs.add(_pair(str(one), str(other)))
+        elif "id" in entry:
+            name = str(entry["id"])
+            if entry.get("group") is not None:
+                groups.setdefault(str(entry["group"]), []).append(name)
+            if entry.get("path"):
+                paths[name] = os.path.abspath(base / str(entry["path"]))
+        else:
+            raise UsageError(f'{printable_path(str(path))}: line {number}: neither "a" and "b" nor "id" is there')
+    for group, members in groups.items():
+        distinct = sorted(set(members))
+        if len(distinct) > _LARGEST_GROUP:
+            raise UsageError(
+                f"{printable_path(str(path))}: the group {group!r} has {len(distinct):,} members; "
+                f"an evaluation takes groups of up to {_LARGEST_GROUP:,}"
+            )
+        pairs.update(combinations(distinct, 2))
+    return Named(path.name, frozenset(pairs), paths)
+
+
+def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    shown = printable_path(str(path))
+    try:
+        with open(path, encoding="utf-8", errors="surrogateescape", opener=own_files.reader) as lines:
+            for number, line in enumerate(iter(lambda: lines.readline(_LONGEST_LINE), ""), 1):
+                if not line.strip():
+                    continue
+                try:
+                    entry = json.loads(line)
+                except (ValueError, RecursionError):
+                    entry = None
+                if not isinstance(entry, dict):
+                    raise UsageError(f"{shown}: line {number} is no JSON object")
+                yield number, entry
+    except OSError as error:
+        raise UsageError(f"{shown}: can't be read: {error.strerror}") from error
+
+
+def placed(named: Named, ids: Collection[str]) -> tuple[Truth, int]:
+    """The named pairs as positions among the ids, and how many pairs name a document that is not there."""
+    places = {name: place for place, name in enumerate(ids)}
+    found = {
+        (min(places[a], places[b]), max(places[a], places[b])) for a, b in named.pairs if a in places and b in places
+    }
+    return Truth(frozenset(found), f"pairs of {named.name}"), len(named.pairs) - len(found)
+
+
+def _pair(one: str, other: str) -> tuple[str, str]:
+    return (one, other) if one < other else (other, one)

@@ -1,0 +1,310 @@
+"""Which match rule finds what: recall by band of true Jaccard, precision, curves and costs, on documents at hand.
+
+The truth is the exact Jaccard coefficient of the sets of 5-word shingles (see `indexer.matching.exact`), or pairs and
+groups that the user names.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+
+import numpy as np
+import numpy.typing as npt
+
+from indexer.errors import UsageError
+from indexer.matching.exact import SHINGLE, ExactPairs, ShingleSets, jaccard, jaccard_pairs, shingle_sets
+from indexer.matching.lookups import plans
+from indexer.matching.measures import Comparison
+from indexer.matching.rule import READINGS, MatchRule, Reading, parse_rule
+from indexer.model import Sketch
+from indexer.model.ragged import Ragged
+from indexer.schemes import registry
+from indexer.schemes.base import SLACK, Scheme, Sketches
+from indexer.schemes.join import joined
+from indexer.text.corpus import Corpus, gather
+from indexer.text.features import parse_recipe
+
+BANDS = ((0.9, 1.0), (0.8, 0.9), (0.7, 0.8), (0.6, 0.7), (0.5, 0.6))
+ALIKE = 0.8
+RIGHT = 0.5
+DEFAULT_RULES = ("simhash-doc@3bits", "simhash-doc@7bits", "simhash-doc@7bits+minhash@0.6", "minhash@0.6")
+
+_THRESHOLDS = tuple(step / 50 for step in range(51))
+
+Pair = tuple[int, int]
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """Precision and recall of all candidates that a threshold lets through; None where nothing is divided by."""
+
+    threshold: float
+    precision: float | None
+    recall: float | None
+    f1: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """How right pairs with scores are.
+
+    `recall` holds a share for each of BANDS, None for a band without pairs; `precision`, `overall` (recall of all
+    wanted pairs) and `f1` are at the rule's threshold. `wrong` counts returned pairs that are not right. `best` is
+    the point of the curve with the largest F1.
+    """
+
+    recall: tuple[float | None, ...]
+    precision: float | None
+    overall: float | None
+    f1: float | None
+    returned: int
+    wrong: int
+    best: Point
+    curve: tuple[Point, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What one rule did, and its costs.
+
+    `seconds` is for all sketches, one thread; `payload_octets` and `key_octets` are means a document; `candidates` is
+    a mean a query, `probes` the largest number of keys of one; `lookup_seconds` is a mean of finding and verifying in
+    memory; `without` counts documents that have no fingerprint.
+    """
+
+    rule: MatchRule
+    judged: Judged
+    seconds: float
+    payload_octets: float
+    key_octets: float
+    candidates: float
+    probes: int
+    lookup_seconds: float
+    without: int
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """Pairs that a user says are near-duplicates: positions, left < right; `name` says where they are from."""
+
+    pairs: frozenset[Pair]
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """Results of all rules. `band_pairs` counts the true pairs of each of BANDS; `octets` of all texts in UTF-8."""
+
+    documents: int
+    octets: int
+    band_pairs: tuple[int, ...]
+    wanted: int
+    truth: str
+    results: tuple[Result, ...]
+    notes: tuple[str, ...] = field(default=())
+
+
+def read_rule(text: str, corpus: Callable[[str], object] | None = None) -> MatchRule:
+    """A match rule whose schemes take their statistics from `corpus`; UsageError."""
+    rule = parse_rule(text, scheme=lambda name: registry.scheme(name, corpus))
+    if isinstance(rule.verifier, Reading):
+        raise UsageError(f"{text!r}: the truth is what the texts say; measure a rule that compares sketches")
+    return rule
+
+
+def check_rule(text: str) -> None:
+    """Raise UsageError where no rule is written like this, before anything is read.
+
+    Of a scheme that needs statistics only the name is looked at; the rest when these are there.
+    """
+    parts = [registry.split(part.partition("@")[0].strip()) for part in text.replace("+", "/").split("/")]
+    known = [registry.scheme_class(family).needed(given) for family, given in parts if family not in READINGS]
+    if not any(known):
+        plans(read_rule(text))
+
+
+def corpus_of(texts: Sequence[str]) -> Callable[[str], Corpus]:
+    """What gathers the statistics that a scheme needs from the texts themselves, each once."""
+    return cache(lambda name: gather(texts, parse_recipe(name.removeprefix("corpus."))))
+
+
+def evaluate(
+    texts: Sequence[str],
+    rules: Sequence[MatchRule],
+    truth: Truth | None = None,
+    *,
+    alike: float = ALIKE,
+    right: float = RIGHT,
+    progress: Progress | None = None,
+) -> Evaluation:
+    """Measure rules on texts.
+
+    Without `truth` the pairs that should be found are those with a Jaccard coefficient of at least `alike`, and a
+    returned pair is right from `right` on; with it, both are the pairs that it names. Memory grows with all texts
+    together. Raises UsageError where there are fewer than two texts.
+    """
+    if len(texts) < 2:
+        raise UsageError(f"{len(texts)} documents with text: an evaluation compares at least two")
+    tell = progress or (lambda _: None)
+    tell("exact Jaccard coefficients")
+    judge = Judge(shingle_sets(texts, SHINGLE), truth, alike=alike, right=right)
+    results = []
+    sketched: dict[str, _Sketches] = {}
+    for rule in rules:
+        tell(str(rule))
+        for each in rule.schemes.values():
+            if each.id not in sketched:
+                sketched[each.id] = _Sketches.made(each, texts)
+        results.append(_measured(rule, sketched, judge))
+    octets = sum(len(text.encode("utf-8", "surrogatepass")) for text in texts)
+    named = truth.name if truth else f"Jaccard from {alike:g}; right from {right:g}"
+    return Evaluation(len(texts), octets, judge.band_pairs, len(judge.wanted), named, tuple(results))
+
+
+@dataclass(frozen=True, slots=True)
+class _Sketches:
+    sketches: list[Sketch | None]
+    seconds: float
+
+    @classmethod
+    def made(cls, by: Scheme, texts: Sequence[str]) -> _Sketches:
+        encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
+        begin = time.perf_counter()
+        return cls([by.sketch(text) for text in encoded], time.perf_counter() - begin)
+
+
+class Judge:
+    """Says of pairs of documents, given by their sets of shingles, whether they are wanted, right, and in which band.
+
+    `wanted` and `right` are sets of pairs of positions, left < right; `bands` such a set for each of BANDS.
+    """
+
+    def __init__(self, sets: ShingleSets, truth: Truth | None = None, *, alike: float = ALIKE, right: float = RIGHT):
+        if truth is None:
+            banded = _known(jaccard_pairs(sets, min(right, BANDS[-1][0])))
+            self.wanted = {pair for pair, value in banded.items() if value >= alike}
+            self.right = {pair for pair, value in banded.items() if value >= right}
+        else:
+            self.wanted = self.right = set(truth.pairs)
+            pairs = sorted(truth.pairs)
+            values = jaccard(sets, [a for a, _ in pairs], [b for _, b in pairs])
+            banded = dict(zip(pairs, values.tolist(), strict=True))
+        self.bands = [
+            {pair for pair, value in banded.items() if low <= value < high or value == high == 1.0}
+            for low, high in BANDS
+        ]
+
+    @property
+    def band_pairs(self) -> tuple[int, ...]:
+        """How many pairs each band has."""
+        return tuple(map(len, self.bands))
+
+    def judge(self, pairs: Sequence[Pair], scores: npt.NDArray[np.float64], threshold: float) -> Judged:
+        """How right pairs, each once, are at a threshold of their scores and at all others."""
+        curve = tuple(_curve(pairs, scores, self))
+        returned = {pair for pair, value in zip(pairs, scores.tolist(), strict=True) if value >= threshold}
+        at = _point(threshold, len(returned), len(returned & self.right), len(returned & self.wanted), self)
+        return Judged(
+            recall=tuple(len(returned & band) / len(band) if band else None for band in self.bands),
+            precision=at.precision,
+            overall=at.recall,
+            f1=at.f1,
+            returned=len(returned),
+            wrong=len(returned - self.right),
+            best=max(curve, key=lambda point: (point.f1 or 0.0, -point.threshold)),
+            curve=curve,
+        )
+
+
+def _known(exact: ExactPairs) -> dict[Pair, float]:
+    pairs = zip(exact.left.tolist(), exact.right.tolist(), strict=True)
+    return dict(zip(pairs, exact.jaccard.tolist(), strict=True))
+
+
+def _measured(rule: MatchRule, sketched: dict[str, _Sketches], judge: Judge) -> Result:
+    made = {name: sketched[each.id] for name, each in rule.schemes.items()}
+    begin = time.perf_counter()
+    found = candidates(rule, {name: each.sketches for name, each in made.items()})
+    seconds = time.perf_counter() - begin
+    pairs = list(zip(found.left.tolist(), found.right.tolist(), strict=True))
+    finders = [(finder.scheme, made[finder.name].sketches) for finder in rule.finders]
+    documents = len(finders[0][1])
+    payloads = sum(len(sketch.payload) for each in made.values() for sketch in each.sketches if sketch)
+    keys = sum(
+        len(sketch.keys) * ((by.layout.bits + 7) // 8) for by, sketches in finders for sketch in sketches if sketch
+    )
+    return Result(
+        rule=rule,
+        judged=judge.judge(pairs, found.scores, rule.measure.similarity - SLACK),
+        seconds=sum(each.seconds for each in made.values()),
+        payload_octets=payloads / documents,
+        key_octets=keys / documents,
+        candidates=2 * found.compared / documents,
+        probes=found.probes,
+        lookup_seconds=seconds / documents,
+        without=sum(sketch is None for sketch in made[rule.measure.name].sketches),
+    )
+
+
+def _curve(pairs: Sequence[Pair], scores: npt.NDArray[np.float64], judge: Judge) -> Iterator[Point]:
+    right = np.array([pair in judge.right for pair in pairs], dtype=bool)
+    wanted = np.array([pair in judge.wanted for pair in pairs], dtype=bool)
+    for threshold in _THRESHOLDS:
+        passed = scores >= threshold
+        yield _point(threshold, int(passed.sum()), int((passed & right).sum()), int((passed & wanted).sum()), judge)
+
+
+def _point(threshold: float, returned: int, right: int, wanted: int, judge: Judge) -> Point:
+    precision = right / returned if returned else None
+    recall = wanted / len(judge.wanted) if judge.wanted else None
+    f1 = None
+    if precision is not None and recall is not None:
+        f1 = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+    return Point(threshold, precision, recall, f1)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """Pairs, left < right, each once, with the scores of the rule's measure, from 0 on.
+
+    `compared` pairs shared keys as a store would be asked for; `probes` is the largest number of keys of a query.
+    """
+
+    left: npt.NDArray[np.int64]
+    right: npt.NDArray[np.int64]
+    scores: npt.NDArray[np.float64]
+    compared: int
+    probes: int
+
+
+def candidates(rule: MatchRule, sketches: Mapping[str, Sequence[Sketch | None]]) -> Candidates:
+    """Which documents are found when each is asked for those that are near it, as a store is asked.
+
+    What a finder finds and its own similarity refuses is left out, unless that is the measure whose scores are given.
+    """
+    count = len(next(iter(sketches.values())))
+    payloads = {
+        name: Ragged.of_bytes([each.payload if each else b"" for each in some]) for name, some in sketches.items()
+    }
+    comparison = Comparison(rule, payloads)
+    codes: list[npt.NDArray[np.int64]] = [np.empty(0, dtype=np.int64)]
+    met = probes = 0
+    for finder in rule.finders:
+        given = [each for each in sketches[finder.name] if each]
+        where = np.array([place for place, each in enumerate(sketches[finder.name]) if each], dtype=np.int64)
+        probes += max((len(finder.scheme.probes(sketch, finder.similarity)) for sketch in given), default=0)
+        table = Sketches(payloads[finder.name].take(where), Ragged.of_integers([each.keys for each in given]))
+        for one, other in joined(finder.scheme, table, finder.similarity):
+            met += one.size
+            left, right = where[np.minimum(one, other)], where[np.maximum(one, other)]
+            if finder is not rule.measure:
+                near = comparison.by(finder, left, right) >= finder.similarity - SLACK
+                left, right = left[near], right[near]
+            codes.append(left * count + right)
+    every = np.unique(np.concatenate(codes))
+    left, right = every // max(count, 1), every % max(count, 1)
+    return Candidates(left, right, np.maximum(comparison.similarities(left, right), 0.0), met, probes)

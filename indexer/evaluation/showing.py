@@ -1,0 +1,152 @@
+"""An evaluation as a table, as JSON and as a picture of its curves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from indexer.evaluation.judging import BANDS, Evaluation, Judged, Point, Result
+from indexer.matching.rule import Finder
+
+COLUMNS = (
+    "rule",
+    *(f"J {low:.1f}" for low, _ in BANDS),
+    "precision",
+    "recall",
+    "F1",
+    "from",
+    "best from",
+    "best F1",
+    "MB/s",
+    "docs/s",
+    "octets/doc",
+    "cand/query",
+    "keys",
+    "us/query",
+)
+
+
+def rows(found: Evaluation) -> Iterator[tuple[str, ...]]:
+    """A row of the table for each rule; recall by band, then the figures at its threshold, then its costs."""
+    for result in found.results:
+        costs = _costs(found, result)
+        yield (
+            str(result.rule),
+            *judged_cells(result.judged, result.rule.measure.similarity),
+            f"{costs['megabytes_per_second']:.1f}",
+            f"{costs['documents_per_second']:,.0f}",
+            f"{costs['payload_octets'] + costs['key_octets']:,.0f}",
+            f"{result.candidates:,.1f}",
+            f"{result.probes:,}",
+            f"{result.lookup_seconds * 1e6:,.0f}",
+        )
+
+
+def judged_cells(judged: Judged, threshold: float) -> Iterator[str]:
+    """The cells of how right pairs are, from the first band to the best F1."""
+    yield from map(_share, judged.recall)
+    yield from map(_share, (judged.precision, judged.overall, judged.f1))
+    yield f"{threshold:.3g}"
+    yield f"{judged.best.threshold:.2f}"
+    yield _share(judged.best.f1)
+
+
+def heading(found: Evaluation) -> Iterator[str]:
+    """What was measured, a line each."""
+    counted = ", ".join(f"{count:,} from {low:.1f}" for (low, _), count in zip(BANDS, found.band_pairs, strict=True))
+    yield f"{found.documents:,} documents, {found.octets / 1e6:,.1f} MB of text; pairs by Jaccard: {counted}"
+    yield f"wanted: {found.wanted:,} pairs ({found.truth})"
+    yield from found.notes
+
+
+def in_words(found: Evaluation, first: int = 2) -> Iterator[str]:
+    """What the first rules do, a line each, as somebody reads it who knows no scheme."""
+    for result in found.results[:first]:
+        judged = result.judged
+        wrong = f"{judged.wrong:,} of them wrong" if judged.wrong else "none of them wrong"
+        share = "" if judged.overall is None else f", and finds {judged.overall:.1%} of what should be found"
+        yield f"{result.rule} calls {judged.returned:,} pairs near, {wrong}{share}"
+
+
+def as_json(found: Evaluation) -> dict[str, Any]:
+    """The evaluation as JSON types."""
+    return {
+        "documents": found.documents,
+        "bytes": found.octets,
+        "bands": [
+            {"from": low, "to": high, "pairs": count}
+            for (low, high), count in zip(BANDS, found.band_pairs, strict=True)
+        ],
+        "wanted": found.wanted,
+        "truth": found.truth,
+        "notes": list(found.notes),
+        "rules": [_rule(found, result) for result in found.results],
+    }
+
+
+def _rule(found: Evaluation, result: Result) -> dict[str, Any]:
+    rule = result.rule
+    return {
+        "rule": rule.written(whole=True),
+        "finders": [{"scheme": finder.scheme.id, "similarity": finder.similarity} for finder in rule.finders],
+        "measure": rule.measure.scheme.measure if isinstance(rule.measure, Finder) else rule.measure.name,
+        "threshold": rule.measure.similarity,
+        "recall_by_band": list(result.judged.recall),
+        "precision": result.judged.precision,
+        "recall": result.judged.overall,
+        "f1": result.judged.f1,
+        "returned": result.judged.returned,
+        "wrong": result.judged.wrong,
+        "best": _point(result.judged.best),
+        "curve": [_point(point) for point in result.judged.curve],
+        **_costs(found, result),
+        "candidates_per_query": result.candidates,
+        "keys_asked": result.probes,
+        "lookup_seconds": result.lookup_seconds,
+        "without_fingerprint": result.without,
+    }
+
+
+def _costs(found: Evaluation, result: Result) -> dict[str, float]:
+    seconds = max(result.seconds, 1e-9)
+    return {
+        "megabytes_per_second": found.octets / 1e6 / seconds,
+        "documents_per_second": found.documents / seconds,
+        "payload_octets": result.payload_octets,
+        "key_octets": result.key_octets,
+    }
+
+
+def _point(point: Point) -> dict[str, float | None]:
+    return {"threshold": point.threshold, "precision": point.precision, "recall": point.recall, "f1": point.f1}
+
+
+def _share(share: float | None) -> str:
+    return "-" if share is None else f"{share:.3f}"
+
+
+def picture(found: Evaluation) -> str:
+    """Precision over recall of every rule as an SVG: one line a rule, a point a threshold."""
+    import leather
+
+    chart = leather.Chart("Precision over recall")
+    chart.add_x_scale(0, 1)
+    chart.add_y_scale(0, 1)
+    chart.add_x_axis(name="recall", ticks=[0, 0.25, 0.5, 0.75, 1])
+    chart.add_y_axis(name="precision", ticks=[0, 0.25, 0.5, 0.75, 1])
+    for result in found.results:
+        points = _line(result.judged.curve)
+        if points:
+            chart.add_line(points, name=str(result.rule))
+    svg: str = chart.to_svg()
+    return svg
+
+
+def _line(curve: Sequence[Point]) -> list[tuple[float, float]]:
+    """Recall and precision of each threshold that returns something, from the strictest on, without repetition."""
+    points = [
+        (point.recall, point.precision)
+        for point in reversed(curve)
+        if point.recall is not None and point.precision is not None
+    ]
+    return list(dict.fromkeys(points))

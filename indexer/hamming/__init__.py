@@ -1,0 +1,8 @@
+"""Arrays of hashes: all pairs within a Hamming distance, and an index for batched lookups."""
+
+from __future__ import annotations
+
+from indexer.hamming.index import Found, HammingIndex
+from indexer.hamming.pairs import Pairs, find_pairs, iter_pairs
+
+__all__ = ["Found", "HammingIndex", "Pairs", "find_pairs", "iter_pairs"]

@@ -1,0 +1,452 @@
+"""The way of documents into a store: read, recognise what is known, extract and fingerprint in workers, store."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import hashlib
+import os
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from indexer import __version__
+from indexer.extract.base import EXTRACTOR_VERSION, Content, Limits, Options
+from indexer.ingest.outcomes import Counts, Extracted, Failed, Item, is_short, now, read_one, record_of, sketching
+from indexer.ingest.sources import Input, Rejected
+from indexer.model import Failure, Record, Ref
+
+if TYPE_CHECKING:
+    from indexer.ingest.sketching import Sketched
+    from indexer.schemes.base import Scheme
+    from indexer.stores import PutResult, Store, StoreInfo
+
+DEFAULT_MIN_TOKENS = 20
+
+# Reasons of failure beside those of `indexer.extract.REASONS`.
+REASONS: Mapping[str, str] = {
+    "special-file": "A pipe, socket, device or folder, or a file of the store itself; it was not opened.",
+    "duplicate-id": "Another file, which still exists, is stored under this id.",
+    "refused": "The store did not take the record.",
+    "duplicate": "A near-duplicate of a stored document, left out as asked for; it is no error.",
+}
+DUPLICATE = "duplicate"
+
+# What is read ahead of the workers, and what is written at once.
+_GROUP_ITEMS = 64
+_GROUP_OCTETS = 8_000_000
+_BATCH_RECORDS = 2000
+_BATCH_SECONDS = 1.0
+# Equal documents wait for the first of them to be extracted; beyond this many, they are extracted like any other.
+_MOST_WAITING = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How to index: `jobs` worker processes; documents under `min_tokens` tokens are marked short.
+
+    A document that failed before is tried again if its octets or the rules changed, or with `retry_failed`. `schemes`
+    are those beside the store's first that documents get a sketch of; they are added to the store.
+    """
+
+    options: Options = field(default_factory=Options)
+    limits: Limits = field(default_factory=Limits)
+    jobs: int = 1
+    min_tokens: int = DEFAULT_MIN_TOKENS
+    retry_failed: bool = False
+    schemes: Sequence[Scheme] = ()
+
+
+Near = TypeVar("Near")
+Refused = Callable[[Input, Record, str], None]
+
+
+class Arrivals(Protocol[Near]):
+    """Looks at documents as they come (see `indexer.clustering.arrivals.Arrivals`)."""
+
+    def examine(self, records: Sequence[Record]) -> Sequence[Near | None]:
+        """For each document about to be stored what it is left out for, None where it is stored."""
+
+    def said(self, near: Near) -> str:
+        """What a document that is left out repeats, in words."""
+
+    def stored(self, records: Sequence[Record]) -> None:
+        """Take note of examined documents that are stored now."""
+
+
+@dataclass(slots=True)
+class Summary(Counts):
+    """What became of the documents of a run; every input is in exactly one of the first five counts or `duplicates`.
+
+    `indexed` are new, `replaced` took the place of a record with the same id, `unchanged` were passed over,
+    `failed` counts by reason, `failed_before` were passed over because they failed before and have not changed.
+    Of the indexed and replaced, `reused` took the fingerprint of an equal document without extraction, `empty` have
+    no text and `short` too few tokens. `duplicates` were left out as near-duplicates. `octets` were read.
+    """
+
+    indexed: int = 0
+    replaced: int = 0
+    failed_before: int = 0
+    reused: int = 0
+    duplicates: int = 0
+    octets: int = 0
+
+    @property
+    def done(self) -> int:
+        """The number of inputs dealt with."""
+        return self.indexed + self.replaced + self.unchanged + self.failures + self.failed_before + self.duplicates
+
+
+def store_info(content: Content, schemes: Sequence[Scheme] = ()) -> StoreInfo:
+    """What this version's fingerprints are made with, for a content mode: what a new store is made for.
+
+    `schemes` are those beside simhash-doc that a new store keeps sketches of.
+    """
+    from indexer.schemes import simhash
+    from indexer.schemes.keys import SIMHASH64_LAYOUT
+    from indexer.stores import StoreInfo
+
+    return StoreInfo(
+        scheme=simhash.SCHEME,
+        layout=SIMHASH64_LAYOUT,
+        content=content,
+        extractor=EXTRACTOR_VERSION,
+        unicode=simhash.UNICODE_VERSION,
+        version=__version__,
+        schemes=tuple(scheme.info for scheme in schemes),
+    )
+
+
+def source_digest(octets: bytes, info: StoreInfo, options: Options, *, name: str = "", title: str = "") -> str:
+    """The SHA-256, in hexadecimal, of everything that a stored fingerprint and title depend on.
+
+    That is the document's octets, the scheme, the extraction rules, and what else decides how the octets are read: the
+    content mode, the engine and format asked for, the suffix of the name, and a title given from outside.
+    """
+    digest = hashlib.sha256(digest_rules(info, options, name=name, title=title).encode("utf-8", "replace"))
+    digest.update(octets)
+    return digest.hexdigest()
+
+
+def digest_rules(info: StoreInfo, options: Options, *, name: str = "", title: str = "") -> str:
+    """What stands before a document's octets in its source digest."""
+    suffix = os.path.splitext(name.lower().removesuffix(".gz"))[1]
+    rules = (info.scheme, info.unicode, info.extractor, info.content, options.engine, options.format or suffix, title)
+    return "\0".join(rules) + "\0\0"
+
+
+def index(
+    inputs: Iterable[Input | Rejected],
+    store: Store,
+    settings: Settings | None = None,
+    *,
+    summary: Summary | None = None,
+    stop: threading.Event | None = None,
+    arrivals: Arrivals[Any] | None = None,
+    refused: Refused | None = None,
+) -> Summary:
+    """Bring documents into a store and say what became of them. Doing the same again goes on where it ended.
+
+    A document whose id and source digest are stored is passed over, one whose digest is stored under another id is
+    stored without extraction. A document that can't be read is recorded with its reason, and an older record of it is
+    kept. `arrivals` looks at each batch before and after it is stored, and may leave documents out; they are recorded
+    with the reason "duplicate". `refused` is told of each document that the store did not take, before that is
+    recorded. `summary` is kept up to date meanwhile. When interrupted (KeyboardInterrupt, or `stop`
+    set, which raises it) what is done is written first. Raises StoreError, and IncompatibleStoreError where the store's
+    content mode, scheme or rules are others.
+    """
+    run = _Run(store, settings or Settings(), summary if summary is not None else Summary(), stop, arrivals, refused)
+    run.run(inputs)
+    return run.summary
+
+
+def content_id(data: bytes) -> str:
+    """The id of a document that is named by its content: half of SHA-256, which still fits on a line."""
+    return hashlib.sha256(data).hexdigest()[:32]
+
+
+@dataclass(slots=True, eq=False)
+class _Pending:
+    item: Input
+    ref: Ref
+    digest: str
+    data: bytes
+
+
+_Unread = Failed[Input | Rejected]
+
+
+class _Run:
+    def __init__(
+        self,
+        store: Store,
+        settings: Settings,
+        summary: Summary,
+        stop: threading.Event | None,
+        arrivals: Arrivals[Any] | None,
+        refused: Refused | None,
+    ) -> None:
+        self._arrivals, self._refused = arrivals, refused
+        self.store, self.settings, self.summary = store, settings, summary
+        self.options = settings.options
+        self._stop = stop or threading.Event()
+        store.info.require_comparable(store_info(self.options.content), "the store")
+        for scheme in self.settings.schemes:
+            store.add_scheme(scheme.info)
+        # What was left out as a duplicate is looked at again: what it repeats may be gone.
+        self._known_failures = {
+            failure.ref: (failure.source, failure.source_digest)
+            for failure in store.failures()
+            if failure.reason != DUPLICATE
+        }
+        # The newest document of each id that is on its way, so that the last of several with one id wins.
+        self._newest: dict[Ref, _Pending] = {}
+        # Equal documents wait here for the one that is being extracted.
+        self._waiting: dict[str, list[_Pending]] = {}
+        self._records: list[tuple[_Pending, Record]] = []
+        self._unwritten: dict[str, Record] = {}
+        self._failures: list[Failure] = []
+        self._written = time.monotonic()
+
+    def run(self, inputs: Iterable[Input | Rejected]) -> None:
+        begin = time.monotonic()
+        settings = self.settings
+        try:
+            with sketching(settings.jobs, self.options, settings.limits, settings.schemes) as workers:
+                for outcome in workers.outcomes(self._items(inputs)):
+                    self._take(outcome)
+                    self._write_when_due()
+                    self._halt_when_told()
+        finally:
+            while self._records or self._failures:
+                self._write()
+            self.summary.seconds = time.monotonic() - begin
+
+    def _halt_when_told(self) -> None:
+        if self._stop.is_set():
+            raise KeyboardInterrupt
+
+    def _items(self, inputs: Iterable[Input | Rejected]) -> Iterator[Item[_Pending] | _Unread]:
+        for group in self._groups(inputs):
+            if isinstance(group, Failed):
+                yield group
+                continue
+            # Everything is decided before the first item is given: what the store said is stale after that.
+            for pending in self._examine(group):
+                data, pending.data = pending.data, b""
+                yield Item(pending, data, pending.item.path, pending.item.format)
+                self._halt_when_told()
+            self._write_when_due()
+
+    def _groups(self, inputs: Iterable[Input | Rejected]) -> Iterator[list[_Pending] | _Unread]:
+        group: list[_Pending] = []
+        octets = 0
+        for item in inputs:
+            self._halt_when_told()
+            found = self._read(item)
+            if isinstance(found, Failed):
+                yield found
+            else:
+                group.append(found)
+                octets += len(found.data)
+            if len(group) >= _GROUP_ITEMS or octets >= _GROUP_OCTETS:
+                yield group
+                group, octets = [], 0
+            self._write_when_due()
+        yield group
+
+    def _read(self, given: Input | Rejected) -> _Pending | _Unread:
+        found = read_one(given, self.settings.limits.input_bytes)
+        if isinstance(found, Failed):
+            return found
+        item, data = found.key, found.data
+        self.summary.octets += len(data)
+        options = dataclasses.replace(self.options, format=item.format) if item.format else self.options
+        digest = source_digest(data, self.store.info, options, name=item.path, title=item.title)
+        return _Pending(item, Ref(item.id or content_id(data)), digest, data)
+
+    def _examine(self, group: list[_Pending]) -> list[_Pending]:
+        """The documents that have to be extracted; the others are dealt with."""
+        stored = dict(zip(group, self.store.get([pending.ref for pending in group]), strict=True))
+        twins = self.store.find_digests([pending.digest for pending in group])
+        wanted = []
+        for pending in group:
+            newest = self._newest.get(pending.ref)
+            if self._settled(pending, None if newest else stored[pending], newest):
+                continue
+            self._newest[pending.ref] = pending
+            twin = twins.get(pending.digest) or self._unwritten.get(pending.digest)
+            waiting = self._waiting.get(pending.digest)
+            if twin and self._is_complete(twin):
+                self._reuse(pending, twin)
+            elif waiting is not None and len(waiting) < _MOST_WAITING:
+                waiting.append(pending)
+            else:
+                self._waiting.setdefault(pending.digest, [])
+                wanted.append(pending)
+        return wanted
+
+    def _settled(self, pending: _Pending, old: Record | None, newest: _Pending | None) -> bool:
+        """Whether nothing has to be stored for a document, given the record or the document with its id."""
+        item = pending.item
+        known_digest = old.source_digest if old else newest.digest if newest else ""
+        known_source = old.source if old else newest.item.source if newest else item.source
+        if item.path and known_source != item.source and os.path.lexists(known_source):
+            if known_digest == pending.digest:
+                self.summary.unchanged += 1
+            else:
+                # Listed by its path: the id is another file's.
+                self._fail(Ref(item.source), item.source, "duplicate-id", f"{known_source} has the id {item.id!r}")
+            return True
+        source, failed = self._known_failures.get(pending.ref, ("", ""))
+        failed = failed if source == item.source else ""
+        same = old and known_digest == pending.digest and not failed and self._is_complete(old)
+        if old and same and self._adopt(pending, old) == old:
+            self.summary.unchanged += 1
+            self._forget_failure(item)
+            return True
+        if failed == pending.digest and not (self.settings.retry_failed or item.again) and not newest:
+            self.summary.failed_before += 1
+            return True
+        return False
+
+    def _reuse(self, pending: _Pending, twin: Record) -> None:
+        self.summary.reused += 1
+        self._accept(pending, dataclasses.replace(self._adopt(pending, twin), indexed_at=now()))
+
+    def _adopt(self, pending: _Pending, record: Record) -> Record:
+        """The record of a document that equals the one of `record`, octet for octet."""
+        return dataclasses.replace(
+            record,
+            ref=pending.ref,
+            source=pending.item.source,
+            metadata=pending.item.metadata,
+            short=is_short(record.fingerprint, self.settings.min_tokens),
+        )
+
+    def _is_complete(self, record: Record) -> bool:
+        """Whether a record has a sketch of every scheme that is wanted, and the digest of its text."""
+        return bool(record.text_digest) and all(scheme.family in record.sketches for scheme in self.settings.schemes)
+
+    def _take(self, outcome: Extracted[_Pending, Sketched] | Failed[_Pending] | _Unread) -> None:
+        pending = outcome.key
+        if not isinstance(pending, _Pending):
+            assert isinstance(outcome, Failed)  # noqa: S101 - what was not read has no document
+            self._fail(Ref(pending.id or pending.source), pending.source, outcome.reason, outcome.detail)
+            return
+        waiting = self._waiting.pop(pending.digest, [])
+        if isinstance(outcome, Failed):
+            for each in (pending, *waiting):
+                self._fail_pending(each, outcome.reason, outcome.detail)
+            return
+        item = pending.item
+        record = record_of(
+            outcome,
+            pending.ref,
+            pending.digest,
+            min_tokens=self.settings.min_tokens,
+            source=item.source,
+            title=item.title,
+            metadata=item.metadata,
+        )
+        self._accept(pending, record)
+        for each in waiting:
+            self._reuse(each, record)
+
+    def _accept(self, pending: _Pending, record: Record) -> None:
+        if self._newest.get(pending.ref) is not pending:
+            self.summary.replaced += 1
+        else:
+            self._records.append((pending, record))
+            self._unwritten[pending.digest] = record
+
+    def _fail_pending(self, pending: _Pending, reason: str, detail: str) -> None:
+        newest = self._newest.get(pending.ref)
+        if newest is pending:
+            del self._newest[pending.ref]
+        elif newest:
+            self.summary.replaced += 1
+            return
+        self._fail(pending.ref, pending.item.source, reason, detail, pending.digest)
+
+    def _fail(self, ref: Ref, source: str, reason: str, detail: str, digest: str = "") -> None:
+        # Storing a record clears a failure of the same id, so the one that came first must be written first.
+        if ref in self._newest and any(record.ref == ref for _, record in self._records):
+            self._write()
+        self.summary.failed[reason] += 1
+        self._known_failures[ref] = (source, digest)
+        self._failures.append(Failure(ref, source, reason, detail, now(), digest))
+
+    def _write_when_due(self) -> None:
+        waiting = len(self._records) + len(self._failures)
+        if waiting >= _BATCH_RECORDS or (waiting and time.monotonic() - self._written >= _BATCH_SECONDS):
+            self._write()
+
+    def _write(self) -> None:
+        if self._failures:
+            self.store.put_failures(self._failures)
+            self._failures = []
+        if self._records:
+            batch, left_out = self._sifted()
+            results = list(self.store.put(record for _, record in batch))
+            self.store.put_failures(left_out)
+            for pending, _ in self._records:
+                if self._newest.get(pending.ref) is pending:
+                    del self._newest[pending.ref]
+            self._records, self._unwritten = [], {}
+            self.summary.duplicates += len(left_out)
+            for (pending, record), result in zip(batch, results, strict=True):
+                self._count(pending, record, result)
+            if self._arrivals:
+                stored = zip(batch, results, strict=True)
+                self._arrivals.stored([record for (_, record), result in stored if result.status.value != "failed"])
+        self._written = time.monotonic()
+
+    def _sifted(self) -> tuple[list[tuple[_Pending, Record]], list[Failure]]:
+        """The documents that are stored, and those that are left out as near-duplicates."""
+        if not self._arrivals:
+            return self._records, []
+        kept: list[tuple[_Pending, Record]] = []
+        left_out: list[Failure] = []
+        nearest = self._arrivals.examine([record for _, record in self._records])
+        for (pending, record), near in zip(self._records, nearest, strict=True):
+            if near is None:
+                kept.append((pending, record))
+                continue
+            detail = self._arrivals.said(near)
+            digest, source = pending.digest, pending.item.source
+            left_out.append(Failure(record.ref, source, DUPLICATE, detail, record.indexed_at, digest))
+        return kept, left_out
+
+    def _count(self, pending: _Pending, record: Record, result: PutResult) -> None:
+        status = result.status.value
+        if status == "failed":
+            if self._refused:
+                self._refused(pending.item, record, result.reason)
+            # Without a digest the next run tries it again.
+            digest = "" if result.passing else pending.digest
+            self._fail(pending.ref, pending.item.source, "refused", result.reason, digest)
+            return
+        self._known_failures.pop(pending.ref, None)
+        self._forget_failure(pending.item)
+        self.summary.indexed += status == "created"
+        self.summary.replaced += status == "replaced"
+        self.summary.taken(record)
+
+    def _forget_failure(self, item: Input) -> None:
+        """Remove a failure that was recorded by path, because the document had no id then."""
+        by_path = Ref(item.source)
+        if not item.path or item.id == item.source or by_path not in self._known_failures:
+            return
+        del self._known_failures[by_path]
+        # A document of that name stays, also one that comes in this moment.
+        self.store.delete([by_path], versions={})
+
+
+def default_jobs() -> int:
+    """As many workers as this process may use processors."""
+    with contextlib.suppress(AttributeError):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -1,0 +1,210 @@
+"""One stream of outcomes: documents that were read and extracted, with what was made of them, or why one was not.
+
+Indexing, annotating, the statistics of a corpus and evaluations all read their documents through it, and count alike.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+
+from indexer.errors import ExtractionError
+from indexer.extract.base import Format, Limits, Options
+from indexer.ingest.sources import Input, Rejected, UnreadableError, read_file
+from indexer.model import Document, Fingerprint, Record, Ref
+
+if TYPE_CHECKING:
+    from indexer.ingest.sketching import Sketched
+    from indexer.schemes.base import Scheme
+
+Key = TypeVar("Key")
+Other = TypeVar("Other")
+Made = TypeVar("Made")
+
+
+@dataclass(frozen=True, slots=True)
+class Item(Generic[Key]):
+    """The bytes of a document to extract; `key` is the caller's own, `name` and `format` help to tell its kind."""
+
+    key: Key
+    data: bytes
+    name: str = ""
+    format: Format | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Extracted(Generic[Key, Made]):
+    """A document, without its text where that was not asked for, and what the workers made of it."""
+
+    key: Key
+    document: Document
+    made: Made
+
+
+@dataclass(frozen=True, slots=True)
+class Failed(Generic[Key]):
+    """Why a document gave nothing; `reason` is a short fixed word to count by."""
+
+    key: Key
+    reason: str
+    detail: str
+
+
+@dataclass(slots=True)
+class Counts:
+    """What every run counts alike.
+
+    `unchanged` were passed over, `failed` counts by reason; of the documents that were taken `empty` have no text and
+    `short` too few tokens. `seconds` of wall-clock time.
+    """
+
+    unchanged: int = 0
+    failed: Counter[str] = field(default_factory=Counter)
+    empty: int = 0
+    short: int = 0
+    seconds: float = 0.0
+
+    @property
+    def failures(self) -> int:
+        """The number of documents that failed."""
+        return self.failed.total()
+
+    @property
+    def reasons(self) -> str:
+        """The reasons of failure and how often each came, in words."""
+        return ", ".join(f"{reason} {count}" for reason, count in self.failed.most_common())
+
+    def taken(self, record: Record) -> None:
+        """Count a document that was taken in, beside what the run itself says of it."""
+        self.empty += record.fingerprint is None
+        self.short += record.short
+
+
+def read(inputs: Iterable[Input | Rejected], limit: int) -> Iterator[Item[Input] | Failed[Input | Rejected]]:
+    """The documents that inputs stand for, each of at most `limit` bytes; one at a time is held."""
+    for found in inputs:
+        yield read_one(found, limit)
+
+
+def read_one(found: Input | Rejected, limit: int) -> Item[Input] | Failed[Input | Rejected]:
+    """The document that an input stands for, of at most `limit` bytes."""
+    if isinstance(found, Rejected):
+        return Failed(found, found.reason, found.detail)
+    try:
+        data = read_file(found.path, limit) if found.path else found.data
+    except UnreadableError as error:
+        return Failed(found, error.reason, error.detail)
+    return Item(found, data, found.path, found.format)
+
+
+class Extraction(Generic[Made]):
+    """Worker processes that turn documents into outcomes; a context manager, which ends them.
+
+    `task`, `given` and `keep_text` are as for `indexer.extract.WorkerPool`. Raises UsageError for options that can't be
+    met here.
+    """
+
+    def __init__(
+        self,
+        jobs: int,
+        options: Options,
+        limits: Limits,
+        *,
+        task: str | None = None,
+        given: tuple[Any, ...] = (),
+        keep_text: bool = False,
+    ) -> None:
+        from indexer.extract import WorkerPool
+
+        self._pool = WorkerPool(jobs, options, limits, task=task, given=given, keep_text=keep_text)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._pool.close()
+
+    def outcomes(
+        self, items: Iterable[Item[Key] | Failed[Other]]
+    ) -> Iterator[Extracted[Key, Made] | Failed[Key] | Failed[Other]]:
+        """The outcome of each item, as they finish; items are taken only a few ahead of the workers.
+
+        What failed before it came is given on at once, before another item is taken.
+        """
+        from indexer.extract import Request
+
+        requests = (
+            Request(item, b"", error=ExtractionError(item.reason, item.detail))
+            if isinstance(item, Failed)
+            else Request(item.key, item.data, item.name, item.format)
+            for item in items
+        )
+        for outcome in self._pool.map(requests):
+            if isinstance(outcome.request.key, Failed):
+                yield outcome.request.key
+            elif outcome.document is None or outcome.error:
+                error = outcome.error or ExtractionError("crashed")
+                yield Failed(outcome.request.key, error.reason, error.detail)
+            else:
+                yield Extracted(outcome.request.key, outcome.document, outcome.result)
+
+
+def sketching(jobs: int, options: Options, limits: Limits, schemes: Sequence[Scheme]) -> Extraction[Sketched]:
+    """Workers that make fingerprints, and sketches by schemes, and keep the texts to themselves."""
+    return Extraction(jobs, options, limits, task="indexer.ingest.sketching:sketch_document", given=(schemes,))
+
+
+def texts(jobs: int, options: Options, limits: Limits) -> Extraction[None]:
+    """Workers that give texts."""
+    return Extraction(jobs, options, limits, keep_text=True)
+
+
+def record_of(
+    found: Extracted[Any, Sketched],
+    ref: Ref,
+    source_digest: str,
+    *,
+    min_tokens: int,
+    source: str = "",
+    title: str = "",
+    size: int | None = None,
+    metadata: Mapping[str, Any] | None = None,
+) -> Record:
+    """The record of a document that was sketched now.
+
+    `title`, and `size` in bytes, are the document's own where they are not given.
+    """
+    fingerprint, keys, sketches, same = found.made
+    document = found.document
+    return Record(
+        ref=ref,
+        fingerprint=fingerprint,
+        keys=keys,
+        short=is_short(fingerprint, min_tokens),
+        source=source,
+        title=title or document.title,
+        format=document.format,
+        extractor=document.extractor,
+        size=document.size if size is None else size,
+        source_digest=source_digest,
+        text_digest=same,
+        indexed_at=now(),
+        metadata={} if metadata is None else metadata,
+        sketches=sketches,
+    )
+
+
+def is_short(fingerprint: Fingerprint | None, min_tokens: int) -> bool:
+    """Whether a fingerprint was made from too few tokens to mean much."""
+    return fingerprint is not None and fingerprint.tokens < min_tokens
+
+
+def now() -> str:
+    """This moment, ISO 8601 in UTC, to the second."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,388 @@
+"""From the files, folders, globs and JSON lines that a user names to a lazy stream of documents to read."""
+
+from __future__ import annotations
+
+import errno
+import glob
+import os
+import stat
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from itertools import islice
+from typing import Any, BinaryIO, Literal
+
+from indexer import own_files
+from indexer.errors import NotFoundError, UsageError
+from indexer.extract.base import Format
+from indexer.ingest import jsonlines
+from indexer.own_files import OwnFileError
+
+IdFrom = Literal["path", "absolute", "relative", "name", "stem", "digest"]
+STDIN = "-"
+
+# Left out of a folder that is walked, by name and without reading them, unless asked for with `include`; so is what
+# stands beside a database.
+NOT_DOCUMENTS = frozenset(
+    f".{suffix}"
+    for kind in (
+        "css js mjs map json lock",
+        "png jpg jpeg gif svg svgz webp avif ico bmp tif tiff woff woff2 ttf otf eot",
+        "mp3 mp4 m4a ogg oga ogv wav flac webm avi mov mkv",
+        "zip tar tgz bz2 xz zst 7z rar jar whl",
+        "exe dll so dylib o a class pyc pyo db sqlite sqlite3 neardup",
+    )
+    for suffix in kind.split()
+)
+# A folder is listed and sorted in parts of this size, so that one with millions of files stays out of memory.
+FOLDER_PART = 50_000
+JSON_LINES = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """One document to index: a file not yet read (`path`), or octets already at hand (`data`).
+
+    `id` is empty where it is to be made from the content. `source` is what a user would open: an absolute path
+    or a URL. `again` asks for a document to be tried that failed before and has not changed.
+    """
+
+    id: str
+    source: str
+    path: str = ""
+    data: bytes = b""
+    format: Format | None = None
+    title: str = ""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    again: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """Something named or found that can't be a document; `reason` is a short fixed word."""
+
+    id: str
+    source: str
+    reason: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What to take from the places that are named, and how to name it.
+
+    `include` and `exclude` are shell patterns, matched against the file's name, or against its path below the named
+    folder where they hold a slash; there "*" matches slashes too. `base` is the folder that ids of `id_from="path"`
+    are seen from. `line_limit` is in octets.
+    """
+
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    hidden: bool = False
+    follow_links: bool = False
+    id_from: IdFrom = "path"
+    base: str = ""
+    line_limit: int = 200_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    path: str
+    relative: str
+    named: bool
+
+
+class UnreadableError(Exception):
+    """A file that can't be read as a document; `reason` is a short fixed word."""
+
+    def __init__(self, reason: str, detail: str) -> None:
+        super().__init__(f"{reason}: {detail}")
+        self.reason = reason
+        self.detail = detail
+
+
+class Sources:
+    """The documents that a user's names stand for, lazily, in bounded memory; iterate once.
+
+    Files that this process has in use (see `indexer.own_files`) are passed over without counting.
+
+    `left_out` counts the files of walked folders that were passed over by name, links to folders among them.
+    """
+
+    def __init__(
+        self, names: Sequence[str], selection: Selection | None = None, *, paths_from: Iterable[str] = ()
+    ) -> None:
+        self.selection = selection or Selection()
+        self.left_out = 0
+        self._names = names
+        self._paths_from = paths_from
+        for name in self._names:
+            if name != STDIN and not os.path.lexists(name) and not _globs(name):
+                raise NotFoundError(f"{printable_path(name)}: no such file or folder; nothing was indexed")
+
+    def __iter__(self) -> Iterator[Input | Rejected]:
+        for name in self._names:
+            if name == STDIN:
+                yield from self._lines("stdin", sys.stdin.buffer)
+            else:
+                yield from self._inputs(self._named(name))
+        for name in self._paths_from:
+            if os.path.lexists(name):
+                yield from self._inputs(self._walk_or_file(name))
+            else:
+                yield _rejected(name, "unreadable", "no such file or folder")
+
+    def count(self) -> int | None:
+        """How many documents there will be, found by walking without reading; None where only reading would tell."""
+        if STDIN in self._names or self._paths_from:
+            return None
+        total = 0
+        for name in self._names:
+            for found in self._named(name):
+                if isinstance(found, _File) and is_json_lines(found.path):
+                    return None
+                total += 1
+        return total
+
+    def _named(self, name: str) -> Iterator[_File | Rejected]:
+        if os.path.lexists(name):
+            yield from self._walk_or_file(name)
+            return
+        found = False
+        root = _fixed_part(name)
+        for path in glob.iglob(name, recursive=True, include_hidden=self.selection.hidden):
+            found = True
+            if os.path.isdir(path):
+                # With "**" the folder's files come by themselves.
+                if not name.endswith(("**", "**/")):
+                    yield from self._walk(path)
+            elif self._wanted(os.path.basename(path), os.path.relpath(path, root), path):
+                yield _File(path, os.path.relpath(path, root), named=False)
+        if not found:
+            raise NotFoundError(f"{printable_path(name)}: no file matches this pattern")
+
+    def _walk_or_file(self, name: str) -> Iterator[_File | Rejected]:
+        if os.path.isdir(name):
+            yield from self._walk(name)
+        elif not own_files.is_own(name):
+            yield _File(name, os.path.normpath(name), named=True)
+
+    def _walk(self, root: str) -> Iterator[_File | Rejected]:
+        seen: set[tuple[int, int]] = set()
+        stack = [self._listing(root, seen)]
+        while stack:
+            entry = next(stack[-1], None)
+            if entry is None:
+                stack.pop()
+            elif isinstance(entry, Rejected):
+                yield entry
+            elif entry.name.startswith(".") and not self.selection.hidden:
+                self.left_out += 1
+            elif _is_folder(entry, self.selection.follow_links):
+                if not self._excluded(entry.name, os.path.relpath(entry.path, root)):
+                    stack.append(self._listing(entry.path, seen))
+            elif entry.is_symlink() and os.path.isdir(entry.path):
+                self.left_out += 1
+            elif self._wanted(entry.name, relative := os.path.relpath(entry.path, root), entry.path):
+                yield _File(entry.path, relative, named=False)
+
+    def _listing(self, folder: str, seen: set[tuple[int, int]]) -> Iterator[os.DirEntry[str] | Rejected]:
+        try:
+            if self.selection.follow_links:
+                status = os.stat(folder)
+                if (status.st_dev, status.st_ino) in seen:
+                    return
+                seen.add((status.st_dev, status.st_ino))
+            with os.scandir(folder) as entries:
+                part = sorted(islice(entries, FOLDER_PART), key=lambda entry: entry.name)
+                while len(part) == FOLDER_PART:
+                    yield from part
+                    part = sorted(islice(entries, FOLDER_PART), key=lambda entry: entry.name)
+            # The folder is closed before its last part is given, so that a deep tree does not use up file descriptors.
+        except OSError as error:
+            yield _rejected(folder, "unreadable", f"the folder can't be listed: {error.strerror}")
+            return
+        yield from part
+
+    def _wanted(self, name: str, relative: str, path: str) -> bool:
+        if own_files.is_own(path):
+            return False
+        chosen = self.selection
+        if chosen.include:
+            wanted = any(_matches(name, relative, pattern) for pattern in chosen.include)
+        else:
+            wanted = _kind(name) not in NOT_DOCUMENTS
+        wanted = wanted and not self._excluded(name, relative)
+        self.left_out += not wanted
+        return wanted
+
+    def _excluded(self, name: str, relative: str) -> bool:
+        return any(_matches(name, relative, pattern) for pattern in self.selection.exclude)
+
+    def _inputs(self, found: Iterable[_File | Rejected]) -> Iterator[Input | Rejected]:
+        for file in found:
+            if isinstance(file, Rejected):
+                yield file
+            elif is_json_lines(file.path):
+                yield from self._json_file(file.path)
+            else:
+                yield Input(self._id(file), printable_path(os.path.abspath(file.path)), file.path)
+
+    def _id(self, file: _File) -> str:
+        rule = self.selection.id_from
+        if rule == "digest":
+            return ""
+        if rule == "path":
+            return id_of_path(file.path, self.selection.base)
+        return printable_path(
+            {
+                "absolute": os.path.abspath(file.path),
+                "relative": file.relative,
+                "name": os.path.basename(file.path),
+                "stem": _stem(file.path),
+            }[rule]
+        )
+
+    def _json_file(self, path: str) -> Iterator[Input | Rejected]:
+        try:
+            with open_regular(path) as raw:
+                yield from self._lines(path, raw)
+        except UnreadableError as error:
+            yield _rejected(path, error.reason, error.detail)
+
+    def _lines(self, name: str, stream: BinaryIO) -> Iterator[Input | Rejected]:
+        source = name if stream is sys.stdin.buffer else printable_path(os.path.abspath(name))
+        for line in jsonlines.read(stream, compressed=name.lower().endswith(".gz"), limit=self.selection.line_limit):
+            where = f"{printable_path(name)}:{line.number}"
+            if isinstance(line, jsonlines.BadLine):
+                yield Rejected(where, source, line.reason, line.detail)
+            elif not line.id and self.selection.id_from != "digest":
+                yield Rejected(where, source, "malformed", 'no "id"')
+            else:
+                identity = "" if self.selection.id_from == "digest" else line.id
+                about = (line.format, line.title, line.metadata, line.again)
+                yield Input(identity, line.url or source, "", line.data, *about)
+
+
+def open_regular(path: str, *, any_kind: bool = False) -> BinaryIO:
+    """Open a regular file for reading; with `any_kind` a pipe too. Never waits for a pipe's writer unless told to.
+
+    Raises UnreadableError.
+    """
+    try:
+        if any_kind:
+            return open(path, "rb", opener=own_files.reader)
+        descriptor = own_files.reader(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
+    except OwnFileError as error:
+        raise UnreadableError("special-file", error.strerror) from None
+    except (OSError, ValueError) as error:
+        # ENXIO: a socket, or a pipe that nobody reads from.
+        special = isinstance(error, OSError) and error.errno == errno.ENXIO
+        detail = error.strerror if isinstance(error, OSError) else str(error)
+        raise UnreadableError("special-file" if special else "unreadable", detail or str(error)) from None
+    mode = os.fstat(descriptor).st_mode
+    if stat.S_ISREG(mode):
+        return os.fdopen(descriptor, "rb")
+    os.close(descriptor)
+    kind = "a folder" if stat.S_ISDIR(mode) else "a pipe, socket or device"
+    raise UnreadableError("special-file", f"{kind}, not a file")
+
+
+def read_file(path: str, limit: int, *, any_kind: bool = False) -> bytes:
+    """The octets of a file of at most `limit` octets. Raises UnreadableError."""
+    with open_regular(path, any_kind=any_kind) as file:
+        try:
+            size = os.fstat(file.fileno()).st_size
+            data = file.read(limit + 1) if size <= limit else b""
+        except OSError as error:
+            raise UnreadableError("unreadable", error.strerror or str(error)) from None
+    if max(size, len(data)) > limit:
+        raise UnreadableError("too-large", f"{max(size, len(data)):,} octets; the limit is {limit:,}")
+    return data
+
+
+def list_of_paths(name: str) -> Iterator[str]:
+    """The paths in a file ("-": standard input), one a line, or ended by NUL where the first block holds one."""
+    try:
+        file = sys.stdin.buffer if name == STDIN else open(name, "rb", opener=own_files.reader)  # noqa: SIM115 - closed below
+    except OSError as error:
+        raise NotFoundError(f"{printable_path(name)}: the list of paths can't be read: {error.strerror}") from None
+    with file:
+        block = file.read(1 << 16)
+        end = b"\0" if b"\0" in block else b"\n"
+        rest = b""
+        while block:
+            *whole, rest = (rest + block).split(end)
+            yield from (os.fsdecode(path) for path in whole if path)
+            if len(rest) > 1 << 20:
+                raise UsageError(
+                    f"{printable_path(name)}: a path of more than a million octets; is it a list of paths?"
+                )
+            block = file.read(1 << 16)
+        if rest:
+            yield os.fsdecode(rest)
+
+
+def id_of_path(path: str, base: str) -> str:
+    """A file's default id: its path seen from the folder `base` where it lies below it, else its absolute path."""
+    absolute = os.path.abspath(path)
+    if base and absolute.startswith(os.path.join(base, "")):
+        absolute = os.path.relpath(absolute, base)
+    return printable_path(absolute)
+
+
+def possible_ids(path: str, base: str) -> list[str]:
+    """Every id that some rule but "digest" can have given to the file at this path."""
+    parts = os.path.abspath(path).split(os.sep)
+    tails = [os.path.join(*parts[start:]) for start in range(1, len(parts))]
+    return [printable_path(name) for name in (os.path.abspath(path), id_of_path(path, base), _stem(path), *tails)]
+
+
+def printable_path(path: str) -> str:
+    r"""A path as text that any store takes: octets that are no UTF-8 are written \xff."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
+def is_json_lines(path: str) -> bool:
+    """Whether a file's name says that it holds JSON lines."""
+    return path.lower().endswith(JSON_LINES)
+
+
+def _rejected(path: str, reason: str, detail: str) -> Rejected:
+    absolute = printable_path(os.path.abspath(path))
+    return Rejected(absolute, absolute, reason, detail)
+
+
+def _stem(path: str) -> str:
+    name = os.path.basename(path)
+    if name.lower().endswith(".gz"):
+        name = name[:-3]
+    return os.path.splitext(name)[0]
+
+
+def _kind(name: str) -> str:
+    suffix = os.path.splitext(name)[1].lower()
+    beside = next((each for each in own_files.SIDE_FILES if suffix.endswith(each)), "")
+    return suffix.removesuffix(beside)
+
+
+def _matches(name: str, relative: str, pattern: str) -> bool:
+    return fnmatchcase(relative if "/" in pattern else name, pattern)
+
+
+def _is_folder(entry: os.DirEntry[str], follow_links: bool) -> bool:
+    try:
+        return entry.is_dir(follow_symlinks=follow_links)
+    except OSError:
+        return False
+
+
+def _globs(name: str) -> bool:
+    return glob.has_magic(name)
+
+
+def _fixed_part(pattern: str) -> str:
+    parts = pattern.split(os.sep)
+    fixed = next(index for index, part in enumerate(parts) if glob.has_magic(part))
+    return os.sep.join(parts[:fixed]) or (os.sep if pattern.startswith(os.sep) else os.curdir)

@@ -1,0 +1,339 @@
+"""The data that travels between the rooms: plain, frozen, slotted."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+from urllib.parse import quote, unquote
+
+from indexer.errors import UsageError
+
+SIMHASH_DOC = "simhash-doc"
+SHORT_IDS: Mapping[str, str] = MappingProxyType({SIMHASH_DOC: "sd1"})
+SCHEMES_BY_SHORT_ID: Mapping[str, str] = MappingProxyType({short: scheme for scheme, short in SHORT_IDS.items()})
+
+# In JSON lines: why a store refused the document. It is no metadata of the document's.
+REASON_KEY = "neardup_reason"
+
+# As in the engines' own requests, so that it can be pasted into one.
+_ROUTING = "?routing="
+
+CLOSE_DISTANCE = 1
+LOOSE_DISTANCE = 6
+DEFAULT_DISTANCE = 3
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Ref:
+    """The identity of a stored document: its id, the index that holds it, and its routing value.
+
+    An embedded store has one unnamed index and no routing.
+    """
+
+    id: str
+    index: str = ""
+    routing: str | None = None
+
+
+def name_of(ref: Ref) -> str:
+    """An identity as users write it: the id, INDEX/ID where it has an index, and ?routing=VALUE (percent-encoded)."""
+    name = f"{ref.index}/{ref.id}" if ref.index else ref.id
+    return name if ref.routing is None else name + _ROUTING + quote(ref.routing, safe="")
+
+
+def readings_of(name: str) -> list[Ref]:
+    """What a name that a user wrote can mean, the id that is all of it first.
+
+    An index of "" stands for any, and so does a routing of None; one of "" stands for none.
+    """
+    front, mark, routing = name.rpartition(_ROUTING)
+    readings = []
+    for form, value in ((name, None), *([(front, unquote(routing))] if mark else [])):
+        index, slash, rest = form.partition("/")
+        readings += [Ref(form, "", value)] + ([Ref(rest, index, value)] if slash and index and rest else [])
+    return readings
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """The text of one document and where it came from.
+
+    `format` is "html", "pdf", "xml" or "text"; `extractor` names the engine and its version that gave the text;
+    `content` is the content mode that chose what counts as text ("landmarks", "full" or "main"); `size` is the
+    number of input octets; `notes` are remarks of the extractor that a user should see.
+    """
+
+    text: str
+    title: str = ""
+    format: str = "text"
+    extractor: str = ""
+    content: str = "landmarks"
+    size: int = 0
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprint:
+    """A 64-bit simhash and the number of tokens that it was made from.
+
+    `value` is unsigned, bit 1 the most significant; `str()` gives the scheme's short id, a hyphen and the
+    13 characters of the base32 form (RFC 4648 section 6, lower case, no padding) of the eight octets, big-endian.
+    """
+
+    value: int
+    tokens: int
+    scheme: str = SIMHASH_DOC
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.value < 1 << 64:
+            raise UsageError(f"fingerprint value {self.value!r} is not an unsigned 64-bit integer")
+
+    def __str__(self) -> str:
+        return f"{SHORT_IDS[self.scheme]}-{self.base32}"
+
+    @property
+    def base32(self) -> str:
+        """The 13 characters of the base32 form, without the scheme's short id."""
+        return base64.b32encode(self.value.to_bytes(8, "big")).decode("ascii").rstrip("=").lower()
+
+    @property
+    def bits(self) -> int:
+        """The same 64 bits as a signed (two's complement) integer, as search engines and SQLite store a long."""
+        return to_signed(self.value)
+
+    def distance(self, other: Fingerprint) -> int:
+        """The Hamming distance to `other`, 0 to 64; UsageError where the schemes differ."""
+        if self.scheme != other.scheme:
+            raise UsageError(f"fingerprints of {self.scheme} and {other.scheme} can't be compared")
+        return (self.value ^ other.value).bit_count()
+
+
+def to_signed(value: int) -> int:
+    """An unsigned 64-bit integer as the signed one with the same bits."""
+    return value - (1 << 64) if value >> 63 else value
+
+
+def to_unsigned(bits: int) -> int:
+    """A signed 64-bit integer as the unsigned one with the same bits."""
+    return bits & 0xFFFF_FFFF_FFFF_FFFF
+
+
+def parse_fingerprint(text: str, tokens: int = 0) -> Fingerprint:
+    """Read a fingerprint from its text: base32 with or without the scheme's short id, or 16 hexadecimal digits.
+
+    Read case-insensitively. Raises UsageError for anything else, and for a base32 form whose pad bit is not zero
+    (RFC 4648 section 3.5).
+    """
+    plain = text.strip().lower()
+    scheme = SIMHASH_DOC
+    short, hyphen, rest = plain.partition("-")
+    if hyphen:
+        if short not in SCHEMES_BY_SHORT_ID:
+            raise UsageError(f"{text!r}: {short!r} is no scheme's short id; known: {', '.join(SCHEMES_BY_SHORT_ID)}")
+        scheme, plain = SCHEMES_BY_SHORT_ID[short], rest
+    if len(plain) == 16 and not hyphen and all(c in "0123456789abcdef" for c in plain):
+        return Fingerprint(int(plain, 16), tokens, scheme)
+    if len(plain) != 13:
+        raise UsageError(f"{text!r}: a hash is 13 base32 characters (a-z, 2-7) or 16 hexadecimal digits")
+    try:
+        octets = base64.b32decode(plain.upper() + "===")
+    except (binascii.Error, ValueError):
+        raise UsageError(f"{text!r}: a hash in base32 has only the characters a-z and 2-7") from None
+    fingerprint = Fingerprint(int.from_bytes(octets, "big"), tokens, scheme)
+    if fingerprint.base32 != plain:
+        raise UsageError(f"{text!r}: the last character carries a pad bit that must be zero; the hash is damaged")
+    return fingerprint
+
+
+@dataclass(frozen=True, slots=True)
+class Sketch:
+    """A document's fingerprint of a scheme other than the store's first.
+
+    `scheme` is the scheme's id with all its parameters; `payload` what similarities are computed from, in the scheme's
+    own serialised form; `keys` are the packed keys (see `indexer.schemes.keys.KeyLayout`), at least one, several of
+    one table where the scheme says so; `features` is the number of features that it was made from. A document in which
+    the scheme found no features has a sketch without payload and keys (`without_features`): it matches nothing, and
+    tells that the scheme was asked.
+    """
+
+    scheme: str
+    payload: bytes
+    keys: tuple[int, ...]
+    features: int
+
+    @classmethod
+    def without_features(cls, scheme: str) -> Sketch:
+        """The sketch of a document in which a scheme found no features."""
+        return cls(scheme, b"", (), 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What a store keeps of one document.
+
+    `keys` are the packed keys of the fingerprint's tables (see `indexer.schemes.keys.KeyLayout`), empty where there is
+    no fingerprint; `short` marks documents with too few tokens for a meaningful simhash; `source` is the path or URL;
+    `source_digest` tells a stale fingerprint: a digest of the octets (or fields) that the fingerprint was made from,
+    the scheme and the extractor's version; `text_digest` is equal where texts are identical but for case and white
+    space (`indexer.core_sketch.text_digest` in hexadecimal digits, empty where it is not known); `indexed_at` is ISO
+    8601 in UTC; `metadata` is the user's own, JSON types only; `sketches` are the fingerprints of the store's other
+    schemes, by the scheme's name, and lack those of schemes that came to the store after the document.
+    """
+
+    ref: Ref
+    fingerprint: Fingerprint | None
+    keys: tuple[int, ...] = ()
+    short: bool = False
+    source: str = ""
+    title: str = ""
+    format: str = ""
+    extractor: str = ""
+    size: int = 0
+    source_digest: str = ""
+    text_digest: str = ""
+    indexed_at: str = ""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    sketches: Mapping[str, Sketch] = field(default_factory=dict)
+
+    @property
+    def tokens(self) -> int:
+        """The number of tokens that the fingerprint was made from, 0 where there is none."""
+        return self.fingerprint.tokens if self.fingerprint else 0
+
+    def is_identical(self, other: Record) -> bool:
+        """Whether both texts are known to be equal but for case and white space."""
+        return bool(self.text_digest) and self.text_digest == other.text_digest
+
+    def sketch_of(self, scheme: str) -> Sketch | None:
+        """The sketch of the scheme with this name, simhash-doc like any other; None where the document has none."""
+        if scheme != SIMHASH_DOC:
+            return self.sketches.get(scheme)
+        if self.fingerprint is None:
+            return None
+        payload = self.fingerprint.value.to_bytes(8, "big")
+        return Sketch(self.fingerprint.scheme, payload, self.keys, self.fingerprint.tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A document that could not be indexed: why, and when (ISO 8601, UTC)."""
+
+    ref: Ref
+    source: str
+    reason: str
+    detail: str
+    failed_at: str
+    source_digest: str = ""
+
+
+CLUSTER_ID_LENGTH = 26
+
+
+def own_cluster_id(ref: Ref) -> str:
+    """The cluster id of a document that is alone, and of a cluster that it founded: 26 characters of base32.
+
+    These are 128 bits of the BLAKE2b digest (RFC 7693) of index, routing and id, lower case, without padding. Documents
+    have different ids, so a cluster that is named after one of its members shares its name with no other.
+    """
+    parts = (ref.index, "" if ref.routing is None else "r" + ref.routing, ref.id)
+    octets = [part.encode("utf-8", "surrogatepass") for part in parts]
+    plain = b"".join(len(part).to_bytes(8, "big") + part for part in octets)
+    digest = hashlib.blake2b(plain, digest_size=16).digest()
+    return base64.b32encode(digest).decode("ascii").rstrip("=").lower()
+
+
+# The class of a cluster's size, by its least member count. The last one has no end, so that a cluster that grows for
+# ever is rewritten as a whole no more.
+_SIZE_CLASSES = ((101, "over 100"), (11, "11-100"), (6, "6-10"), (3, "3-5"), (2, "2"))
+
+
+def size_class(size: int) -> str:
+    """The class of a cluster's size, as people choose by it; empty for a document that is alone."""
+    return next((name for least, name in _SIZE_CLASSES if size >= least), "")
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterRecord:
+    """What a store keeps of a cluster of two or more documents as a whole.
+
+    `title` is the canonical document's; `size` counts the members, `octets` sums their sizes; `radius` is the largest
+    distance of a member to the canonical document, in bits, `least_similarity` (0 to 1) the smallest similarity of one;
+    `first_seen` and `last_seen` are the earliest and latest `indexed_at` of the members. `redundant_octets` are those
+    of the members beside the canonical one; `formats` and `origins` (see `indexer.model.origins`) are the members',
+    sorted, the first MOST_ORIGINS of them.
+    """
+
+    id: str
+    canonical: Ref
+    title: str
+    size: int
+    octets: int
+    radius: int
+    first_seen: str
+    last_seen: str
+    redundant_octets: int = 0
+    formats: tuple[str, ...] = ()
+    origins: tuple[str, ...] = ()
+    least_similarity: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class ClusteringNote:
+    """What a store remembers of how its clusters were made.
+
+    `rule` is the written match rule with all parameters of its schemes, `bound` how far apart two documents of a
+    cluster may be (a share of 0 to 1, or bits; empty for the rule's own), `canonical` the written rule for the
+    canonical document; `finished` is false from the first change to the last, and stays false where a run was killed.
+    `at` (ISO 8601 in UTC) is when all documents of the store were put into clusters, empty where they never were;
+    `arrived` are the runs since then whose documents were put into clusters as they came, each as "BEGIN/END".
+    """
+
+    rule: str
+    bound: str = ""
+    canonical: str = "earliest"
+    finished: bool = True
+    at: str = ""
+    arrived: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        # JSON knows no tuples.
+        object.__setattr__(self, "arrived", tuple(self.arrived))
+
+
+# So many formats or origins of a cluster are kept: the first in order, so that adding one by one gives the same.
+MOST_ORIGINS = 100
+
+
+def first_of(*names: Iterable[str]) -> tuple[str, ...]:
+    """The first MOST_ORIGINS names in order, each once, without the empty one."""
+    return tuple(sorted({name for some in names for name in some if name})[:MOST_ORIGINS])
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A stored document within the asked distance of a fingerprint; distance 0 to 64 bits."""
+
+    record: Record
+    distance: int
+
+    @property
+    def similarity(self) -> float:
+        """1 - distance / 64."""
+        return 1.0 - self.distance / 64.0
+
+    @property
+    def label(self) -> str:
+        """What the distance is called, see `label_of`."""
+        return label_of(self.distance)
+
+
+def label_of(distance: int) -> str:
+    """The name of a distance: "close" to 1 bit, "loose" to 6 bits, else empty."""
+    if distance <= CLOSE_DISTANCE:
+        return "close"
+    return "loose" if distance <= LOOSE_DISTANCE else ""

@@ -1,0 +1,1 @@
+"""What neardup sets up in a search cluster, and takes away again."""

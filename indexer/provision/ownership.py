@@ -1,0 +1,79 @@
+"""Whose an index is, by its documents: a mapping that maps nothing (`dynamic: false`, `runtime`) does not tell."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+from contextlib import closing
+from typing import Any
+
+from indexer.errors import StoreError, UsageError
+from indexer.stores.search.client.connection import AnswerError, Client
+from indexer.stores.search.client.names import path_of
+from indexer.stores.search.client.slices import Slices
+from indexer.stores.search.fields import mapping
+from indexer.stores.search.fields.bodies import ROOT
+from indexer.stores.search.fields.stripping import is_own, is_owners_field, lost, own_names, seems_made, telling_source
+
+_SLICES = 4
+_PAGE = 5000
+_FORBIDDEN = 403
+
+
+def is_made(client: Client, index: str, found: Mapping[str, Any]) -> bool:
+    """Whether neardup made an index, and every document in it is its own; `found` is the index's mapping.
+
+    Reads all documents where the mapping does not tell already. StoreError where the cluster does not answer whole.
+    """
+    if not seems_made(found) or lost(client, index, found):
+        return False
+    names = own_names(found)
+    with closing(_hits(client, index, telling_source(names))) as hits:
+        return all(is_own(hit, names) for hit in hits)
+
+
+def require_place(client: Client, index: str, found: Mapping[str, Any], shown: str) -> None:
+    """Raise UsageError where an index that neardup has not been set up in has something of its owner's called neardup.
+
+    Looks at the mapping, at runtime fields, and at every document: what is not mapped stands in `_source` alone.
+    """
+    names = own_names(found)
+    inside = found.get("properties", {}).get(ROOT)
+    mapped = set() if inside is None else set(inside.get("properties", {"": {}}))
+    if ROOT in found.get("_meta", {}) and not mapping.own_meta(found):
+        raise UsageError(f"{shown}: _meta of {index} has an entry {ROOT!r} of its owner's; {_ELSEWHERE}")
+    if mapped - names or (inside or {}).get("type") == "nested":
+        raise UsageError(f"{shown}: {index} has a field {ROOT!r} of its owner's; {_ELSEWHERE}")
+    runtime = [name for name in found.get("runtime", {}) if name == ROOT or name.startswith(f"{ROOT}.")]
+    if runtime:
+        raise UsageError(f"{shown}: {index} has a runtime field {runtime[0]!r} of its owner's; {_ELSEWHERE}")
+    if found.get("subobjects") in (False, "false"):
+        raise UsageError(
+            f"{shown}: {index} has no objects (subobjects: false), and neardup's fields are in one; {_ELSEWHERE}"
+        )
+    # An index without any mapping never had a document, and OpenSearch can't slice a search in it.
+    if mapping.own_meta(found) or not found:
+        return
+    with closing(_hits(client, index, {"includes": [ROOT, f"{ROOT}.*"]})) as hits:
+        for hit in hits:
+            if is_owners_field(hit.get("_source") or {}, names):
+                raise UsageError(
+                    f"{shown}: the document {hit['_id']!r} of {index} has a field {ROOT!r} of its owner's, which the "
+                    f"mapping does not show; {_ELSEWHERE}"
+                )
+
+
+_ELSEWHERE = "nothing was changed; use another index for neardup, or keep the fingerprints beside it (annotate --to)"
+
+
+def _hits(client: Client, index: str, source: Mapping[str, Any]) -> Generator[dict[str, Any]]:
+    try:
+        # Fails for a closed index too, in which a search would find nothing.
+        client.request("POST", f"{path_of(index)}/_refresh")
+    except StoreError as error:
+        # Who may only read, as in a dry run, changes nothing later either.
+        if not (isinstance(error.__cause__, AnswerError) and error.__cause__.status == _FORBIDDEN):
+            raise
+    body = {"query": {"match_all": {}}, "_source": source}
+    with Slices(client, path_of(index).removeprefix("/"), body, _SLICES, _PAGE) as pages:
+        for page in pages:
+            yield from page

@@ -1,0 +1,333 @@
+"""Setting up an index for neardup, and taking away again what that added, as requests that can be shown first."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any
+
+from indexer.errors import IncompatibleStoreError, StoreError, UsageError
+from indexer.provision.ownership import is_made, require_place
+from indexer.provision.removal import Stripping, delete_made
+from indexer.schemes.keys import SchemeInfo
+from indexer.stores import StoreInfo
+from indexer.stores.search.client.connection import AnswerError, Client
+from indexer.stores.search.client.names import path_of
+from indexer.stores.search.fields import mapping
+from indexer.stores.search.fields.bodies import MAPPING_VERSION, ROOT, fields_of, is_record
+from indexer.stores.search.fields.mapping import mappings_directory
+from indexer.stores.search.fields.sketches import is_scheme, sketch_properties
+from indexer.stores.search.fields.stripping import STRIPPING, lost
+from indexer.stores.search.side_index import CLUSTER_PROPERTIES, FAILURE_PROPERTIES
+
+__all__ = ["Provision", "Step", "mappings_directory"]
+
+COMPONENT = "neardup"
+# The indices beside a store, and the fields that they may have.
+SIDES = {"failures": set(FAILURE_PROPERTIES), "clusters": set(CLUSTER_PROPERTIES), "resources": {"name"}}
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One thing to do: a sentence, and the request.
+
+    `strips` names an index whose documents lose neardup's values, `deletes` one that goes as a whole, `describes` one
+    whose `_meta` is in the body: what is its owner's in there is read anew when the step is done.
+    """
+
+    why: str
+    method: str
+    path: str
+    body: Mapping[str, Any] | None = None
+    strips: str = ""
+    deletes: str = ""
+    describes: str = ""
+
+    def request(self) -> str:
+        """The request as consoles and people write it; for documents that are stripped one of many."""
+        lines = [f"{self.method} {self.path}"]
+        if self.strips:
+            action = {"_index": self.strips, "_id": "ID", "if_seq_no": "N", "if_primary_term": "N"}
+            lines += [json.dumps({"update": action}), json.dumps(STRIPPING)]
+        elif self.body is not None:
+            lines.append(json.dumps(self.body, indent=2, ensure_ascii=False))
+        return "\n".join(lines)
+
+
+class Provision:
+    """Plans and carries out set-up and removal for the index, alias or data stream that a client's URL names."""
+
+    def __init__(self, client: Client) -> None:
+        self.client, self.name, self.shown = client, client.target.name, client.target.shown
+        if "*" in self.name or "," in self.name:
+            raise UsageError(f"{self.shown}: set up one index, alias or data stream; a pattern is only for reading")
+        self.template = f"neardup-{self.name}"
+
+    def set_up(self, info: StoreInfo, *, shards: int | None = None, replicas: int | None = None) -> list[Step]:
+        """What is left to do so that the store is there; nothing where all is done.
+
+        `info` is that of a new store, with its schemes; one that is there keeps its own.
+        Raises IncompatibleStoreError where the cluster holds something of a newer neardup, or the store's fingerprints
+        are others, and UsageError where the owner's mapping has no room or no place for the fields.
+        """
+        indices = self._indices()
+        schemes = _schemes(indices, info)
+        steps, composed = self._component(info), [COMPONENT]
+        for scheme in schemes:
+            name, wanted = _scheme_component(scheme)
+            there = self._component_there(name)
+            if there and there.get("template") != wanted["template"]:
+                # Somebody else's, or of another store's sketches with other parameters: this one stands beside it.
+                name += f"-{blake2b(scheme.id.encode(), digest_size=4).hexdigest()}"
+                there = self._component_there(name)
+            if not there:
+                steps.append(Step(f"put the component template {name}", "PUT", f"/_component_template/{name}", wanted))
+            composed.append(name)
+        if not indices:
+            return [*steps, self._index_template(info, composed, shards, replicas), self._new_index(info)]
+        return steps + self.fields(info)
+
+    def fields(self, info: StoreInfo) -> list[Step]:
+        """What is left to do so that every index that is there has neardup's fields; raises as set_up()."""
+        indices = self._indices()
+        schemes = _schemes(indices, info)
+        return [step for name, found in indices.items() for step in self._existing(name, found, info, schemes)]
+
+    def schemes(self) -> list[str] | None:
+        """The names of the schemes beside the first that the indices have; None where neardup is set up in none."""
+        indices = self._indices()
+        if not any(mapping.own_meta(found) for found in indices.values()):
+            return None
+        return sorted({each.name for found in indices.values() for each in mapping.schemes_of(found)})
+
+    def removal(self) -> list[Step]:
+        """What takes away everything that set-up and commands added for this name, and nothing else."""
+        steps = []
+        for name, found in self._indices().items():
+            steps += self._removal_of(name, found)
+        for suffix, known in SIDES.items():
+            side = f"{self.name}-neardup-{suffix}"
+            found = self._get(f"{path_of(side)}/_mapping") or {}
+            if side in found and set(found[side].get("mappings", {}).get("properties", {})) <= known:
+                steps.append(Step(f"delete the index of {suffix}", "DELETE", path_of(side)))
+        return steps + self._templates()
+
+    def _templates(self) -> list[Step]:
+        """What takes the templates away, unless somebody has made something else of them, or uses them."""
+        steps = []
+        found = (self._get("/_index_template") or {}).get("index_templates", [])
+        users = {each["name"]: each["index_template"] for each in found}
+        if self._is_own_template(users.get(self.template)):
+            del users[self.template]
+            steps.append(Step("delete the index template", "DELETE", f"/_index_template{path_of(self.template)}"))
+        used = {name for each in users.values() for name in each.get("composed_of", ())}
+        known = (self._get(f"/_component_template/{COMPONENT}*") or {}).get("component_templates", [])
+        for each in known:
+            name, there = each["name"], each["component_template"]
+            if name not in used and (_is_own_component(there) if name == COMPONENT else _is_of_scheme(name, there)):
+                steps.append(Step(f"delete the component template {name}", "DELETE", f"/_component_template/{name}"))
+        return steps
+
+    def carry_out(self, steps: list[Step]) -> Iterator[str]:
+        """Do the steps; a sentence for each one that is done. StoreError where the cluster refuses one."""
+        for step in steps:
+            if step.strips:
+                yield f"{step.why}: {Stripping(self.client, step.strips).run()}"
+                continue
+            try:
+                if step.deletes:
+                    delete_made(self.client, step.deletes)
+                else:
+                    self.client.request(step.method, step.path, self._body(step))
+            except AnswerError as error:
+                gone = step.method == "DELETE" and error.status == 404
+                if not gone and error.kind != "resource_already_exists_exception":
+                    raise StoreError(f"{self.shown}: can't {step.why}: {error.reason}") from error
+            yield step.why
+
+    def _body(self, step: Step) -> Mapping[str, Any] | None:
+        if not step.describes or step.body is None:
+            return step.body
+        # The documents may have taken hours since the step was planned.
+        found = self._get(f"{path_of(step.describes)}/_mapping") or {}
+        old = found.get(step.describes, {}).get("mappings", {}).get("_meta", {})
+        return {**step.body, "_meta": mapping.with_meta(old, step.body["_meta"].get(ROOT))}
+
+    def documents(self, index: str) -> int:
+        """How many documents an index has."""
+        return int(self.client.request("POST", f"{path_of(index)}/_count")["count"])
+
+    # What is there
+
+    def _get(self, path: str) -> Any:
+        try:
+            return self.client.request("GET", path)
+        except AnswerError as error:
+            if error.status == 404:
+                return None
+            raise
+
+    def _indices(self) -> dict[str, dict[str, Any]]:
+        found = self._get(f"{path_of(self.name)}/_mapping") or {}
+        return {name: each.get("mappings", {}) for name, each in sorted(found.items())}
+
+    # Setting up
+
+    def _component(self, info: StoreInfo) -> list[Step]:
+        wanted = mapping.load("component-template")
+        wanted["template"]["mappings"]["_meta"] = {ROOT: mapping.meta(info)}
+        wanted["version"] = MAPPING_VERSION
+        there = self._component_there()
+        if there and not _is_own_component(there):
+            raise UsageError(
+                f"{self.shown}: the cluster has a component template {COMPONENT!r} of its owner's, without neardup's "
+                "fields; rename it"
+            )
+        if int(there.get("version", 0)) > MAPPING_VERSION:
+            raise IncompatibleStoreError(
+                f"{self.shown}: the component template {COMPONENT} was made by a newer neardup, with mapping version "
+                f"{there['version']}; this one knows up to {MAPPING_VERSION}: install a newer neardup"
+            )
+        if int(there.get("version", 0)) == MAPPING_VERSION:
+            return []
+        return [Step("put the component template", "PUT", f"/_component_template/{COMPONENT}", wanted)]
+
+    def _component_there(self, name: str = COMPONENT) -> dict[str, Any]:
+        known = (self._get(f"/_component_template/{name}") or {}).get("component_templates", [])
+        return dict(known[0]["component_template"]) if known else {}
+
+    def _is_own_template(self, found: Mapping[str, Any] | None) -> bool:
+        """Whether an index template is as set-up makes it, for this name and no other."""
+        composed = (found or {}).get("composed_of") or [""]
+        parts = [name for name in composed[1:] if name.startswith(f"{COMPONENT}-")]
+        if not found or found.get("index_patterns") != [self.name] or composed != [COMPONENT, *parts]:
+            return False
+        made = found.get("template", {})
+        mappings = made.get("mappings", {})
+        return (
+            set(made) <= {"settings", "mappings"}
+            and set(mappings) <= {"_meta"}
+            and {*mappings.get("_meta", ())} <= {ROOT}
+        )
+
+    def _index_template(
+        self, info: StoreInfo, composed: Sequence[str], shards: int | None, replicas: int | None
+    ) -> Step:
+        there = (self._get(f"/_index_template{path_of(self.template)}") or {}).get("index_templates", [])
+        if there and not self._is_own_template(there[0]["index_template"]):
+            raise UsageError(
+                f"{self.shown}: the cluster has an index template {self.template!r} of its owner's; rename it"
+            )
+        body = mapping.load("index-template")
+        body |= {"index_patterns": [self.name], "composed_of": list(composed)}
+        given = {"number_of_shards": shards, "number_of_replicas": replicas}
+        # The component is shared by all stores of the cluster, and says how the first of them was made.
+        body["template"]["mappings"] = {"_meta": {ROOT: mapping.meta(info)}}
+        body["template"]["settings"]["index"] = {name: value for name, value in given.items() if value is not None}
+        return Step("put the index template", "PUT", f"/_index_template{path_of(self.template)}", body)
+
+    def _new_index(self, info: StoreInfo) -> Step:
+        inside = {each.name: {"properties": sketch_properties(each)} for each in info.schemes}
+        body: dict[str, Any] = {"mappings": {"_meta": {ROOT: mapping.meta(info, made_index=True)}}}
+        if inside:
+            body["mappings"]["properties"] = {ROOT: {**mapping.properties()[ROOT], "properties": inside}}
+        return Step(f"make the index {self.name}", "PUT", path_of(self.name), body)
+
+    def _existing(
+        self, name: str, found: Mapping[str, Any], info: StoreInfo, schemes: Collection[SchemeInfo]
+    ) -> list[Step]:
+        """What one index lacks; also of the schemes that another index behind the name has."""
+        old = mapping.own_meta(found)
+        known = mapping.info_of(found, f"{self.shown} ({name})")
+        if known:
+            known.require_comparable(info, f"{self.shown} ({name})")
+        fields = mapping.properties()
+        for each in schemes:
+            own = sketch_properties(each, fields_of(found, each.name))
+            fields[ROOT]["properties"][each.name] = {"properties": own}
+        have = found.get("properties", {}).get(ROOT)
+        described = {each.name for each in mapping.schemes_of(found)}
+        missing = _missing(fields[ROOT], have or {}, {each.name for each in schemes} - described)
+        if known and not missing and old["mapping_version"] == MAPPING_VERSION:
+            return []
+        require_place(self.client, name, found, self.shown)
+        mapping.require_room(self.client, name, found, fields, self.shown)
+        own = dict(old) | mapping.meta(known or info)
+        # A field that is there is left alone: to put it again would take away what is noted with it.
+        inside = {ROOT: {**fields[ROOT], "properties": missing}}
+        body = {"_meta": mapping.with_meta(found.get("_meta", {}), own), "properties": inside}
+        why = f"add neardup's fields to the mapping of {name}"
+        return [Step(why, "PUT", f"{path_of(name)}/_mapping", body, describes=name)]
+
+    # Removing
+
+    def _removal_of(self, name: str, found: Mapping[str, Any]) -> list[Step]:
+        if not mapping.own_meta(found):
+            return []
+        if is_made(self.client, name, found):
+            why = f"delete the index {name}, which neardup made and nobody else filled"
+            return [Step(why, "DELETE", path_of(name), deletes=name)]
+        body = {"_meta": mapping.with_meta(found.get("_meta", {}), None)}
+        why = (
+            f"forget neardup in _meta of {name} (a mapping can't give up fields: the names stay until the next reindex)"
+        )
+        forget = Step(why, "PUT", f"{path_of(name)}/_mapping", body, describes=name)
+        if reason := lost(self.client, name, found):
+            self._require_no_record(name, reason)
+            return [forget]
+        return [Step(f"strip neardup's values from {name}", "POST", "/_bulk", strips=name), forget]
+
+    def _require_no_record(self, name: str, reason: str) -> None:
+        if self.client.count(path_of(name)[1:], is_record()):
+            raise StoreError(
+                f"{self.shown}: {name} has documents with neardup's values, and {reason}: to strip them would rebuild "
+                "the documents from _source and lose what it leaves out. Nothing was changed; the values go when the "
+                "documents are indexed anew"
+            )
+
+
+def _schemes(indices: Mapping[str, Mapping[str, Any]], info: StoreInfo) -> list[SchemeInfo]:
+    """The schemes of the indices behind a name; of a new store where neardup has been let into none of them."""
+    if not any(mapping.own_meta(found) for found in indices.values()):
+        return list(info.schemes)
+    return list({each.name: each for found in indices.values() for each in mapping.schemes_of(found)}.values())
+
+
+def _scheme_component(scheme: SchemeInfo) -> tuple[str, dict[str, Any]]:
+    """The name and the body of the component template with a scheme's fields."""
+    inside = {scheme.name: {"properties": sketch_properties(scheme)}}
+    properties = {ROOT: {**mapping.properties()[ROOT], "properties": inside}}
+    return f"{COMPONENT}-{scheme.name}", {
+        "template": {"mappings": {"properties": properties}},
+        "version": MAPPING_VERSION,
+    }
+
+
+def _is_of_scheme(name: str, found: Mapping[str, Any]) -> bool:
+    """Whether a component template is one that set-up puts for a scheme."""
+    properties = found.get("template", {}).get("mappings", {}).get("properties", {})
+    inside = properties.get(ROOT, {}).get("properties", {})
+    return set(properties) == {ROOT} and any(
+        set(inside) == {scheme} and is_scheme(inside[scheme])
+        for scheme in inside
+        if f"{name}-".startswith(f"{COMPONENT}-{scheme}-")
+    )
+
+
+def _is_own_component(found: Mapping[str, Any]) -> bool:
+    """Whether a component template is neardup's, of whatever version."""
+    return set(found.get("template", {}).get("mappings", {}).get("properties", {})) == {ROOT}
+
+
+def _missing(wanted: Mapping[str, Any], have: Mapping[str, Any], whole: Collection[str] = ()) -> dict[str, Any]:
+    """The fields of a mapping that another one lacks, and all of those named in `whole`."""
+    inside = have.get("properties", {})
+    found: dict[str, Any] = {}
+    for name, each in wanted.get("properties", {}).items():
+        if name not in inside or name in whole:
+            found[name] = each
+        elif below := _missing(each, inside[name]):
+            found[name] = {**each, "properties": below}
+    return found

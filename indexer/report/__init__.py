@@ -1,0 +1,1 @@
+"""Reports on the clusters of a store."""

@@ -1,0 +1,271 @@
+"""The report on a clustered store: its figures, largest clusters and some pairs of texts, and their plain forms."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from indexer.clustering.canonical import CanonicalRule
+from indexer.clustering.memory import Remembered, remembered
+from indexer.clustering.stored import Cluster
+from indexer.errors import NeardupError, UsageError
+from indexer.ingest.rereading import stored_text
+from indexer.matching.rule import default_rule
+from indexer.model import Record
+from indexer.report.counting import Figures, Share, figures
+from indexer.stores.base import Store
+from indexer.text.differences import Difference, word_difference
+from indexer.text.visible import printable
+
+CLUSTERS = 1000
+MEMBERS = 10
+PAIRS = 25
+PAIR_WORDS = 20_000
+
+_CELLS = "=+-@\t\r"
+
+TextOf = Callable[[Store, Record], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a report should hold: so many of the largest clusters, of their members, and pairs of texts."""
+
+    clusters: int = CLUSTERS
+    members: int = MEMBERS
+    pairs: int = PAIRS
+    time_field: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownCluster:
+    """A cluster in a report: `members` are the first of them, the canonical one first, each with its similarity.
+
+    `least` is the smallest similarity (0 to 1) of a member to the canonical one.
+    """
+
+    id: str
+    size: int
+    least: float
+    members: tuple[tuple[Record, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ShownPair:
+    """A canonical document and the member least similar to it; `why` says why there is no difference to show."""
+
+    cluster: str
+    left: Record
+    right: Record
+    similarity: float
+    difference: Difference | None
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """All that a report says. `made_at` is ISO 8601 in UTC; `store` is the name that the user gave."""
+
+    store: str
+    made_at: str
+    made_with: str
+    figures: Figures
+    clusters: tuple[ShownCluster, ...]
+    pairs: tuple[ShownPair, ...]
+
+
+def build_report(store: Store, name: str, asked: Asked | None = None, *, text_of: TextOf | None = None) -> Report:
+    """Read a store and, for the pairs, its documents again.
+
+    `text_of` gives a document's text (a NeardupError says why not); by default it is extracted from the record's
+    path. Raises StoreError, and UsageError where no document has a cluster.
+    """
+    asked = asked or Asked()
+    made = remembered(store)
+    if made is None and store.stats().documents:
+        raise UsageError(f"{name}: no document has been put into a cluster yet; run: neardup cluster --store {name}")
+    made = made or Remembered(default_rule(store), None, CanonicalRule(), "")
+    numbers, largest = figures(store, made, most=max(asked.clusters, asked.pairs), time_field=asked.time_field)
+    info = store.info
+    return Report(
+        store=name,
+        made_at=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        made_with=f"{info.scheme}, content {info.content}, extraction rules {info.extractor}, Unicode {info.unicode}",
+        figures=numbers,
+        clusters=tuple(_shown(store, largest[: asked.clusters], asked.members)),
+        pairs=tuple(_pairs(store, largest, asked.pairs, text_of or stored_text)),
+    )
+
+
+def _shown(store: Store, clusters: Sequence[Cluster], most: int) -> Iterator[ShownCluster]:
+    for cluster in clusters:
+        records = store.get(cluster.members[:most])
+        members = tuple((record, near) for record, near in zip(records, cluster.similarities, strict=False) if record)
+        if members:
+            yield ShownCluster(cluster.id, len(cluster.members), cluster.similarities[-1], members)
+
+
+def _pairs(store: Store, clusters: Sequence[Cluster], most: int, text_of: TextOf) -> Iterator[ShownPair]:
+    # Equal sketches are mostly equal texts: shown only where there is room.
+    for cluster in sorted(clusters, key=lambda each: each.similarities[-1] == 1)[:most]:
+        left, right = store.get((cluster.canonical, cluster.members[-1]))
+        if left is None or right is None:
+            continue
+        difference, why = None, ""
+        try:
+            difference = word_difference(text_of(store, left), text_of(store, right), limit=PAIR_WORDS)
+        except NeardupError as error:
+            why = str(error)
+        yield ShownPair(cluster.id, left, right, cluster.similarities[-1], difference, why)
+
+
+def report_json(report: Report) -> str:
+    """The report as one JSON object, ASCII only, without the texts of the pairs."""
+    numbers = report.figures
+    value = {
+        "store": report.store,
+        "made_at": report.made_at,
+        "made_with": report.made_with,
+        "rule": numbers.rule.written(whole=True),
+        **_share(numbers.total),
+        "fingerprinted": numbers.fingerprinted,
+        "short": numbers.short,
+        "unclustered": numbers.unclustered,
+        "clusters": numbers.clusters,
+        "in_clusters": numbers.in_clusters,
+        "cluster_sizes": [
+            {"from": each.low, "to": each.high, "clusters": each.clusters, "documents": each.documents}
+            for each in numbers.sizes
+        ],
+        "similarities": [
+            {"label": each.label, "from": each.least, "documents": each.documents} for each in numbers.similarities
+        ],
+        "by_format": _shares(numbers.by_format),
+        "by_source": _shares(numbers.by_source),
+        "by_time": _shares(numbers.by_time),
+        "largest": [
+            {
+                "id": each.id,
+                "size": each.size,
+                "least_similarity": each.least,
+                "members": [_member(record, near) for record, near in each.members],
+            }
+            for each in report.clusters
+        ],
+    }
+    return json.dumps(value, indent=2) + "\n"
+
+
+def _share(share: Share) -> dict[str, Any]:
+    return {
+        "documents": share.documents,
+        "redundant": share.redundant,
+        "redundant_part": round(share.part, 6),
+        "bytes": share.octets,
+        "redundant_bytes": share.redundant_octets,
+    }
+
+
+def _shares(shares: Mapping[str, Share]) -> list[dict[str, Any]]:
+    return [{"name": name, **_share(share)} for name, share in shares.items()]
+
+
+def _member(record: Record, similarity: float) -> dict[str, Any]:
+    place = {"index": record.ref.index, "routing": record.ref.routing} if record.ref.index else {}
+    about = {"title": record.title, "source": record.source, "format": record.format, "bytes": record.size}
+    return {"id": record.ref.id, **place, "similarity": similarity, **about}
+
+
+def _figure_rows(report: Report) -> Iterator[tuple[str, str, str, float]]:
+    """Every number as section, name, measure and value."""
+    numbers = report.figures
+    overall = _share(numbers.total) | {
+        "fingerprinted": numbers.fingerprinted,
+        "short": numbers.short,
+        "unclustered": numbers.unclustered,
+        "clusters": numbers.clusters,
+        "in_clusters": numbers.in_clusters,
+    }
+    yield from (("overall", "", measure, value) for measure, value in overall.items() if measure != "redundant_part")
+    for size in numbers.sizes:
+        name = str(size.low) if size.low == size.high else f"{size.low}-{size.high}"
+        yield "cluster_size", name, "clusters", size.clusters
+        yield "cluster_size", name, "documents", size.documents
+    yield from (("similarity", each.label, "documents", each.documents) for each in numbers.similarities)
+    for section, shares in (("format", numbers.by_format), ("source", numbers.by_source), ("time", numbers.by_time)):
+        for name, share in shares.items():
+            counts = {key: value for key, value in _share(share).items() if key != "redundant_part"}
+            yield from ((section, name, measure, value) for measure, value in counts.items())
+    for cluster in report.clusters:
+        yield "largest", cluster.id, "documents", cluster.size
+        yield "largest", cluster.id, "least_similarity", cluster.least
+
+
+def report_csv(report: Report) -> str:
+    """The figures as CSV (RFC 4180): section, name, measure, value; a name that a spreadsheet would run is quoted."""
+    out = io.StringIO()
+    writer = csv.writer(out)
+    writer.writerow(("section", "name", "measure", "value"))
+    for section, name, measure, value in _figure_rows(report):
+        safe = printable(name)
+        writer.writerow((section, f"'{safe}" if safe[:1] in _CELLS and safe else safe, measure, value))
+    return out.getvalue()
+
+
+def report_markdown(report: Report) -> str:
+    """The figures and the largest clusters as Markdown tables (GitHub Flavored Markdown 4.10)."""
+    numbers, total = report.figures, report.figures.total
+    lines = [
+        "# Near-duplicates",
+        "",
+        f"Store {_md(report.store)}, {report.made_at}, {_md(report.made_with)}.",
+        f"Near-duplicates by {_md(str(numbers.rule))}.",
+        "",
+        f"{total.redundant:,} of {total.documents:,} documents ({total.part:.1%}) are redundant: "
+        f"{numbers.in_clusters:,} documents lie in {numbers.clusters:,} clusters.",
+    ]
+    for heading, shares in (
+        ("By format", numbers.by_format),
+        ("By source", numbers.by_source),
+        ("Over time", numbers.by_time),
+    ):
+        rows = [
+            (name, f"{share.documents:,}", f"{share.redundant:,}", f"{share.part:.1%}")
+            for name, share in shares.items()
+        ]
+        lines += _md_table(heading, (heading.split()[-1], "documents", "redundant", "part"), rows)
+    lines += _md_table(
+        "Cluster sizes",
+        ("members", "clusters", "documents"),
+        [(each.label, f"{each.clusters:,}", f"{each.documents:,}") for each in numbers.sizes],
+    )
+    lines += _md_table(
+        "Similarity to the canonical document",
+        ("bits that differ" if numbers.rule.unit == "bits" else "shared passages", "documents"),
+        [(each.label, f"{each.documents:,}") for each in numbers.similarities],
+    )
+    lines += _md_table(
+        f"The {len(report.clusters):,} largest of {numbers.clusters:,} clusters",
+        ("documents", "canonical", "title", "least similar"),
+        [
+            (f"{each.size:,}", each.members[0][0].ref.id, each.members[0][0].title, numbers.rule.shown(each.least))
+            for each in report.clusters
+        ],
+    )
+    return "\n".join(lines) + "\n"
+
+
+def _md_table(heading: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    lines = ["", f"## {heading}", "", f"| {' | '.join(columns)} |", f"|{' --- |' * len(columns)}"]
+    return lines + [f"| {' | '.join(_md(cell) for cell in row)} |" for row in rows]
+
+
+def _md(text: str) -> str:
+    """Text that Markdown shows as it is: every ASCII punctuation mark that could mean something is escaped."""
+    safe = printable(text)
+    return "".join(f"\\{mark}" if mark in "\\`*_{}[]<>()#+!|~&:@" else mark for mark in safe)

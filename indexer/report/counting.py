@@ -1,0 +1,290 @@
+"""The figures of a report: how much of a collection is duplicated, where, and in clusters of which size."""
+
+from __future__ import annotations
+
+import heapq
+import re
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass, field
+from itertools import islice
+
+import numpy as np
+
+from indexer.clustering.memory import Remembered
+from indexer.clustering.stored import Cluster, stored_clusters
+from indexer.matching.rule import MatchRule
+from indexer.model import Record
+from indexer.model.origins import UNKNOWN, origin_name, origin_parts
+from indexer.model.refs import RefSet, RefTable
+from indexer.stores.base import Store
+
+OTHERS = "others"
+
+_READ_AT_ONCE = 2000
+# So many different folders, hosts or times are counted apart before they are counted together.
+_MOST_GROUPS = 20_000
+_SHOWN_SOURCES = 25
+_SHOWN_TIMES = 36
+_DEEPEST = 32
+# The longest form of a time that is counted by, then what it is cut to: hour, day, month, year.
+_TIME_LENGTHS = (13, 10, 7, 4)
+_TIME = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d)?", re.ASCII)
+_SIZE_BOUNDS = (2, 3, 4, 5, 6, 11, 21, 51, 101, 1001, 10_001, 100_001)
+
+
+@dataclass(slots=True)
+class Share:
+    """How much of a part of the collection is redundant: documents and their octets.
+
+    Redundant are the members of clusters beside the canonical one: what could go and leave one of each.
+    """
+
+    documents: int = 0
+    redundant: int = 0
+    octets: int = 0
+    redundant_octets: int = 0
+
+    @property
+    def part(self) -> float:
+        """The redundant part of the documents, 0 to 1."""
+        return self.redundant / self.documents if self.documents else 0.0
+
+    def add(self, other: Share) -> None:
+        """Count another part too."""
+        self.documents += other.documents
+        self.redundant += other.redundant
+        self.octets += other.octets
+        self.redundant_octets += other.redundant_octets
+
+
+@dataclass(frozen=True, slots=True)
+class SizeClass:
+    """Clusters of `low` to `high` members: how many, and how many documents they hold."""
+
+    low: int
+    high: int
+    clusters: int
+    documents: int
+
+    @property
+    def label(self) -> str:
+        """The range as text."""
+        return f"{self.low:,}" if self.low == self.high else f"{self.low:,} to {self.high:,}"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """So many redundant documents whose similarity to their canonical one is `least` or more, up to the step before.
+
+    `label` says it in the rule's unit: "3" bits, or "85 to 89%".
+    """
+
+    label: str
+    least: float
+    documents: int
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What a report says in numbers.
+
+    `clusters` have two members or more. `unclustered` documents came since the last clustering. `similarities` counts
+    the redundant documents by how similar they are to their canonical one, in the unit of `rule`. `by_source` is by
+    host, or by folder as deep as stays readable; `by_time` by hour, day, month or year.
+    """
+
+    rule: MatchRule
+    total: Share
+    fingerprinted: int
+    short: int
+    unclustered: int
+    clusters: int
+    sizes: tuple[SizeClass, ...]
+    similarities: tuple[Step, ...]
+    by_format: dict[str, Share]
+    by_source: dict[str, Share]
+    by_time: dict[str, Share]
+
+    @property
+    def in_clusters(self) -> int:
+        """How many documents have a near-duplicate."""
+        return self.clusters + self.total.redundant
+
+    @property
+    def exact(self) -> int:
+        """How many redundant documents are as similar to their canonical one as can be."""
+        return sum(step.documents for step in self.similarities if step.least == 1.0)
+
+
+@dataclass(slots=True)
+class _Groups:
+    """Shares by a key; where there are too many keys, each is cut shorter."""
+
+    coarsest: int
+    finest: int
+    cut: Callable[[Hashable, int], Hashable]
+    shares: dict[Hashable, Share] = field(default_factory=dict)
+
+    def add(self, key: Hashable, share: Share) -> None:
+        key = self.cut(key, self.finest)
+        if key in self.shares:
+            self.shares[key].add(share)
+            return
+        self.shares[key] = share
+        if len(self.shares) > _MOST_GROUPS:
+            self._shrink()
+
+    def _shrink(self) -> None:
+        while len(self.shares) > _MOST_GROUPS // 2 and self.finest > self.coarsest:
+            self.finest -= 1
+            self.shares = self.at(self.finest)
+        if len(self.shares) > _MOST_GROUPS // 2:
+            kept = heapq.nlargest(_MOST_GROUPS // 4, self.shares, key=lambda key: self.shares[key].documents)
+            self.shares = self._only(set(kept), self.shares)
+
+    def at(self, level: int) -> dict[Hashable, Share]:
+        """The shares with every key cut to a level."""
+        cut: dict[Hashable, Share] = {}
+        for key, share in self.shares.items():
+            cut.setdefault(self.cut(key, level), Share()).add(share)
+        return cut
+
+    def readable(self, most: int) -> dict[Hashable, Share]:
+        """At the finest level with at most so many keys; where that is one, the largest of the next finer level."""
+        finer: dict[Hashable, Share] = {}
+        for level in range(self.finest, self.coarsest - 1, -1):
+            shares = self.at(level)
+            if len(shares) <= most and (len(shares) > 1 or not finer):
+                return shares
+            if len(shares) == 1:
+                break
+            finer = shares
+        kept = heapq.nlargest(most - 1, finer, key=lambda key: (finer[key].redundant, finer[key].documents))
+        return self._only(set(kept), finer)
+
+    @staticmethod
+    def _only(kept: set[Hashable], shares: dict[Hashable, Share]) -> dict[Hashable, Share]:
+        few: dict[Hashable, Share] = {}
+        for key, share in shares.items():
+            few.setdefault(key if key in kept else OTHERS, Share()).add(share)
+        return few
+
+
+def figures(store: Store, made: Remembered, *, most: int, time_field: str = "") -> tuple[Figures, list[Cluster]]:
+    """The figures of a clustered store, and its `most` largest clusters, the largest first, then by id.
+
+    `made` is how the clusters were made. `time_field` names metadata (ISO 8601) to count by; without it, the time of
+    indexing. Memory: some 100 bytes a document beside its id. Raises StoreError.
+    """
+    sizes: Counter[int] = Counter()
+    near: Counter[tuple[float, str]] = Counter()
+    redundant, inside = RefTable(), RefTable()
+
+    def counted() -> Iterable[Cluster]:
+        for cluster in stored_clusters(store, least=2):
+            sizes[len(cluster.members)] += 1
+            near.update(_step(similarity, made.rule) for similarity in cluster.similarities[1:])
+            inside.extend(cluster.members[:1])
+            redundant.extend(cluster.members[1:])
+            yield cluster
+
+    largest = heapq.nsmallest(most, counted(), key=lambda cluster: (-len(cluster.members), cluster.id))
+    scan = _Scan(time_field)
+    gone = RefSet(redundant, np.arange(len(redundant), dtype=np.int64))
+    kept = RefSet(inside, np.arange(len(inside), dtype=np.int64))
+    unclustered = 0
+    records = store.scan(sketches=False)
+    while some := list(islice(records, _READ_AT_ONCE)):
+        refs = [record.ref for record in some]
+        for record, is_redundant, is_kept in zip(some, gone.contains(refs), kept.contains(refs), strict=True):
+            scan.count(record, is_redundant)
+            unclustered += not (is_redundant or is_kept) and not made.has_seen(record.indexed_at)
+    return (
+        Figures(
+            rule=made.rule,
+            total=scan.total,
+            fingerprinted=scan.fingerprinted,
+            short=scan.short,
+            unclustered=unclustered,
+            clusters=sizes.total(),
+            sizes=_size_classes(sizes),
+            similarities=tuple(Step(label, -below, near[below, label]) for below, label in sorted(near)),
+            by_format=_by_amount(scan.formats),
+            by_source=_by_amount(
+                {_source_name(key): share for key, share in scan.sources.readable(_SHOWN_SOURCES).items()}
+            ),
+            by_time={str(key): share for key, share in sorted(scan.times.readable(_SHOWN_TIMES).items(), key=str)},
+        ),
+        largest,
+    )
+
+
+def _step(similarity: float, rule: MatchRule) -> tuple[float, str]:
+    """The step of a similarity, as the negative of its least one, and its label."""
+    if rule.unit == "bits":
+        return -round(similarity, 6), rule.shown(similarity).split(" ")[0]
+    percent = 100 if similarity >= 1 else min(int(100 * similarity + 1e-6), 99) // 5 * 5
+    return -percent / 100, "all" if percent == 100 else f"{percent} to {percent + 4}%"
+
+
+class _Scan:
+    """What one pass over the records counts."""
+
+    def __init__(self, time_field: str) -> None:
+        self.total = Share()
+        self.fingerprinted = self.short = 0
+        self.formats: dict[str, Share] = {}
+        self.sources = _Groups(1, _DEEPEST, _cut_source)
+        self.times = _Groups(0, len(_TIME_LENGTHS) - 1, _cut_time)
+        self._time_field = time_field
+
+    def count(self, record: Record, redundant: bool) -> None:
+        share = Share(1, int(redundant), record.size, record.size if redundant else 0)
+        self.total.add(share)
+        self.fingerprinted += record.fingerprint is not None
+        self.short += record.short
+        # A format is one of few; whatever else a store says is one more.
+        known = record.format if record.format in self.formats or len(self.formats) < _SHOWN_SOURCES else OTHERS
+        self.formats.setdefault(known or UNKNOWN, Share()).add(share)
+        # Each keeps the share that it is given, so each gets its own.
+        self.sources.add(origin_parts(record.source), Share(1, share.redundant, share.octets, share.redundant_octets))
+        time = record.metadata.get(self._time_field) if self._time_field else record.indexed_at
+        found = _TIME.match(time) if isinstance(time, str) else None
+        self.times.add(found[0] if found else UNKNOWN, share)
+
+
+def _source_name(key: Hashable) -> str:
+    return origin_name(key) if isinstance(key, tuple) else str(key)
+
+
+def _cut_source(key: Hashable, depth: int) -> Hashable:
+    return key[:depth] if isinstance(key, tuple) else key
+
+
+def _cut_time(key: Hashable, level: int) -> Hashable:
+    if not isinstance(key, str) or key in (UNKNOWN, OTHERS):
+        return key
+    return key[: _TIME_LENGTHS[len(_TIME_LENGTHS) - 1 - level]].replace(" ", "T")
+
+
+def _by_amount(shares: dict[str, Share]) -> dict[str, Share]:
+    order = sorted(
+        shares.items(), key=lambda item: (item[0] == OTHERS, -item[1].redundant, -item[1].documents, item[0])
+    )
+    return dict(order)
+
+
+def _size_classes(sizes: Counter[int]) -> tuple[SizeClass, ...]:
+    """Every class up to the largest that holds a cluster."""
+    if not sizes:
+        return ()
+    classes = []
+    for low, above in zip(_SIZE_BOUNDS, (*_SIZE_BOUNDS[1:], max(*sizes, _SIZE_BOUNDS[-1]) + 1), strict=True):
+        inside = {size: count for size, count in sizes.items() if low <= size < above}
+        classes.append(
+            SizeClass(low, above - 1, sum(inside.values()), sum(size * count for size, count in inside.items()))
+        )
+        if above > max(sizes):
+            break
+    return tuple(classes)

@@ -1,0 +1,202 @@
+"""The report as one HTML page that needs nothing else and runs nothing but its own small script."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib import resources
+from typing import Any
+
+import leather
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from indexer.matching.rule import MatchRule
+from indexer.report.contents import Report, ShownPair
+from indexer.report.counting import Share
+from indexer.text.differences import Piece, shortened
+from indexer.text.visible import printable
+
+# The page stays below 5 MB: so many characters for clusters, for pairs, and for one pair.
+_CLUSTER_ROOM = 2_000_000
+_PAIR_ROOM = 1_200_000
+_ONE_PAIR_ROOM = 60_000
+_LONGEST = 200
+_CHART_WIDTH, _CHART_HEIGHT = 560, 240
+# Characters that fit below a chart; of more names, every so-manieth is written.
+_LABEL_ROOM = 66
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A row of a difference: pieces side by side, or a number of words that are skipped."""
+
+    pieces: tuple[Piece, ...] = ()
+    skipped: int = 0
+
+
+def report_html(report: Report, version: str) -> str:
+    """The whole page: below 5 MB, everything from documents escaped, with a content security policy of its own."""
+    environment = _environment(report.figures.rule)
+    style, script = _asset("report.css"), _asset("report.js")
+    cluster_template, pair_template = environment.get_template("cluster.html"), environment.get_template("pair.html")
+    clusters = _fitting((cluster_template.render(cluster=each) for each in report.clusters), _CLUSTER_ROOM)
+    pairs = _fitting((_pair(pair_template, each) for each in report.pairs), _PAIR_ROOM)
+    numbers = report.figures
+    notes = []
+    if len(clusters) < len(report.clusters):
+        notes.append(f"To keep this file small, {len(report.clusters) - len(clusters):,} clusters were left out.")
+    if len(pairs) < len(report.pairs):
+        notes.append(f"To keep this file small, {len(report.pairs) - len(pairs):,} pairs were left out.")
+    page = environment.get_template("report.html").render(
+        report=report,
+        version=version,
+        style=Markup(style),  # noqa: S704 - our own file
+        script=Markup(script),  # noqa: S704 - our own file
+        style_hash=Markup(_csp_hash(style)),  # noqa: S704 - base64
+        script_hash=Markup(_csp_hash(script)),  # noqa: S704 - base64
+        parts=[
+            _part("By format", "Format", "Documents by format", numbers.by_format),
+            _part(
+                "By source", "Host or folder", "Documents by the host or folder that they came from", numbers.by_source
+            ),
+            _part("Over time", "Time", "Documents by the time at which they came", numbers.by_time),
+        ],
+        size_chart=_chart(
+            "Clusters by size", [(each.label.replace(" to ", "-"), each.clusters) for each in numbers.sizes]
+        ),
+        similarity_chart=_chart(
+            "Redundant documents by similarity",
+            [(each.label.replace(" to ", "-").removesuffix("%"), each.documents) for each in numbers.similarities],
+        ),
+        clusters=clusters,
+        pairs=pairs,
+        notes=notes,
+    )
+    # Halves of surrogate pairs were made visible; whatever else has no UTF-8 must not stop the report.
+    return page.lstrip().encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _environment(rule: MatchRule) -> Environment:
+    environment = Environment(
+        loader=PackageLoader("indexer.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_safe,
+    )
+    environment.filters |= {
+        "number": lambda value: f"{value:,}",
+        "percent": lambda value: f"{value:.1%}",
+        "octets": _octets,
+        "cut": _cut,
+        "near": rule.shown,
+        "cut_path": _cut_path,
+    }
+    return environment
+
+
+def _safe(value: Any) -> Any:
+    # Escaping comes after: this is about what would not be seen, or would turn the line around.
+    return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _cut(text: str, longest: int = _LONGEST) -> str:
+    return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+def _cut_path(text: str) -> str:
+    # The end of a path tells more than its beginning.
+    return text if len(text) <= _LONGEST else "…" + text[1 - _LONGEST :]
+
+
+def _octets(value: int) -> str:
+    size = float(value)
+    for unit in ("B", "kB", "MB", "GB"):
+        if size < 1000:
+            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
+        size /= 1000
+    return f"{size:.1f} TB"
+
+
+def _asset(name: str) -> str:
+    return resources.files("indexer.report").joinpath("templates", name).read_text("utf-8")
+
+
+def _csp_hash(text: str) -> str:
+    """The source expression for inline text (Content Security Policy Level 3, 2.3.1)."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+def _fitting(blocks: Iterable[str], room: int) -> list[Markup]:
+    """The first rendered blocks that fit into so many octets."""
+    kept: list[Markup] = []
+    for block in blocks:
+        room -= len(block.encode("utf-8", "replace"))
+        if room < 0:
+            break
+        kept.append(Markup(block))  # noqa: S704 - rendered with escaping
+    return kept
+
+
+def _part(caption: str, head: str, alone: str, shares: Mapping[str, Share]) -> tuple[Any, ...]:
+    bars = [(_cut(name, 14), 100 * share.part) for name, share in shares.items()]
+    # Names of hosts and folders are too long to stand below columns.
+    chart = None if head == "Host or folder" else _chart(f"{caption}: redundant part in percent", bars, 100.0)
+    return caption, head, alone, list(shares.items()), chart
+
+
+def _chart(label: str, bars: Sequence[tuple[str, float]], highest: float = 0.0) -> Markup | None:
+    """Columns as SVG; None where a picture would say no more than the table."""
+    if len(bars) < 2 or not any(value for _, value in bars):
+        return None
+    if len({name for name, _ in bars}) < len(bars):
+        # leather places columns by name.
+        return None
+    step = -(-len(bars) * max(len(name) + 2 for name, _ in bars) // _LABEL_ROOM)
+    names = [printable(name) if not place % step else " " * place for place, (name, _) in enumerate(bars)]
+    highest = highest or max(value for _, value in bars)
+    chart = leather.Chart()
+    chart.add_columns([(name, value) for name, (_, value) in zip(names, bars, strict=True)])
+    chart.add_y_scale(0, highest)
+    chart.add_y_axis(tick_formatter=lambda value, _index, _ticks: f"{value:,.0f}" if value == int(value) else "")
+    svg = chart.to_svg(width=_CHART_WIDTH, height=_CHART_HEIGHT)
+    drawing = svg[svg.index("<svg") :].replace(
+        f'<svg width="{_CHART_WIDTH}" height="{_CHART_HEIGHT}"',
+        Markup('<svg role="img" aria-label="{}" viewBox="0 0 {} {}"').format(label, _CHART_WIDTH, _CHART_HEIGHT),
+        1,
+    )
+    return Markup(drawing.replace('fill="#f9f9f9"', 'fill="none"', 1))  # noqa: S704 - leather escapes its names
+
+
+def _pair(template: Any, pair: ShownPair) -> str:
+    rows, cut = _rows(pair)
+    return str(template.render(pair=pair, rows=rows, cut=cut))
+
+
+def _rows(pair: ShownPair) -> tuple[list[_Row], bool]:
+    """The difference in rows, and whether it was cut short to fit."""
+    if pair.difference is None or not (pair.difference.removed or pair.difference.added):
+        return [], False
+    rows: list[_Row] = []
+    open_: list[Piece] = []
+    room = _ONE_PAIR_ROOM
+    for whole in shortened(pair.difference.pieces):
+        if room <= 0:
+            break
+        left, right = printable(whole.left)[:room], printable(whole.right)[:room]
+        room -= len(left) + len(right)
+        piece = replace(whole, left=left, right=right)
+        if piece.kind != "skipped":
+            open_.append(piece)
+            continue
+        if open_:
+            rows.append(_Row(tuple(open_)))
+            open_ = []
+        rows.append(_Row(skipped=piece.words))
+    if open_:
+        rows.append(_Row(tuple(open_)))
+    return rows, room <= 0

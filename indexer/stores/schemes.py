@@ -1,0 +1,114 @@
+"""The schemes beside a store's first: made again from what the store remembers, and new ones as users name them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from functools import lru_cache
+
+from indexer.errors import IncompatibleStoreError, UsageError
+from indexer.model import SIMHASH_DOC
+from indexer.schemes import registry
+from indexer.schemes.base import Scheme
+from indexer.stores.base import Store
+from indexer.stores.sketches import scheme_named
+from indexer.text.corpus import Corpus, read_corpus
+
+
+def corpus_of(store: Store) -> Callable[[str], Corpus]:
+    """What reads the statistics of a corpus, by the name that a scheme needs, from a store's resources."""
+
+    def read(name: str) -> Corpus:
+        octets = store.get_resource(name)
+        if octets is None:
+            raise UsageError(f"the store has no statistics of a corpus under {name}; `neardup corpus` gathers them")
+        return read_corpus(octets, name)
+
+    return read
+
+
+def scheme_of(store: Store, name: str) -> Scheme:
+    """The scheme of this name that a store has sketches of.
+
+    Raises UsageError where it has none, and IncompatibleStoreError where this version makes other ones.
+    """
+    known = scheme_named(store.info.schemes, name, "the store")
+    try:
+        made = registry.scheme(known.id, corpus_of(store))
+    except UsageError as error:
+        raise IncompatibleStoreError(
+            f"the store's sketches are of {known.id!r}, which can't be made here ({error}): a newer neardup made them, "
+            "or the store is damaged"
+        ) from error
+    if made.info != known:
+        raise IncompatibleStoreError(
+            f"the store's sketches are of {known.id} in {known.layout.describe()}, this version makes {made.id} in "
+            f"{made.layout.describe()}: index into a new store, or `neardup schemes --remove {name}` and index again"
+        )
+    return made
+
+
+@lru_cache(maxsize=64)
+def scheme_written(scheme: Scheme) -> str:
+    """A scheme as short as it can be written: its family, and those parameters that are not the usual ones."""
+    try:
+        written = [_written(scheme, variant) for variant in scheme.variants]
+    except UsageError:
+        # It takes the statistics of a corpus, so that no two are the same by their name.
+        return scheme.id
+    return min([scheme.id, *(short for short in written if _makes(short, scheme))], key=len)
+
+
+def _written(scheme: Scheme, variant: str) -> str:
+    own, usual = (
+        each.id.partition(":")[2].split(",") for each in (scheme, registry.scheme(f"{scheme.family}:{variant}"))
+    )
+    others = ",".join(part for part in (variant, *(each for each in own if each not in usual)) if part)
+    return f"{scheme.family}:{others}" if others else scheme.family
+
+
+def _makes(specification: str, scheme: Scheme) -> bool:
+    try:
+        return registry.scheme(specification).id == scheme.id
+    except UsageError:
+        return False
+
+
+def require_same(store: Store, own: Scheme, specification: str) -> None:
+    """IncompatibleStoreError unless a specification with parameters is of the scheme that the store has."""
+    made = registry.scheme(specification, corpus_of(store))
+    if made.id != own.id:
+        raise IncompatibleStoreError(
+            f"the store has sketches of {own.id}, which can't be compared with those of {made.id}: name {own.family} "
+            f"alone, remove the old one (neardup schemes --remove {own.family}), or use a new store"
+        )
+
+
+def require_exactly(wanted: Sequence[Scheme], there: Collection[str], added: Sequence[str]) -> None:
+    """UsageError unless a store that was made before has those schemes that a new one was wanted with.
+
+    `there` are the names of its own; those that are `added` by their specifications may come to them.
+    """
+    names = {scheme.family for scheme in wanted}
+    if names - set(there) or set(there) - names - {registry.split(each)[0] for each in added}:
+        raise UsageError(
+            f"--schemes is for a new store; this one has {', '.join((SIMHASH_DOC, *sorted(there)))}: add one by "
+            "neardup index --scheme or annotate --scheme, or forget one by neardup schemes --remove"
+        )
+
+
+def wanted_schemes(store: Store, specifications: Sequence[str]) -> list[Scheme]:
+    """Every scheme that the store has beside its first, and those named, each once.
+
+    A name without parameters means the store's own scheme of that name where there is one. Raises UsageError, and
+    IncompatibleStoreError where a name is there with other parameters.
+    """
+    found = {each.name: scheme_of(store, each.name) for each in store.info.schemes}
+    for specification in specifications:
+        family, parameters = registry.split(specification)
+        if family == SIMHASH_DOC or (family in found and not parameters):
+            continue
+        if family in found:
+            require_same(store, found[family], specification)
+            continue
+        found[family] = registry.scheme(specification, corpus_of(store))
+    return list(found.values())

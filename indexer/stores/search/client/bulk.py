@@ -1,0 +1,219 @@
+"""Bulk requests: by bytes and count, several in flight, what may pass tried again, one result for each item."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, wait
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, TypeVar
+
+from indexer.errors import STOPPED
+from indexer.model import Ref
+from indexer.stores.search.client.connection import NDJSON, RETRIED, Client, error_of
+from indexer.stores.search.client.lines import encoded
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+BATCH_RECORDS = 500
+BATCH_OCTETS = 4 << 20
+IN_FLIGHT = 4
+# How often a document that others change at the same time is done again.
+ROUNDS = 8
+_ANSWER = ",".join(f"items.*.{name}" for name in ("status", "error", "result", "_index", "_seq_no", "_primary_term"))
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One line of a bulk request, or two: `verb` on (index, id, routing), with a document already encoded."""
+
+    verb: str
+    index: str
+    id: str
+    routing: str | None = None
+    document: bytes = b""
+    conditions: Mapping[str, Any] = field(default_factory=dict)
+
+    def lines(self) -> bytes:
+        """As the request has it."""
+        meta: dict[str, Any] = {"_index": self.index, "_id": self.id, **self.conditions}
+        if self.routing is not None:
+            meta["routing"] = self.routing
+        return encoded({self.verb: meta}) + b"\n" + (self.document + b"\n" if self.document else b"")
+
+
+def update(place: Ref, change: Mapping[str, Any], conditions: Mapping[str, Any]) -> Action:
+    """The change of a document at (index, id, routing), as the body of an update has it; RefusedError as encoded()."""
+    return Action("update", place.index, place.id, place.routing, encoded(change), conditions)
+
+
+def unchanged(hit: Mapping[str, Any]) -> dict[str, Any]:
+    """The conditions under which a document is as it was read."""
+    return {"if_seq_no": hit["_seq_no"], "if_primary_term": hit["_primary_term"]}
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of an action: its HTTP status, "created", "updated", "noop", "deleted", or an error.
+
+    `again` tells that the action was sent more than once, so that an earlier try may have done it; `seq_no` and
+    `primary_term` are those of the change.
+    """
+
+    status: int
+    result: str
+    reason: str = ""
+    index: str = ""
+    again: bool = False
+    seq_no: int = -1
+    primary_term: int = -1
+
+    @property
+    def ok(self) -> bool:
+        """Whether it was done."""
+        return 200 <= self.status < 300
+
+
+def send(client: Client, actions: Sequence[Action], **params: str) -> list[Outcome]:
+    """Send actions, those again that the cluster had no room for; one outcome each, in order.
+
+    StoreError where no answer comes within the client's patience. Items that are refused for another reason, and those
+    that are still rejected at the end of the patience, have their reason.
+    """
+    outcomes: list[Outcome | None] = [None] * len(actions)
+    left = list(range(len(actions)))
+    deadline = time.monotonic() + client.patience.limit
+    attempt = 0
+    while left:
+        payload = b"".join(actions[place].lines() for place in left)
+        # A broken connection may have done its work: what is found done then was this command's doing.
+        tries = _Tries(client)
+        answer = tries.request(payload, deadline, params)
+        again = attempt > 0 or tries.count > 1
+        rejected = []
+        for place, item in zip(left, answer["items"], strict=True):
+            outcomes[place] = _outcome(item, again)
+            if int(next(iter(item.values()))["status"]) in RETRIED:
+                rejected.append(place)
+        left = rejected
+        seconds = client.patience.wait(attempt, None)
+        if left and time.monotonic() + seconds > deadline:
+            break
+        if left:
+            client.pause(seconds)
+        attempt += 1
+    return [outcome for outcome in outcomes if outcome]
+
+
+def rounds() -> Iterator[int]:
+    """The numbers of tries to change documents that others change at the same time, with a pause before each again."""
+    for number in range(ROUNDS):
+        pause(number)
+        yield number
+
+
+def pause(number: int) -> None:
+    """Wait before the so many-th try: not before the first, then 0.05 seconds, doubling up to 2, jittered by half."""
+    if number:
+        time.sleep(min(2.0, 0.025 * 2.0**number) * random.uniform(0.5, 1.0))  # noqa: S311 no secret
+
+
+class _Tries:
+    """Counts how often a request went out."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self.count = 0
+
+    def request(self, payload: bytes, deadline: float, params: Mapping[str, str]) -> Any:
+        """The answer to a bulk request."""
+
+        def counted() -> None:
+            self.count += 1
+
+        return self._client.request(
+            "POST",
+            "/_bulk",
+            payload,
+            content_type=NDJSON,
+            deadline=deadline,
+            on_try=counted,
+            filter_path=_ANSWER,
+            **params,
+        )
+
+
+def _outcome(item: Mapping[str, Any], again: bool) -> Outcome:
+    (detail,) = item.values()
+    error = detail.get("error")
+    reason = ": ".join(error_of(error)) if error else ""
+    change = int(detail.get("_seq_no", -1)), int(detail.get("_primary_term", -1))
+    index, result = str(detail.get("_index", "")), str(detail.get("result", ""))
+    return Outcome(int(detail["status"]), result, reason, index, again, *change)
+
+
+def chunks(items: Iterable[T], size: int) -> Iterator[list[T]]:
+    """Items in lists of `size`."""
+    iterator = iter(items)
+    while some := list(islice(iterator, size)):
+        yield some
+
+
+def batches(items: Iterable[T], octets: Callable[[T], int]) -> Iterator[list[T]]:
+    """Items in lists of at most BATCH_RECORDS and about BATCH_OCTETS."""
+    batch: list[T] = []
+    size = 0
+    for item in items:
+        batch.append(item)
+        size += octets(item)
+        if len(batch) >= BATCH_RECORDS or size >= BATCH_OCTETS:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def in_flight(
+    work: Callable[[list[T]], list[R]], parts: Iterable[list[T]], names: Callable[[T], object]
+) -> Iterator[R]:
+    """The results of `work` on each part, in order, with up to IN_FLIGHT parts at work in threads.
+
+    Two parts with an item of the same name are never at work at once. No more than IN_FLIGHT parts are ever held, so a
+    slow cluster slows the reading and memory stays flat. What is at work is waited for also where the reading fails or
+    ends early, but not when the process is told to stop: a request to an engine that hangs does not hold it up.
+    """
+    waiting: deque[tuple[set[object], Future[list[R]]]] = deque()
+    try:
+        for part in parts:
+            own = {names(item) for item in part}
+            while waiting and (len(waiting) >= IN_FLIGHT or any(own & other for other, _ in waiting)):
+                yield from waiting.popleft()[1].result()
+            waiting.append((own, _started(work, part)))
+        while waiting:
+            yield from waiting.popleft()[1].result()
+    except STOPPED:
+        raise
+    except BaseException:
+        wait(future for _, future in waiting)
+        raise
+
+
+def _started(work: Callable[[list[T]], list[R]], part: list[T]) -> Future[list[R]]:
+    """The result to come of a piece of work, in a thread that does not outlive the process."""
+    future: Future[list[R]] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(work(part))
+        except BaseException as error:
+            # It is raised where the result is asked for.
+            future.set_exception(error)
+
+    # Those of an executor would be waited for when the process ends.
+    threading.Thread(target=run, name="bulk", daemon=True).start()
+    return future

@@ -1,0 +1,105 @@
+"""Elasticsearch's own client: its calls, and nothing else."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+from indexer.errors import StoreError
+from indexer.stores.search.client.access import Access
+from indexer.stores.search.client.connection import (
+    JSON,
+    AnswerError,
+    Client,
+    Patience,
+    Target,
+    retry_after,
+)
+from indexer.stores.search.client.plain_http import trouble
+
+try:
+    import elastic_transport
+    import elasticsearch
+except ImportError as missing:
+    raise StoreError(
+        "this store is an Elasticsearch, and its client is not installed: pip install 'neardup[elasticsearch]'"
+    ) from missing
+
+# The owner's deprecations and the licence's remarks are no errors of a command.
+warnings.filterwarnings("ignore", category=elasticsearch.ElasticsearchWarning)
+
+# What it would print of each failed try, this package says in one sentence at the end.
+logging.getLogger("elastic_transport").addHandler(logging.NullHandler())
+
+
+class ElasticsearchClient(Client):
+    """Elasticsearch 8 or 9."""
+
+    engine = "elasticsearch"
+    product = "Elasticsearch"
+
+    def __init__(self, target: Target, access: Access, patience: Patience) -> None:
+        super().__init__(target, access, patience)
+        secure: dict[str, Any] = {}
+        if target.hosts[0].startswith("https:"):
+            secure = {"ssl_context": access.ssl_context(), "ssl_show_warn": False, "verify_certs": access.verify}
+        self._client = elasticsearch.Elasticsearch(
+            list(target.hosts),
+            headers=access.headers(),
+            max_retries=0,
+            retry_on_timeout=False,
+            **secure,
+        )
+        # options() makes a client with all its parts, which takes longer than a request's own work here.
+        self._with_timeout: dict[float, elasticsearch.Elasticsearch] = {}
+
+    def perform(
+        self, method: str, path: str, params: Mapping[str, str], body: object, content_type: str, timeout: float
+    ) -> Any:
+        """See Client.perform."""
+        headers = {"Accept": JSON, **self.access.headers(), **({"Content-Type": content_type} if body else {})}
+        try:
+            client = self._with_timeout.get(timeout)
+            if client is None:
+                client = self._with_timeout[timeout] = self._client.options(request_timeout=timeout)
+            return client.perform_request(method, path, params=params, headers=headers, body=body).body
+        except elastic_transport.TransportError as error:
+            # The library's own errors are not chained: --debug would print what they say of what was sent.
+            told = " ".join(map(str, (error.message, *error.errors, error.__cause__ or "")))
+            raise trouble(self.access.hidden(told)) from None
+        except elasticsearch.UnsupportedProductError:
+            raise StoreError(
+                f"{self.target.shown}: is no Elasticsearch; for OpenSearch write opensearch+https:// and "
+                "pip install 'neardup[opensearch]'"
+            ) from None
+        except elasticsearch.ApiError as error:
+            raise self._answer(error) from None
+
+    def _answer(self, error: elasticsearch.ApiError) -> StoreError:
+        answer = AnswerError.from_body(
+            error.status_code,
+            error.body,
+            retry_after(error.meta.headers.get("retry-after")),
+            hidden=self.access.hidden,
+        )
+        if answer.status == 400 and answer.kind == "media_type_header_exception":
+            major = elasticsearch.__version__[0]
+            return StoreError(
+                f"{self.target.shown}: the server is older than the installed client, version "
+                f"{'.'.join(map(str, elasticsearch.__version__))}: pip install 'elasticsearch>={major - 1},<{major}'"
+            )
+        return answer
+
+    def open_snapshot(self, name: str, keep_alive: str) -> str:
+        """See Client.open_snapshot."""
+        return str(self.request("POST", f"/{name}/_pit", keep_alive=keep_alive, ignore_unavailable="true")["id"])
+
+    def _closing(self, snapshot: str) -> tuple[str, object]:
+        return "/_pit", {"id": snapshot}
+
+    def close(self) -> None:
+        """See Client.close."""
+        super().close()
+        self._client.close()

@@ -1,0 +1,26 @@
+"""Documents as lines of a request, and which ones can't be sent."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+MAX_RECORD_OCTETS = 16 << 20
+
+
+class RefusedError(Exception):
+    """A record that can't be stored exactly; the text is the reason."""
+
+
+def encoded(body: Mapping[str, Any]) -> bytes:
+    """A document's line; RefusedError for text that UTF-8 does not have and for what is too large."""
+    try:
+        line = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
+    except UnicodeEncodeError:
+        raise RefusedError(
+            "its id, source or title is no Unicode text (a file name in another encoding?); rename the file"
+        ) from None
+    if len(line) > MAX_RECORD_OCTETS:
+        raise RefusedError(f"id, titles and metadata take {len(line)} octets, more than {MAX_RECORD_OCTETS}")
+    return line

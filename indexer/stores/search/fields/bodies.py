@@ -1,0 +1,284 @@
+"""What a cluster is sent and sends back: field names, documents, queries, and records read from hits."""
+
+from __future__ import annotations
+
+import base64
+import json
+import secrets
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from indexer.model import Fingerprint, Record, Ref, Sketch, to_signed, to_unsigned
+from indexer.model.origins import origin_of
+from indexer.schemes.keys import KeyLayout
+from indexer.stores.base import StoreInfo
+from indexer.stores.search.client.lines import RefusedError
+from indexer.stores.search.fields.sketches import KeyFields, replacing_fields, sketch_fields, sketch_of
+from indexer.stores.sketches import refusal
+
+ROOT = "neardup"
+MAPPING_VERSION = 3
+SHORT = f"{ROOT}.short"
+# Every record has it, also one without a fingerprint: what tells a record from an owner's other documents.
+TOKENS = f"{ROOT}.tokens"
+DIGEST = f"{ROOT}.source_digest"
+FORMAT = f"{ROOT}.format"
+CLUSTER_ID = f"{ROOT}.cluster.id"
+# A document that is in no cluster has a cluster id of its own, so that collapsing on the field swallows none.
+SINGLE = f"{ROOT}.cluster.single"
+# With the types that an annotation may have there.
+CLUSTER_FIELDS: Mapping[str, tuple[type, ...]] = {
+    "id": (str,),
+    "is_canonical": (bool,),
+    "similarity": (float, int),
+    "distance": (int,),
+    "size_class": (str,),
+}
+# Elasticsearch's own limit: octets of an id.
+MAX_ID_OCTETS = 512
+# As many as in the digest that clusters of several documents are named by.
+_DRAWN_OCTETS = 16
+_MAX_LONG = (1 << 63) - 1
+_MAX_INTEGER = (1 << 31) - 1
+OWNERS_FIELD = f"its field {ROOT!r} is its owner's and is left as it is"
+# The record's fields in a document, and the attributes that they hold; what is empty is left out.
+_TEXTS = {
+    "format": "format",
+    "source": "source",
+    "title": "title",
+    "extractor": "extractor",
+    "indexed_at": "indexed_at",
+    "source_digest": "source_digest",
+    "text_digest": "text_digest",
+}
+# The field's name stands in the text and what is asked for in the parameters, so that it is compiled once.
+_NEAR = "doc['{field}'].size() > 0 && Long.bitCount(doc['{field}'].value ^ params.value) <= params.distance"
+
+
+class Bodies:
+    """Documents and queries for the scheme and key layout of a store whose indices have these mappings."""
+
+    def __init__(self, info: StoreInfo, mappings: Collection[Mapping[str, Any]] = ()) -> None:
+        self.info = info
+        self.layout: KeyLayout = info.layout
+        self.scheme = info.scheme.partition(" ")[0]
+        self.bits = f"{ROOT}.{self.scheme}.bits"
+        self.doc_values = [self.bits, TOKENS, SHORT]
+        self.schemes = {scheme.name: scheme for scheme in info.schemes}
+        self.sketches = [f"{ROOT}.{name}" for name in self.schemes]
+        self.key_fields = {
+            name: KeyFields.of(scheme, [fields_of(each, name) for each in mappings])
+            for name, scheme in self.schemes.items()
+        }
+
+    # Documents
+
+    def fields(self, record: Record) -> dict[str, Any]:
+        """What stands under `neardup` for a record; RefusedError where it can't be stored exactly."""
+        self._check(record)
+        body: dict[str, Any] = {"tokens": record.tokens, "short": record.short}
+        if record.fingerprint:
+            hashed = {"hash": record.fingerprint.base32, "bits": record.fingerprint.bits}
+            body[self.scheme] = hashed | self._keys(record.keys)
+        body |= {name: sketch_fields(each, self.key_fields[name]) for name, each in record.sketches.items()}
+        if record.size:
+            body["bytes"] = record.size
+        for name, attribute in _TEXTS.items():
+            if value := getattr(record, attribute):
+                body[name] = value
+        body["origin"] = origin_of(record.source)
+        if record.metadata:
+            body["metadata"] = pack_json(record.metadata, "metadata")
+        body["cluster"] = alone()
+        return body
+
+    def replacing(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """The same for a partial update: a field that it does not have becomes null, and everything else goes."""
+        empty = dict.fromkeys(["bytes", *_TEXTS, "metadata", "annotations", "cluster", self.scheme, *self.schemes])
+        own = {name: replacing_fields(body[name], each) for name, each in self.key_fields.items() if name in body}
+        return empty | dict(body) | own | {"cluster": dict.fromkeys(CLUSTER_FIELDS) | body["cluster"]}
+
+    def _keys(self, keys: Sequence[int]) -> dict[str, Any]:
+        return {name: terms[0] if len(terms) == 1 else terms for name, terms in self.layout.terms(keys).items()}
+
+    def _check(self, record: Record) -> None:
+        fingerprint, keys = record.fingerprint, record.keys
+        if fingerprint is None and keys:
+            raise RefusedError("keys without a fingerprint")
+        if fingerprint is not None:
+            if fingerprint.scheme != self.info.scheme:
+                raise RefusedError(f"a fingerprint of {fingerprint.scheme} in a store of {self.info.scheme}")
+            if not keys:
+                raise RefusedError("a fingerprint without keys")
+            if min(keys) < 0 or max(keys) >= self.layout.end:
+                raise RefusedError("a key that is none of the store's key layout")
+        if reason := refusal(self.info.schemes, record.sketches):
+            raise RefusedError(reason)
+        if not 0 <= record.size <= _MAX_LONG or not 0 <= record.tokens <= _MAX_INTEGER:
+            raise RefusedError(f"size {record.size} or tokens {record.tokens} is out of range")
+
+    # Records
+
+    def record(self, hit: Mapping[str, Any], ref: Ref) -> Record | None:
+        """The record of a hit; values come from doc values where the hit has them. None for another's document."""
+        source = own_part(hit.get("_source"))
+        if source is None:
+            return None
+        values = {name: each[0] for name, each in hit.get("fields", {}).items()}
+        tokens = values.get(TOKENS, source.get("tokens"))
+        if tokens is None:
+            return None
+        hashed = source.get(self.scheme) or {}
+        bits = values.get(self.bits, hashed.get("bits"))
+        metadata = source.get("metadata")
+        texts: dict[str, Any] = {attribute: source.get(name) or "" for name, attribute in _TEXTS.items()}
+        return Record(
+            ref=ref,
+            fingerprint=None if bits is None else Fingerprint(to_unsigned(int(bits)), int(tokens), self.info.scheme),
+            keys=self.packed(hashed),
+            short=_true(values.get(SHORT, source.get("short"))),
+            size=source.get("bytes") or 0,
+            metadata=json.loads(metadata) if metadata else {},
+            sketches=self._sketches(source),
+            **texts,
+        )
+
+    def _sketches(self, source: Mapping[str, Any]) -> dict[str, Sketch]:
+        found = {
+            name: sketch_of(scheme, source.get(name) or {}, self.key_fields[name])
+            for name, scheme in self.schemes.items()
+        }
+        return {name: sketch for name, sketch in found.items() if sketch}
+
+    def packed(self, hashed: Mapping[str, Any]) -> tuple[int, ...]:
+        """The packed keys of a fingerprint's fields."""
+        found: list[int] = []
+        for table in range(self.layout.tables):
+            terms = hashed.get(self.layout.field(table)) or ()
+            found += (
+                self.layout.pack(table, int(term, 16)) for term in ((terms,) if isinstance(terms, str) else terms)
+            )
+        return tuple(found)
+
+    def record_fields(self, *, sketches: bool = False) -> dict[str, Any]:
+        """What a search has to ask for, so that record() can read its hits."""
+        excluded = [] if sketches else self.sketches
+        return {"_source": {"includes": [ROOT], "excludes": excluded}, "docvalue_fields": self.doc_values}
+
+    # Queries
+
+    def near(self, value: int, distance: int) -> dict[str, Any]:
+        """Documents at most `distance` bits from an unsigned value, by a Painless script over the doc values."""
+        params = {"value": to_signed(value), "distance": distance}
+        script = {"lang": "painless", "source": _NEAR.format(field=self.bits), "params": params}
+        return {"script": {"script": script}}
+
+    def fingerprinted(self) -> dict[str, Any]:
+        """Documents that have a fingerprint."""
+        return {"exists": {"field": self.bits}}
+
+
+def own_part(source: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """What neardup keeps in a document with this `_source`: a record, or a pipeline's mark.
+
+    None where it keeps nothing, and where what stands under `neardup` is something of the owner's.
+    """
+    part = (source or {}).get(ROOT)
+    if not isinstance(part, Mapping):
+        return None
+    # A boolean is an integer to Python.
+    return part if type(part.get("tokens")) is int or isinstance(part.get("pending"), str) else None
+
+
+def is_owners(source: Mapping[str, Any] | None) -> bool:
+    """Whether what stands under `neardup` in a document with this `_source` is something of its owner's."""
+    return (source or {}).get(ROOT) is not None and own_part(source) is None
+
+
+def fields_of(mapping: Mapping[str, Any], name: str = "") -> Mapping[str, Any]:
+    """The fields that an index's mapping has under `neardup`, or under a scheme's name there."""
+    own: Mapping[str, Any] = mapping.get("properties", {}).get(ROOT, {}).get("properties", {})
+    return own.get(name, {}).get("properties", {}) if name else own
+
+
+def is_record() -> dict[str, Any]:
+    """Documents that neardup knows, with a fingerprint or without."""
+    return {"exists": {"field": TOKENS}}
+
+
+def both(*queries: Mapping[str, Any] | None, include_short: bool = True) -> dict[str, Any]:
+    """Documents that match all of these, without scores; short ones only where they are wanted."""
+    query: dict[str, Any] = {"filter": [each for each in queries if each]}
+    if not include_short:
+        query["must_not"] = [{"term": {SHORT: True}}]
+    return {"bool": query}
+
+
+def merged(old: Mapping[str, Any], added: Mapping[str, Any]) -> dict[str, Any]:
+    """Annotations after a change: fields are replaced as a whole, None removes one."""
+    return {key: value for key, value in {**old, **added}.items() if value is not None}
+
+
+def alone() -> dict[str, Any]:
+    """The cluster fields of a document that is in no cluster.
+
+    The id is drawn: one that followed from the document's name would be that of a cluster that it once founded.
+    """
+    drawn = base64.b32encode(secrets.token_bytes(_DRAWN_OCTETS)).decode("ascii")
+    return {"id": drawn.rstrip("=").lower(), "single": True}
+
+
+def annotations_of(source: Mapping[str, Any]) -> dict[str, Any]:
+    """The annotations in what stands under `neardup`."""
+    found: dict[str, Any] = json.loads(source["annotations"]) if source.get("annotations") else {}
+    cluster = {name: value for name, value in (source.get("cluster") or {}).items() if value is not None}
+    return found | ({"cluster": cluster} if cluster and not cluster.pop("single", False) else {})
+
+
+def annotation_fields(annotations: Mapping[str, Any], there: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The partial update that makes these the annotations: the cluster in fields of its own, the rest as JSON.
+
+    `there` are the document's cluster fields, which stay where it was and remains in no cluster.
+    """
+    cluster = annotations.get("cluster")
+    rest = dict(annotations)
+    fields = {**dict.fromkeys(CLUSTER_FIELDS), **(there if there and there.get("single") else alone())}
+    if isinstance(cluster, Mapping) and _fits(cluster):
+        fields = {**dict.fromkeys((*CLUSTER_FIELDS, "single")), **cluster}
+        del rest["cluster"]
+    return {"cluster": fields, "annotations": pack_json(rest, "annotation") if rest else None}
+
+
+def _fits(cluster: Mapping[str, Any]) -> bool:
+    """Whether an annotation can be kept in the fields of the mapping."""
+    return (
+        isinstance(cluster.get("id"), str)
+        and len(cluster["id"]) <= MAX_ID_OCTETS
+        and all(type(value) in CLUSTER_FIELDS.get(name, ()) for name, value in cluster.items())
+        and 0 <= cluster.get("similarity", 0) <= 1
+        and 0 <= cluster.get("distance", 0) <= 64
+        and len(cluster.get("size_class", "")) <= MAX_ID_OCTETS
+    )
+
+
+def pack_json(value: Mapping[str, Any], name: str) -> str:
+    """JSON that reads back as an equal object; RefusedError, naming the field, for anything else."""
+    try:
+        text = json.dumps(dict(value), allow_nan=False, separators=(",", ":"))
+        same = json.loads(text) == value
+    except (TypeError, ValueError, RecursionError) as error:
+        raise RefusedError(f"{name} is not made of JSON types: {error}") from error
+    if not same:
+        raise RefusedError(f"{name} is not made of JSON types: it would not read back as it is")
+    return text
+
+
+def check_id(name: str) -> None:
+    """RefusedError for an id that the engines don't take."""
+    octets = len(name.encode("utf-8", "surrogatepass"))
+    if not 0 < octets <= MAX_ID_OCTETS:
+        raise RefusedError(f"the id takes {octets} octets; the cluster takes 1 to {MAX_ID_OCTETS}")
+
+
+def _true(value: Any) -> bool:
+    return value is True or value == "true"

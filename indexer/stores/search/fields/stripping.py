@@ -1,0 +1,111 @@
+"""Whose a document is, and taking neardup's part out: an owner's keep all that is theirs, the others are deleted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from indexer.stores.search.client.bulk import Action, Outcome, send, unchanged, update
+from indexer.stores.search.client.connection import Client
+from indexer.stores.search.client.gets import place_of
+from indexer.stores.search.client.names import path_of
+from indexer.stores.search.fields import mapping
+from indexer.stores.search.fields.bodies import ROOT, is_owners, own_part
+from indexer.stores.search.fields.sketches import is_scheme
+from indexer.stores.search.fields.source_fields import lost_by_update
+
+STRIPPING = {"script": {"lang": "painless", "source": f"ctx._source.remove('{ROOT}')"}}
+# What somebody else has put under the same name stays.
+_THINNING = f"ctx._source.{ROOT}.keySet().removeAll(params.names)"
+_REFUSED = 400
+# What tells whose a document is; the rest of neardup's part need not be read for that.
+_TELLING = frozenset({"tokens", "pending"})
+
+
+class Stripper:
+    """Strips documents, each only where it is as it was read; `scripts` tells whether the cluster runs scripts.
+
+    Without them `neardup` stays in an owner's document as null: a partial update can take a value away, and not a name.
+    `names_in` gives the names under `neardup` that are neardup's in an index.
+    """
+
+    def __init__(self, client: Client, names_in: Callable[[str], frozenset[str]]) -> None:
+        self._client, self._names_in = client, names_in
+        self.scripts = True
+
+    def strip(self, hits: Sequence[Mapping[str, Any]]) -> list[Outcome]:
+        """What became of each document, given with its `_source`; of neardup's part `tokens` and `pending` suffice."""
+        names = {index: self._names_in(index) for index in {hit["_index"] for hit in hits}}
+
+        def sent(places: Sequence[int]) -> list[Outcome]:
+            some = [hits[place] for place in places]
+            return send(self._client, [self._action(hit, names[hit["_index"]]) for hit in some]) if some else []
+
+        outcomes = sent(range(len(hits)))
+        if self.scripts and any(each.status == _REFUSED and "script" in each.reason for each in outcomes):
+            self.scripts = False
+            again = [place for place, each in enumerate(outcomes) if each.status == _REFUSED]
+            for place, each in zip(again, sent(again), strict=True):
+                outcomes[place] = each
+        return outcomes
+
+    def _action(self, hit: Mapping[str, Any], names: frozenset[str]) -> Action:
+        place, conditions = place_of(hit), unchanged(hit)
+        if is_own(hit, names):
+            return Action("delete", place.index, place.id, place.routing, conditions=conditions)
+        change: Mapping[str, Any]
+        if not foreign_names(hit["_source"], names):
+            change = STRIPPING if self.scripts else {"doc": {ROOT: None}}
+        elif self.scripts:
+            script = {"lang": "painless", "source": _THINNING, "params": {"names": sorted(names)}}
+            change = {"script": script}
+        else:
+            change = {"doc": {ROOT: dict.fromkeys(sorted(names))}}
+        return update(place, change, conditions)
+
+
+def own_names(found: Mapping[str, Any]) -> frozenset[str]:
+    """The names under `neardup` that are neardup's in an index with this mapping: its fields, and its schemes."""
+    inside = found.get("properties", {}).get(ROOT, {}).get("properties", {})
+    schemes = {name for name, each in inside.items() if is_scheme(each)}
+    return frozenset({*mapping.properties()[ROOT]["properties"], mapping.NOTE}) | schemes
+
+
+def telling_source(names: frozenset[str]) -> dict[str, Any]:
+    """What a search has to ask of `_source`, so that its hits tell whose the documents are."""
+    return {"excludes": sorted(f"{ROOT}.{name}" for name in names - _TELLING)}
+
+
+def foreign_names(source: Mapping[str, Any], names: frozenset[str]) -> set[str]:
+    """The names under `neardup` in a document with a part of neardup's that somebody else has put there."""
+    part = own_part(source) or {}
+    return {name for name, value in part.items() if name not in names and value is not None}
+
+
+def is_own(hit: Mapping[str, Any], names: frozenset[str]) -> bool:
+    """Whether a document has nothing but neardup's part."""
+    source = hit.get("_source") or {}
+    own = {ROOT, "@timestamp"} if hit["_index"].startswith(".ds-") else {ROOT}
+    return own_part(source) is not None and set(source) <= own and not foreign_names(source, names)
+
+
+def is_owners_field(source: Mapping[str, Any], names: frozenset[str]) -> bool:
+    """Whether a document has something of its owner's under the name `neardup`, written with dots or not."""
+    if any(name.startswith(f"{ROOT}.") and value is not None for name, value in source.items()):
+        return True
+    return is_owners(source) or bool(foreign_names(source, names))
+
+
+def seems_made(found: Mapping[str, Any]) -> bool:
+    """Whether neardup made an index with this mapping, which shows no field of anybody else.
+
+    What it does not show may be there all the same: see `is_own`.
+    """
+    made = mapping.own_meta(found).get("made_index")
+    return bool(made) and set(found.get("properties", {})) <= {ROOT} and not found.get("runtime")
+
+
+def lost(client: Client, index: str, found: Mapping[str, Any]) -> str:
+    """Why an update of an index's documents would lose something of its owner's; empty where it would not."""
+    settings = client.request("GET", f"{path_of(index)}/_settings", flat_settings="true")[index]["settings"]
+    return lost_by_update(found, settings)

@@ -1,0 +1,110 @@
+"""Finding in a cluster: what a query lets through, records by digest, identities by the names users write."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from indexer.errors import UsageError
+from indexer.model import Record, Ref, readings_of
+from indexer.model.refs import ref_order
+from indexer.stores.search.client.bulk import chunks
+from indexer.stores.search.client.connection import AnswerError
+from indexer.stores.search.client.gets import place_of
+from indexer.stores.search.context import Context
+from indexer.stores.search.fields.bodies import DIGEST, both, is_record
+from indexer.stores.search.lookup import PAGE, RECORDS_PAGE, Lookup, is_unicode
+
+
+class Finder:
+    """The part of a store that finds documents by what somebody knows of them."""
+
+    def __init__(self, context: Context, lookup: Lookup) -> None:
+        self._context, self._lookup = context, lookup
+
+    def narrow(self, query: str) -> None:
+        """See Store.narrow."""
+        context = self._context
+        context.require_open()
+        asked = {"query_string": {"query": query}}
+        try:
+            answer = context.client.request(
+                "POST", f"/{context.path}/_validate/query", {"query": asked}, explain="true", allow_no_indices="true"
+            )
+        except AnswerError as error:
+            raise UsageError(f"the filter {query!r} can't be read: {error.reason}") from error
+        if not answer.get("valid"):
+            reasons = [each["error"] for each in answer.get("explanations", ()) if each.get("error")]
+            reason = parser_reason(reasons[0], query) if reasons else "the engine does not say why"
+            raise UsageError(f"the filter {query!r} can't be read: {reason}")
+        context.narrowing = asked
+
+    def passes(self, ref: Ref) -> bool:
+        """See Store.passes."""
+        context = self._context
+        context.require_open()
+        if not context.narrowing:
+            return True
+        context.settle()
+        query = both({"ids": {"values": [ref.id]}}, context.narrowing)
+        hits = self._lookup.search(query, size=PAGE, _source=False, stored_fields=["_routing"])["hits"]["hits"]
+        return any(context.ref(hit) == ref for hit in hits)
+
+    def digests(self, digests: Sequence[str]) -> Mapping[str, Record]:
+        """See Store.find_digests."""
+        self._context.require_open()
+        found: dict[str, Record] = {}
+        wanted = [digest for digest in dict.fromkeys(digests) if digest and is_unicode(digest)]
+        for some in chunks(wanted, RECORDS_PAGE):
+            query = both({"terms": {DIGEST: some}}, is_record())
+            fields = self._context.bodies.record_fields(sketches=True)
+            # Elasticsearch 8.8 to 8.14 fails where the field of the collapse is not among the doc values asked for.
+            fields["docvalue_fields"] = [*fields["docvalue_fields"], DIGEST]
+            collapsed = self._lookup.search(query, size=len(some), collapse={"field": DIGEST}, **fields)
+            records = self._lookup.records(collapsed["hits"]["hits"])
+            found.update((record.source_digest, record) for record in records)
+        return found
+
+    def find_each(self, names: Sequence[str]) -> list[list[Ref]]:
+        """See Store.find_each; what stands here is as of the last refresh, and in one index as it is now too."""
+        context, lookup = self._context, self._lookup
+        context.require_open()
+        context.settle()
+        places: dict[str, set[Ref]] = {}
+        wanted = {reading.id for name in names for reading in readings_of(name) if is_unicode(reading.id)}
+        for some in chunks(sorted(wanted), RECORDS_PAGE):
+            query = both({"ids": {"values": some}}, is_record())
+            body = {"_source": False, "stored_fields": ["_routing"]}
+            answer = lookup.search(query, size=RECORDS_PAGE, track_total_hits=False, **body)
+            hits = answer["hits"]["hits"]
+            # Mostly one answer holds them all.
+            pages = iter([hits]) if len(hits) < RECORDS_PAGE else lookup.pages({"query": query, **body}, PAGE)
+            for hits in pages:
+                for hit in hits:
+                    places.setdefault(hit["_id"], set()).add(place_of(hit))
+        if context.single:
+            whole = [Ref(name) for name in names]
+            for document in lookup.fetch(whole):
+                if document:
+                    place = place_of(document)
+                    places.setdefault(place.id, set()).add(place)
+        return [self._meant(name, places) for name in names]
+
+    def _meant(self, name: str, places: Mapping[str, set[Ref]]) -> list[Ref]:
+        """What a name means among the places of its id; in one index an id that is all of the name comes first."""
+        found: set[Ref] = set()
+        for reading in readings_of(name):
+            found |= {
+                place
+                for place in places.get(reading.id, ())
+                if reading.index in ("", place.index) and reading.routing in (None, place.routing or "")
+            }
+            if found and self._context.single:
+                break
+        named = (Ref(ref.id, "" if self._context.single else ref.index, ref.routing) for ref in found)
+        return sorted(named, key=ref_order)
+
+
+def parser_reason(text: str, query: str) -> str:
+    """What the engines' parser has against a query, without the names of classes and all that it would have liked."""
+    _, found, rest = text.partition(f"Cannot parse '{query}': ")
+    return (rest if found else text).partition("\n")[0].partition("; nested:")[0][:300].strip()

@@ -1,0 +1,247 @@
+"""Finding by the keys of sketches in a cluster, whatever the scheme: lookups, scans, and what is lacking."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from indexer.errors import UsageError
+from indexer.model import SIMHASH_DOC
+from indexer.model.ragged import Ragged
+from indexer.stores.search.client.bulk import chunks
+from indexer.stores.search.client.connection import NDJSON, AnswerError, require_whole
+from indexer.stores.search.client.lines import encoded
+from indexer.stores.search.context import Context
+from indexer.stores.search.fields.bodies import ROOT, TOKENS, both, own_part
+from indexer.stores.search.fields.sketches import FEATURES, KEYS, PAYLOAD, unpacked_payload
+from indexer.stores.search.lookup import PAGE, Lookup
+from indexer.stores.sketches import Check, Few, Found, Probe, require_schemes
+
+Hit = Mapping[str, Any]
+
+# So many records are read by the first answer; where there are more, a snapshot is opened, and names alone are read.
+FEW = 200
+# Payloads, and keys even more, are larger than values.
+_PAYLOADS_PAGE = 5000
+_KEYS_PAGE = 2000
+_QUESTIONS = 50
+# So long a count of what lacks a scheme is not asked for again, which would take a third of a lookup's time.
+_COUNTED_SECONDS = 10.0
+# The engines' own limit for the terms of one clause.
+_TERMS = 65_536
+
+
+class Prober:
+    """The part of a store that finds sketches."""
+
+    def __init__(self, context: Context, lookup: Lookup) -> None:
+        self._context, self._lookup = context, lookup
+        # Of each scheme how many documents lack it, and until when that is taken for true.
+        self._counts: dict[str, tuple[int, float]] = {}
+        self._counted_at: object = None
+
+    def probe(
+        self, probes: Sequence[Probe], schemes: Sequence[str], check: Check | None, include_short: bool
+    ) -> Iterator[Found]:
+        """See Store.probe."""
+        names, query = self._asked(probes, schemes, include_short, check)
+        concerned = [*names, *(each.scheme for each in probes)]
+        try:
+            answers, lacking = self._search([self._body(query, names)] if query else [], concerned)
+        except AnswerError as error:
+            if check is not None and ("painless" in error.reason or "script" in error.reason):
+                context = self._context
+                raise UsageError(
+                    f"{context.shown}: this {context.client.product} can't verify in the cluster, because it "
+                    f"does not run Painless scripts ({error.reason}); ask without it, the answer is the same"
+                ) from error
+            raise
+        if query is None:
+            yield self._found([], names, lacking)
+        else:
+            yield from self._answered(answers[0], query, names, lacking)
+
+    def probe_many(
+        self, questions: Sequence[Sequence[Probe]], schemes: Sequence[str], include_short: bool
+    ) -> Iterator[Iterable[Found]]:
+        """See Store.probe_many."""
+        for some in chunks(questions, _QUESTIONS):
+            asked = [self._asked(probes, schemes, include_short) for probes in some]
+            concerned = [*schemes, *(each.scheme for probes in some for each in probes)]
+            bodies = [self._body(query, names) for names, query in asked if query is not None]
+            found, lacking = self._search(bodies, concerned)
+            answers = iter(found)
+            for probes, (names, query) in zip(some, asked, strict=True):
+                told = {name: lacking[name] for name in (*names, *(each.scheme for each in probes))}
+                if query is None:
+                    yield [self._found([], names, told)]
+                else:
+                    yield self._answered(next(answers), query, names, told)
+
+    def _search(
+        self, bodies: Sequence[Mapping[str, Any]], schemes: Sequence[str]
+    ) -> tuple[Sequence[Any], Mapping[str, int]]:
+        """The answers to these searches, and what lacks the schemes, in one request where that is not known."""
+        counted = self._uncounted(schemes)
+        asked = [*bodies, *map(self._counting, counted)]
+        if len(asked) < 2:
+            answers = [self._context.client.request("POST", f"/{self._context.path}/_search", each) for each in asked]
+        else:
+            answers = self._search_many(asked)
+        self._remember(counted, answers[len(bodies) :])
+        return answers, {name: self._counts[name][0] if name in self._counts else 0 for name in schemes}
+
+    def _search_many(self, bodies: Sequence[Mapping[str, Any]]) -> list[Any]:
+        lines = b"".join(b"{}\n" + encoded(body) + b"\n" for body in bodies)
+        path = f"/{self._context.path}/_msearch"
+        answers: list[Any] = self._context.client.request("POST", path, lines, content_type=NDJSON)["responses"]
+        for answer in answers:
+            if "error" in answer:
+                raise AnswerError.from_body(int(answer.get("status", 0)), answer)
+        return answers
+
+    def _asked(
+        self, probes: Sequence[Probe], schemes: Sequence[str], include_short: bool, check: Check | None = None
+    ) -> tuple[tuple[str, ...], dict[str, Any] | None]:
+        """The names of schemes, each once, and the query; None where nothing can be found."""
+        self._ready((*schemes, *(each.scheme for each in probes)))
+        clauses = [clause for each in probes if (clause := self._having(each))]
+        names = tuple(dict.fromkeys(schemes))
+        if not clauses:
+            return names, None
+        context = self._context
+        near = context.bodies.near(int.from_bytes(check.payload, "big"), check.distance) if check else None
+        return names, both(either(clauses), context.narrowing, near, include_short=include_short)
+
+    def _ready(self, schemes: Iterable[str]) -> None:
+        context = self._context
+        context.require_open()
+        require_schemes(context.info.schemes, schemes, context.shown)
+        context.settle()
+
+    def _having(self, probe: Probe) -> dict[str, Any] | None:
+        """Documents that satisfy a probe; None where none can."""
+        ways = [
+            {"bool": {"should": [{"terms": each} for each in tables], "minimum_should_match": probe.agreeing}}
+            for tables in self._tables(probe.scheme, probe.keys)
+            if len(tables) >= probe.agreeing
+        ]
+        return either(ways) if ways else None
+
+    def _tables(self, scheme: str, keys: Iterable[int]) -> Iterator[list[dict[str, list[str]]]]:
+        """For each way in which documents have keys: field and terms of each table that is asked for."""
+        wanted = dict.fromkeys(keys)
+        if scheme == SIMHASH_DOC:
+            ways = iter([list(self._context.info.layout.terms(wanted).items())])
+        else:
+            ways = self._context.bodies.key_fields[scheme].asked(wanted)
+        for tables in ways:
+            if any(len(terms) > _TERMS for _, terms in tables):
+                raise UsageError(
+                    f"{self._context.shown}: a lookup of {len(wanted):,} keys is too large; ask for a higher similarity"
+                )
+            yield [{f"{ROOT}.{scheme}.{field}": terms} for field, terms in tables]
+
+    def _body(self, query: Mapping[str, Any], schemes: Sequence[str]) -> dict[str, Any]:
+        """The search for the first few of a query, as whole records with payloads."""
+        fields = self._context.bodies.record_fields()
+        values = list(dict.fromkeys([*fields["docvalue_fields"], *map(self._payload, schemes)]))
+        size = {"size": FEW, "track_total_hits": FEW + 1}
+        return {"query": query, **size, **fields, "docvalue_fields": values}
+
+    def _answered(
+        self, answer: Mapping[str, Any], query: Mapping[str, Any], schemes: Sequence[str], lacking: Mapping[str, int]
+    ) -> Iterator[Found]:
+        """What a first answer holds, and the rest where it is not all."""
+        require_whole(answer, self._context.shown)
+        if answer["hits"]["total"]["value"] <= FEW:
+            # Owners may have fields of their own under neardup's name, whatever these hold.
+            own = [hit for hit in answer["hits"]["hits"] if TOKENS in hit["fields"] and own_part(hit.get("_source"))]
+            yield self._found(own, schemes, lacking)
+            return
+        told: Mapping[str, int] | None = lacking
+        body = {"query": query, "_source": False, "docvalue_fields": list(map(self._payload, schemes))}
+        for hits in self._lookup.pages(body, self._page(schemes)):
+            yield Found(list(map(self._context.ref, hits)), self._payloads(hits, schemes), lacking=told)
+            told = None
+
+    def _found(self, hits: Sequence[Hit], schemes: Sequence[str], lacking: Mapping[str, int]) -> Found:
+        """Few documents, whole."""
+        refs = list(map(self._context.ref, hits))
+        records = Few(hits, lambda hit: next(self._lookup.records([hit])))
+        return Found(refs, self._payloads(hits, schemes), records=records, lacking=lacking)
+
+    @staticmethod
+    def _page(schemes: Iterable[str]) -> int:
+        return PAGE if set(schemes) <= {SIMHASH_DOC} else _PAYLOADS_PAGE
+
+    def _payload(self, scheme: str) -> str:
+        return self._context.bodies.bits if scheme == SIMHASH_DOC else f"{ROOT}.{scheme}.{PAYLOAD}"
+
+    def _payloads(self, hits: Sequence[Hit], schemes: Iterable[str]) -> dict[str, Ragged]:
+        return {name: self._rows(hits, name) for name in schemes}
+
+    def _rows(self, hits: Sequence[Hit], scheme: str) -> Ragged:
+        field = self._payload(scheme)
+        found = [hit.get("fields", {}).get(field) for hit in hits]
+        if scheme != SIMHASH_DOC:
+            return Ragged.of_bytes([unpacked_payload(each[0]) if each else b"" for each in found])
+        values = np.array([each[0] for each in found if each], dtype=np.int64).astype(">i8").view(np.uint8)
+        if values.size == 8 * len(found):
+            return Ragged.of_matrix(values.reshape(-1, 8))
+        sizes = np.array([8 if each else 0 for each in found], dtype=np.int64)
+        return Ragged(values, np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(sizes))))
+
+    # Scanning and counting
+
+    def scan(self, schemes: Sequence[str], keyed: Sequence[str], include_short: bool) -> Iterator[Found]:
+        """See Store.scan_sketches."""
+        self._ready((*schemes, *keyed))
+        names = tuple(dict.fromkeys(schemes))
+        having = [{"exists": {"field": self._payload(name)}} for name in names]
+        query = both(either(having), self._context.narrowing, include_short=include_short)
+        body: dict[str, Any] = {"query": query, "docvalue_fields": list(map(self._payload, names))}
+        body["_source"] = [f"{ROOT}.{name}.{keys}" for name in keyed for keys in ("t*", KEYS)] or False
+        for hits in self._lookup.pages(body, _KEYS_PAGE if keyed else self._page(names)) if names else ():
+            keys = {name: Ragged.of_integers([self._keys(hit, name) for hit in hits]) for name in keyed}
+            yield Found(list(map(self._context.ref, hits)), self._payloads(hits, names), keys)
+
+    def _keys(self, hit: Hit, scheme: str) -> Sequence[int]:
+        fields = (hit["_source"].get(ROOT) or {}).get(scheme) or {}
+        if scheme == SIMHASH_DOC:
+            return self._context.bodies.packed(fields)
+        return self._context.bodies.key_fields[scheme].read(fields)
+
+    def lacking(self, schemes: Sequence[str]) -> Mapping[str, int]:
+        """See Store.lacking."""
+        self._ready(schemes)
+        self._counts = {}
+        return self._search([], schemes)[1]
+
+    def _uncounted(self, schemes: Iterable[str]) -> list[str]:
+        """Those that have to be counted; who has words has simhash-doc, and some were counted just now."""
+        state = (self._context.changes, self._context.narrowing)
+        now = time.monotonic()
+        current = self._counts if state == self._counted_at else {}
+        self._counts = {name: (count, until) for name, (count, until) in current.items() if until > now}
+        self._counted_at = state
+        return [each for each in dict.fromkeys(schemes) if each != SIMHASH_DOC and each not in self._counts]
+
+    def _counting(self, scheme: str) -> dict[str, Any]:
+        """The search that counts what lacks a scheme."""
+        query = both(self._context.bodies.fingerprinted(), self._context.narrowing, include_short=False)
+        query["bool"]["must_not"].append({"exists": {"field": f"{ROOT}.{scheme}.{FEATURES}"}})
+        return {"query": query, "size": 0, "track_total_hits": True}
+
+    def _remember(self, schemes: Sequence[str], answers: Sequence[Any]) -> None:
+        for name, answer in zip(schemes, answers, strict=True):
+            require_whole(answer, self._context.shown)
+            self._counts[name] = (int(answer["hits"]["total"]["value"]), time.monotonic() + _COUNTED_SECONDS)
+
+
+def either(queries: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Documents that match one of these at least."""
+    return queries[0] if len(queries) == 1 else {"bool": {"should": list(queries), "minimum_should_match": 1}}

@@ -1,0 +1,156 @@
+"""Reading a store in a cluster: records and annotations by identity, scans, counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from indexer.errors import StoreError
+from indexer.model import Record, Ref
+from indexer.stores.base import Stats, Versioned
+from indexer.stores.search.client.bulk import chunks
+from indexer.stores.search.client.connection import AnswerError
+from indexer.stores.search.client.gets import version_of
+from indexer.stores.search.context import Context
+from indexer.stores.search.fields import mapping, relaxed
+from indexer.stores.search.fields.bodies import (
+    CLUSTER_ID,
+    FORMAT,
+    ROOT,
+    SHORT,
+    SINGLE,
+    TOKENS,
+    annotations_of,
+    is_record,
+    own_part,
+)
+from indexer.stores.search.lookup import PAGE, RECORDS_PAGE, Lookup, is_unicode
+
+_PRECISION = 40_000
+_VALUES_CHUNK = 10_000
+
+
+class Reader:
+    """The part of a store that reads what is known of documents."""
+
+    def __init__(self, context: Context, lookup: Lookup) -> None:
+        self._context, self._lookup = context, lookup
+
+    # By identity
+
+    def get(self, refs: Sequence[Ref], *, sketches: bool) -> list[Record | None]:
+        """See Store.get."""
+        self._context.require_open()
+        hits = self._lookup.fetch(refs, sketches=sketches)
+        record = self._context.bodies.record
+        return [record(found, ref) if found else None for ref, found in zip(refs, hits, strict=True)]
+
+    def annotations(self, refs: Sequence[Ref]) -> list[Mapping[str, Any] | None]:
+        """See Store.annotations."""
+        self._context.require_open()
+        hits = self._lookup.fetch(refs)
+        self._lookup.remember(refs, hits)
+        return [annotations_of(found["_source"][ROOT]) if found else None for found in hits]
+
+    def versioned(self, refs: Sequence[Ref]) -> list[Versioned | None]:
+        """See Store.versioned."""
+        self._context.require_open()
+        record = self._context.bodies.record
+        return [
+            Versioned(record(hit, ref), annotations_of(hit["_source"][ROOT]), version_of(hit)) if hit else None
+            for ref, hit in zip(refs, self._lookup.fetch(refs, sketches=True), strict=True)
+        ]
+
+    # Scanning
+
+    def scan(self, *, sketches: bool) -> Iterator[Record]:
+        """See Store.scan."""
+        self._context.require_open()
+        self._context.settle()
+        fields = self._context.bodies.record_fields(sketches=sketches)
+        for hits in self._lookup.pages({"query": is_record(), **fields}, RECORDS_PAGE):
+            yield from self._lookup.records(hits)
+
+    def scan_annotations(self) -> Iterator[tuple[Ref, Mapping[str, Any]]]:
+        """See Store.scan_annotations."""
+        self._context.require_open()
+        self._context.settle()
+        body = {"query": is_record(), "_source": [TOKENS, f"{ROOT}.cluster", f"{ROOT}.annotations"]}
+        for hits in self._lookup.pages(body, RECORDS_PAGE):
+            for hit in hits:
+                yield self._context.ref(hit), annotations_of(own_part(hit["_source"]) or {})
+
+    def cluster_members(self, ids: Sequence[str]) -> Iterator[tuple[str, Ref]]:
+        """See Store.cluster_members."""
+        self._context.require_open()
+        self._context.settle()
+        for some in chunks([name for name in dict.fromkeys(ids) if is_unicode(name)], _VALUES_CHUNK):
+            query = {"bool": {"filter": [{"terms": {CLUSTER_ID: some}}], "must_not": [{"term": {SINGLE: True}}]}}
+            body = {"query": query, "_source": False, "docvalue_fields": [CLUSTER_ID]}
+            for hits in self._lookup.pages(body, PAGE):
+                yield from ((hit["fields"][CLUSTER_ID][0], self._context.ref(hit)) for hit in hits)
+
+    # Counts
+
+    def stats(self) -> Stats:
+        """See Store.stats."""
+        context = self._context
+        context.require_open()
+        context.settle()
+        aggregations = {
+            "fingerprinted": {"filter": context.bodies.fingerprinted()},
+            "short": {"filter": {"term": {SHORT: True}}},
+            "distinct": {"cardinality": {"field": context.bodies.bits, "precision_threshold": _PRECISION}},
+            "formats": {"terms": {"field": FORMAT, "missing": "", "size": 1000}},
+        }
+        answer = self._lookup.search(is_record(), size=0, track_total_hits=True, aggs=aggregations)
+        counts = answer["aggregations"]
+        documents = answer["hits"]["total"]["value"]
+        distinct = counts["distinct"]["value"]
+        return Stats(
+            documents=documents,
+            fingerprinted=counts["fingerprinted"]["doc_count"],
+            distinct=distinct,
+            short=counts["short"]["doc_count"],
+            empty=documents - counts["fingerprinted"]["doc_count"],
+            failures=context.failures.counts("reason"),
+            formats={bucket["key"]: bucket["doc_count"] for bucket in counts["formats"]["buckets"]},
+            bytes_on_disk=self._octets(),
+            extra={
+                "engine": context.client.product,
+                "index": context.name,
+                "indices": len(context.mappings),
+                # The engines count exactly up to about this many, and estimate beyond.
+                "distinct_is_an_estimate": distinct > _PRECISION,
+            },
+        )
+
+    def _octets(self) -> int:
+        wanted = "_all.total.store.size_in_bytes"
+        try:
+            answer = self._context.client.request("GET", f"/{self._context.path}/_stats/store", filter_path=wanted)
+        except StoreError as error:
+            # Who may read may not always look at the cluster.
+            if isinstance(error.__cause__, AnswerError) and error.__cause__.status == 403:
+                return 0
+            raise
+        return int(answer["_all"]["total"]["store"]["size_in_bytes"])
+
+    def notices(self) -> list[str]:
+        """See Store.notices."""
+        context = self._context
+        return [*relaxed.notices(context.mappings, context.shown), *self._unread()]
+
+    def _unread(self) -> list[str]:
+        """What to say where documents lie in indices without neardup's fields."""
+        context = self._context
+        bare = mapping.lacking(context.mappings, context.shown)
+        if not bare:
+            return []
+        count = context.client.count(context.path, {"terms": {"_index": bare}})
+        if not count:
+            return []
+        return [
+            f"{context.shown}: {mapping.named(bare)} without neardup's fields, so none of the documents there is found "
+            f"({count:,}); `neardup setup --store {context.shown}` adds the fields"
+        ]

@@ -1,0 +1,117 @@
+"""The part of the embedded store that has to do with clusters."""
+
+# ruff: noqa: D102 -- what the methods of a store do is said once, in base.py
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any
+
+from indexer.model import ClusteringNote, ClusterRecord, Ref
+from indexer.stores.sqlite import cells
+from indexer.stores.sqlite.parts import OnFile
+from indexer.stores.sqlite.rows import pack_text
+
+_BATCH = 2000
+_READ = 1000
+_COLUMNS = """id, canonical, title, size, octets, radius, first_seen, last_seen, redundant_octets, formats, origins,
+    least_similarity"""
+_NOTE = "clustering"
+_NOTED = {"rule": str, "bound": str, "canonical": str, "finished": bool, "at": str, "arrived": list}
+
+
+class ClusterTable(OnFile):
+    """Clusters in one table, and their members by the annotations of documents."""
+
+    def scan_annotations(self) -> Iterator[tuple[Ref, Mapping[str, Any]]]:
+        with self._snapshot() as connection:
+            sql = """SELECT d.id, a.fields FROM documents d LEFT JOIN annotations a ON a.document = d.number
+                ORDER BY d.number"""
+            for name, fields in connection.execute(sql):
+                yield Ref(cells.text(name)), {} if fields is None else cells.json_object(fields)
+
+    def cluster_members(self, ids: Sequence[str]) -> Iterator[tuple[str, Ref]]:
+        with self._reading() as connection:
+            sql = """SELECT d.id FROM annotations a CROSS JOIN documents d ON d.number = a.document
+                WHERE a.cluster = ? ORDER BY d.id"""
+            for cluster in dict.fromkeys(ids):
+                for (name,) in connection.execute(sql, (pack_text(cluster),)):
+                    yield cluster, Ref(cells.text(name))
+
+    def put_clusters(self, clusters: Iterable[ClusterRecord]) -> None:
+        iterator = iter(clusters)
+        while some := list(islice(iterator, _BATCH)):
+            with self._writing() as connection:
+                connection.executemany(
+                    "INSERT OR REPLACE INTO clusters VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", map(_row, some)
+                )
+
+    def get_clusters(self, ids: Sequence[str]) -> list[ClusterRecord | None]:
+        names = [pack_text(name) for name in ids]
+        found: dict[bytes, ClusterRecord] = {}
+        with self._reading() as connection:
+            for start in range(0, len(names), _READ):
+                some = names[start : start + _READ]
+                sql = f"SELECT {_COLUMNS} FROM clusters WHERE id IN ({','.join('?' * len(some))})"  # noqa: S608
+                found.update((row[0], _cluster(row)) for row in connection.execute(sql, some))
+        return [found.get(name) for name in names]
+
+    def clusters(self) -> Iterator[ClusterRecord]:
+        with self._snapshot() as connection:
+            yield from map(_cluster, connection.execute(f"SELECT {_COLUMNS} FROM clusters ORDER BY id"))  # noqa: S608
+
+    def delete_clusters(self, ids: Sequence[str]) -> int:
+        count = 0
+        for start in range(0, len(ids), _BATCH):
+            with self._writing() as connection:
+                gone = [(pack_text(name),) for name in ids[start : start + _BATCH]]
+                count += connection.executemany("DELETE FROM clusters WHERE id = ?", gone).rowcount
+        return count
+
+    def clustering_notes(self) -> Mapping[str, ClusteringNote]:
+        with self._reading() as connection:
+            row = connection.execute("SELECT value FROM meta WHERE name = ?", (_NOTE,)).fetchone()
+            return {"": _note(cells.json_object(row[0]))} if row else {}
+
+    def put_clustering_note(self, note: ClusteringNote | None) -> None:
+        with self._writing() as connection:
+            connection.execute("DELETE FROM meta WHERE name = ?", (_NOTE,))
+            if note is not None:
+                connection.execute("INSERT INTO meta VALUES (?, ?)", (_NOTE, json.dumps(dataclasses.asdict(note))))
+
+
+def cluster_name(annotations: Mapping[str, Any]) -> bytes | None:
+    """The cluster id in a document's annotations as it is looked up by, None where there is none."""
+    cluster = annotations.get("cluster")
+    found = cluster.get("id") if isinstance(cluster, dict) else None
+    return pack_text(found) if isinstance(found, str) else None
+
+
+def _row(cluster: ClusterRecord) -> tuple[Any, ...]:
+    seen = (pack_text(cluster.first_seen), pack_text(cluster.last_seen))
+    names = (pack_text(cluster.id), pack_text(cluster.canonical.id), pack_text(cluster.title))
+    places = (json.dumps(cluster.formats), json.dumps(cluster.origins))
+    numbers = (cluster.size, cluster.octets, cluster.radius)
+    return (*names, *numbers, *seen, cluster.redundant_octets, *places, cluster.least_similarity)
+
+
+def _cluster(row: Sequence[Any]) -> ClusterRecord:
+    name, canonical, title, size, octets, radius, first, last, redundant, formats, origins, least = row
+    names = (cells.text(name), Ref(cells.text(canonical)), cells.text(title))
+    figures = (cells.count(size), cells.count(octets), cells.count(radius))
+    seen = (cells.text(first), cells.text(last))
+    places = (cells.json_strings(formats), cells.json_strings(origins))
+    return ClusterRecord(*names, *figures, *seen, cells.count(redundant), *places, cells.share(least))
+
+
+def _note(held: dict[str, Any]) -> ClusteringNote:
+    try:
+        note = ClusteringNote(**held)
+    except TypeError:
+        raise cells.DamagedError("no note of a clustering") from None
+    if not all(isinstance(held[name], kind) for name, kind in _NOTED.items() if name in held):
+        raise cells.DamagedError("a note of a clustering with values of other types")
+    return note

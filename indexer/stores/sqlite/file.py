@@ -1,0 +1,348 @@
+"""The file of an embedded store: its schema, how it is opened and made, and what SQLite's errors mean."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import quote
+
+from indexer.errors import IncompatibleStoreError, NoStoreError, StoreBusyError, StoreError
+from indexer.model import SHORT_IDS
+from indexer.stores.base import StoreInfo
+from indexer.stores.sqlite import cells
+from indexer.stores.sqlite.sketches import read_layout, read_schemes
+from indexer.stores.sqlite.upgrades import DISTINCT_SKETCHES
+
+APPLICATION_ID = 0x6E647570  # "ndup", in the header of the file: tells a store from other SQLite files
+
+# A step is a statement, or what SQL can't say.
+Migration = Sequence[str | Callable[[sqlite3.Connection], None]]
+
+# Numbered by their place, from 1, and append-only: a store remembers how many it has seen. A string from outside is
+# kept as a BLOB of UTF-8 in which lone surrogates pass, because file names hold them and SQLite's text can't.
+MIGRATIONS: tuple[Migration, ...] = (
+    (
+        "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
+        # The distinct fingerprint values: a million equal documents are one row with one set of keys.
+        """CREATE TABLE hashes (
+            number INTEGER PRIMARY KEY, value INTEGER NOT NULL UNIQUE, keys BLOB NOT NULL,
+            documents INTEGER NOT NULL, short INTEGER NOT NULL)""",
+        # A key arrives in `recent`, which is small, and moves to `postings` table by table in key order: random inserts
+        # into a large tree would write a page each.
+        "CREATE TABLE postings (key INTEGER, hash INTEGER, PRIMARY KEY (key, hash)) WITHOUT ROWID",
+        "CREATE TABLE recent (key INTEGER, hash INTEGER, PRIMARY KEY (key, hash)) WITHOUT ROWID",
+        """CREATE TABLE documents (
+            number INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, hash INTEGER, short INTEGER NOT NULL,
+            tokens INTEGER NOT NULL, size INTEGER NOT NULL, format BLOB NOT NULL, source BLOB NOT NULL,
+            title BLOB NOT NULL, extractor BLOB NOT NULL, indexed_at BLOB NOT NULL, digest_crc INTEGER,
+            source_digest BLOB NOT NULL, metadata TEXT)""",
+        # Holds all that a scan of values and an ordered list of equal documents need.
+        "CREATE INDEX documents_by_hash ON documents (hash, id, short) WHERE hash IS NOT NULL",
+        # Of the digest's CRC-32, not of the digest: a tenth of the size.
+        "CREATE INDEX documents_by_digest ON documents (digest_crc) WHERE digest_crc IS NOT NULL",
+        "CREATE TABLE annotations (document INTEGER PRIMARY KEY, fields TEXT NOT NULL)",
+        """CREATE TABLE failures (
+            id BLOB PRIMARY KEY, source BLOB NOT NULL, reason BLOB NOT NULL, detail BLOB NOT NULL,
+            failed_at BLOB NOT NULL, source_digest BLOB NOT NULL) WITHOUT ROWID""",
+    ),
+    (
+        """CREATE TABLE clusters (
+            id BLOB PRIMARY KEY, canonical BLOB NOT NULL, title BLOB NOT NULL, size INTEGER NOT NULL,
+            octets INTEGER NOT NULL, radius INTEGER NOT NULL, first_seen BLOB NOT NULL, last_seen BLOB NOT NULL)
+            WITHOUT ROWID""",
+        # Who is in a cluster is asked for each document that joins one.
+        "ALTER TABLE annotations ADD COLUMN cluster BLOB",
+        "CREATE INDEX annotations_by_cluster ON annotations (cluster) WHERE cluster IS NOT NULL",
+    ),
+    (
+        "ALTER TABLE clusters ADD COLUMN redundant_octets INTEGER NOT NULL DEFAULT 0",
+        "ALTER TABLE clusters ADD COLUMN formats TEXT NOT NULL DEFAULT '[]'",
+        "ALTER TABLE clusters ADD COLUMN origins TEXT NOT NULL DEFAULT '[]'",
+    ),
+    (
+        """CREATE TABLE schemes (
+            number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, id TEXT NOT NULL, tables INTEGER NOT NULL,
+            bits INTEGER NOT NULL)""",
+        """CREATE TABLE sketches (
+            scheme INTEGER, document INTEGER, features INTEGER NOT NULL, payload BLOB NOT NULL, keys BLOB NOT NULL,
+            PRIMARY KEY (scheme, document)) WITHOUT ROWID""",
+        # Arrivals and all others, as `recent` and `postings`.
+        """CREATE TABLE scheme_recent (
+            scheme INTEGER, key INTEGER, document INTEGER, PRIMARY KEY (scheme, key, document)) WITHOUT ROWID""",
+        """CREATE TABLE scheme_postings (
+            scheme INTEGER, key INTEGER, document INTEGER, PRIMARY KEY (scheme, key, document)) WITHOUT ROWID""",
+        "CREATE TABLE resources (name TEXT PRIMARY KEY, octets BLOB NOT NULL)",
+    ),
+    DISTINCT_SKETCHES,
+    ("ALTER TABLE documents ADD COLUMN text_digest BLOB NOT NULL DEFAULT x''",),
+    # Whether a document is short is read from the document.
+    ("ALTER TABLE hashes DROP COLUMN short",),
+)
+
+_HEADER_OCTETS = 100
+_OLDEST_SQLITE = (3, 35, 0)
+# Twice SQLite's default: keys are scattered, so a write touches a page for each, and a wider tree is flatter.
+_PAGE_OCTETS = 8192
+_CACHE_KIB = 65_536
+# A lookup reads pages all over the file; mapped ones need no call and no copy.
+_MAPPED_OCTETS = 1 << 31
+# A page that several batches touch goes from the log to the file once for all of them.
+_LOG_PAGES = 8192
+
+
+class StoreFile:
+    """A path and how connections to it are opened; `real` is the path without links, beside which SQLite's log lies."""
+
+    def __init__(self, path: Path, *, read_only: bool, wait: float) -> None:
+        self.path = path
+        self.real = os.path.realpath(path)
+        self._places: dict[str, os.stat_result] = {}
+        self.read_only = read_only
+        self.immutable = False
+        self._wait = wait
+        if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
+            raise StoreError(f"SQLite {sqlite3.sqlite_version} is too old: the embedded store needs 3.35 or newer")
+
+    def connect(self, *, make: bool = False) -> sqlite3.Connection:
+        """A new connection with the settings of a store; the file is SQLite's, but nothing more is known of it."""
+        mode = "rwc" if make else "rw"
+        uri = f"file:{quote(os.fsencode(self.real))}?" + ("immutable=1" if self.immutable else f"mode={mode}")
+        connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=self._wait, cached_statements=256)
+        try:
+            if make:
+                connection.execute(f"PRAGMA page_size = {_PAGE_OCTETS}")
+            # A file from somewhere else runs nothing of its own.
+            connection.execute("PRAGMA trusted_schema = OFF")
+            connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
+            connection.execute(f"PRAGMA mmap_size = {_MAPPED_OCTETS}")
+            # NORMAL would be safe against a kill of the process, but a power cut could undo batches that were reported
+            # as stored. A batch is large, so that writing it through takes a small part of its time.
+            connection.execute("PRAGMA synchronous = FULL")
+            connection.execute(f"PRAGMA wal_autocheckpoint = {_LOG_PAGES}")
+            connection.execute(f"PRAGMA journal_size_limit = {_LOG_PAGES * _PAGE_OCTETS}")
+            if self.read_only:
+                connection.execute("PRAGMA query_only = ON")
+            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def open(self) -> sqlite3.Connection:
+        """A connection to a store that is there; StoreError where there is none or it can't be used."""
+        with self.explained():
+            self._require_file()
+            if not self.path.exists():
+                raise NoStoreError(f"{self.path}: there is no store here; index some documents into it first")
+            try:
+                return self.connect()
+            except sqlite3.OperationalError as error:
+                if not _name_of(error).startswith(("SQLITE_CANTOPEN", "SQLITE_READONLY")) or self._has_log():
+                    raise
+            # Nothing can be written beside the file, not even the log's index, and no log is there to be read: no
+            # writer is at work, so the file is read as it stands.
+            self.immutable = True
+            return self.connect()
+
+    def make(self) -> sqlite3.Connection:
+        """A connection to the file, which is made where it is not there."""
+        with self.explained():
+            self.require_place()
+            return self.connect(make=True)
+
+    def require_place(self) -> None:
+        """Raise StoreError where no store can be made or opened for writing at the path."""
+        with self.explained():
+            if not self.path.parent.is_dir():
+                raise StoreError(f"{self.path}: the directory {self.path.parent} does not exist; make it first")
+            self._require_file()
+
+    def _require_file(self) -> None:
+        if self.path.is_dir():
+            raise StoreError(f"{self.path}: is a directory; name the file of the store")
+        # SQLite takes a file shorter than its header for an empty one, and would write over it. Only its size is asked
+        # for: closing the file here would drop the locks that another store object of this process has on it.
+        if self.path.exists() and 0 < self.path.stat().st_size < _HEADER_OCTETS:
+            raise StoreError(f"{self.path}: is not a store: it is no SQLite file. Name another file")
+
+    def octets(self) -> int:
+        """The size of the file and of its log on disk."""
+        names = (Path(self.real), Path(f"{self.real}-wal"))
+        return sum(name.stat().st_size for name in names if name.exists())
+
+    def require_one_name(self) -> None:
+        """Raise StoreError for a file with hard links: SQLite's log lies beside one name, and another would lack it."""
+        with self.explained():
+            links = os.stat(self.real).st_nlink if os.path.exists(self.real) else 1
+            if links > 1:
+                raise StoreError(
+                    f"{self.path}: the file has {links} names (hard links), and who opens it by another one would not "
+                    "see what is written, or damage it; copy it to a file of its own, or remove the other names"
+                )
+
+    def require_in_place(self) -> None:
+        """Raise StoreError once the file, its log or the log's index was moved, removed or replaced since it was used.
+
+        What is written then goes to a file that nobody finds again.
+        """
+        for suffix in ("", "-wal", "-shm"):
+            name = self.real + suffix
+            try:
+                now = os.stat(name)
+            except OSError:
+                if suffix not in self._places:
+                    continue
+                gone = True
+            else:
+                gone = not os.path.samestat(self._places.setdefault(suffix, now), now)
+            if gone:
+                raise StoreError(
+                    f"{name}: was moved, removed or replaced by another program while the store was written; what came "
+                    "last may be lost. Put it back, and run the same again"
+                )
+
+    @contextmanager
+    def explained(self) -> Iterator[None]:
+        """Turn SQLite's errors into StoreError, StoreBusyError or IncompatibleStoreError that say what to do."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise _explain(self.path, error) from error
+        except OSError as error:
+            raise StoreError(f"{self.path}: {error.strerror}") from error
+        except (cells.DamagedError, UnicodeDecodeError) as error:
+            # The latter where SQLite's own message quotes what is no text.
+            raise StoreError(f"{self.path}: {_DAMAGED} ({error})") from error
+
+    def _has_log(self) -> bool:
+        log = Path(f"{self.real}-wal")
+        return log.exists() and log.stat().st_size > 0
+
+
+_DAMAGED = "the file is damaged or cut short. Restore it from a copy, or index into a new file"
+_NO_LOCKS = "the file system has no locks that hold, as some network file systems. Put the store on a local disk"
+_EXPLANATIONS = (
+    ("SQLITE_FULL", "the disk is full; what was stored before is intact. Make room and run the same again"),
+    ("SQLITE_NOTADB", "is not a store: it is no SQLite file. Name another file"),
+    # Every statement is fixed, and every value was checked on its way in: where one of the latter ones fails, the file
+    # is not what was written.
+    *((f"SQLITE_{name}", _DAMAGED) for name in ("CORRUPT", "ERROR", "CONSTRAINT", "MISMATCH", "TOOBIG", "FORMAT")),
+    ("SQLITE_READONLY", "the file or its directory can't be written to. Check their permissions"),
+    ("SQLITE_CANTOPEN", "can't be opened, or its log can't be made beside it. Check the directory and permissions"),
+    ("SQLITE_PERM", "can't be opened. Check the permissions of the file"),
+    ("SQLITE_AUTH", "can't be opened. Check the permissions of the file"),
+    *((name, _NO_LOCKS) for name in ("SQLITE_PROTOCOL", "SQLITE_IOERR_LOCK", "SQLITE_IOERR_SHMLOCK", "SQLITE_NOLFS")),
+    ("SQLITE_IOERR", "the disk refused to read or write, or is full, or a size limit was met"),
+)
+
+
+def _explain(path: Path, error: sqlite3.Error) -> StoreError:
+    name = _name_of(error)
+    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+        return StoreBusyError(f"{path}: another program keeps the file locked; try again when it has ended")
+    for start, text in _EXPLANATIONS:
+        if name.startswith(start):
+            return StoreError(f"{path}: {text} ({error})")
+    if isinstance(error, sqlite3.ProgrammingError):
+        return StoreError(f"{path}: {error}. A store object is used by the thread that opened it, until it is closed")
+    return StoreError(f"{path}: {error if name else _DAMAGED}" + ("" if name else f" ({error})"))
+
+
+def _name_of(error: sqlite3.Error) -> str:
+    """SQLite's name of an error; empty for one of Python's own, which say that a text of the file is none."""
+    return getattr(error, "sqlite_errorname", "")
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """All or nothing of what is written inside, as the only writer."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def is_empty(connection: sqlite3.Connection) -> bool:
+    """Whether the file holds nothing at all: never begun, or killed before its first transaction."""
+    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    pragmas = ("application_id", "user_version", "page_count")
+    owner, version, pages = (connection.execute(f"PRAGMA {name}").fetchone()[0] for name in pragmas)
+    # More pages than the first hold something, of which a damaged first one may say nothing.
+    return (tables, owner, version) == (0, 0, 0) and pages <= 1
+
+
+def check(connection: sqlite3.Connection, path: Path, migrations: Sequence[Migration] = MIGRATIONS) -> int:
+    """How many migrations an existing store still needs; an error where it is no store or too new."""
+    if is_empty(connection):
+        raise NoStoreError(f"{path}: the file is empty; index some documents into it first")
+    (owner,) = connection.execute("PRAGMA application_id").fetchone()
+    if owner != APPLICATION_ID:
+        raise StoreError(f"{path}: is an SQLite file of another program, not a store. Name another file")
+    (triggers,) = connection.execute("SELECT count(*) FROM sqlite_master WHERE type = 'trigger'").fetchone()
+    if triggers:
+        raise StoreError(f"{path}: holds triggers, which another program made and which could undo what is stored")
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if version > len(migrations):
+        raise IncompatibleStoreError(
+            f"{path}: was made by a newer neardup (schema {version}; this one knows {len(migrations)}). Upgrade neardup"
+        )
+    return len(migrations) - int(version)
+
+
+def migrate(
+    connection: sqlite3.Connection, info: StoreInfo | None, migrations: Sequence[Migration] = MIGRATIONS
+) -> None:
+    """Bring a file up to date in one transaction; an empty one becomes a store with `info`."""
+    (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
+    if mode != "wal":
+        raise StoreError("the file system can't hold a write-ahead log; put the store on a local disk")
+    with transaction(connection):
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        for steps in migrations[version:]:
+            for step in steps:
+                if isinstance(step, str):
+                    connection.execute(step)
+                else:
+                    step(connection)
+        connection.execute(f"PRAGMA user_version = {len(migrations)}")
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        if info is not None:
+            connection.executemany("INSERT INTO meta VALUES (?, ?)", _info_rows(info))
+
+
+def _info_rows(info: StoreInfo) -> list[tuple[str, str]]:
+    return [
+        ("scheme", info.scheme),
+        ("tables", str(info.layout.tables)),
+        ("bits", str(info.layout.bits)),
+        ("content", info.content),
+        ("extractor", info.extractor),
+        ("unicode", info.unicode),
+        ("version", info.version),
+    ]
+
+
+def read_info(connection: sqlite3.Connection) -> StoreInfo:
+    """What the fingerprints of an existing store were made with."""
+    found = {cells.name(name): cells.name(value) for name, value in connection.execute("SELECT name, value FROM meta")}
+    try:
+        if found["scheme"] not in SHORT_IDS:
+            raise ValueError(f"a scheme {found['scheme']!r}, which there is not")
+        return StoreInfo(
+            scheme=found["scheme"],
+            layout=read_layout(int(found["tables"]), int(found["bits"])),
+            content=found["content"],
+            extractor=found["extractor"],
+            unicode=found["unicode"],
+            version=found["version"],
+            schemes=read_schemes(connection),
+        )
+    except (KeyError, ValueError) as error:
+        raise cells.DamagedError(f"what it says of itself: {error}") from None

@@ -1,0 +1,78 @@
+"""What the parts of the embedded store share."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from abc import abstractmethod
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from itertools import islice
+from typing import Any, TypeVar
+
+from indexer.model import Ref
+from indexer.stores.base import Store
+from indexer.stores.sqlite import cells
+
+T = TypeVar("T")
+
+READ_ROWS = 1000
+
+
+class OnFile(Store):
+    """A part of a store in one file: how it comes to the file's connections."""
+
+    @abstractmethod
+    def _reading(self) -> AbstractContextManager[sqlite3.Connection]: ...
+
+    @abstractmethod
+    def _writing(self) -> AbstractContextManager[sqlite3.Connection]: ...
+
+    @abstractmethod
+    def _snapshot(self) -> AbstractContextManager[sqlite3.Connection]: ...
+
+    def _unchanged(self, refs: Sequence[Ref], versions: Mapping[Ref, Hashable] | None) -> Sequence[Ref]:
+        """Those of documents that are as they were in these versions, or gone; inside a transaction they stay so."""
+        if versions is None:
+            return refs
+        found = zip(refs, self.versioned(refs), strict=True)
+        return [ref for ref, each in found if each is None or each.version == versions.get(ref)]
+
+
+def marks(count: int) -> str:
+    """So many parameters, for a list of values."""
+    return ",".join("?" * count)
+
+
+def chunks(items: Iterable[T], size: int) -> Iterator[list[T]]:
+    """The items in lists of `size`."""
+    iterator = iter(items)
+    while some := list(islice(iterator, size)):
+        yield some
+
+
+def document_numbers(
+    connection: sqlite3.Connection, names: Sequence[bytes]
+) -> dict[bytes, tuple[int, int | None, int]]:
+    """For each stored id its document's number, its value's number and whether it is short."""
+    found: dict[bytes, tuple[int, int | None, int]] = {}
+    for some in chunks(names, READ_ROWS):
+        sql = f"SELECT id, number, hash, short FROM documents WHERE id IN ({marks(len(some))})"  # noqa: S608 only marks
+        found.update(
+            (name, (number, None if value is None else cells.integer(value), cells.count(short, 1)))
+            for name, number, value, short in connection.execute(sql, some)
+        )
+    return found
+
+
+def hash_numbers(connection: sqlite3.Connection, values: Sequence[int]) -> dict[int, int]:
+    """For each stored value, signed, its number."""
+    sql = "SELECT value, number FROM hashes WHERE value IN (SELECT value FROM json_each(?))"
+    return dict(connection.execute(sql, (json.dumps(values),)))
+
+
+def stored_annotations(connection: sqlite3.Connection, numbers: Sequence[int]) -> dict[int, dict[str, Any]]:
+    """The annotations of documents, given by their numbers; a document without any is left out."""
+    sql = "SELECT document, fields FROM annotations WHERE document IN (SELECT value FROM json_each(?))"
+    rows = connection.execute(sql, (json.dumps(numbers),))
+    return {number: cells.json_object(fields) for number, fields in rows}

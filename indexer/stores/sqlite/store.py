@@ -1,0 +1,410 @@
+"""The embedded store: one SQLite file with a write-ahead log."""
+
+# ruff: noqa: D102 -- what the methods of a store do is said once, in base.py
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from indexer import own_files
+from indexer.errors import StoreError, UsageError
+from indexer.model import Failure, Record, Ref, Sketch
+from indexer.stores.base import Capabilities, PutResult, PutStatus, Stats, StoreInfo
+from indexer.stores.sqlite import cells, file
+from indexer.stores.sqlite.clusters import ClusterTable, cluster_name
+from indexer.stores.sqlite.file import StoreFile, transaction
+from indexer.stores.sqlite.lock import WriterLock
+from indexer.stores.sqlite.parts import READ_ROWS, chunks, document_numbers, hash_numbers, marks, stored_annotations
+from indexer.stores.sqlite.probing import SketchLookups
+from indexer.stores.sqlite.rows import (
+    RECORD_COLUMNS,
+    Packer,
+    RefusedError,
+    Row,
+    digest_crc,
+    pack_failure,
+    pack_json,
+    pack_ref,
+    pack_text,
+    unpack_failure,
+)
+from indexer.stores.sqlite.schemes import SchemeTables
+from indexer.stores.sqlite.sketches import SketchChanges, read_schemes, sketches_of
+
+# A batch is one transaction: large enough that its keys, sorted, share pages; ended early by size and by time, so that
+# slow documents are safe soon.
+BATCH_RECORDS = 2000
+BATCH_OCTETS = 32 << 20
+BATCH_SECONDS = 2.0
+_MIN_MERGE_BITS = 12
+# Up to so many values the large table of keys is small enough to be written to at once.
+_SMALL_STORE = 1 << 15
+
+
+class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
+    """A store in one file of this machine, for one writer and any number of readers at once.
+
+    Beside the file stand SQLite's log (`-wal`, `-shm`, while it is open) and the writer's lock file (`-lock`).
+    """
+
+    capabilities = Capabilities(embedded=True, routing=False, filters=False, visible_at_once=True, atomic_batches=True)
+
+    def __init__(
+        self, path: Path, *, create: StoreInfo | None = None, read_only: bool = False, wait: float = 5.0
+    ) -> None:
+        self.path = path
+        self._file = StoreFile(path, read_only=read_only, wait=wait)
+        self._in_use = ExitStack()
+        self._lock = WriterLock(path, wait)
+        self._process = os.getpid()
+        self._connection: sqlite3.Connection | None = None
+        try:
+            self._in_use.enter_context(own_files.in_use(self._file.real, store=True))
+            self._connection = self._made(create) if create is not None and not read_only else self._opened()
+            self._file.require_in_place()
+            with self._file.explained():
+                self.info = file.read_info(self._connection)
+            if create is not None:
+                self.info.require_comparable(create, str(path))
+        except BaseException:
+            self.close()
+            raise
+        self._described(self.info)
+
+    def _described(self, info: StoreInfo) -> None:
+        self.info = info
+        self._packer = Packer(info)
+
+    def _made(self, info: StoreInfo) -> sqlite3.Connection:
+        self._file.require_place()
+        self._take_place()
+        connection = self._connection = self._file.make()
+        with self._file.explained():
+            empty = self.created = file.is_empty(connection)
+            if empty or file.check(connection, self.path):
+                file.migrate(connection, info if empty else None)
+        return connection
+
+    def _opened(self) -> sqlite3.Connection:
+        connection = self._connection = self._file.open()
+        with self._file.explained():
+            missing = file.check(connection, self.path)
+            if missing and self._file.read_only:
+                raise StoreError(
+                    f"{self.path}: was made by an older neardup; open it once for writing to bring it up to date"
+                )
+            if missing:
+                self._take_place()
+                file.migrate(connection, None)
+        return connection
+
+    def _take_place(self) -> None:
+        """Become the one writer."""
+        self._file.require_one_name()
+        self._lock.take()
+
+    @contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection]:
+        if self._connection is None:
+            raise StoreError(f"{self.path}: the store is closed")
+        if os.getpid() != self._process:
+            raise StoreError(f"{self.path}: a store object is used by the process that opened it; open another one")
+        with self._file.explained():
+            yield self._connection
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        with self._reading() as connection:
+            if self._file.read_only:
+                raise StoreError(f"{self.path}: the store was opened to be read only")
+            if not self._lock.held:
+                self._take_place()
+            self._file.require_in_place()
+            with transaction(connection):
+                yield connection
+            self._file.require_in_place()
+
+    def put(self, records: Iterable[Record]) -> Iterator[PutResult]:
+        batch: list[Row | PutResult] = []
+        octets, started = 0, time.monotonic()
+        for record in records:
+            if not batch:
+                started = time.monotonic()
+            try:
+                row = self._packer.row(record)
+                octets += row.octets
+                batch.append(row)
+            except RefusedError as error:
+                batch.append(PutResult(record.ref, PutStatus.FAILED, str(error)))
+            full = len(batch) >= BATCH_RECORDS or octets >= BATCH_OCTETS
+            if full or time.monotonic() - started >= BATCH_SECONDS:
+                yield from self._put_batch(batch)
+                batch, octets = [], 0
+        if batch:
+            yield from self._put_batch(batch)
+
+    def _put_batch(self, batch: list[Row | PutResult]) -> list[PutResult]:
+        # Of equal refs in one batch the last is stored; the others were there for a moment that nobody saw.
+        last = {entry.id: entry for entry in batch if isinstance(entry, Row)}
+        with self._writing() as connection:
+            stored = document_numbers(connection, list(last))
+            changes = _Changes(self._packer, SketchChanges(read_schemes(connection)))
+            changes.remove_documents(connection, list(stored.values()))
+            changes.add_documents(connection, list(last.values()))
+            changes.finish(connection)
+            connection.executemany("DELETE FROM failures WHERE id = ?", [(name,) for name in last])
+        results = []
+        seen = set(stored)
+        for entry in batch:
+            if isinstance(entry, PutResult):
+                results.append(entry)
+                continue
+            results.append(PutResult(entry.ref, PutStatus.REPLACED if entry.id in seen else PutStatus.CREATED))
+            seen.add(entry.id)
+        return results
+
+    def get(self, refs: Sequence[Ref], *, sketches: bool = True) -> list[Record | None]:
+        names = [pack_ref(ref) for ref in refs]
+        found: dict[bytes, Record] = {}
+        with self._reading() as connection:
+            for some in chunks([name for name in names if name is not None], READ_ROWS):
+                where = f"d.id IN ({marks(len(some))})"
+                rows = connection.execute(_select(where), some)
+                found.update(self._read(connection, rows.fetchall(), sketches=sketches))
+        return [None if name is None else found.get(name) for name in names]
+
+    def _read(
+        self, connection: sqlite3.Connection, rows: Sequence[Sequence[Any]], *, sketches: bool
+    ) -> Iterator[tuple[bytes, Record]]:
+        """Stored ids and records of rows, with their sketches where these are wanted and the store has any."""
+        found: Mapping[int, Mapping[str, Sketch]] = {}
+        if sketches and self.info.schemes:
+            found = sketches_of(connection, self.info.schemes, [number for number, *_ in rows])
+        for row in rows:
+            yield row[1], self._packer.record(row, found.get(row[0]))
+
+    @contextmanager
+    def _snapshot(self) -> Iterator[sqlite3.Connection]:
+        # A connection of its own: what is written through the store meanwhile stays out of the scan.
+        in_use = own_files.in_use(self._file.real, store=True)
+        with self._reading(), in_use, closing(self._file.connect()) as connection:
+            connection.execute("BEGIN")
+            yield connection
+
+    def scan(self, *, sketches: bool = True) -> Iterator[Record]:
+        with self._snapshot() as connection:
+            cursor = connection.execute(_select("1") + " ORDER BY d.number")
+            while rows := cursor.fetchmany(READ_ROWS):
+                for _, record in self._read(connection, rows, sketches=sketches):
+                    yield record
+
+    def annotate(self, annotations: Iterable[tuple[Ref, Mapping[str, Any]]]) -> int:
+        count = 0
+        for some in chunks(annotations, BATCH_RECORDS):
+            count += self._annotate_batch(some)
+        return count
+
+    def _annotate_batch(self, batch: Sequence[tuple[Ref, Mapping[str, Any]]]) -> int:
+        names = [pack_ref(ref) for ref, _ in batch]
+        count = 0
+        with self._writing() as connection:
+            numbers = {
+                name: document
+                for name, (document, _, _) in document_numbers(connection, [n for n in names if n is not None]).items()
+            }
+            fields = stored_annotations(connection, list(numbers.values()))
+            for name, (ref, added) in zip(names, batch, strict=True):
+                if name is None or name not in numbers:
+                    continue
+                count += 1
+                merged = {**fields.get(numbers[name], {}), **added}
+                fields[numbers[name]] = {key: value for key, value in merged.items() if value is not None}
+                try:
+                    pack_json(fields[numbers[name]], "annotation")
+                except RefusedError as error:
+                    raise UsageError(f"{ref.id!r}: {error}") from error
+            connection.executemany(
+                "INSERT OR REPLACE INTO annotations VALUES (?, ?, ?)",
+                [(number, pack_json(merged, "annotation"), cluster_name(merged)) for number, merged in fields.items()],
+            )
+        return count
+
+    def annotations(self, refs: Sequence[Ref]) -> list[Mapping[str, Any] | None]:
+        names = [pack_ref(ref) for ref in refs]
+        with self._reading() as connection:
+            stored = document_numbers(connection, [name for name in names if name is not None])
+            numbers = {name: document for name, (document, _, _) in stored.items()}
+            fields = stored_annotations(connection, list(numbers.values()))
+        return [None if name is None or name not in numbers else fields.get(numbers[name], {}) for name in names]
+
+    def find_digests(self, digests: Sequence[str]) -> Mapping[str, Record]:
+        wanted = set(digests) - {""}
+        found: dict[str, Record] = {}
+        with self._reading() as connection:
+            for some in chunks({digest_crc(pack_text(digest)) for digest in wanted}, READ_ROWS):
+                where = f"d.digest_crc IN ({marks(len(some))})"
+                rows = connection.execute(_select(where) + " ORDER BY d.number", some).fetchall()
+                for _, record in self._read(connection, rows, sketches=True):
+                    if record.source_digest in wanted:
+                        found.setdefault(record.source_digest, record)
+        return found
+
+    def delete(self, refs: Sequence[Ref], *, versions: Mapping[Ref, Hashable] | None = None) -> int:
+        count = 0
+        for batch in chunks(refs, BATCH_RECORDS):
+            with self._writing() as connection:
+                some = [name for ref in self._unchanged(batch, versions) if (name := pack_ref(ref)) is not None]
+                stored = list(document_numbers(connection, some).values())
+                changes = _Changes(self._packer, SketchChanges(read_schemes(connection)))
+                changes.remove_documents(connection, stored)
+                changes.finish(connection)
+                connection.executemany("DELETE FROM failures WHERE id = ?", [(name,) for name in some])
+            count += len(stored)
+        return count
+
+    def put_failures(self, failures: Iterable[Failure]) -> None:
+        for some in chunks(failures, BATCH_RECORDS):
+            with self._writing() as connection:
+                connection.executemany(
+                    "INSERT OR REPLACE INTO failures VALUES (?, ?, ?, ?, ?, ?)", map(pack_failure, some)
+                )
+
+    def failures(self) -> Iterator[Failure]:
+        with self._snapshot() as connection:
+            columns = "id, source, reason, detail, failed_at, source_digest"
+            for row in connection.execute(f"SELECT {columns} FROM failures ORDER BY id"):  # noqa: S608 fixed columns
+                yield unpack_failure(row)
+
+    def stats(self) -> Stats:
+        with self._snapshot() as connection:
+            formats = connection.execute(
+                "SELECT format, count(*), sum(short) FROM documents GROUP BY format"
+            ).fetchall()
+            distinct, fingerprinted = connection.execute(
+                "SELECT count(*), coalesce(sum(documents), 0) FROM hashes"
+            ).fetchone()
+            reasons = connection.execute("SELECT reason, count(*) FROM failures GROUP BY reason").fetchall()
+            (schema,) = connection.execute("PRAGMA user_version").fetchone()
+            documents = sum(count for _, count, _ in formats)
+            return Stats(
+                documents=documents,
+                fingerprinted=cells.count(fingerprinted, documents),
+                distinct=distinct,
+                short=sum(cells.count(short, count) for _, count, short in formats),
+                empty=documents - fingerprinted,
+                failures={cells.text(reason): count for reason, count in reasons},
+                formats={cells.text(kind): count for kind, count, _ in formats},
+                bytes_on_disk=self._file.octets(),
+                extra={"schema": schema},
+            )
+
+    def close(self) -> None:
+        connection, self._connection = self._connection, None
+        try:
+            if connection is not None:
+                with self._file.explained():
+                    connection.close()
+        finally:
+            self._in_use.close()
+            self._lock.release()
+
+
+class _Changes:
+    """What one transaction does to documents, and so to the counts and keys of their values."""
+
+    def __init__(self, packer: Packer, sketches: SketchChanges) -> None:
+        self._packer, self._sketches = packer, sketches
+        self._documents: Counter[int] = Counter()
+        self._comparable = 0
+
+    def remove_documents(self, connection: sqlite3.Connection, stored: Sequence[tuple[int, int | None, int]]) -> None:
+        """Remove documents, each given by its number, its value's number and whether it is short."""
+        for _, number, short in stored:
+            if number is not None:
+                self._documents[number] -= 1
+                self._comparable -= not short
+        self._sketches.unlink(connection, stored)
+        gone = [(document,) for document, _, _ in stored]
+        connection.executemany("DELETE FROM documents WHERE number = ?", gone)
+        connection.executemany("DELETE FROM annotations WHERE document = ?", gone)
+
+    def add_documents(self, connection: sqlite3.Connection, rows: Sequence[Row]) -> None:
+        """Add documents whose ids are not there, and the values that are new."""
+        keys = {row.value: row.keys for row in rows if row.value is not None}
+        numbers = hash_numbers(connection, list(keys))
+        (top,) = connection.execute("SELECT coalesce(max(number), 0) FROM hashes").fetchone()
+        cells.count(top, 1 << 62)
+        new = [value for value in keys if value not in numbers]
+        numbers.update((value, top + place) for place, value in enumerate(new, 1))
+        connection.executemany(
+            "INSERT INTO hashes VALUES (?, ?, ?, 0)",
+            [(numbers[value], value, self._packer.pack_keys(keys[value])) for value in new],
+        )
+        table = "postings" if top < _SMALL_STORE else "recent"
+        connection.executemany(
+            f"INSERT OR IGNORE INTO {table} VALUES (?, ?)",  # noqa: S608 one of two names
+            self._packer.postings([keys[value] for value in new], [numbers[value] for value in new]),
+        )
+        for row in rows:
+            if row.value is not None:
+                self._documents[numbers[row.value]] += 1
+                self._comparable += not row.short
+        connection.executemany(
+            "INSERT INTO documents VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            [(row.id, None if row.value is None else numbers[row.value], *row.columns) for row in rows],
+        )
+        self._merge(connection, top, top + len(new))
+        sketched = {row.id: row.sketches for row in rows if row.sketches}
+        stored = document_numbers(connection, list(sketched))
+        if len(stored) < len(sketched):
+            raise cells.DamagedError("documents that were just stored are not found")
+        self._sketches.link(connection, [(stored[name], sketches) for name, sketches in sketched.items()])
+
+    def finish(self, connection: sqlite3.Connection) -> None:
+        """Write the counts, and remove the values that no document has any more, with their keys."""
+        self._sketches.finish(connection)
+        connection.execute("UPDATE counts SET number = number + ? WHERE name = 'comparable'", (self._comparable,))
+        counts = [(change, number) for number, change in self._documents.items()]
+        connection.executemany("UPDATE hashes SET documents = documents + ? WHERE number = ?", counts)
+        lost = [number for number, change in self._documents.items() if change < 0]
+        for some in chunks(lost, READ_ROWS):
+            unused = connection.execute(
+                f"SELECT number, keys FROM hashes WHERE documents = 0 AND number IN ({marks(len(some))})",  # noqa: S608
+                some,
+            ).fetchall()
+            gone = [
+                (key, number)
+                for number, keys in unused
+                for key in self._packer.stored_keys(self._packer.unpack_keys(keys))
+            ]
+            connection.executemany("DELETE FROM postings WHERE key = ? AND hash = ?", gone)
+            connection.executemany("DELETE FROM recent WHERE key = ? AND hash = ?", gone)
+            connection.executemany("DELETE FROM hashes WHERE number = ?", [(number,) for number, _ in unused])
+
+    def _merge(self, connection: sqlite3.Connection, before: int, after: int) -> None:
+        """Move the recent keys of one table after the other, each time so many new values have come.
+
+        The step grows with the store, 1/128 to 1/256 of its values, so a table of it is rewritten for each such part:
+        some kilobytes are written for a document, whatever the size, and `recent` is small beside the rest.
+        """
+        bits = max(_MIN_MERGE_BITS, after.bit_length() - 8)
+        for step in range((before >> bits) + 1, (after >> bits) + 1):
+            first, end = self._packer.table_range(step)
+            connection.execute(
+                "INSERT INTO postings SELECT key, hash FROM recent WHERE key >= ? AND key < ? ORDER BY key, hash",
+                (first, end),
+            )
+            connection.execute("DELETE FROM recent WHERE key >= ? AND key < ?", (first, end))
+
+
+@lru_cache(maxsize=64)
+def _select(where: str) -> str:
+    return f"SELECT {RECORD_COLUMNS} FROM documents d LEFT JOIN hashes h ON h.number = d.hash WHERE {where}"  # noqa: S608

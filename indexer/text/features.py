@@ -1,0 +1,325 @@
+"""From a text to its features: tokens, stop-lists, shingles, weights.
+
+The tokens are the core's, as places in the text; what a recipe asks for beside those of simhash-doc (case kept, numbers
+stripped, dictionaries for languages written without spaces, stop-lists) moves, cuts or drops places, so that no rule is
+there twice. Words are compared by their hashes.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import accumulate
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import regex
+
+from indexer import core
+from indexer.errors import UsageError
+from indexer.model.tokens import Places, Tokens
+from indexer.text import languages
+
+KINDS = {"words": 1, "shingles": 3, "chars": 5}
+"""The kinds of features, with the number of tokens or characters that one has unless the user says otherwise."""
+NUMBERS = ("drop", "keep", "strip")
+WEIGHTS = ("occurrence", "set", "log", "tfidf")
+MAX_SIZE = 64
+
+# Weights are whole numbers, so that adding them up gives the same bits everywhere; 1.0 is this.
+WEIGHT_UNIT = 1 << 16
+
+Hashes = npt.NDArray[np.uint64]
+Counts = npt.NDArray[np.int64]
+
+_ALPHABETIC = regex.compile(r"\p{Alphabetic}")
+_UNSPACED = regex.compile(
+    r"[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}\p{scx=Myanmar}]"
+)
+_IGNORABLE = regex.compile(r"\p{Default_Ignorable_Code_Point}+")
+# In text that is composed already, folding makes nothing compose across the ends of these, so each is folded alone; of
+# ASCII, whole runs. U+0345 is the one mark that folds to a letter.
+_UNIT = regex.compile(r"(?sV1)[\x00-\x7f]+(?![^\x00-\x7f])|[\p{L}\u0345][[\p{Mn}\p{Mc}]--\u0345]*|.")
+
+
+class Token(NamedTuple):
+    """A token: as it counts, in folded case, and whether nothing lies between it and the token before."""
+
+    text: str
+    folded: str
+    adjacent: bool
+
+
+class Features(NamedTuple):
+    """The features of a text: their hashes, each once, in rising order, and how often each occurs."""
+
+    hashes: Hashes
+    counts: Counts
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How features are made: see `recipe`, which checks the values."""
+
+    kind: str
+    size: int
+    lower: bool
+    stop: str
+    numbers: str
+    tokenizer: str
+
+    @property
+    def id(self) -> str:
+        """All values, in ASCII letters, digits and `-_.:=`: equal ids, comparable features."""
+        return (
+            f"{self.kind}:lower={str(self.lower).lower()}:numbers={self.numbers}:size={self.size}"
+            f":stop={self.stop}:tokenizer={self.tokenizer}"
+        )
+
+    @property
+    def is_doc(self) -> bool:
+        """Whether the features are the tokens of simhash-doc."""
+        return self.kind == "words" and self.has_doc_tokens
+
+    @property
+    def has_doc_tokens(self) -> bool:
+        """Whether the tokens that the features are made of are those of simhash-doc."""
+        return self.stop == "none" and self._has_plain_tokens
+
+    def tokens(self, text: str | bytes) -> Iterator[Token]:
+        """The tokens of a text in order, stop-words left out. Octets are read as UTF-8."""
+        shown, folded = self.cut(text)
+        for one, other, adjacent in zip(shown.tokens, folded.tokens, folded.adjacent.tolist(), strict=True):
+            yield Token(one.decode(), other.decode(), adjacent)
+
+    def cut(self, text: str | bytes) -> tuple[Tokens, Tokens]:
+        """The tokens of a text in order, stop-words left out, as they count and in folded case."""
+        octets = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+        folded = core.tokenise(octets, numbers=self.numbers == "keep")
+        if self.tokenizer.startswith("icu"):
+            folded = _dictionary_cut(folded)
+        shown = folded if self.lower else _cased(octets, folded)
+        if self.numbers == "strip":
+            stripped = core.strip_digits(folded)
+            shown, folded = (stripped if self.lower else core.strip_digits(shown)), stripped
+        stop = self._stop(text)
+        if stop.size:
+            kept = ~among(core.hash_tokens(folded), stop)
+            shown, folded = shown.where(kept), folded.where(kept)
+        return shown, folded
+
+    def words(self, text: str | bytes) -> tuple[bytes, ...]:
+        """The tokens of a text in order as UTF-8, stop-words left out."""
+        return self.cut(text)[0].tokens
+
+    def folded(self, text: str | bytes) -> tuple[Hashes, Hashes]:
+        """The hashes of a text's words in order, and those of the same words in folded case: twice shape (n,)."""
+        if self._has_plain_tokens:
+            found, stop = core.token_hashes(text), self._stop(text)
+            found = found[~among(found, stop)] if stop.size else found
+            return found, found
+        shown, folded = self.cut(text)
+        hashes = core.hash_tokens(folded)
+        return (hashes if self.lower else core.hash_tokens(shown)), hashes
+
+    def hashes(self, text: str | bytes) -> Hashes:
+        """The hashes of a text's features in order, with repeats: shape (n,).
+
+        A word's hash is lookup8 (initial value 0) over its UTF-8; a word shingle's the same over the 8 octets, little-
+        endian, of each of its words' hashes. Character shingles are cut from the tokens, with one space wherever
+        anything lay between two, and hashed over their UTF-8. A text shorter than one shingle is one.
+        """
+        if self.kind == "chars":
+            return core.character_hashes(self.cut(text)[0], self.size)
+        if self.kind == "shingles" and self.has_doc_tokens:
+            return core.shingle_hashes(text, self.size)
+        words = self.folded(text)[0]
+        return words if self.kind == "words" else _runs(words, self.size)
+
+    def features(self, text: str | bytes) -> Features:
+        """The features of a text, each once."""
+        found, counts = np.unique(self.hashes(text), return_counts=True)
+        return Features(found, counts.astype(np.int64))
+
+    @property
+    def _has_plain_tokens(self) -> bool:
+        return self.lower and self.numbers == "drop" and self.tokenizer.startswith("uax29")
+
+    def _stop(self, text: str | bytes) -> Hashes:
+        return rising_hashes(languages.stop_words(self.stop, text))
+
+
+def recipe(
+    features: object = "words",
+    size: object = None,
+    lower: object = True,
+    stop: object = "none",
+    numbers: object = "drop",
+    tokenizer: object = "uax29",
+) -> Recipe:
+    """A recipe from what a user writes; UsageError that names the parameter that does not fit.
+
+    - `features`: "words", "shingles" of `size` words (3), or "chars": shingles of `size` characters (5).
+    - `lower`: whether case is folded. Where not, tokens are cut as ever, then taken from toNFKC of the text without
+      default-ignorable characters. NFKC is that of the running Python; by the stability policy of Unicode it is the
+      same in all versions for characters that the older one knows. Where it does not know one, and where a U+0345
+      stands before another mark, the whole text's case is folded after all.
+    - `stop`: "none", languages such as "en" or "en.de" (ISO 639-1) or "auto", which detects the language of each
+      document. The version of the lists (and of the detector) becomes part of the value.
+    - `numbers`: "drop" tokens without a letter, as simhash-doc does; "keep" them; or "strip" every numeric character
+      from all tokens.
+    - `tokenizer`: "uax29", or "icu": runs of Han, Kana, Thai, Lao, Khmer and Burmese are cut by ICU's dictionaries. Its
+      version becomes part of the value.
+    """
+    if features not in KINDS:
+        raise UsageError(f"features={features}: there are {', '.join(KINDS)}")
+    kind = str(features)
+    if size is None:
+        size = KINDS[kind]
+    if type(size) is not int or not 1 <= size <= MAX_SIZE or (kind == "words" and size != 1):
+        raise UsageError(f"size={size}: a whole number from 1 to {MAX_SIZE}, and 1 for words")
+    if type(lower) is not bool:
+        raise UsageError(f"lower={lower}: true or false")
+    if numbers not in NUMBERS:
+        raise UsageError(f"numbers={numbers}: there are {', '.join(NUMBERS)}")
+    return Recipe(kind, size, lower, languages.stop_list(stop), str(numbers), languages.tokenizer(tokenizer))
+
+
+def parse_recipe(written: str) -> Recipe:
+    """The recipe of an id; UsageError where it is none, or where other versions are installed than it names."""
+    kind, *parts = written.split(":")
+    values: dict[str, object] = dict(part.partition("=")[::2] for part in parts)
+    if not {"lower", "numbers", "size", "stop", "tokenizer"} == set(values) or not str(values["size"]).isdecimal():
+        raise UsageError(f"{written!r} is no recipe of features")
+    lower = {"true": True, "false": False}.get(str(values["lower"]), values["lower"])
+    return recipe(kind, **{**values, "size": int(str(values["size"])), "lower": lower})
+
+
+def hashes_of(words: Sequence[bytes]) -> Hashes:
+    """The hash of each word: lookup8 with initial value 0. Shape (n,)."""
+    ends = _ends(words)
+    return core.hash_tokens(Tokens(b"".join(words), ends[:-1], ends[1:]))
+
+
+def hashes_of_rows(rows: npt.NDArray[np.uint64]) -> Hashes:
+    """The hash of each row of hashes: lookup8 over the 8 octets, little-endian, of each. Shape (n, m) to (n,)."""
+    starts = np.arange(rows.shape[0], dtype=np.uintp) * np.uintp(8 * rows.shape[1])
+    return core.hash_tokens(Tokens(rows.astype("<u8").tobytes(), starts, starts + np.uintp(8 * rows.shape[1])))
+
+
+@lru_cache(maxsize=64)
+def rising_hashes(words: frozenset[str]) -> Hashes:
+    """The hashes of some words, in rising order, for `among`."""
+    return np.unique(hashes_of([word.encode() for word in words]))
+
+
+def among(hashes: Hashes, rising: Hashes) -> npt.NDArray[np.bool_]:
+    """Whether each is one of some hashes in rising order: shape (n,)."""
+    if not rising.size:
+        return np.zeros(hashes.size, dtype=bool)
+    places = np.minimum(np.searchsorted(rising, hashes), rising.size - 1)
+    return np.equal(rising[places], hashes)
+
+
+def check_weights(weights: object) -> str:
+    """The name of a weighting; UsageError for another."""
+    if weights not in WEIGHTS:
+        raise UsageError(f"weights={weights}: there are {', '.join(WEIGHTS)}")
+    return str(weights)
+
+
+def weighted(found: Features, weights: str, idf: Callable[[Hashes], npt.NDArray[np.float64]] | None = None) -> Counts:
+    """The weight of each feature, int64, at least 1.
+
+    "occurrence": how often it occurs; "set": 1; "log": 1 + ln(occurrences); "tfidf": occurrences times `idf` of the
+    feature; the last two in steps of 1/65536.
+    """
+    if weights == "occurrence":
+        return found.counts
+    if weights == "set":
+        return np.ones_like(found.counts)
+    if weights == "log":
+        exact = 1.0 + np.log(found.counts)
+    elif idf is not None:
+        exact = found.counts * idf(found.hashes)
+    else:
+        raise UsageError("weights=tfidf: needs the statistics of a corpus")
+    return np.maximum(np.rint(exact * WEIGHT_UNIT), 1).astype(np.int64)
+
+
+def _runs(hashes: Hashes, size: int) -> Hashes:
+    """The hash of every run of `size` words from those of each; of all where there are fewer."""
+    if not hashes.size:
+        return hashes
+    size = min(size, hashes.size)
+    starts = np.arange(hashes.size - size + 1, dtype=np.uintp) * np.uintp(8)
+    return core.hash_tokens(Tokens(hashes.astype("<u8").tobytes(), starts, starts + np.uintp(8 * size)))
+
+
+def _dictionary_cut(found: Tokens) -> Tokens:
+    """The same tokens, but with each run of those in scripts without spaces cut by ICU's dictionaries."""
+    first = np.frombuffer(found.text, dtype=np.uint8)[found.starts]
+    unspaced = np.zeros(first.size, dtype=bool)
+    for place in np.flatnonzero(first >= 0x80).tolist():
+        start = int(found.starts[place])
+        unspaced[place] = _is_unspaced(found.text[start : start + 4].decode("utf-8", "ignore")[0])
+    follows = unspaced & found.adjacent & np.append(False, unspaced)[:-1]
+    heads, tails = unspaced & ~follows, unspaced & ~np.append(follows, False)[1:]
+    cuts = [
+        cut
+        for start, end in zip(found.starts[heads].tolist(), found.ends[tails].tolist(), strict=True)
+        for cut in _cut_run(found.text, start, end)
+    ]
+    starts, ends = np.array(cuts, dtype=np.uintp).reshape(-1, 2).T
+    starts, ends = np.append(found.starts[~unspaced], starts), np.append(found.ends[~unspaced], ends)
+    order = np.argsort(starts)
+    return Tokens(found.text, starts[order], ends[order])
+
+
+@lru_cache(maxsize=1 << 14)
+def _is_unspaced(char: str) -> bool:
+    return _UNSPACED.match(char) is not None
+
+
+def _cut_run(text: bytes, start: int, end: int) -> Iterator[tuple[int, int]]:
+    run, place = text[start:end].decode(), 0
+    for length in languages.dictionary_cuts(run):
+        word = run[place : place + length]
+        end = start + len(word.encode())
+        if _ALPHABETIC.search(word):
+            yield start, end
+        start, place = end, place + length
+
+
+def _cased(octets: bytes, folded: Tokens) -> Tokens:
+    """The same tokens in the text with its case kept."""
+    if octets.isascii():
+        return Tokens(octets, folded.starts, folded.ends)
+    text = octets.decode("utf-8", "replace")
+    for _ in range(2):
+        text = unicodedata.normalize("NFKC", _IGNORABLE.sub("", text))
+    units = [unit.encode() for unit in _UNIT.findall(text)]
+    lowered = [unit.lower() if unit.isascii() else _folded(unit) for unit in units]
+    if b"".join(lowered) != core.normalise(octets):
+        # Characters that this Python's Unicode does not know yet, or a U+0345 out of order: the folded form stands.
+        return folded
+    there, here = _ends(lowered), _ends(units)
+
+    def moved(places: Places) -> Places:
+        # No token begins or ends inside a unit past ASCII: the letters and marks of one are never parted.
+        unit = np.searchsorted(there, places, side="right") - 1
+        return here[unit] + (places - there[unit])
+
+    return Tokens(text.encode(), moved(folded.starts), moved(folded.ends))
+
+
+def _ends(parts: Sequence[bytes]) -> Places:
+    return np.fromiter(accumulate(map(len, parts), initial=0), dtype=np.uintp, count=len(parts) + 1)
+
+
+@lru_cache(maxsize=1 << 14)
+def _folded(unit: bytes) -> bytes:
+    return core.normalise(unit)
