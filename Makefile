@@ -44,8 +44,8 @@ docs: $(STAMP)
 # Also starts search engines, one after the other: make bench RECORDS=1000000
 bench: $(STAMP)
 	$(BIN)/python -m pip install --quiet --group bench
-	$(BIN)/python -m indexer.bench
-	$(BIN)/python tests/engines/bench.py $(if $(RECORDS),--records $(RECORDS))
+	PYTHONPATH=tests $(BIN)/python -m benchmarks
+	PYTHONPATH=tests $(BIN)/python tests/engines/bench.py $(if $(RECORDS),--records $(RECORDS))
 
 pictures: $(STAMP)
 	$(BIN)/python docs/make_pictures.py

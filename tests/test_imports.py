@@ -22,7 +22,6 @@ FLOORS = [
     {"matching", "provision"},
     {"annotate", "clustering"},
     {"evaluation", "report"},
-    {"bench"},
     {"cli", "demo"},
     {"__init__", "__main__"},
 ]

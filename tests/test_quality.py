@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
+from benchmarks.quality import BANDS, SETS, SHARES, Judged, judged, near_pairs, texts_of
+from benchmarks.sketches_sets import invoices, logs, tables
 
-from indexer.bench.quality import BANDS, SETS, SHARES, Judged, judged, near_pairs, texts_of
-from indexer.bench.sketches_sets import invoices, logs, tables
 from indexer.evaluation.documents import read_texts
 from indexer.extract.base import Limits, Options
 from indexer.ingest.indexing import default_jobs

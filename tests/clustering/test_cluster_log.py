@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from benchmarks.store import records
 from clustered import cluster_store
 
-from indexer.bench.store import records
 from indexer.ingest.indexing import store_info
 from indexer.model import Ref
 from indexer.stores.sqlite.store import SqliteStore

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmarks import cluster as bench_cluster
+from benchmarks.cluster import b_cubed
 from clustered import INFO, bits, cluster_store, partition, record
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from indexer.bench import cluster as bench_cluster
-from indexer.bench.cluster import b_cubed
 from indexer.clustering.canonical import CanonicalRule, parse_canonical, read_canonical
 from indexer.clustering.components import Components
 from indexer.clustering.grouping import Groups, group

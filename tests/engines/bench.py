@@ -1,17 +1,16 @@
-"""Starts each engine that is at hand and measures it: `python tests/engines/bench.py [OPTION]...`.
+"""Starts each engine that is at hand and measures it: `PYTHONPATH=tests python tests/engines/bench.py [OPTION]...`.
 
-`--engine NAME` measures that one only (it can be repeated); other options are those of `indexer.bench.engines`, or of
-`indexer.bench.large` with `--large`.
+`--engine NAME` measures that one only (it can be repeated); other options are those of `benchmarks.engines`, or of
+`benchmarks.large` with `--large`.
 """
 
 from __future__ import annotations
 
 import argparse
 
+from benchmarks import engines, large
 from downloads import MissingError
 from servers import Elasticsearch, OpenSearch, Server
-
-from indexer.bench import engines, large
 
 ENGINES: dict[str, type[Server]] = {"elasticsearch": Elasticsearch, "opensearch": OpenSearch}
 

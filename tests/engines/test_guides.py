@@ -24,7 +24,7 @@ from written import pdf, prose
 HOST = "https://host:9200"
 INDICES = "articles,articles-*,archive-*,news-*"
 # Written for a reader's own machine: an installation, a secret (the engine of the tests asks for none), a measurement.
-NOT_HERE = re.compile(r"^(?:pip install|export NEARDUP_|python -m indexer\.bench).*\n", re.MULTILINE)
+NOT_HERE = re.compile(r"^(?:pip install|export NEARDUP_|python -m benchmarks).*\n", re.MULTILINE)
 SHELL = f"""set -eo pipefail
 neardup() {{
   case " $* " in *" --remove "*) set -- "$@" --yes ;; esac  # where nobody can be asked

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from benchmarks.extract import make_pdf
 
-from indexer.bench.extract import make_pdf
 from indexer.errors import ExtractionError
 from indexer.extract.base import Engine, Options
 from indexer.extract.document import Limits, read_document

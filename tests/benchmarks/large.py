@@ -1,6 +1,6 @@
 """A large store from put to report: time and peak memory of each command, and the size on disk.
 
-Run as `python -m indexer.bench large [--documents N] [--lean] [--store URL]`; URL is a new index in a search cluster,
+Run as `python -m benchmarks large [--documents N] [--lean] [--store URL]`; URL is a new index in a search cluster,
 which is deleted afterwards. Hashes and sketches are random, the worst case for storing: every key lies elsewhere. One
 document in twenty is a copy of another, with up to 3 bits flipped and about 90% of the sketch's values equal.
 """
@@ -141,7 +141,7 @@ def _sketches(generator: np.random.Generator, count: int, copies: int, lean: boo
 def _child(command: list[str]) -> tuple[float, int]:
     """Seconds and peak bytes of a command, without the files that it maps; NeardupError where it fails."""
     begin, peak = time.perf_counter(), 0
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as child:  # noqa: S603 our own arguments
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as child:
         status = Path(f"/proc/{child.pid}/status")
         while child.poll() is None:
             found = re.search(r"RssAnon:\s+(\d+) kB", status.read_text())
@@ -163,7 +163,7 @@ def _remove(url: str) -> None:
 
 def main(arguments: Sequence[str]) -> None:
     """Run with the options of the command line."""
-    parser = argparse.ArgumentParser(prog="python -m indexer.bench large", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="python -m benchmarks large", description=__doc__.splitlines()[0])
     parser.add_argument("--documents", type=int, default=DOCUMENTS, metavar="N")
     parser.add_argument("--lean", action="store_true", help="with the simhash alone")
     parser.add_argument("--store", metavar="URL", help="a new index in a search cluster")

@@ -1,6 +1,6 @@
 """What the sketch costs: the lean form, with the simhash alone, beside the form of a new store.
 
-Run as `python -m indexer.bench price [--documents N] [--cluster URL]`; URL is a cluster, in which two indices are made
+Run as `python -m benchmarks price [--documents N] [--cluster URL]`; URL is a cluster, in which two indices are made
 and deleted again.
 """
 
@@ -78,7 +78,7 @@ def _fill(names: dict[str, str], documents: int, found: dict[str, dict[str, floa
 
 
 def _text(number: int) -> str:
-    draw = random.Random(number)  # noqa: S311 - not for secrets
+    draw = random.Random(number)
     return " ".join(f"word{draw.randrange(50_000)}" for _ in range(_WORDS))
 
 
@@ -95,7 +95,7 @@ def _records(numbers: Sequence[int], schemes: Sequence[Scheme]) -> Iterator[Reco
 
 def _ask(store: Store, schemes: Sequence[Scheme], documents: int) -> float:
     """Milliseconds of a lookup by the store's own rule."""
-    draw = random.Random(1)  # noqa: S311 - not for secrets
+    draw = random.Random(1)
     rule = default_rule(store)
     [*asked] = _records([draw.randrange(documents) for _ in range(_ASKED)], schemes)
     for record in asked[:100]:
@@ -133,9 +133,9 @@ def _remove(names: dict[str, str]) -> None:
 
 def main(arguments: Sequence[str]) -> None:
     """Run with the options of the command line."""
-    from indexer.bench.__main__ import SHARED_DATA
+    from benchmarks.__main__ import SHARED_DATA
 
-    parser = argparse.ArgumentParser(prog="python -m indexer.bench price", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="python -m benchmarks price", description=__doc__.splitlines()[0])
     parser.add_argument("--documents", type=int, default=50_000, metavar="N")
     parser.add_argument("--cluster", metavar="URL")
     options = parser.parse_args(arguments)

@@ -1,6 +1,6 @@
 """Measures extraction: whether two forms of a document meet, how fast each engine is, very long and short texts.
 
-Run as `python -m indexer.bench.extract [FOLDER]`. Speeds are of one process, from octets to fingerprint, in processor
+Run as `python -m benchmarks.extract [FOLDER]`. Speeds are of one process, from octets to fingerprint, in processor
 time.
 """
 
@@ -104,7 +104,7 @@ def speeds(shared_data: Path, rows: Rows) -> dict[str, Any]:
 
 def long_documents() -> dict[str, Any]:
     """A PDF of 1,000 pages: pages/s, and how far apart long documents of the same vocabulary stand."""
-    chance = random.Random(1)  # noqa: S311 - the same in every run, on purpose
+    chance = random.Random(1)
     words, weights = _vocabulary(chance)
     figures: dict[str, Any] = {}
     for count in (1, 10, 100, 1000):
@@ -131,7 +131,7 @@ def long_documents() -> dict[str, Any]:
 
 def short_texts(shared_data: Path, rows: Rows) -> dict[str, Any]:
     """Passages of 50 to 300 words with some words changed: the distances, and those to other passages."""
-    chance = random.Random(2)  # noqa: S311 - the same in every run, on purpose
+    chance = random.Random(2)
     paths = [shared_data / row["path"] for row in rows if row["set"] == "plos"]
     texts = [text for path in paths if len(text := extract(path, sandbox=False).text.split()) > 1000][:20]
     pool = [word for text in texts for word in text]

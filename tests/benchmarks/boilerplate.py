@@ -1,6 +1,6 @@
 """Clustering of many pages that have one boilerplate in common, at shares below, at and above the rule's threshold.
 
-Run as `python -m indexer.bench boilerplate [--documents N]`.
+Run as `python -m benchmarks boilerplate [--documents N]`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def pages(count: int, share: float, seed: int = 1) -> Iterator[str]:
     # c of n passages are common: c / (2 n - c) is the share.
     common = round(2 * share / (1 + share) * WORDS)
     boilerplate = " ".join(f"menu{number}" for number in range(common))
-    draw = random.Random(seed)  # noqa: S311 - not for secrets
+    draw = random.Random(seed)
     for _ in range(count):
         yield f"{boilerplate} " + " ".join(f"own{draw.getrandbits(32):x}" for _ in range(WORDS - common))
 
@@ -73,6 +73,6 @@ def run(documents: int = DOCUMENTS) -> dict[float, dict[str, Any]]:
 
 def main(arguments: Sequence[str]) -> None:
     """Run with the options of the command line."""
-    parser = argparse.ArgumentParser(prog="python -m indexer.bench boilerplate", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="python -m benchmarks boilerplate", description=__doc__.splitlines()[0])
     parser.add_argument("--documents", type=int, default=DOCUMENTS, metavar="N")
     run(parser.parse_args(arguments).documents)

@@ -1,6 +1,6 @@
 """What match rules call near, against exact Jaccard coefficients of the text that neardup extracted.
 
-Run as `python -m indexer.bench quality [FOLDER...]`: the real documents with truth, or collections of your own, one a
+Run as `python -m benchmarks quality [FOLDER...]`: the real documents with truth, or collections of your own, one a
 folder.
 """
 

@@ -1,4 +1,4 @@
-"""How fast text becomes a fingerprint, beside gaoya in the same run: `python -m indexer.bench.core [DATA]`.
+"""How fast text becomes a fingerprint, beside gaoya in the same run: `python -m benchmarks.core [DATA]`.
 
 Texts are about 5 KB each and made: words drawn by Zipf's law from a made vocabulary, English-like, Chinese and Russian.
 """
@@ -32,7 +32,7 @@ class Speed:
 
 def made_text(words: Sequence[str], space: str, seed: int) -> list[str]:
     """Texts of about TEXT_OCTETS of words drawn by Zipf's law, with punctuation and capitals."""
-    draw = random.Random(seed)  # noqa: S311 - not for secrets
+    draw = random.Random(seed)
     weights = [1 / (rank + 2) for rank in range(len(words))]
     texts = []
     for _ in range(TEXTS):
@@ -48,7 +48,7 @@ def made_text(words: Sequence[str], space: str, seed: int) -> list[str]:
 
 def english() -> list[str]:
     """English-like texts: 20,000 words of 1 to 14 letters, common ones short."""
-    draw = random.Random(1)  # noqa: S311 - not for secrets
+    draw = random.Random(1)
     letters = "etaoinshrdlucmfwypvbgkjqxz"
     weights = [1 / (rank + 2) for rank in range(26)]
     words = [
@@ -65,7 +65,7 @@ def chinese() -> list[str]:
 
 def russian() -> list[str]:
     """Russian-like texts, for a script of two octets a letter with capitals."""
-    draw = random.Random(4)  # noqa: S311 - not for secrets
+    draw = random.Random(4)
     words = ["".join(draw.choices("оеаинтсрвлкмдпуяыьгзбчйхжшюцщэфъ", k=draw.randint(1, 12))) for _ in range(20000)]
     return made_text(words, " ", 5)
 

@@ -1,4 +1,4 @@
-"""How sharp and how fast sketches are, by the way their minima are made: `python -m indexer.bench sketches`.
+"""How sharp and how fast sketches are, by the way their minima are made: `python -m benchmarks sketches`.
 
 Errors are those of estimates for pairs of random sets of hashes, times the best of several rounds in processor time of
 one thread. Beside the core's ways stands one permutation with optimal densification, built here with the C compiler.
@@ -18,9 +18,9 @@ import cffi
 import numpy as np
 import numpy.typing as npt
 
+from benchmarks import sketches_sets
+from benchmarks.core import chinese, english, russian
 from indexer import core, core_sketch
-from indexer.bench import sketches_sets
-from indexer.bench.core import chinese, english, russian
 from indexer.schemes import simhash
 from indexer.schemes.minhash import Minhash
 from indexer.schemes.minwise import estimates, pack
@@ -72,7 +72,7 @@ def run(shared_data: Path) -> dict[str, Any]:
 def _fast(rounds: int) -> Callable[[Hashes, int], Signature]:
     def signature(hashes: Hashes, values: int) -> Signature:
         found = core_sketch.fast_minhash(hashes, values, rounds)
-        assert found is not None  # noqa: S101 there are hashes
+        assert found is not None
         return found
 
     return signature
@@ -80,7 +80,7 @@ def _fast(rounds: int) -> Callable[[Hashes, int], Signature]:
 
 def _permutations(hashes: Hashes, values: int) -> Signature:
     found = core.minhash(hashes, values)
-    assert found is not None  # noqa: S101 there are hashes
+    assert found is not None
     return found
 
 
@@ -103,7 +103,7 @@ def _densified() -> list[Way]:
         library = Path(folder) / "densified.so"
         command = ["cc", "-O3", "-shared", "-fPIC", "-o", str(library), str(source)]
         try:
-            subprocess.run(command, check=True, capture_output=True)  # noqa: S603
+            subprocess.run(command, check=True, capture_output=True)
         except (OSError, subprocess.CalledProcessError) as error:
             print(f"one permutation, densified: not measured ({error})")
             return []

@@ -1,6 +1,6 @@
 """Measures a search engine with fingerprints: storing, size, lookups and recall, and what else a user might pick.
 
-`python -m indexer.bench.engines --cluster http://127.0.0.1:9200 [--records N]` writes to indices named
+`python -m benchmarks.engines --cluster http://127.0.0.1:9200 [--records N]` writes to indices named
 neardup-bench-* of that cluster, which it makes and deletes; they have one shard and no replica. `make bench` starts
 engines for it. Lookups ask for edited copies of stored texts and for new texts, one after the other.
 """
@@ -19,8 +19,8 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from indexer.bench import engines_rivals as rivals
-from indexer.bench.engines_data import (
+from benchmarks import engines_rivals as rivals
+from benchmarks.engines_data import (
     ARTICLES,
     OWN_FIELDS,
     PASSAGES,

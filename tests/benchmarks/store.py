@@ -1,6 +1,6 @@
 """Measures the embedded store: rates of storing and looking up, octets a document, beside one plain table of keys.
 
-`python -m indexer.bench.store [--documents N] [--queries N] [--directory DIR]`. Values are random, the worst case for
+`python -m benchmarks.store [--documents N] [--queries N] [--directory DIR]`. Values are random, the worst case for
 storing: every key lies elsewhere. A question is a stored value with as many bits flipped as the distance.
 """
 
@@ -59,7 +59,7 @@ class PlainTable:
                     record.title, record.source, record.format, record.extractor, record.size, record.indexed_at,
                     record.source_digest,
                 )  # fmt: skip
-                self._connection.execute(f"INSERT INTO documents VALUES ({','.join('?' * len(row))})", row)  # noqa: S608
+                self._connection.execute(f"INSERT INTO documents VALUES ({','.join('?' * len(row))})", row)
                 number = self._count
                 self._connection.executemany("INSERT INTO keys VALUES (?, ?)", [(key, number) for key in record.keys])
             self._connection.execute("COMMIT")
@@ -68,7 +68,7 @@ class PlainTable:
         """The documents within 3 bits."""
         keys = core.simhash_keys([value])[0].tolist()
         sql = f"""SELECT DISTINCT id, value, title, source FROM keys JOIN documents ON number = document
-            WHERE key IN ({",".join("?" * len(keys))})"""  # noqa: S608 only marks
+            WHERE key IN ({",".join("?" * len(keys))})"""
         found = (
             ((value ^ bits & (1 << 64) - 1).bit_count(), name) for name, bits, *_ in self._connection.execute(sql, keys)
         )

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from benchmarks.schemes import texts_of
 from indexer import core, core_sketch
-from indexer.bench.schemes import texts_of
 from indexer.matching.exact import ShingleSets, jaccard, jaccard_pairs, shingle_sets
 from indexer.schemes.minwise import banding_recall
 
@@ -102,7 +102,7 @@ def _numbers(texts: dict[str, list[str]]) -> dict[str, Any]:
 
 def invoices(count: int = 100) -> list[str]:
     """Bills of one firm to one customer for the same things: only numbers differ, and no two are the same."""
-    draw = random.Random(1)  # noqa: S311 - not for secrets
+    draw = random.Random(1)
     made = []
     for _ in range(count):
         lines = [
@@ -127,7 +127,7 @@ def invoices(count: int = 100) -> list[str]:
 
 def logs(count: int = 60, lines: int = 100) -> list[str]:
     """Days of a machine that does the same things in the same order every day, at other times and with other counts."""
-    draw = random.Random(2)  # noqa: S311 - not for secrets
+    draw = random.Random(2)
     tasks = (
         "session opened for user root by uid {}",
         "backup of volume data finished in {} ms with status {}",
@@ -147,7 +147,7 @@ def logs(count: int = 60, lines: int = 100) -> list[str]:
 
 def tables(count: int = 60) -> list[str]:
     """Measurements at the same stations on other days."""
-    draw = random.Random(3)  # noqa: S311 - not for secrets
+    draw = random.Random(3)
     stations = ("Hamburg", "Berlin", "Munich", "Cologne", "Bremen", "Dresden", "Leipzig", "Kiel")
     return [
         "station;temperature;pressure;humidity;wind\n"

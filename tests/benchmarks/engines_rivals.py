@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from functools import partial
 from typing import Any
 
-from indexer.bench.engines_data import VECTORS, WITH, Collection, name_of
+from benchmarks.engines_data import VECTORS, WITH, Collection, name_of
 from indexer.model import to_signed
 from indexer.stores.search.client.bulk import Action, batches, in_flight, send
 from indexer.stores.search.client.connection import AnswerError, Client
@@ -38,11 +38,11 @@ class MoreLikeThis(Rival):
     name = "more_like_this on the text"
     index = WITH
 
-    def prepare(self, client: Client, collection: Collection) -> str:  # noqa: ARG002
+    def prepare(self, client: Client, collection: Collection) -> str:
         """See Rival.prepare."""
         return ""
 
-    def request(self, text: str, value: int) -> dict[str, Any]:  # noqa: ARG002
+    def request(self, text: str, value: int) -> dict[str, Any]:
         """See Rival.request."""
         like = {"fields": ["body"], "like": text, "min_term_freq": 1, "min_doc_freq": 1}
         return {"query": {"more_like_this": like}, "size": 10, "_source": False}
@@ -55,7 +55,7 @@ class Script(Rival):
     index = WITH
     questions = 50
 
-    def prepare(self, client: Client, collection: Collection) -> str:  # noqa: ARG002
+    def prepare(self, client: Client, collection: Collection) -> str:
         """See Rival.prepare."""
         try:
             client.request("POST", f"/{WITH}/_search", self.request("", 0))
@@ -63,7 +63,7 @@ class Script(Rival):
             return f"this build runs no Painless ({error.reason[:80]})"
         return ""
 
-    def request(self, text: str, value: int) -> dict[str, Any]:  # noqa: ARG002
+    def request(self, text: str, value: int) -> dict[str, Any]:
         """See Rival.request."""
         script = {"source": _SCRIPT, "params": {"field": BITS, "value": to_signed(value)}}
         scored = {"query": {"exists": {"field": BITS}}, "script": script, "min_score": 61}
@@ -101,7 +101,7 @@ class Vectors(Rival):
         client.request("POST", f"/{VECTORS}/_refresh")
         return ""
 
-    def request(self, text: str, value: int) -> dict[str, Any]:  # noqa: ARG002
+    def request(self, text: str, value: int) -> dict[str, Any]:
         """See Rival.request."""
         vector = f"{value:016x}"
         return {"knn": {"field": "value", "query_vector": vector, "k": 10, "num_candidates": 100}, "_source": False}

@@ -1,1 +1,0 @@
-"""Measurements of the project: `python -m indexer.bench` runs them, docs/figures.md shows what they print."""
