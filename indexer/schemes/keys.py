@@ -85,7 +85,7 @@ CELLS = (12, 4, 8, 4, 4, 4, 4, 8, 4, 12)
 # How they were found: a word costs as many probes as it has keys (the product of the binomials cell over digit) and
 # covers the patterns of differing bits (counts for each cell, their sum at most the radius) that show these digits in
 # its table. The cheapest set of words that covers every pattern is an integer program (set cover), solved with HiGHS:
-# proven optimal for every radius. tests/test_keys.py holds that no pattern is missed.
+# proven optimal for every radius. tests/schemes/test_keys.py holds that no pattern is missed.
 PLANS: tuple[Mapping[int, str], ...] = (
     # 1 probe for radius 0
     {15: "0000"},

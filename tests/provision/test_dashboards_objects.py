@@ -15,7 +15,7 @@ import pytest
 from indexer.stores.search.fields.mapping import properties
 from indexer.stores.search.side_index import CLUSTER_PROPERTIES, FAILURE_PROPERTIES
 
-FOLDER = Path(__file__).resolve().parents[1] / "mappings" / "dashboards"
+FOLDER = Path(__file__).resolve().parents[2] / "mappings" / "dashboards"
 PRODUCTS = ("kibana", "opensearch-dashboards")
 SOURCE = "kibanaSavedObjectMeta.searchSourceJSON.index"
 

@@ -13,11 +13,11 @@ from indexer.errors import UsageError
 from indexer.schemes import interchange
 from indexer.schemes.registry import scheme
 
-sys.path.insert(0, str(Path(__file__).resolve().parent / "vectors"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "vectors"))
 
 from make_interchange import lines
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 PAGE = "one two three four five six seven eight nine ten eleven twelve"
 
 
