@@ -19,7 +19,7 @@ $(STAMP): $(BIN)/python $(SOURCES)
 
 # Real documents, fetched as ordinary packages, or your own: make demo DOCS=folder
 demo: $(STAMP)
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m indexer.demo $(if $(DOCS),"$(DOCS)")
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python docker/demo.py $(if $(DOCS),"$(DOCS)")
 
 test: $(STAMP)
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -n auto --maxprocesses 2

@@ -22,7 +22,7 @@ FLOORS = [
     {"matching", "provision"},
     {"annotate", "clustering"},
     {"evaluation", "report"},
-    {"cli", "demo"},
+    {"cli"},
     {"__init__", "__main__"},
 ]
 # The same inside `stores`, a folder of several rooms.

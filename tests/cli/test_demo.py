@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 from command import Neardup, clean_environment, mixed_folder
+from pages import ROOT
 
 
 def test_the_demonstration_on_a_folder(neardup: Neardup) -> None:
@@ -19,7 +20,7 @@ def test_the_demonstration_on_a_folder(neardup: Neardup) -> None:
         ("nowhere", 5, ["no such file or folder"]),
     ):
         done = subprocess.run(
-            [sys.executable, "-m", "indexer.demo", folder],
+            [sys.executable, str(ROOT / "docker" / "demo.py"), folder],
             cwd=neardup.folder,
             env=clean_environment(),
             capture_output=True,

@@ -1,6 +1,6 @@
-"""The demonstration: real documents are fetched, indexed, and asked about. `python -m indexer.demo [FOLDER]`.
+"""The demonstration: real documents are fetched, indexed, and asked about: `make demo`.
 
-`python -m indexer.demo --fetch FOLDER` only fetches the documents, into FOLDER.
+`python docker/demo.py --fetch FOLDER` only fetches the documents, into FOLDER.
 """
 
 from __future__ import annotations
