@@ -45,7 +45,7 @@ class Row:
 
 
 def pack_text(text: str) -> bytes:
-    """UTF-8 in which lone surrogates pass, so that any Python string comes back as it was (sqlite_cells.text)."""
+    """UTF-8 in which lone surrogates pass, so that any Python string comes back as it was (cells.text)."""
     return text.encode("utf-8", "surrogatepass")
 
 
