@@ -27,9 +27,9 @@ from indexer.cli import (
     setup,
     similar,
 )
-from indexer.cli.grouped import Grouped
-from indexer.cli.interrupts import second_ends
-from indexer.cli.output import printable
+from indexer.cli.terminal.grouped import Grouped
+from indexer.cli.terminal.interrupts import second_ends
+from indexer.cli.terminal.output import printable
 from indexer.config import ENVIRONMENT_PREFIX, command_defaults, load_settings
 from indexer.errors import NeardupError
 from indexer.text.hiding import without_credentials

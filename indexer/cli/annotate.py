@@ -11,8 +11,9 @@ from urllib.parse import quote
 
 import click
 
-from indexer.cli.groups import Group
-from indexer.cli.options import (
+from indexer.cli.options.groups import Group
+from indexer.cli.options.schemes import Fingerprinting, fingerprint_options
+from indexer.cli.options.shared import (
     CONTENTS,
     Talk,
     WorkerLimits,
@@ -21,8 +22,7 @@ from indexer.cli.options import (
     refresh_option,
     talk_options,
 )
-from indexer.cli.output import answer_json, say, shown_store
-from indexer.cli.scheme_options import Fingerprinting, fingerprint_options
+from indexer.cli.terminal.output import answer_json, say, shown_store
 from indexer.errors import UsageError
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from indexer.cli.options import store_file
-from indexer.cli.output import shown_store
+from indexer.cli.options.shared import store_file
+from indexer.cli.terminal.output import shown_store
 from indexer.errors import ExtractionError, NotFoundError, UsageError
 from indexer.extract.base import REASONS, Limits, Options
 from indexer.ingest.sources import STDIN, UnreadableError, printable_path, read_file

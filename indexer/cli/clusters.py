@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Literal, get_args
 import click
 
 from indexer import own_files
-from indexer.cli.cluster_options import Arriving, Clustering, cluster_options
-from indexer.cli.groups import Group
-from indexer.cli.match_options import Matching, match_options, show_rule, tell_lacking, tell_unread
-from indexer.cli.options import filter_option, json_option, opened, refresh_option, store_option, tell_contended
-from indexer.cli.output import answer, answer_json, fields, record_json, say, shown_store, size
+from indexer.cli.options.clustering import Arriving, Clustering, cluster_options
+from indexer.cli.options.groups import Group
+from indexer.cli.options.matching import Matching, match_options, show_rule, tell_lacking, tell_unread
+from indexer.cli.options.shared import filter_option, json_option, opened, refresh_option, store_option, tell_contended
+from indexer.cli.terminal.output import answer, answer_json, fields, record_json, say, shown_store, size
 from indexer.errors import NotFoundError, UsageError
 
 if TYPE_CHECKING:

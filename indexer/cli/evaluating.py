@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 import click
 
 from indexer import own_files
-from indexer.cli.field_options import NamedFields, explained, field_options
-from indexer.cli.groups import Group
-from indexer.cli.options import Extraction, extraction_options, jobs_option, json_option, opened, store_option
-from indexer.cli.output import answer, answer_json, say, table
+from indexer.cli.options.fields import NamedFields, explained, field_options
+from indexer.cli.options.groups import Group
+from indexer.cli.options.shared import Extraction, extraction_options, jobs_option, json_option, opened, store_option
+from indexer.cli.terminal.output import answer, answer_json, say, table
 from indexer.errors import NeardupError, UsageError
 
 if TYPE_CHECKING:

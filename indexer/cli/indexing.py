@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, get_args
 import click
 
 from indexer import own_files
-from indexer.cli.cluster_options import Arriving, arrival_options
 from indexer.cli.clusters import arrivals
-from indexer.cli.groups import Group
-from indexer.cli.interrupts import end_at_once
-from indexer.cli.options import (
+from indexer.cli.options.clustering import Arriving, arrival_options
+from indexer.cli.options.groups import Group
+from indexer.cli.options.schemes import Fingerprinting, fingerprint_options
+from indexer.cli.options.shared import (
     Extraction,
     Talk,
     content_of,
@@ -34,8 +34,8 @@ from indexer.cli.options import (
     talk_options,
     tell_contended,
 )
-from indexer.cli.output import answer, answer_json, printable, say, shown_store, size
-from indexer.cli.scheme_options import Fingerprinting, fingerprint_options
+from indexer.cli.terminal.interrupts import end_at_once
+from indexer.cli.terminal.output import answer, answer_json, printable, say, shown_store, size
 from indexer.config import DEFAULT_STORE
 from indexer.errors import ExtractionError, NoStoreError, UsageError
 from indexer.extract.base import Content
@@ -223,7 +223,7 @@ def index(
 
 
 def _bar(summary: Summary, sources: Callable[[], Sources]) -> AbstractContextManager[object]:
-    from indexer.cli.progress import Bar
+    from indexer.cli.terminal.progress import Bar
 
     return Bar(summary, sources)
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from indexer import own_files
-from indexer.cli.output import printable
+from indexer.cli.terminal.output import printable
 from indexer.errors import UsageError
 from indexer.matching.pairing import Pair
 from indexer.matching.rule import MatchRule

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from indexer.cli import asked
-from indexer.cli.match_options import Matching, match_options, show_rule
-from indexer.cli.options import Extraction, content_of, extraction_options, json_option, opened, store_option
-from indexer.cli.output import answer, answer_json, fields, fingerprint_json, say
+from indexer.cli.options.matching import Matching, match_options, show_rule
+from indexer.cli.options.shared import Extraction, content_of, extraction_options, json_option, opened, store_option
+from indexer.cli.terminal.output import answer, answer_json, fields, fingerprint_json, say
 from indexer.errors import NeardupError, UsageError
 
 if TYPE_CHECKING:

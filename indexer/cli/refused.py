@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from indexer import own_files
-from indexer.cli.output import say
+from indexer.cli.terminal.output import say
 from indexer.errors import ExtractionError, UsageError
 from indexer.ingest.dead_letters import DeadLetters
 from indexer.ingest.sources import UnreadableError, read_file

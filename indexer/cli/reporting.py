@@ -12,8 +12,8 @@ import click
 
 from indexer import own_files
 from indexer.cli import asked
-from indexer.cli.options import Extraction, content_of, extraction_options, json_option, opened, store_option
-from indexer.cli.output import answer, answer_json, printable, say, shown_store, size
+from indexer.cli.options.shared import Extraction, content_of, extraction_options, json_option, opened, store_option
+from indexer.cli.terminal.output import answer, answer_json, printable, say, shown_store, size
 from indexer.errors import ExtractionError, NeardupError
 from indexer.extract.base import REASONS
 from indexer.ingest.sources import STDIN, printable_path

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from indexer.cli.field_options import NamedFields, explained, field_options
-from indexer.cli.options import (
+from indexer.cli.options.fields import NamedFields, explained, field_options
+from indexer.cli.options.shared import (
     Extraction,
     content_of,
     extraction_options,
@@ -17,7 +17,7 @@ from indexer.cli.options import (
     store_folder,
     store_option,
 )
-from indexer.cli.output import answer, answer_json, fields, say, shown_store, size, table
+from indexer.cli.terminal.output import answer, answer_json, fields, say, shown_store, size, table
 from indexer.errors import NeardupError, StoreError, UsageError
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import click
 
-from indexer.cli.groups import Group
-from indexer.cli.options import CONTENTS, index_option, json_option
-from indexer.cli.output import answer, answer_json, say, shown_store
-from indexer.cli.scheme_options import only_new_option
+from indexer.cli.options.groups import Group
+from indexer.cli.options.schemes import only_new_option
+from indexer.cli.options.shared import CONTENTS, index_option, json_option
+from indexer.cli.terminal.output import answer, answer_json, say, shown_store
 from indexer.errors import UsageError
 
 if TYPE_CHECKING:

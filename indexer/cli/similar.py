@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import click
 
 from indexer.cli import asked
-from indexer.cli.groups import Group
-from indexer.cli.match_options import Matching, match_options, rule_json, show_rule, tell_lacking, tell_unread
-from indexer.cli.options import (
+from indexer.cli.options.groups import Group
+from indexer.cli.options.matching import Matching, match_options, rule_json, show_rule, tell_lacking, tell_unread
+from indexer.cli.options.shared import (
     Extraction,
     content_of,
     extraction_options,
@@ -23,7 +23,7 @@ from indexer.cli.options import (
     store_folder,
     store_option,
 )
-from indexer.cli.output import answer_json, fingerprint_json, match_json, say, table
+from indexer.cli.terminal.output import answer_json, fingerprint_json, match_json, say, table
 from indexer.ingest.sources import STDIN
 from indexer.model import name_of, parse_fingerprint
 

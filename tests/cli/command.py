@@ -108,7 +108,7 @@ Records = dict[str, dict[str, Any]]
 def contents(neardup: Neardup, store: str | Path = "collection.neardup") -> tuple[Records, Records]:
     """All that a store holds, records and failures by id, without the times at which it was written."""
     from indexer import open_store
-    from indexer.cli.output import record_json
+    from indexer.cli.terminal.output import record_json
 
     with open_store(neardup.folder / store, read_only=True) as source:
         records = {

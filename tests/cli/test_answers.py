@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from written import changed, html, prose, xml
 
 from indexer import fingerprint
-from indexer.cli.output import printable
+from indexer.cli.terminal.output import printable
 from indexer.schemes.interchange import fingerprints
 
 ALIKE = ("docs/a.html", "docs/b.pdf", "docs/deep/c.xml", "docs/deep/d.txt", "docs/near.txt")

@@ -14,7 +14,7 @@ from command import COMMAND, Neardup, clean_environment
 
 from indexer import __version__
 from indexer.cli import cli
-from indexer.cli.grouped import GROUPS
+from indexer.cli.terminal.grouped import GROUPS
 
 
 def commands(group: click.Group, *path: str) -> Iterator[tuple[tuple[str, ...], click.Command]]:

@@ -12,8 +12,8 @@ import pytest
 from click.testing import CliRunner
 
 from indexer.cli import cli
-from indexer.cli.groups import Group
-from indexer.cli.options import Seconds, Size
+from indexer.cli.options.groups import Group
+from indexer.cli.options.shared import Seconds, Size
 from indexer.extract.base import Content
 from indexer.matching.shorthand import Way
 from indexer.stores.base import Refresh

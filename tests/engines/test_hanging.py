@@ -190,7 +190,7 @@ def test_closing_ends_what_waits_to_be_tried_again(hanging: Hanging, index_name:
 
 INSIDE = """
 import hashlib
-from indexer.cli.interrupts import second_ends
+from indexer.cli.terminal.interrupts import second_ends
 with second_ends():
     while True:
         try:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from indexer.cli.groups import Group
+from indexer.cli.options.groups import Group
 from indexer.errors import UsageError
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from indexer.cli.groups import Group
-from indexer.cli.output import say
+from indexer.cli.options.groups import Group
+from indexer.cli.terminal.output import say
 from indexer.model import Ref, name_of
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import click
 
-from indexer.cli.groups import Group
-from indexer.cli.options import jobs_option
+from indexer.cli.options.groups import Group
+from indexer.cli.options.shared import jobs_option
 from indexer.ingest.indexing import DEFAULT_MIN_TOKENS, default_jobs
 
 only_new_option = click.option(

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from indexer.cli.groups import Group
-from indexer.cli.match_options import distance_option, match_option
+from indexer.cli.options.groups import Group
+from indexer.cli.options.matching import distance_option, match_option
 
 if TYPE_CHECKING:
     from indexer.clustering.canonical import CanonicalRule

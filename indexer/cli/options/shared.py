@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, cast, get_args
 
 import click
 
-from indexer.cli.groups import Decorator, Group
-from indexer.cli.output import say, shown_store
+from indexer.cli.options.groups import Decorator, Group
+from indexer.cli.terminal.output import say, shown_store
 from indexer.config import DEFAULT_STORE
 from indexer.errors import UsageError
 from indexer.extract.base import Content, Engine, Format, Limits, Options
