@@ -107,3 +107,9 @@ def test_imports_are_seen_however_they_are_written(tmp_path: Path) -> None:
 def test_only_the_core_imports_the_extension() -> None:
     users = {path.name for path in FILES if any(module == "indexer._core" for module, _ in imports(path))}
     assert users == {"core.py", "core_sketch.py"}
+
+
+def test_no_two_test_files_share_a_name() -> None:
+    # They are imported by their names alone.
+    names = [path.name for path in PACKAGE.parent.joinpath("tests").rglob("*.py")]
+    assert sorted({name for name in names if names.count(name) > 1} - {"conftest.py", "__init__.py"}) == []

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import warm
 from asked import documents_with_keys
 from servers import Server
 
@@ -39,7 +40,7 @@ OWNERS_MAPPING: dict[str, Any] = {
 
 def neardup(*arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:
     """Run the command."""
-    done = subprocess.run([sys.executable, "-m", "indexer", *arguments], capture_output=True, text=True, timeout=120)
+    done = warm.run_text(*arguments)
     assert done.returncode == code, done.stderr
     assert "Traceback" not in done.stderr
     return done

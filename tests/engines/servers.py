@@ -23,7 +23,7 @@ from typing import Any
 
 import downloads
 
-HEAP = "-Xms512m -Xmx512m"
+HEAP = "-Xms512m -Xmx1g"
 START_SECONDS = 120
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import tracemalloc
 from typing import Any
 
 import pytest
+import warm
 from annotated import left_by_removal
 from asked import counts_with_keys, documents_with_keys, holders_of, values_of
 from made import INFO, put, record
@@ -326,13 +325,7 @@ def test_the_command_indexes_and_finds(server: Server, index_name: str, tmp_path
     url = f"{server.url}/{index_name}"
 
     def neardup(*arguments: str) -> str:
-        done = subprocess.run(
-            [sys.executable, "-m", "indexer", *arguments, "--store", url],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            timeout=120,
-        )
+        done = warm.run_text(*arguments, "--store", url, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
         return done.stdout
 

@@ -7,8 +7,6 @@ import email.policy
 import json
 import os
 import ssl
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from email.parser import BytesParser
@@ -18,6 +16,7 @@ from typing import Any
 from urllib.parse import unquote
 
 import pytest
+import warm
 from certificates import Authority
 from servers import Server, free_port
 
@@ -240,9 +239,8 @@ def test_the_command(server: Server, index_name: str) -> None:
     environment = {**os.environ, "NEARDUP_USERNAME": "elastic", "NEARDUP_PASSWORD": "let-me-in"}
 
     def run(*flags: str) -> str:
-        command = [sys.executable, "-m", "indexer", "setup", "--store", f"{server.url}/{index_name}"]
-        command += ["--dashboards", receiver.url, *flags]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment)
+        command = ["setup", "--store", f"{server.url}/{index_name}", "--dashboards", receiver.url, *flags]
+        done = warm.run_text(*command, env=environment)
         assert done.returncode == 0, done.stderr
         return done.stdout + done.stderr
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import annotated
 import pytest
+import warm
 from annotated import DOCUMENTS, left_by_removal, searches
 from asked import documents_with_keys
 from made import INFO, put, record
@@ -41,9 +42,7 @@ OWNERS_MAPPING = {
 
 def setup(url: str, *flags: str, code: int = 0) -> subprocess.CompletedProcess[str]:
     """Run the command."""
-    done = subprocess.run(
-        [sys.executable, "-m", "indexer", "setup", "--store", url, *flags], capture_output=True, text=True, timeout=120
-    )
+    done = warm.run_text("setup", "--store", url, *flags)
     assert done.returncode == code, done.stderr
     return done
 
