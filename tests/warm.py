@@ -78,7 +78,7 @@ def _import_all() -> None:
     import indexer
 
     for found in pkgutil.walk_packages(indexer.__path__, "indexer."):
-        if not found.name.startswith(("indexer.bench", "indexer.demo", "indexer.extract.worker")):
+        if found.name != "indexer.extract.worker":
             importlib.import_module(found.name)
 
 
