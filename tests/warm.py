@@ -67,8 +67,13 @@ def _server() -> subprocess.Popen[str]:
         command = [sys.executable, "-P", __file__]
         pipe = subprocess.PIPE
         _servers[own] = subprocess.Popen(command, env=alone, stdin=pipe, stdout=pipe, text=True)
-        atexit.register(_servers[own].kill)
+        atexit.register(_end, _servers[own])
     return _servers[own]
+
+
+def _end(server: subprocess.Popen[str]) -> None:
+    server.kill()
+    server.communicate()
 
 
 def _import_all() -> None:

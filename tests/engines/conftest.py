@@ -47,6 +47,21 @@ def index_name(server: Server) -> Iterator[str]:
     server.request("DELETE", f"/{name},{name}-*?ignore_unavailable=true")
 
 
+@pytest.fixture
+def clean(server: Server) -> Iterator[None]:
+    """Without templates of neardup's, before and after: tests that share a server share its templates."""
+    _without_templates(server)
+    yield
+    _without_templates(server)
+
+
+def _without_templates(server: Server) -> None:
+    for kind in ("_index_template", "_component_template"):
+        found = server.request("GET", f"/{kind}").get(f"{kind[1:]}s", [])
+        for name in (each["name"] for each in found if each["name"].startswith("neardup")):
+            server.request("DELETE", f"/{kind}/{name}")
+
+
 @pytest.fixture(params=list(ENGINES))
 def own_server(request: pytest.FixtureRequest) -> Iterator[Server]:
     """A server for one test, which may kill it."""

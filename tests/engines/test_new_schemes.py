@@ -14,6 +14,8 @@ from indexer.schemes import registry
 from indexer.stores import open_store
 from indexer.stores.search.fields.sketches import scheme_in
 
+pytestmark = pytest.mark.usefixtures("clean")
+
 MINHASH = registry.scheme("minhash").info
 DOCUMENTS = {"a": {"body": prose(1)}, "b": {"body": changed(prose(1))}, "c": {"body": prose(2)}}
 

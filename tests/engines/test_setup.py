@@ -7,7 +7,6 @@ import random
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from typing import Any
 
 import annotated
@@ -50,18 +49,6 @@ def setup(url: str, *flags: str, code: int = 0) -> subprocess.CompletedProcess[s
 def count(properties: dict[str, Any]) -> int:
     """Fields as the engines count them."""
     return sum(1 + sum(count(each.get(part, {})) for part in ("properties", "fields")) for each in properties.values())
-
-
-@pytest.fixture
-def clean(server: Server) -> Iterator[None]:
-    """Without templates of neardup's, before and after."""
-    for _ in range(2):
-        for kind in ("_index_template", "_component_template"):
-            found = server.request("GET", f"/{kind}").get(f"{kind[1:]}s", [])
-            for name in (each["name"] for each in found if each["name"].startswith("neardup")):
-                server.request("DELETE", f"/{kind}/{name}")
-        if not _:
-            yield
 
 
 @pytest.mark.usefixtures("clean")
