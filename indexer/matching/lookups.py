@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from indexer.errors import UsageError
+from indexer.matching.measures.reading import Reader, reader_of
 from indexer.matching.question import Question
-from indexer.matching.reading import Reader, reader_of
 from indexer.matching.rule import Finder, MatchRule
 from indexer.model import CLOSE_DISTANCE, LOOSE_DISTANCE, Record, Ref, Sketch
 from indexer.model.ragged import Ragged

@@ -15,7 +15,7 @@ from indexer.hamming import HammingIndex, iter_pairs
 from indexer.model import DEFAULT_DISTANCE, SIMHASH_DOC, Fingerprint, Sketch
 from indexer.model.ragged import Ragged
 from indexer.schemes.base import Parameter, Plan, Positions, Scheme, Similarities, Sketches, require_bytes
-from indexer.schemes.keys import MAX_DISTANCE, SIMHASH64_LAYOUT, probes, simhash_keys
+from indexer.schemes.keys.simhash64 import MAX_DISTANCE, SIMHASH64_LAYOUT, probes, simhash_keys
 
 _ASKED_AT_ONCE = 4096
 

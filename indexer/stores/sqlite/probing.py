@@ -18,7 +18,7 @@ import numpy as np
 from indexer.errors import UsageError
 from indexer.model import SIMHASH_DOC, Record, Ref
 from indexer.model.ragged import Ragged
-from indexer.schemes.keys import KeyLayout
+from indexer.schemes.keys.layout import KeyLayout
 from indexer.stores.sketches import Check, Few, Found, Probe, require_schemes
 from indexer.stores.sqlite import cells
 from indexer.stores.sqlite.parts import OnFile
