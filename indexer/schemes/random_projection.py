@@ -14,7 +14,7 @@ from indexer import core, core_sketch
 from indexer.model import Sketch
 from indexer.model.ragged import Ragged
 from indexer.schemes import parameters
-from indexer.schemes.base import Parameter, Plan, Positions, Scheme, Similarities, require_bytes
+from indexer.schemes.base import Hashes, Parameter, Plan, Positions, Scheme, Similarities, Weights, require_bytes
 from indexer.schemes.keys import KeyLayout
 
 MAX_BITS = 1024
@@ -57,8 +57,12 @@ class RandomProjection(Scheme):
 
     def sketch(self, text: str | bytes) -> Sketch | None:
         """The bits as octets, the first bit the highest of the first; one key a block."""
-        tokens = core.token_hashes(text)
-        projection = core.random_projection(tokens, self.bits // 64)
+        return self.sketch_features(core.token_hashes(text))
+
+    def sketch_features(self, features: Hashes, weights: Weights | None = None) -> Sketch | None:
+        """The same of features in the place of the tokens, each counted by its weight."""
+        counted = features if weights is None else np.repeat(features, weights)
+        projection = core.random_projection(counted, self.bits // 64)
         if projection is None:
             return None
         payload = projection.astype(">u8").tobytes()
@@ -68,7 +72,7 @@ class RandomProjection(Scheme):
             self.layout.pack(table, whole >> (self.bits - (table + 1) * self.block) & ones)
             for table in range(self.layout.tables)
         )
-        return Sketch(self.id, payload, tuple(keys), tokens.size)
+        return Sketch(self.id, payload, tuple(keys), counted.size)
 
     def similarities(self, payload: bytes, others: Sequence[bytes]) -> npt.NDArray[np.float64]:
         """The cosines of the angles that the shares of differing bits stand for."""
