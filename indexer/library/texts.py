@@ -14,7 +14,7 @@ from indexer.errors import UsageError
 from indexer.library.making import Given, all_sketches
 from indexer.library.memory import MemoryIndex, rule_without_store
 from indexer.library.rows import Rows, html_table
-from indexer.matching.measures import Comparison
+from indexer.matching.measures.tables import Comparison
 from indexer.matching.nodes import keyed, nodes_of
 from indexer.matching.pairing import document_pairs
 from indexer.matching.rule import MatchRule

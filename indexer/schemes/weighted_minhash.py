@@ -6,7 +6,8 @@ import numpy as np
 
 from indexer import core
 from indexer.schemes.base import Hashes, Weights
-from indexer.schemes.minwise import BandedScheme, Signature
+from indexer.schemes.minwise.packed import Signature
+from indexer.schemes.minwise.scheme import BandedScheme
 
 
 class WeightedMinhash(BandedScheme):
