@@ -1,4 +1,4 @@
-"""The contract of every scheme: fingerprint, keys, candidates, verification (tests/schemes/scheme_contract.py)."""
+"""The contract of every scheme: fingerprint, keys, candidates, verification (`indexer.testing` holds them to it)."""
 
 from __future__ import annotations
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scheme_contract import document
 
 from indexer import core
 from indexer.errors import UsageError
 from indexer.schemes.base import Hashes
 from indexer.schemes.registry import scheme
+from indexer.testing import document
 
 
 def words(text: str) -> Hashes:
