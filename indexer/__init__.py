@@ -48,6 +48,9 @@ _HOMES = {
     "parse_rule": "indexer.matching.rule",
 }
 
+# Modules that the pages name, there without an import of their own.
+_MODULES = ("core", "errors", "hamming", "model", "schemes", "stores", "text")
+
 __all__ = [
     "Document",
     "Fingerprint",
@@ -77,9 +80,12 @@ class _Root(ModuleType):
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name in _HOMES:
+        value = getattr(importlib.import_module(_HOMES[name]), name)
+    elif name in _MODULES:
+        return importlib.import_module(f"{__name__}.{name}")
+    else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(_HOMES[name]), name)
     globals()[name] = value
     return value
 
