@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Any, BinaryIO, Literal
 
 from indexer import own_files
-from indexer.errors import NotFoundError, UsageError
+from indexer.errors import NotFoundError, UsageError, machines_fault
 from indexer.extract.base import Format
 from indexer.ingest import jsonlines
 from indexer.own_files import OwnFileError
@@ -201,6 +201,8 @@ class Sources:
                     part = sorted(islice(entries, FOLDER_PART), key=lambda entry: entry.name)
             # The folder is closed before its last part is given, so that a deep tree does not use up file descriptors.
         except OSError as error:
+            if fault := machines_fault(error, printable_path(folder)):
+                raise fault from None
             yield _rejected(folder, "unreadable", f"the folder can't be listed: {error.strerror}")
             return
         yield from part
@@ -277,6 +279,8 @@ def open_regular(path: str, *, any_kind: bool = False) -> BinaryIO:
     except OwnFileError as error:
         raise UnreadableError("special-file", error.strerror) from None
     except (OSError, ValueError) as error:
+        if fault := machines_fault(error, printable_path(path)):
+            raise fault from None
         # ENXIO: a socket, or a pipe that nobody reads from.
         special = isinstance(error, OSError) and error.errno == errno.ENXIO
         detail = error.strerror if isinstance(error, OSError) else str(error)
@@ -296,6 +300,8 @@ def read_file(path: str, limit: int, *, any_kind: bool = False) -> bytes:
             size = os.fstat(file.fileno()).st_size
             data = file.read(limit + 1) if size <= limit else b""
         except OSError as error:
+            if fault := machines_fault(error, printable_path(path)):
+                raise fault from None
             raise UnreadableError("unreadable", error.strerror or str(error)) from None
     if max(size, len(data)) > limit:
         raise UnreadableError("too-large", f"{max(size, len(data)):,} octets; the limit is {limit:,}")
