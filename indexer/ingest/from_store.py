@@ -15,7 +15,14 @@ from indexer.errors import UsageError
 from indexer.extract.base import Content, Engine, Format, Options
 from indexer.ingest import jsonlines
 from indexer.ingest.indexing import content_id, source_digest
-from indexer.ingest.sources import Input, Rejected, UnreadableError, is_json_lines, open_regular
+from indexer.ingest.sources import (
+    Input,
+    Rejected,
+    UnreadableError,
+    is_json_lines,
+    open_regular,
+    path_of_printable,
+)
 from indexer.model import Record, Ref
 from indexer.stores.base import Store
 from indexer.stores.search.client.names import path_of
@@ -75,7 +82,7 @@ def file_of(record: Record) -> Input | Rejected:
     """A record's file, to be read as it is now; the reason where it came from none."""
     name, source = record.ref.id, record.source
     if os.path.isabs(source):
-        return Input(name, source, source)
+        return Input(name, source, path_of_printable(source))
     address = "://" in source[:20]
     why = "the document came from an address" if address else "the document came from no file that the store knows"
     return Rejected(name, source, "unreadable", f"{why}, and its text is not kept")
@@ -90,7 +97,7 @@ def _lines(store: Store, source: str, marks: array[int], limit: int) -> Iterator
     found = np.zeros(wanted.size, dtype=bool)
     reason, detail = CHANGED, REASONS[CHANGED]
     try:
-        with open_regular(source) as raw:
+        with open_regular(path_of_printable(source)) as raw:
             for line in jsonlines.read(raw, compressed=source.lower().endswith(".gz"), limit=limit):
                 if isinstance(line, jsonlines.BadLine):
                     continue

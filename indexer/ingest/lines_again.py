@@ -11,7 +11,7 @@ import numpy as np
 
 from indexer.ingest import jsonlines
 from indexer.ingest.from_store import mark_of, marks_of
-from indexer.ingest.sources import open_regular
+from indexer.ingest.sources import open_regular, path_of_printable
 from indexer.model import Record
 from indexer.stores.base import Store
 
@@ -23,9 +23,9 @@ class StoredLines:
     """
 
     def __init__(self, store: Store, path: str, limit: int) -> None:
-        self._store, self._path, self._limit = store, path, limit
+        self._store, self._path, self._limit = store, path_of_printable(path), limit
         marks, starts = array("Q"), array("q")
-        with open_regular(path) as raw:
+        with open_regular(self._path) as raw:
             stream, start = self._opened(raw), 0
             for line in jsonlines.read(stream, compressed=False, limit=limit):
                 if isinstance(line, jsonlines.Line):

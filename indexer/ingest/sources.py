@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import glob
 import os
+import re
 import stat
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -37,6 +38,8 @@ NOT_DOCUMENTS = frozenset(
 )
 # A folder is listed and sorted in parts of this size, so that one with millions of files stays out of memory.
 FOLDER_PART = 50_000
+_WRITTEN_OUT = re.compile(rb"\\x(5c|[89a-f][0-9a-f])")
+_SURROGATE = re.compile("[\udc80-\udcff]")
 JSON_LINES = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
 
 
@@ -346,8 +349,21 @@ def possible_ids(path: str, base: str) -> list[str]:
 
 
 def printable_path(path: str) -> str:
-    r"""A path as text that any store takes: octets that are no UTF-8 are written \xff."""
-    return os.fsencode(path).decode("utf-8", "backslashreplace")
+    r"""A path as text that any store takes, of no two paths the same: octets that are no UTF-8 are written \xff.
+
+    A path that has such octets, or the written-out form of one, has its backslashes written \x5c.
+    """
+    octets = os.fsencode(path)
+    text = octets.decode("utf-8", "surrogateescape")
+    if not _WRITTEN_OUT.search(octets) and not _SURROGATE.search(text):
+        return text
+    return octets.replace(b"\\", b"\\x5c").decode("utf-8", "backslashreplace")
+
+
+def path_of_printable(text: str) -> str:
+    """The path that printable_path() wrote."""
+    octets = text.encode("utf-8", "surrogatepass")
+    return os.fsdecode(_WRITTEN_OUT.sub(lambda found: bytes([int(found[1], 16)]), octets))
 
 
 def is_json_lines(path: str) -> bool:
