@@ -186,11 +186,18 @@ def test_commands_that_read_texts_need_no_fields(server: Server, index_name: str
 def test_delete_takes_the_fingerprint_and_leaves_the_document(server: Server, index_name: str, both: Both) -> None:
     before = owners(sources(server, index_name))
     both.json("cluster")
-    assert both.json("delete", "ID:b") == ({"deleted": 1, "missing": 0, "contended": 0},) * 2
-    assert both.json("delete", "ID:b", code=5) == ({"deleted": 0, "missing": 1, "contended": 0},) * 2
+    rest = {"missing": 0, "contended": 0}
+    in_place = both.url.endswith(index_name)
+    of_owner, own = {"deleted": 0, "stripped": 1, **rest}, {"deleted": 1, "stripped": 0, **rest}
+    assert both.json("delete", "ID:b") == (of_owner if in_place else own, own)
+    assert both.json("delete", "ID:b", code=5) == ({"deleted": 0, "stripped": 0, "missing": 1, "contended": 0},) * 2
     one, other = both.json("similar", "--id", "ID:a")
     assert [each["id"] for each in one["matches"]] == [each["id"] for each in other["matches"]] == ["c"]
     list(both("show", "ID:b", code=5))
     one, other = both.json("cluster")
     assert taken(one, "documents", "clusters", "clustered") == taken(other, "documents", "clusters", "clustered")
+    assert owners(sources(server, index_name)) == before
+    one, other = both("prune", "--keep", "canonical", "--delete", "--yes")
+    assert other.split()[:2] == ["deleted", "2"]
+    assert one.split()[:4] == (["deleted", "0", "stripped", "2"] if in_place else ["deleted", "2"])
     assert owners(sources(server, index_name)) == before

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast, get_args
 import click
 
 from indexer.cli.options.groups import Decorator, Group
-from indexer.cli.terminal.output import say, shown_store
+from indexer.cli.terminal.output import fields, say, shown_store
 from indexer.config import DEFAULT_STORE
 from indexer.errors import UsageError
 from indexer.extract.base import Content, Engine, Format, Limits, Options
@@ -233,6 +233,27 @@ def tell_contended(store: Store) -> int:
     if told := store.contended.told():
         say(told)
     return store.contended.count
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """What a command has deleted: documents, and those of owners that `stripped` of neardup's fields and left."""
+
+    deleted: int
+    stripped: int
+
+    @classmethod
+    def of(cls, store: Store, count: int) -> Gone:
+        """Of so many that the store's delete() has counted."""
+        return cls(count - store.stripped, store.stripped)
+
+    def show(self) -> None:
+        """Print both."""
+        lines = [("deleted", f"{self.deleted:,}")]
+        if self.stripped:
+            stay = "they are their owner's and stay; neardup's fields are taken out of them"
+            lines.append(("stripped", f"{self.stripped:,}  {stay}"))
+        fields(lines)
 
 
 def content_of(store: Store) -> Content:
