@@ -51,9 +51,7 @@ def compare(a: str, b: str, store: str, matching: Matching, extraction: Extracti
         rule = rule_of(matching.wanted, source)
         reading = extraction.reading(content_of(source) if source else None)
         one, two = (
-            asked.stored(source, name.removeprefix("id:"))
-            if source and asked.is_id(name)
-            else asked.from_file(name, *reading)
+            asked.stored_or_file(source, name) if source and asked.is_id(name) else asked.from_file(name, *reading)
             for name in (a, b)
         )
         if matching.explain:

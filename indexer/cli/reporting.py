@@ -198,7 +198,7 @@ def _text(name: str, source: Store | None, extraction: Extraction) -> str:
 
     try:
         if source and asked.is_id(name):
-            return stored_text(source, asked.found(source, name.removeprefix("id:")))
+            return stored_text(source, asked.meant(source, name))
         options, limits = extraction.reading(content_of(source) if source else None)
         data = asked.octets_of(name, limits.input_bytes)
         return extract(data, name="" if name == STDIN else name, options=options, limits=limits).text

@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast, get_args
+from itertools import chain, islice
+from typing import TYPE_CHECKING, TypeVar, cast, get_args
 
 import click
 
 from indexer.cli.options.groups import Decorator, Group
+from indexer.cli.terminal.hints import name_store
 from indexer.cli.terminal.output import fields, say, shown_store
 from indexer.config import DEFAULT_STORE
 from indexer.errors import UsageError
@@ -26,6 +29,7 @@ else:
     _OctetsType = _SecondsType = click.ParamType
 
 _DAY = 86_400
+Found = TypeVar("Found")
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 
 
@@ -156,6 +160,11 @@ jobs_option = click.option(
 )
 
 
+def _noted(_ctx: click.Context, _param: click.Parameter, value: str) -> str:
+    name_store(value)
+    return value
+
+
 class _StoreOption(click.Option):
     def get_help_extra(self, ctx: click.Context) -> click.types.OptionHelpExtra:
         # The default may come from a settings file.
@@ -175,12 +184,15 @@ store_option = click.option(
     show_default=True,
     show_envvar=True,
     help="The store.",
+    callback=_noted,
 )
 
 
 def index_option(says: str) -> Decorator:
     """The option that names an index of a cluster."""
-    return click.option("--store", metavar="URL", envvar="NEARDUP_STORE", required=True, show_envvar=True, help=says)
+    return click.option(
+        "--store", metavar="URL", envvar="NEARDUP_STORE", required=True, show_envvar=True, callback=_noted, help=says
+    )
 
 
 refresh_option = click.option(
@@ -273,6 +285,17 @@ def store_file(store: str) -> str:
     if colon and scheme == "sqlite":
         return os.path.abspath(rest.removeprefix("/"))
     return "" if colon else os.path.abspath(store)
+
+
+def begun(inputs: Iterable[Found], store: str) -> Iterable[Found] | None:
+    """The same inputs once there is a first; None where there is none, and no store, which then need not be made.
+
+    What is wrong with a name or a pattern is raised before a store is made for it.
+    """
+    rest = iter(inputs)
+    first = list(islice(rest, 1))
+    file = store_file(store)
+    return chain(first, rest) if first or not file or os.path.exists(file) else None
 
 
 def only_one(**given: object) -> None:

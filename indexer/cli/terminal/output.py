@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from indexer.cli.terminal.hints import with_store
 from indexer.model import Fingerprint, Record
 from indexer.text import visible
 from indexer.text.hiding import shown_name, without_credentials
@@ -24,7 +25,7 @@ shown_store = shown_name
 
 def say(text: str) -> None:
     """A remark for the person at the terminal."""
-    click.echo(f"neardup: {printable(without_credentials(text))}", err=True)
+    click.echo(f"neardup: {printable(with_store(without_credentials(text)))}", err=True)
 
 
 def answer(text: str) -> None:
