@@ -16,6 +16,7 @@ from typing import Any
 from indexer.errors import StoreError, UsageError
 from indexer.stores.search.client.access import Access, load_access
 from indexer.stores.search.client.plain_http import Answer, CertificateError, UnknownHostError, UnreachableError, ask
+from indexer.stores.search.client.waiting import Waiting
 from indexer.text.hiding import PLACE, shown_name
 
 JSON = "application/json"
@@ -186,6 +187,10 @@ class Client(ABC):
         if self._closed.wait(seconds):
             raise StoreError(f"{self.target.shown}: the connection is closed")
 
+    def waiting(self) -> Waiting:
+        """The pauses between the tries of a request that begins now."""
+        return Waiting(self.target.shown, self.patience.limit, self.pause)
+
     def request(
         self,
         method: str,
@@ -203,6 +208,7 @@ class Client(ABC):
         """
         start = time.monotonic()
         deadline = deadline or start + self.patience.limit
+        waiting = self.waiting()
         attempt = 0
         while True:
             self.pause(0)
@@ -220,6 +226,7 @@ class Client(ABC):
                 wait = self.patience.wait(attempt, asked)
                 if time.monotonic() + wait > (deadline if self._answered else min(deadline, start + FIRST_CONTACT)):
                     raise StoreError(f"{self.target.shown}: given up after {attempt + 1} tries: {error}") from error
+                trouble = _trouble(error)
             except StoreError:
                 raise
             except Exception as error:
@@ -228,7 +235,7 @@ class Client(ABC):
                 raise StoreError(
                     f"{self.target.shown}: {self.product}'s client can't send a request ({kind})"
                 ) from None
-            self.pause(wait)
+            waiting(wait, trouble)
             attempt += 1
 
     def perform_once(self, method: str, path: str, body: object = None) -> Any:
@@ -265,6 +272,10 @@ class Client(ABC):
         if error.status in (400, 404, 405, 409):
             raise error
         raise StoreError(explain_answer(error, self.target, self.access)) from error
+
+
+def _trouble(error: AnswerError | UnreachableError) -> str:
+    return f"the cluster answers {error}" if isinstance(error, AnswerError) else f"no answer ({error})"
 
 
 def require_whole(answer: Mapping[str, Any], shown: str) -> None:
@@ -338,6 +349,7 @@ def _recognise(target: Target, access: Access, patience: Patience) -> str:
     A host that nobody listens on, or whose name nobody knows, is more likely a wrong URL: it is given up sooner.
     """
     start = time.monotonic()
+    waiting = Waiting(target.shown, patience.limit, time.sleep)
     attempt = 0
     while True:
         host = target.hosts[attempt % len(target.hosts)]
@@ -366,7 +378,7 @@ def _recognise(target: Target, access: Access, patience: Patience) -> str:
         wait = patience.wait(attempt, None)
         if time.monotonic() + wait > start + limit:
             raise StoreError(f"{target.shown}: no answer after {attempt + 1} tries: {trouble}; is the URL right?")
-        time.sleep(wait)
+        waiting(wait, f"no answer that can be used ({trouble})")
         attempt += 1
 
 
