@@ -189,7 +189,7 @@ class Client(ABC):
 
     def waiting(self) -> Waiting:
         """The pauses between the tries of a request that begins now."""
-        return Waiting(self.target.shown, self.patience.limit, self.pause)
+        return Waiting(self.target.shown, self.pause)
 
     def request(
         self,
@@ -349,7 +349,7 @@ def _recognise(target: Target, access: Access, patience: Patience) -> str:
     A host that nobody listens on, or whose name nobody knows, is more likely a wrong URL: it is given up sooner.
     """
     start = time.monotonic()
-    waiting = Waiting(target.shown, patience.limit, time.sleep)
+    waiting = Waiting(target.shown, time.sleep)
     attempt = 0
     while True:
         host = target.hosts[attempt % len(target.hosts)]

@@ -7,6 +7,8 @@ import threading
 import time
 from collections.abc import Callable
 
+from indexer.text.visible import printable
+
 # Seconds that nobody minds, and those between two remarks about one engine, whatever is asked of it at once.
 SILENT = 2.0
 BETWEEN = 30.0
@@ -18,11 +20,11 @@ _told: dict[str, float] = {}
 class Waiting:
     """The pauses between the tries of one request; after SILENT seconds of them somebody is told what for.
 
-    `shown` names the engine, `limit` is how long is waited in all (seconds), `pause` how. Remarks go to standard error.
+    `shown` names the engine, `pause` waits for so many seconds. Remarks go to standard error.
     """
 
-    def __init__(self, shown: str, limit: float, pause: Callable[[float], None]) -> None:
-        self._shown, self._limit, self._pause = shown, limit, pause
+    def __init__(self, shown: str, pause: Callable[[float], None]) -> None:
+        self._shown, self._pause = shown, pause
         self._start = time.monotonic()
 
     def __call__(self, seconds: float, why: str) -> None:
@@ -42,6 +44,4 @@ class Waiting:
             if now - _told.get(self._shown, -BETWEEN) < BETWEEN:
                 return
             _told[self._shown] = now
-        print(
-            f"neardup: {self._shown}: {why}; trying again, for up to {self._limit:.0f} s", file=sys.stderr, flush=True
-        )
+        print(f"neardup: {self._shown}: {printable(why)}; trying again", file=sys.stderr, flush=True)
