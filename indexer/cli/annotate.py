@@ -180,7 +180,8 @@ def annotate(
         stack.enter_context(_bar(summary) if talk.progress else nullcontext())
         run(client, wanted, aside=aside, summary=summary)
         names_shown = client.target.shown, aside.target.shown if aside else None
-    _report(summary, *names_shown, dry_run=wanted.dry_run, as_json=talk.json)
+    if not talk.is_enough(summary):
+        _report(summary, *names_shown, dry_run=wanted.dry_run, as_json=talk.json)
     return 0
 
 

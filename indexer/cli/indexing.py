@@ -193,18 +193,12 @@ def index(
     inputs = begun(found, store)
     if inputs is None:
         say("no document was found, so no store was made")
-        _report(Summary(), found.left_out, store, as_json=talk.json, stopped=False)
+        _report(Summary(), found.left_out, store, as_json=talk.json, stopped=_Stopped())
         return 0
     from indexer.matching.kept import schemes_of, schemes_of_new
 
     content = extraction.content or _content_for(store)
-    settings = Settings(
-        options=extraction.options(content),
-        limits=extraction.limits,
-        jobs=making.processes,
-        min_tokens=making.min_tokens,
-        retry_failed=loading.retry_failed,
-    )
+    settings = _settings(content, making, extraction, retry_failed=loading.retry_failed)
     summary, near = Summary(), None
     letters = Refused(letters_file, settings.options, settings.limits)
     made = store_info(content, schemes_of_new(making.schemes))
@@ -221,11 +215,22 @@ def index(
             tell_contended(target)
         except KeyboardInterrupt:
             stopped.number = stopped.number or signal.SIGINT
-    _report(summary, found.left_out, store, as_json=talk.json, stopped=bool(stopped.number), near=near, letters=letters)
+    if not talk.is_enough(summary):
+        _report(summary, found.left_out, store, as_json=talk.json, stopped=stopped, near=near, letters=letters)
     if stopped.number:
         say("stopped; what was done is stored, and the same command again goes on from here")
         return 128 + stopped.number
     return ExtractionError.exit_code if loading.strict and summary.failures + summary.failed_before else 0
+
+
+def _settings(content: Content, making: Fingerprinting, extraction: Extraction, *, retry_failed: bool) -> Settings:
+    return Settings(
+        options=extraction.options(content),
+        limits=extraction.limits,
+        jobs=making.processes,
+        min_tokens=making.min_tokens,
+        retry_failed=retry_failed,
+    )
 
 
 def _bar(summary: Summary, sources: Callable[[], Sources]) -> AbstractContextManager[object]:
@@ -308,7 +313,7 @@ def _report(
     store: str,
     *,
     as_json: bool,
-    stopped: bool,
+    stopped: _Stopped,
     near: Arrived | None = None,
     letters: DeadLetters | None = None,
 ) -> None:
@@ -326,7 +331,7 @@ def _report(
                 "left_out": left_out,
                 "bytes": summary.octets,
                 "seconds": round(summary.seconds, 3),
-                "stopped": stopped,
+                "stopped": bool(stopped.number),
             }
         )
         return

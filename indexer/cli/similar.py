@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -31,8 +30,6 @@ if TYPE_CHECKING:
     from indexer.matching.lookups import Answer, Match
     from indexer.matching.question import Question
     from indexer.stores import Store
-
-_TITLE_WIDTH = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +216,7 @@ def _row(match: Match) -> tuple[str, ...]:
 
     record = match.record
     label = (match.label + " short" * record.short).strip()
-    title = textwrap.shorten(record.title, _TITLE_WIDTH, placeholder="…")
+    title = " ".join(record.title.split())
     # Below the current folder a path is shown as the user would type it.
     path = record.source.removeprefix(os.path.join(os.getcwd(), ""))
     bits = "" if match.differing is None else str(match.differing)

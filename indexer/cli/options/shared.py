@@ -20,6 +20,7 @@ from indexer.errors import UsageError
 from indexer.extract.base import Content, Engine, Format, Limits, Options
 
 if TYPE_CHECKING:
+    from indexer.ingest.outcomes import Counts
     from indexer.stores import Store, StoreInfo
     from indexer.stores.base import Refresh
 
@@ -215,7 +216,10 @@ json_option = click.option("--json", is_flag=True, help="Answer in JSON.")
 
 @dataclass(frozen=True, slots=True)
 class Talk:
-    """What a long run says: its progress unless it is to be `quiet`, and its summary in words or as `json`."""
+    """What a long run says: its progress and its summary in words, nothing but what failed if it is to be `quiet`.
+
+    `json` is its summary as JSON, quiet or not.
+    """
 
     quiet: bool
     json: bool
@@ -225,8 +229,18 @@ class Talk:
         """Whether there is somebody to show progress to."""
         return sys.stderr.isatty() and not self.quiet
 
+    def is_enough(self, summary: Counts) -> bool:
+        """Whether a run that has ended like this is not to be summed up; what failed is said then."""
+        if not self.quiet or self.json:
+            return False
+        if summary.failures:
+            say(f"{summary.failures:,} failed ({summary.reasons}); neardup failures lists them")
+        return True
 
-talk_options = Group(Talk, click.option("-q", "--quiet", is_flag=True, help="No progress."), json_option)
+
+talk_options = Group(
+    Talk, click.option("-q", "--quiet", is_flag=True, help="No progress and no summary, only what failed."), json_option
+)
 
 
 def opened(store: str, *, create: StoreInfo | None = None, read_only: bool = False, refresh: Refresh = "wait") -> Store:
