@@ -105,7 +105,7 @@ def store_info(content: Content, schemes: Sequence[Scheme] = ()) -> StoreInfo:
     `schemes` are those beside simhash-doc that a new store keeps sketches of.
     """
     from indexer.schemes import simhash
-    from indexer.schemes.keys import SIMHASH64_LAYOUT
+    from indexer.schemes.keys.simhash64 import SIMHASH64_LAYOUT
     from indexer.stores import StoreInfo
 
     return StoreInfo(

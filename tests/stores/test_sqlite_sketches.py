@@ -15,7 +15,7 @@ from made import INFO, put, record
 
 from indexer.errors import StoreError
 from indexer.model import SIMHASH_DOC, Record, Ref, Sketch
-from indexer.schemes.keys import SchemeInfo
+from indexer.schemes.keys.layout import SchemeInfo
 from indexer.stores import Store, open_store
 from indexer.stores.sketches import Probe
 from indexer.stores.sqlite import sketches as sqlite_sketches

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from indexer.model import Sketch
-from indexer.schemes.keys import KeyLayout, SchemeInfo
+from indexer.schemes.keys.layout import KeyLayout, SchemeInfo
 from indexer.stores.sqlite import cells
 
 Sketches = Mapping[str, Sketch]
