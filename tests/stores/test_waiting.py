@@ -12,7 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from indexer.errors import StoreError
-from indexer.stores.search.client import waiting
+from indexer.stores.search.client import connection
 from indexer.stores.search.client.connection import Patience, connect
 
 BUSY = {"error": {"type": "circuit_breaking_exception", "reason": "too much at once"}, "status": 429}
@@ -56,7 +56,7 @@ def engine(seconds: float) -> Iterator[str]:
 def test_after_two_seconds_it_is_said_what_is_waited_for(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(waiting, "SILENT", 0.5)
+    monkeypatch.setattr(connection, "SILENT", 0.5)
     with engine(1.5) as url:
         client = connect(url, patience=PATIENCE)
         threads = [threading.Thread(target=client.request, args=("GET", "/_x")) for _ in range(3)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+import sys
 import threading
 import time
 import urllib.parse
@@ -16,8 +17,8 @@ from typing import Any
 from indexer.errors import StoreError, UsageError
 from indexer.stores.search.client.access import Access, load_access
 from indexer.stores.search.client.plain_http import Answer, CertificateError, UnknownHostError, UnreachableError, ask
-from indexer.stores.search.client.waiting import Waiting
 from indexer.text.hiding import PLACE, shown_name
+from indexer.text.visible import printable
 
 JSON = "application/json"
 NDJSON = "application/x-ndjson"
@@ -33,6 +34,12 @@ _LEADS_AWAY = (
 _BRIEFLY = 10.0
 # Seconds to wait for somebody to listen at a URL that has not answered yet.
 FIRST_CONTACT = 8.0
+# Seconds that nobody minds, and those between two remarks about one engine, whatever is asked of it at once.
+SILENT = 2.0
+BETWEEN = 30.0
+
+_guard = threading.Lock()
+_told: dict[str, float] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +70,36 @@ class Patience:
         """Seconds to wait before another attempt: doubling, jittered by half, at least what the server asked for."""
         doubled = min(self.longest, self.first * 2.0 ** min(attempt, 16))
         return max(doubled * random.uniform(0.5, 1.0), min(asked or 0.0, self.limit))  # noqa: S311 no secret
+
+
+class Waiting:
+    """The pauses between the tries of one request; after SILENT seconds of them somebody is told what for.
+
+    `shown` names the engine, `pause` waits for so many seconds. Remarks go to standard error.
+    """
+
+    def __init__(self, shown: str, pause: Callable[[float], None]) -> None:
+        self._shown, self._pause = shown, pause
+        self._start = time.monotonic()
+
+    def __call__(self, seconds: float, why: str) -> None:
+        """Wait before the next try, because of this."""
+        before = self._start + SILENT - time.monotonic()
+        if 0 < before < seconds:
+            self._pause(before)
+            seconds -= before
+            before = 0
+        if before <= 0:
+            self._tell(why)
+        self._pause(seconds)
+
+    def _tell(self, why: str) -> None:
+        with _guard:
+            now = time.monotonic()
+            if now - _told.get(self._shown, -BETWEEN) < BETWEEN:
+                return
+            _told[self._shown] = now
+        print(f"neardup: {self._shown}: {printable(why)}; trying again", file=sys.stderr, flush=True)
 
 
 class AnswerError(StoreError):
