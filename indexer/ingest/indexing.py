@@ -26,7 +26,7 @@ from indexer.ingest.outcomes import (
     record_of,
     sketching,
 )
-from indexer.ingest.sources import Input, Rejected
+from indexer.ingest.sources import Input, Rejected, path_of_printable
 from indexer.model import Failure, Record, Ref
 
 if TYPE_CHECKING:
@@ -306,7 +306,7 @@ class _Run:
         item = pending.item
         known_digest = old.source_digest if old else newest.digest if newest else ""
         known_source = old.source if old else newest.item.source if newest else item.source
-        if item.path and known_source != item.source and os.path.lexists(known_source):
+        if item.path and known_source != item.source and os.path.lexists(path_of_printable(known_source)):
             if known_digest == pending.digest:
                 self.summary.unchanged += 1
             else:

@@ -88,6 +88,7 @@ def send(client: Client, actions: Sequence[Action], **params: str) -> list[Outco
     outcomes: list[Outcome | None] = [None] * len(actions)
     left = list(range(len(actions)))
     deadline = time.monotonic() + client.patience.limit
+    waiting = client.waiting()
     attempt = 0
     while left:
         payload = b"".join(actions[place].lines() for place in left)
@@ -105,7 +106,8 @@ def send(client: Client, actions: Sequence[Action], **params: str) -> list[Outco
         if left and time.monotonic() + seconds > deadline:
             break
         if left:
-            client.pause(seconds)
+            first = outcomes[left[0]]
+            waiting(seconds, f"the cluster does not take {len(left):,} changes now ({first.reason if first else ''})")
         attempt += 1
     return [outcome for outcome in outcomes if outcome]
 
