@@ -18,6 +18,7 @@ import click
 from indexer import own_files
 from indexer.cli.clusters import arrivals
 from indexer.cli.options.clustering import Arriving, arrival_options
+from indexer.cli.options.columns import NamedColumns, column_options
 from indexer.cli.options.groups import Group
 from indexer.cli.options.schemes import Fingerprinting, fingerprint_options
 from indexer.cli.options.shared import (
@@ -69,6 +70,7 @@ class Walk:
     hidden: bool
     follow_links: bool
     id_from: IdFrom
+    columns: NamedColumns
 
 
 walk_options = Group(
@@ -94,6 +96,7 @@ walk_options = Group(
         "absolute path, its path below the folder named, its file name, that without suffix, or a digest of its "
         "content. JSON lines bring their own.",
     ),
+    column_options,
 )
 
 
@@ -143,9 +146,9 @@ Examples:
   neardup index docs/ --exclude 'drafts/*' --store ~/all.neardup
 
 A folder is walked: hidden files are passed over, so are links to folders, and files that are no documents by their
-name (styles, scripts, pictures, archives); the summary counts them as left out. Files that end in .jsonl, .ndjson or
-either with .gz, and "-", hold JSON lines: {"id", "text" or "html", and if you like "title", "url"; the rest is kept
-as metadata}.
+name (styles, scripts, pictures, archives); the summary counts them as left out. Files that end in .jsonl or .ndjson,
+or either with .gz or .zst, and "-", hold JSON lines: {"id", "text" or "html", and if you like "title", "url"; the rest
+is kept as metadata}. A line without an id is named by its file and number.
 
 Running the same command again goes on where it ended: what is stored and has not changed is not read by a worker
 again. A document that fails is recorded with its reason, never stops the run, and is left alone until it changes or
@@ -181,7 +184,7 @@ def index(
 
     letters_file = letters_path(loading.dead_letters, paths)
     _keep_out(store, letters_file)
-    selection = _selection(store, walk, extraction.max_size)
+    selection = _selection(store, walk, extraction)
 
     def sources() -> Sources:
         return Sources(paths, selection, paths_from=list_of_paths(walk.paths_from) if walk.paths_from else ())
@@ -243,7 +246,7 @@ def _keep_out(store: str, letters: Path) -> None:
         command.with_resource(own_files.in_use(path, store=True))
 
 
-def _selection(store: str, walk: Walk, line_limit: int) -> Selection:
+def _selection(store: str, walk: Walk, extraction: Extraction) -> Selection:
     from indexer.cli.refused import PATTERN
 
     return Selection(
@@ -253,7 +256,8 @@ def _selection(store: str, walk: Walk, line_limit: int) -> Selection:
         follow_links=walk.follow_links,
         id_from=walk.id_from,
         base=store_folder(store),
-        line_limit=line_limit,
+        line_limit=extraction.max_size,
+        columns=walk.columns.columns(extraction),
     )
 
 

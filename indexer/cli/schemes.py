@@ -205,8 +205,9 @@ def corpus(
     with opened(store, create=store_info(content)) as target:
         for name in names:
             require_unused(target, name)
-        selection = Selection(base=store_folder(store), line_limit=extraction.max_size)
-        stored = stored_inputs(target, target.scan(sketches=False), extraction.max_size, wanted)
+        columns = named_fields.columns.columns(extraction)
+        selection = Selection(base=store_folder(store), line_limit=extraction.max_size, columns=columns)
+        stored = stored_inputs(target, target.scan(sketches=False), selection, wanted)
         inputs = stored if from_store else Sources(paths, selection)
         recipes = [_recipe(name) for name in names]
         found = gather_corpora(inputs, recipes, extraction.options(content), extraction.limits, jobs or default_jobs())

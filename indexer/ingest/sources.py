@@ -1,4 +1,7 @@
-"""From the files, folders, globs and JSON lines that a user names to a lazy stream of documents to read."""
+"""From the files, folders and patterns that a user names to a lazy stream of documents to read.
+
+A file that holds many documents is taken apart by its reader (`indexer.ingest.readers`).
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,8 @@ from typing import Any, BinaryIO, Literal
 from indexer import own_files
 from indexer.errors import NotFoundError, UsageError
 from indexer.extract.base import Format
-from indexer.ingest import jsonlines
+from indexer.ingest.readers import JSON_LINES, Asked, BadEntry, Columns, Entry, Reader, reader_of
+from indexer.ingest.readers.compression import SUFFIXES, without_suffix
 from indexer.own_files import OwnFileError
 
 IdFrom = Literal["path", "absolute", "relative", "name", "stem", "digest"]
@@ -37,7 +41,6 @@ NOT_DOCUMENTS = frozenset(
 )
 # A folder is listed and sorted in parts of this size, so that one with millions of files stays out of memory.
 FOLDER_PART = 50_000
-JSON_LINES = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +48,8 @@ class Input:
     """One document to index: a file not yet read (`path`), or octets already at hand (`data`).
 
     `id` is empty where it is to be made from the content. `source` is what a user would open: an absolute path
-    or a URL. `again` asks for a document to be tried that failed before and has not changed.
+    or a URL. `name` is the name of a file whose octets are at hand. `again` asks for a document to be tried that failed
+    before and has not changed.
     """
 
     id: str
@@ -56,6 +60,7 @@ class Input:
     title: str = ""
     metadata: Mapping[str, Any] = field(default_factory=dict)
     again: bool = False
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +79,7 @@ class Selection:
 
     `include` and `exclude` are shell patterns, matched against the file's name, or against its path below the named
     folder where they hold a slash; there "*" matches slashes too. `base` is the folder that ids of `id_from="path"`
-    are seen from. `line_limit` is in octets.
+    are seen from. `line_limit` is in octets, for a line, row, record or member of a file. `columns` are those of rows.
     """
 
     include: tuple[str, ...] = ()
@@ -84,6 +89,7 @@ class Selection:
     id_from: IdFrom = "path"
     base: str = ""
     line_limit: int = 200_000_000
+    columns: Columns = field(default_factory=Columns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +130,7 @@ class Sources:
     def __iter__(self) -> Iterator[Input | Rejected]:
         for name in self._names:
             if name == STDIN:
-                yield from self._lines("stdin", sys.stdin.buffer)
+                yield from self._entries(_File("stdin", "stdin", named=True), sys.stdin.buffer, JSON_LINES)
             else:
                 yield from self._inputs(self._named(name))
         for name in self._paths_from:
@@ -140,7 +146,7 @@ class Sources:
         total = 0
         for name in self._names:
             for found in self._named(name):
-                if isinstance(found, _File) and is_json_lines(found.path):
+                if isinstance(found, _File) and reader_of(found.path):
                     return None
                 total += 1
         return total
@@ -224,8 +230,8 @@ class Sources:
         for file in found:
             if isinstance(file, Rejected):
                 yield file
-            elif is_json_lines(file.path):
-                yield from self._json_file(file.path)
+            elif reader := reader_of(file.path):
+                yield from self._many(file, reader)
             else:
                 yield Input(self._id(file), printable_path(os.path.abspath(file.path)), file.path)
 
@@ -244,25 +250,31 @@ class Sources:
             }[rule]
         )
 
-    def _json_file(self, path: str) -> Iterator[Input | Rejected]:
+    def _many(self, file: _File, reader: Reader) -> Iterator[Input | Rejected]:
         try:
-            with open_regular(path) as raw:
-                yield from self._lines(path, raw)
+            with open_regular(file.path) as stream:
+                yield from self._entries(file, stream, reader)
         except UnreadableError as error:
-            yield _rejected(path, error.reason, error.detail)
+            yield _rejected(file.path, error.reason, error.detail)
 
-    def _lines(self, name: str, stream: BinaryIO) -> Iterator[Input | Rejected]:
-        source = name if stream is sys.stdin.buffer else printable_path(os.path.abspath(name))
-        for line in jsonlines.read(stream, compressed=name.lower().endswith(".gz"), limit=self.selection.line_limit):
-            where = f"{printable_path(name)}:{line.number}"
-            if isinstance(line, jsonlines.BadLine):
-                yield Rejected(where, source, line.reason, line.detail)
-            elif not line.id and self.selection.id_from != "digest":
-                yield Rejected(where, source, "malformed", 'no "id"')
-            else:
-                identity = "" if self.selection.id_from == "digest" else line.id
-                about = (line.format, line.title, line.metadata, line.again)
-                yield Input(identity, line.url or source, "", line.data, *about)
+    def _entries(self, file: _File, stream: BinaryIO, reader: Reader) -> Iterator[Input | Rejected]:
+        chosen = self.selection
+        source = file.path if stream is sys.stdin.buffer else printable_path(os.path.abspath(file.path))
+        for entry in reader.entries(stream, file.path, Asked(chosen.line_limit, chosen.columns)):
+            place = f":{entry.number}" if entry.number else ""
+            if isinstance(entry, BadEntry):
+                yield Rejected(f"{printable_path(file.path)}{place}", source, entry.reason, entry.detail)
+                continue
+            identity = "" if chosen.id_from == "digest" else entry.id or f"{self._entry_id(file, stream)}{place}"
+            yield _input(entry, identity, entry.url or source)
+
+    def _entry_id(self, file: _File, stream: BinaryIO) -> str:
+        return file.path if stream is sys.stdin.buffer else self._id(file)
+
+
+def _input(entry: Entry, identity: str, source: str) -> Input:
+    name = os.path.basename(entry.member)
+    return Input(identity, source, "", entry.data, entry.format, entry.title, entry.metadata, entry.again, name)
 
 
 def open_regular(path: str, *, any_kind: bool = False) -> BinaryIO:
@@ -344,9 +356,17 @@ def printable_path(path: str) -> str:
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
-def is_json_lines(path: str) -> bool:
-    """Whether a file's name says that it holds JSON lines."""
-    return path.lower().endswith(JSON_LINES)
+def container_of(source: str) -> str:
+    """The file with many documents that a document's source is, or is a member of; empty where it is neither."""
+    if not os.path.isabs(source):
+        return ""
+    path, reader = source, reader_of(source)
+    while path != os.sep:
+        kind = reader_of(path)
+        if kind and (path == source or kind.is_folder) and os.path.isfile(path):
+            return path
+        path = os.path.dirname(path)
+    return source if reader else ""
 
 
 def _rejected(path: str, reason: str, detail: str) -> Rejected:
@@ -355,14 +375,13 @@ def _rejected(path: str, reason: str, detail: str) -> Rejected:
 
 
 def _stem(path: str) -> str:
-    name = os.path.basename(path)
-    if name.lower().endswith(".gz"):
-        name = name[:-3]
-    return os.path.splitext(name)[0]
+    return os.path.splitext(without_suffix(os.path.basename(path)))[0]
 
 
 def _kind(name: str) -> str:
     suffix = os.path.splitext(name)[1].lower()
+    if suffix in SUFFIXES and reader_of(name):
+        suffix = os.path.splitext(without_suffix(name))[1].lower()
     beside = next((each for each in own_files.SIDE_FILES if suffix.endswith(each)), "")
     return suffix.removesuffix(beside)
 
