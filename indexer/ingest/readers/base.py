@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO, ClassVar
 
@@ -14,6 +14,8 @@ from indexer.model import REASON_KEY
 
 # As in a browser, a byte order mark outdoes whatever encoding the HTML declares: the text has been decoded already.
 MARK = b"\xef\xbb\xbf"
+# What a message lists of a table's columns.
+_MOST_NAMES, _MOST_CHARACTERS = 20, 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +126,23 @@ def entry_of(number: int, item: Any, columns: Columns) -> Entry:
         raise ValueError(missing if body is None else f'"{name}" must be a string')
     own = {*used, name} if columns.text else {*used, "text", "html"}
     metadata = {key: value for key, value in item.items() if key not in own}
+    for path in own:
+        if "." in path and path not in item:
+            metadata = _without(metadata, path.split("."))
     data = body.encode("utf-8")
     data = MARK + data if kind == "html" else data
     return Entry(number, identity or "", data, kind, title or "", url or "", metadata, REASON_KEY in item)
+
+
+def column_error(names: Sequence[str], columns: Columns) -> str:
+    """What a table of these columns lacks of what is asked for, the text at least; empty where it lacks nothing."""
+    asked = {"--text-field": columns.text, "--id-field": columns.id, "--title-field": columns.title}
+    missing = [name for name in asked.values() if name and not {name, name.partition(".")[0]} & set(names)]
+    if not missing and (columns.text or {"text", "html"} & set(names)):
+        return ""
+    what = f"no column {missing[0]!r}" if missing else "no column 'text' or 'html'; name the one with --text-field"
+    listed = ", ".join(names[:_MOST_NAMES]) + (", …" if len(names) > _MOST_NAMES else "")
+    return f"{what}; the columns are: {listed[:_MOST_CHARACTERS]}"
 
 
 def _body(item: Mapping[str, Any], columns: Columns) -> tuple[str, Format]:
@@ -135,6 +151,16 @@ def _body(item: Mapping[str, Any], columns: Columns) -> tuple[str, Format]:
     if not item.get("text") and item.get("html") is not None:
         return "html", "html"
     return "text", "text"
+
+
+def _without(item: Mapping[str, Any], path: Sequence[str]) -> dict[str, Any]:
+    """A copy without what stands under a path, nor an object that would be empty then."""
+    inner = item.get(path[0])
+    rest = {key: value for key, value in item.items() if key != path[0]}
+    if len(path) == 1 or path[0] not in item:
+        return rest
+    left = _without(inner, path[1:]) if isinstance(inner, Mapping) else inner
+    return {**rest, path[0]: left} if left else rest
 
 
 def value_at(item: Mapping[str, Any], name: str) -> Any:

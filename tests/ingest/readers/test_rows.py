@@ -88,7 +88,7 @@ def test_fields_by_name_and_in_objects(tmp_path: Path) -> None:
     assert isinstance(one, Input)
     assert isinstance(two, Input)
     assert (one.id, one.data, one.title, one.format) == ("7", b"words", "T", "text")
-    assert one.metadata["text"] == "not this"
+    assert one.metadata == {"meta": {"lang": "fr"}, "text": "not this", "id": "n"}
     assert (two.id, two.data) == ("flat", b"flat words")
     assert isinstance(three, Rejected)
     assert (three.reason, three.detail) == ("malformed", 'no "article.body"')
