@@ -10,7 +10,7 @@ import glob
 import os
 import stat
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from itertools import islice
@@ -19,8 +19,9 @@ from typing import Any, BinaryIO, Literal
 from indexer import own_files
 from indexer.errors import NotFoundError, UsageError
 from indexer.extract.base import Format
-from indexer.ingest.readers import JSON_LINES, Asked, BadEntry, Columns, Entry, Reader, reader_of
-from indexer.ingest.readers.compression import SUFFIXES, without_suffix
+from indexer.ingest.readers import JSON_LINES, Asked, BadEntry, Columns, Entry, Reader, reader_by_head, reader_of
+from indexer.ingest.readers.compression import BROKEN, SUFFIXES, plain, without_suffix
+from indexer.ingest.remote import is_remote, remote_files
 from indexer.own_files import OwnFileError
 
 IdFrom = Literal["path", "absolute", "relative", "name", "stem", "digest"]
@@ -41,6 +42,7 @@ NOT_DOCUMENTS = frozenset(
 )
 # A folder is listed and sorted in parts of this size, so that one with millions of files stays out of memory.
 FOLDER_PART = 50_000
+_HEAD = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +99,11 @@ class _File:
     path: str
     relative: str
     named: bool
+    opened: Callable[[], BinaryIO] | None = None
+
+    def inside(self, member: str) -> _File:
+        """A member of an archive, as if that were a folder."""
+        return _File(f"{self.path}/{member}", f"{self.relative}/{member}", named=False) if member else self
 
 
 class UnreadableError(Exception):
@@ -124,7 +131,7 @@ class Sources:
         self._names = names
         self._paths_from = paths_from
         for name in self._names:
-            if name != STDIN and not os.path.lexists(name) and not _globs(name):
+            if name != STDIN and not is_remote(name) and not os.path.lexists(name) and not _globs(name):
                 raise NotFoundError(f"{printable_path(name)}: no such file or folder; nothing was indexed")
 
     def __iter__(self) -> Iterator[Input | Rejected]:
@@ -134,14 +141,16 @@ class Sources:
             else:
                 yield from self._inputs(self._named(name))
         for name in self._paths_from:
-            if os.path.lexists(name):
+            if is_remote(name):
+                yield from self._inputs(self._remote(name))
+            elif os.path.lexists(name):
                 yield from self._inputs(self._walk_or_file(name))
             else:
                 yield _rejected(name, "unreadable", "no such file or folder")
 
     def count(self) -> int | None:
         """How many documents there will be, found by walking without reading; None where only reading would tell."""
-        if STDIN in self._names or self._paths_from:
+        if STDIN in self._names or self._paths_from or any(map(is_remote, self._names)):
             return None
         total = 0
         for name in self._names:
@@ -152,6 +161,9 @@ class Sources:
         return total
 
     def _named(self, name: str) -> Iterator[_File | Rejected]:
+        if is_remote(name):
+            yield from self._remote(name)
+            return
         if os.path.lexists(name):
             yield from self._walk_or_file(name)
             return
@@ -167,6 +179,12 @@ class Sources:
                 yield _File(path, os.path.relpath(path, root), named=False)
         if not found:
             raise NotFoundError(f"{printable_path(name)}: no file matches this pattern")
+
+    def _remote(self, name: str) -> Iterator[_File]:
+        for file in remote_files(name):
+            base = file.relative.rpartition("/")[2]
+            if file.named or self._wanted(base, file.relative, file.url):
+                yield _File(file.url, file.relative, file.named, file.open)
 
     def _walk_or_file(self, name: str) -> Iterator[_File | Rejected]:
         if os.path.isdir(name):
@@ -230,10 +248,24 @@ class Sources:
         for file in found:
             if isinstance(file, Rejected):
                 yield file
-            elif reader := reader_of(file.path):
+            elif reader := reader_of(file.path) or _reader_inside(file):
                 yield from self._many(file, reader)
+            elif file.opened:
+                yield self._fetched(file)
             else:
                 yield Input(self._id(file), printable_path(os.path.abspath(file.path)), file.path)
+
+    def _fetched(self, file: _File) -> Input | Rejected:
+        """A whole file of an object store."""
+        limit = self.selection.line_limit
+        try:
+            with _stream(file) as stream:
+                data = stream.read(limit + 1)
+        except OSError as error:
+            return _rejected(file.path, "unreadable", str(error))
+        if len(data) > limit:
+            return _rejected(file.path, "too-large", f"the limit is {limit:,} octets")
+        return Input(self._id(file), file.path, data=data, name=os.path.basename(file.path))
 
     def _id(self, file: _File) -> str:
         rule = self.selection.id_from
@@ -243,7 +275,7 @@ class Sources:
             return id_of_path(file.path, self.selection.base)
         return printable_path(
             {
-                "absolute": os.path.abspath(file.path),
+                "absolute": _absolute(file.path),
                 "relative": file.relative,
                 "name": os.path.basename(file.path),
                 "stem": _stem(file.path),
@@ -252,29 +284,51 @@ class Sources:
 
     def _many(self, file: _File, reader: Reader) -> Iterator[Input | Rejected]:
         try:
-            with open_regular(file.path) as stream:
+            with _stream(file) as stream:
                 yield from self._entries(file, stream, reader)
         except UnreadableError as error:
             yield _rejected(file.path, error.reason, error.detail)
+        except OSError as error:
+            yield _rejected(file.path, "unreadable", str(error))
 
     def _entries(self, file: _File, stream: BinaryIO, reader: Reader) -> Iterator[Input | Rejected]:
-        chosen = self.selection
-        source = file.path if stream is sys.stdin.buffer else printable_path(os.path.abspath(file.path))
-        for entry in reader.entries(stream, file.path, Asked(chosen.line_limit, chosen.columns)):
+        chosen, is_stdin = self.selection, stream is sys.stdin.buffer
+
+        def wanted(member: str) -> bool:
+            inner = file.inside(member)
+            return self._wanted(os.path.basename(member), inner.relative, inner.path)
+
+        for entry in reader.entries(stream, file.path, Asked(chosen.line_limit, chosen.columns, wanted)):
+            inner = file.inside(entry.member)
+            source = inner.path if is_stdin else printable_path(_absolute(inner.path))
             place = f":{entry.number}" if entry.number else ""
             if isinstance(entry, BadEntry):
-                yield Rejected(f"{printable_path(file.path)}{place}", source, entry.reason, entry.detail)
+                yield Rejected(f"{printable_path(inner.path)}{place}", source, entry.reason, entry.detail)
                 continue
-            identity = "" if chosen.id_from == "digest" else entry.id or f"{self._entry_id(file, stream)}{place}"
+            identity = "" if chosen.id_from == "digest" else entry.id
+            if not identity and chosen.id_from != "digest":
+                identity = (inner.path if is_stdin else self._id(inner)) + place
             yield _input(entry, identity, entry.url or source)
-
-    def _entry_id(self, file: _File, stream: BinaryIO) -> str:
-        return file.path if stream is sys.stdin.buffer else self._id(file)
 
 
 def _input(entry: Entry, identity: str, source: str) -> Input:
     name = os.path.basename(entry.member)
     return Input(identity, source, "", entry.data, entry.format, entry.title, entry.metadata, entry.again, name)
+
+
+def _stream(file: _File) -> BinaryIO:
+    return file.opened() if file.opened else open_regular(file.path)
+
+
+def _reader_inside(file: _File) -> Reader | None:
+    """The reader of a file that was named, where its name says nothing and its first bytes do."""
+    if not file.named:
+        return None
+    try:
+        with _stream(file) as stream:
+            return reader_by_head(plain(stream).read(_HEAD))
+    except (UnreadableError, UsageError, *BROKEN):
+        return None
 
 
 def open_regular(path: str, *, any_kind: bool = False) -> BinaryIO:
@@ -338,7 +392,7 @@ def list_of_paths(name: str) -> Iterator[str]:
 
 def id_of_path(path: str, base: str) -> str:
     """A file's default id: its path seen from the folder `base` where it lies below it, else its absolute path."""
-    absolute = os.path.abspath(path)
+    absolute = _absolute(path)
     if base and absolute.startswith(os.path.join(base, "")):
         absolute = os.path.relpath(absolute, base)
     return printable_path(absolute)
@@ -346,9 +400,13 @@ def id_of_path(path: str, base: str) -> str:
 
 def possible_ids(path: str, base: str) -> list[str]:
     """Every id that some rule but "digest" can have given to the file at this path."""
-    parts = os.path.abspath(path).split(os.sep)
+    parts = _absolute(path).split(os.sep)
     tails = [os.path.join(*parts[start:]) for start in range(1, len(parts))]
-    return [printable_path(name) for name in (os.path.abspath(path), id_of_path(path, base), _stem(path), *tails)]
+    return [printable_path(name) for name in (_absolute(path), id_of_path(path, base), _stem(path), *tails)]
+
+
+def _absolute(path: str) -> str:
+    return path if is_remote(path) else os.path.abspath(path)
 
 
 def printable_path(path: str) -> str:
@@ -358,6 +416,10 @@ def printable_path(path: str) -> str:
 
 def container_of(source: str) -> str:
     """The file with many documents that a document's source is, or is a member of; empty where it is neither."""
+    if is_remote(source):
+        parts = source.split("/")
+        folders = ("/".join(parts[:end]) for end in range(4, len(parts)))
+        return next((each for each in folders if (reader := reader_of(each)) and reader.is_folder), source)
     if not os.path.isabs(source):
         return ""
     path, reader = source, reader_of(source)
@@ -370,7 +432,7 @@ def container_of(source: str) -> str:
 
 
 def _rejected(path: str, reason: str, detail: str) -> Rejected:
-    absolute = printable_path(os.path.abspath(path))
+    absolute = printable_path(_absolute(path))
     return Rejected(absolute, absolute, reason, detail)
 
 
