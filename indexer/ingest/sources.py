@@ -312,7 +312,7 @@ class Sources:
 
 
 def _input(entry: Entry, identity: str, source: str) -> Input:
-    name = os.path.basename(entry.member)
+    name = entry.name or os.path.basename(entry.member)
     return Input(identity, source, "", entry.data, entry.format, entry.title, entry.metadata, entry.again, name)
 
 

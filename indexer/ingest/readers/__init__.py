@@ -6,11 +6,12 @@ from indexer.ingest.readers.base import Asked, BadEntry, Columns, Entry, Reader
 from indexer.ingest.readers.compression import without_suffix
 from indexer.ingest.readers.jsonlines import JsonLines
 from indexer.ingest.readers.tables import Csv, Parquet
+from indexer.ingest.readers.warc import Warc
 
 __all__ = ["JSON_LINES", "READERS", "Asked", "BadEntry", "Columns", "Entry", "Reader", "reader_by_head", "reader_of"]
 
 JSON_LINES = JsonLines()
-READERS: tuple[Reader, ...] = (JSON_LINES, Csv(), Parquet())
+READERS: tuple[Reader, ...] = (JSON_LINES, Csv(), Parquet(), Warc())
 
 
 def reader_of(name: str) -> Reader | None:

@@ -24,7 +24,7 @@ class Entry:
 
     `number` counts lines, rows or records from 1, and is 0 where `member` alone is its place: the path of a file in an
     archive. `id` is empty where the document brings none; `data` is UTF-8 where `format` is text. `again` tells that a
-    store refused it before.
+    store refused it before. `name` helps to tell its kind.
     """
 
     number: int
@@ -36,6 +36,7 @@ class Entry:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     again: bool = False
     member: str = ""
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,31 +40,34 @@ def plain(stream: BinaryIO, name: str = "") -> io.BufferedReader:
     head = given.peek(8)[:8]
     kind = next((suffix for suffix, magic in _MAGIC.items() if head.startswith(magic)), "")
     kind = kind or next((suffix for suffix in SUFFIXES if name.lower().endswith(suffix) and head), "")
-    if kind == ".gz":
-        return buffered(cast(BinaryIO, gzip.GzipFile(fileobj=given)))
-    if kind == ".zst":
-        return buffered(cast(BinaryIO, _Zstandard(given)))
-    if kind == ".bz2":
-        return buffered(cast(BinaryIO, bz2.BZ2File(given)))
-    if kind == ".xz":
-        return buffered(cast(BinaryIO, lzma.LZMAFile(given)))
-    return given
+    return buffered(cast(BinaryIO, _Decompressed(given, kind))) if kind else given
 
 
-class _Zstandard(io.RawIOBase):
-    def __init__(self, stream: BinaryIO) -> None:
-        module: Any = optional(
-            "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd", "zst", "Zstandard-compressed input"
-        )
-        options = {module.DecompressionParameter.window_log_max: _ZSTD_WINDOW}
-        self._damaged = module.ZstdError
-        self._file = module.ZstdFile(stream, options=options)
+class _Decompressed(io.RawIOBase):
+    """Gives what could be decompressed before it raises: of a file that is cut off, all that is there is read."""
+
+    def __init__(self, stream: BinaryIO, kind: str) -> None:
+        self._damaged: type[Exception] = OSError
+        self._file: Any
+        if kind == ".gz":
+            self._file = gzip.GzipFile(fileobj=stream)
+        elif kind == ".bz2":
+            self._file = bz2.BZ2File(stream)
+        elif kind == ".xz":
+            self._file = lzma.LZMAFile(stream)  # noqa: SIM115 - as long as the stream is read
+        else:
+            module = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
+            zstd: Any = optional(module, "zst", "Zstandard-compressed input")
+            self._damaged = zstd.ZstdError
+            self._file = zstd.ZstdFile(stream, options={zstd.DecompressionParameter.window_log_max: _ZSTD_WINDOW})
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
         try:
-            return int(self._file.readinto(buffer))
+            data = self._file.read1(len(buffer))
         except self._damaged as error:
             raise OSError(str(error)) from None
+        buffer[: len(data)] = data
+        return len(data)

@@ -61,6 +61,15 @@ def test_what_is_cut_off_is_told_and_the_rest_is_read(tmp_path: Path, suffix: st
         assert len(found) > 1000
 
 
+def test_of_a_short_file_that_is_cut_off_all_that_is_there_is_read(tmp_path: Path) -> None:
+    written = [{"id": str(number), "text": f"text {number * 7919}"} for number in range(500)]
+    whole = gzip.compress(lines(*written))
+    (tmp_path / "a.jsonl.gz").write_bytes(whole[:-20])
+    found = taken(tmp_path)
+    assert len(found) > 480
+    assert isinstance(found[-1], Rejected)
+
+
 @pytest.mark.parametrize("suffix", PACKED)
 def test_the_first_bytes_outdo_the_name(tmp_path: Path, suffix: str) -> None:
     (tmp_path / "a.jsonl").write_bytes(PACKED[suffix](lines({"id": "a", "text": "x"})))
