@@ -146,9 +146,10 @@ Examples:
   neardup index docs/ --exclude 'drafts/*' --store ~/all.neardup
 
 A folder is walked: hidden files are passed over, so are links to folders, and files that are no documents by their
-name (styles, scripts, pictures, archives); the summary counts them as left out. Files that end in .jsonl or .ndjson,
-or either with .gz or .zst, and "-", hold JSON lines: {"id", "text" or "html", and if you like "title", "url"; the rest
-is kept as metadata}. A line without an id is named by its file and number.
+name (styles, scripts, pictures); the summary counts them as left out. ZIP and TAR archives are folders. Files that
+end in .jsonl or .ndjson, and "-", hold JSON lines: {"id", "text" or "html", and if you like "title", "url"; the rest
+is kept as metadata}. Of .csv, .tsv and .parquet each row is a document, of .warc and .wet each response, of .rss and
+.atom each item. What has no id is named by its file and number. Files may be compressed, and lie on s3:// or gs://.
 
 Running the same command again goes on where it ended: what is stored and has not changed is not read by a worker
 again. A document that fails is recorded with its reason, never stops the run, and is left alone until it changes or

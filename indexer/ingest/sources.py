@@ -35,7 +35,7 @@ NOT_DOCUMENTS = frozenset(
         "css js mjs map json lock",
         "png jpg jpeg gif svg svgz webp avif ico bmp tif tiff woff woff2 ttf otf eot",
         "mp3 mp4 m4a ogg oga ogv wav flac webm avi mov mkv",
-        "zip tar tgz bz2 xz zst 7z rar jar whl",
+        "bz2 xz zst 7z rar jar whl",
         "exe dll so dylib o a class pyc pyo db sqlite sqlite3 neardup",
     )
     for suffix in kind.split()
@@ -233,7 +233,10 @@ class Sources:
         if own_files.is_own(path):
             return False
         chosen = self.selection
-        if chosen.include:
+        reader = reader_of(name)
+        if reader and reader.is_folder:
+            wanted = True
+        elif chosen.include:
             wanted = any(_matches(name, relative, pattern) for pattern in chosen.include)
         else:
             wanted = _kind(name) not in NOT_DOCUMENTS
@@ -295,8 +298,14 @@ class Sources:
         chosen, is_stdin = self.selection, stream is sys.stdin.buffer
 
         def wanted(member: str) -> bool:
+            *folders, name = member.split("/")
             inner = file.inside(member)
-            return self._wanted(os.path.basename(member), inner.relative, inner.path)
+            is_hidden = not chosen.hidden and any(part.startswith(".") for part in (*folders, name))
+            above = [file.inside("/".join(folders[:end])).relative for end in range(1, len(folders) + 1)]
+            if is_hidden or any(self._excluded(os.path.basename(folder), folder) for folder in above):
+                self.left_out += 1
+                return False
+            return self._wanted(name, inner.relative, inner.path)
 
         for entry in reader.entries(stream, file.path, Asked(chosen.line_limit, chosen.columns, wanted)):
             inner = file.inside(entry.member)

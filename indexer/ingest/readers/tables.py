@@ -158,8 +158,11 @@ class Parquet(Reader):
 def _seekable(stream: BinaryIO, limit: int) -> BinaryIO:
     if stream.seekable():
         return stream
-    # A member of an archive, which was held to the same limit before.
-    return io.BytesIO(stream.read(limit))
+    # A member of an archive.
+    data = stream.read(limit + 1)
+    if len(data) > limit:
+        raise OSError(f"a file in an archive of more than {limit:,} octets")
+    return io.BytesIO(data)
 
 
 def _wanted(arrow: Any, schema: Any, columns: Columns) -> list[str]:
