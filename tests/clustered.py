@@ -11,7 +11,7 @@ from indexer.clustering.clusters import Clustering, cluster
 from indexer.clustering.stored import stored_clusters
 from indexer.matching.rule import MatchRule, parse_rule
 from indexer.model import SIMHASH_DOC, Fingerprint, Record, Ref
-from indexer.schemes.keys import SIMHASH64_LAYOUT, simhash_keys
+from indexer.schemes.keys.simhash64 import SIMHASH64_LAYOUT, simhash_keys
 from indexer.stores import Store, StoreInfo
 
 INFO = StoreInfo(

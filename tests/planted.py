@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from indexer.ingest.indexing import store_info
-from indexer.matching import exact
+from indexer.matching.measures import exact
 from indexer.matching.rule import Finder, MatchRule, Reading
 from indexer.model import SIMHASH_DOC, Fingerprint, Record, Ref, Sketch
 from indexer.schemes.base import Scheme

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -25,21 +25,31 @@ FLOORS = [
     {"cli"},
     {"__init__", "__main__"},
 ]
-# The same inside `stores`, a folder of several rooms.
+# The same inside folders of several rooms.
 STORE_FLOORS = [
     {"sketches"},
     {"base"},
     {"schemes", "sqlite", "search.client"},
     {"search.fields"},
-    {"search.landings", "search.side_index"},
-    {"search.clustering_notes", "search.context"},
+    {"search.landings", "search.side_index.documents"},
+    {"search.side_index.notes", "search.context"},
     {"search.lookup"},
-    {"search.beside", "search.finding", "search.probing", "search.reading", "search.schemes", "search.writes"},
+    {"search.side_index.part", "search.finding", "search.probing", "search.reading", "search.schemes", "search.writes"},
     {"search.store"},
-    {"__init__", "search.__init__"},
+    {"__init__", "search.__init__", "search.side_index.__init__"},
 ]
-FLOOR_OF = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
-STORE_FLOOR_OF = {room: number for number, rooms in enumerate(STORE_FLOORS) for room in rooms}
+SCHEME_FLOORS = [
+    {"keys"},
+    {"joins.by_keys"},
+    {"base"},
+    {"joins.by_prefixes", "minwise", "registry", "simhash"},
+    {"simhash_variants"},
+    {"imatch", "minhash", "random_projection", "shingling", "spotsigs", "weighted_minhash"},
+    {"interchange"},
+    {"__init__", "joins.__init__"},
+]
+FLOORS_INSIDE = {"stores": STORE_FLOORS, "schemes": SCHEME_FLOORS}
+MOST_FILES = 12
 
 
 def room_of(module: str, floor_of: Mapping[str, int]) -> str:
@@ -77,18 +87,29 @@ def require_downward(path: Path, folder: Path, floor_of: Mapping[str, int]) -> N
             assert allowed, f"{shown}:{line} imports {module}, which is not below it"
 
 
+def numbered(floors: Sequence[set[str]]) -> dict[str, int]:
+    return {room: number for number, rooms in enumerate(floors) for room in rooms}
+
+
 FILES = sorted(PACKAGE.rglob("*.py"))
-STORES = PACKAGE / "stores"
+FOLDERS = sorted({path.parent for path in FILES})
+INSIDE = [(path, folder) for folder in FLOORS_INSIDE for path in sorted((PACKAGE / folder).rglob("*.py"))]
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_no_upward_import(path: Path) -> None:
-    require_downward(path, PACKAGE, FLOOR_OF)
+    require_downward(path, PACKAGE, numbered(FLOORS))
 
 
-@pytest.mark.parametrize("path", sorted(STORES.rglob("*.py")), ids=lambda path: str(path.relative_to(STORES)))
-def test_no_upward_import_inside_the_stores(path: Path) -> None:
-    require_downward(path, STORES, STORE_FLOOR_OF)
+@pytest.mark.parametrize(("path", "folder"), INSIDE, ids=lambda value: str(value).removeprefix(f"{PACKAGE}/"))
+def test_no_upward_import_inside_a_folder_of_several_rooms(path: Path, folder: str) -> None:
+    require_downward(path, PACKAGE / folder, numbered(FLOORS_INSIDE[folder]))
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: str(path.relative_to(PACKAGE.parent)))
+def test_no_folder_has_more_than_a_dozen_files(folder: Path) -> None:
+    names = sorted(path.name for path in folder.glob("*.py"))
+    assert len(names) <= MOST_FILES, f"{folder}: give what belongs together a folder of its own: {', '.join(names)}"
 
 
 def test_imports_are_seen_however_they_are_written(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from indexer.errors import UsageError
 from indexer.model import Sketch
 from indexer.schemes.base import Parameter, Plan, Scheme
-from indexer.schemes.keys import KeyLayout
+from indexer.schemes.keys.layout import KeyLayout
 
 
 class WordMinhash(Scheme):

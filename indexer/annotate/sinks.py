@@ -25,7 +25,7 @@ from indexer.stores.search.client.names import indices_of, matches
 from indexer.stores.search.fields import mapping
 from indexer.stores.search.fields.bodies import ROOT, Bodies, is_owners, own_part
 from indexer.stores.search.fields.sketches import FEATURES, PAYLOAD
-from indexer.stores.search.side_index import forget_failures
+from indexer.stores.search.side_index.documents import forget_failures
 from indexer.stores.search.store import SearchStore
 
 _REFUSED = 400

@@ -134,9 +134,9 @@ def pairs(
     """List all pairs of stored documents that are near-duplicates."""
     if against and collapse:
         raise UsageError("--collapse is for the pairs of one store, not for --against")
-    from indexer.cli.pair_formats import Form, written
+    from indexer.cli.files.pair_formats import Form, written
+    from indexer.matching.measures.reading import reader_of
     from indexer.matching.pairing import pairs_of
-    from indexer.matching.reading import reader_of
     from indexer.matching.shorthand import rule_of
 
     with opened(store, read_only=True) as source:
@@ -207,7 +207,7 @@ def cluster(
 ) -> None:
     """Put all stored documents into clusters of near-duplicates, and write what changed to the store."""
     from indexer.clustering.clusters import cluster as clustered
-    from indexer.matching.reading import reader_of
+    from indexer.matching.measures.reading import reader_of
     from indexer.matching.shorthand import rule_of
 
     canonical = clustering.canonical_rule

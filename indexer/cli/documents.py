@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from indexer.cli.asked import found, only
+from indexer.cli.options.arguments import found, only
 from indexer.cli.options.shared import json_option, opened, refresh_option, store_option, tell_contended
 from indexer.cli.terminal.output import answer_json, fields, record_json, say, shown_store, size
 from indexer.errors import NeardupError, NotFoundError, UsageError

@@ -181,7 +181,7 @@ def index(
         raise UsageError("standard input can't be the list of paths and JSON lines at once")
     if loading.bulk_load and store_file(store):
         raise UsageError("--bulk-load is for an index in a cluster; a store file has no refreshes and no replicas")
-    from indexer.cli.refused import Refused, letters_path
+    from indexer.cli.files.refused import Refused, letters_path
 
     letters_file = letters_path(loading.dead_letters, paths)
     _keep_out(store, letters_file)
@@ -248,7 +248,7 @@ def _keep_out(store: str, letters: Path) -> None:
 
 
 def _selection(store: str, walk: Walk, extraction: Extraction) -> Selection:
-    from indexer.cli.refused import PATTERN
+    from indexer.cli.files.refused import PATTERN
 
     return Selection(
         include=walk.include,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from indexer.cli import asked
+from indexer.cli.options import arguments
 from indexer.cli.options.matching import Matching, match_options, show_rule
 from indexer.cli.options.shared import Extraction, content_of, extraction_options, json_option, opened, store_option
 from indexer.cli.terminal.output import answer, answer_json, fields, fingerprint_json, say
@@ -47,13 +47,13 @@ def compare(a: str, b: str, store: str, matching: Matching, extraction: Extracti
     from indexer.matching.comparing import compare as compared
     from indexer.matching.shorthand import rule_of
 
-    with opened(store, read_only=True) if asked.any_stored((a, b), store) else nullcontext() as source:
+    with opened(store, read_only=True) if arguments.any_stored((a, b), store) else nullcontext() as source:
         rule = rule_of(matching.wanted, source)
         reading = extraction.reading(content_of(source) if source else None)
         one, two = (
-            asked.stored(source, name.removeprefix("id:"))
-            if source and asked.is_id(name)
-            else asked.from_file(name, *reading)
+            arguments.stored(source, name.removeprefix("id:"))
+            if source and arguments.is_id(name)
+            else arguments.from_file(name, *reading)
             for name in (a, b)
         )
         if matching.explain:
@@ -124,10 +124,10 @@ def hash_(files: tuple[str, ...], text: str | None, scheme: str | None, extracti
     reading = extraction.reading(None)
     code = 0
     if text is not None:
-        _print_hash(asked.from_text(text), by, as_json=json)
+        _print_hash(arguments.from_text(text), by, as_json=json)
     for file in files:
         try:
-            _print_hash(asked.from_file(file, *reading), by, as_json=json)
+            _print_hash(arguments.from_file(file, *reading), by, as_json=json)
         except NeardupError as error:
             say(str(error))
             code = error.exit_code

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 import click
 
 from indexer import own_files
-from indexer.cli import asked
+from indexer.cli.options import arguments
 from indexer.cli.options.shared import Extraction, content_of, extraction_options, json_option, opened, store_option
 from indexer.cli.terminal.output import answer, answer_json, printable, say, shown_store, size
 from indexer.errors import ExtractionError, NeardupError
@@ -180,7 +180,7 @@ def diff(a: str, b: str, store: str, context: int, max_words: int, extraction: E
 
     if a == b == STDIN:
         raise click.UsageError("only one of A and B can be standard input")
-    with opened(store, read_only=True) if asked.any_stored((a, b), store) else nullcontext() as source:
+    with opened(store, read_only=True) if arguments.any_stored((a, b), store) else nullcontext() as source:
         left, right = (_text(name, source, extraction) for name in (a, b))
     difference = word_difference(left, right, limit=max_words)
     pieces = list(shortened(difference.pieces, context))
@@ -197,10 +197,10 @@ def _text(name: str, source: Store | None, extraction: Extraction) -> str:
     from indexer.ingest.rereading import stored_text
 
     try:
-        if source and asked.is_id(name):
-            return stored_text(source, asked.found(source, name.removeprefix("id:")))
+        if source and arguments.is_id(name):
+            return stored_text(source, arguments.found(source, name.removeprefix("id:")))
         options, limits = extraction.reading(content_of(source) if source else None)
-        data = asked.octets_of(name, limits.input_bytes)
+        data = arguments.octets_of(name, limits.input_bytes)
         return extract(data, name="" if name == STDIN else name, options=options, limits=limits).text
     except ExtractionError as error:
         detail = error.detail or REASONS.get(error.reason, "")

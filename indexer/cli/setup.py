@@ -204,7 +204,7 @@ def _dashboards(name: str, url: str | None, space: str) -> Dashboards | None:
 def _side_indices(client: Client) -> list[Step]:
     """What makes the indices beside the store's own that dashboards look at, before there is anything in them."""
     from indexer.provision.setup import Step
-    from indexer.stores.search.side_index import clusters_index, failures_index
+    from indexer.stores.search.side_index.documents import clusters_index, failures_index
 
     sides = [(side.name, side.making()) for side in (clusters_index(client), failures_index(client))]
     return [Step(f"make the index {name}, or add to its fields", "PUT", *wanted) for name, wanted in sides if wanted]

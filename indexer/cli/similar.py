@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from indexer.cli import asked
+from indexer.cli.options import arguments
 from indexer.cli.options.groups import Group
 from indexer.cli.options.matching import Matching, match_options, rule_json, show_rule, tell_lacking, tell_unread
 from indexer.cli.options.shared import (
@@ -176,11 +176,11 @@ def _warn(question: Question) -> None:
 
 def _question(source: Store, file: str | None, about: Asked, extraction: Extraction) -> Question:
     if file is not None:
-        return asked.from_file(file, *extraction.reading(content_of(source)))
+        return arguments.from_file(file, *extraction.reading(content_of(source)))
     if about.identity is not None:
-        return asked.stored(source, about.identity)
+        return arguments.stored(source, about.identity)
     if about.text is not None:
-        return asked.from_text(about.text)
+        return arguments.from_text(about.text)
     from indexer.matching.question import Question
 
     given = about.hash_ or ""

@@ -19,7 +19,7 @@ from indexer.clustering.memory import arriving, note_of, remembered
 from indexer.clustering.recent import Recent
 from indexer.errors import StoreError, UsageError
 from indexer.matching.lookups import Asking, plans
-from indexer.matching.measures import Comparison
+from indexer.matching.measures.tables import Comparison
 from indexer.matching.nodes import found_of, nodes_of
 from indexer.matching.question import Question
 from indexer.matching.rule import MatchRule, Reading, default_rule

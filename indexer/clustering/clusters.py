@@ -14,10 +14,10 @@ from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.grouping import Bucket, Groups, group, radius_of
 from indexer.clustering.memory import finished, in_progress, note_of
 from indexer.errors import UsageError
-from indexer.matching.measures import Comparison
+from indexer.matching.measures.reading import Reader, reader_of
+from indexer.matching.measures.tables import Comparison
 from indexer.matching.nodes import Nodes, read_nodes
 from indexer.matching.pairing import measured_by
-from indexer.matching.reading import Reader, reader_of
 from indexer.matching.rule import MatchRule
 from indexer.model import CLUSTER_ID_LENGTH, Ref
 from indexer.model.refs import RefSet, RefTable

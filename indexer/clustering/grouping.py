@@ -13,11 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from indexer.clustering.components import Components
-from indexer.matching.measures import Comparison
+from indexer.matching.measures.tables import Comparison
 from indexer.matching.nodes import Nodes, distinct_payloads
 from indexer.matching.rule import Finder
 from indexer.schemes.base import Positions, Scheme, Sketches
-from indexer.schemes.join import Postings
+from indexer.schemes.joins.by_keys import Postings
 
 # Pairs that are looked at in one step.
 _BLOCK = 1 << 18

@@ -17,7 +17,7 @@ from indexer.clustering.assign import READ_AT_ONCE, Changes, alone, cluster_of
 from indexer.clustering.memory import Remembered, require_remembered
 from indexer.clustering.stored import Cluster, stored_clusters
 from indexer.errors import UsageError
-from indexer.matching.reading import Reader, TextReader, preferred, reader_of
+from indexer.matching.measures.reading import Reader, TextReader, preferred, reader_of
 from indexer.matching.rule import DEFAULT_SHARE, DEFAULT_VERIFIED, Finder, MatchRule, Reading
 from indexer.model import Record, Ref
 from indexer.model.ragged import Ragged

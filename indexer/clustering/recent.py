@@ -12,7 +12,7 @@ from indexer.matching.lookups import Asking
 from indexer.matching.nodes import found_of
 from indexer.matching.rule import MatchRule
 from indexer.model import Record, Ref
-from indexer.schemes.keys import KeyLayout
+from indexer.schemes.keys.layout import KeyLayout
 from indexer.stores.sketches import Probe
 
 Slot = tuple[str, int]

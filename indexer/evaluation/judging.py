@@ -1,7 +1,7 @@
 """Which match rule finds what: recall by band of true Jaccard, precision, curves and costs, on documents at hand.
 
-The truth is the exact Jaccard coefficient of the sets of 5-word shingles (see `indexer.matching.exact`), or pairs and
-groups that the user names.
+The truth is the exact Jaccard coefficient of the sets of 5-word shingles (see `indexer.matching.measures.exact`), or
+pairs and groups that the user names.
 """
 
 from __future__ import annotations
@@ -15,15 +15,14 @@ import numpy as np
 import numpy.typing as npt
 
 from indexer.errors import UsageError
-from indexer.matching.exact import SHINGLE, ExactPairs, ShingleSets, jaccard, jaccard_pairs, shingle_sets
 from indexer.matching.lookups import plans
-from indexer.matching.measures import Comparison
+from indexer.matching.measures.exact import SHINGLE, ExactPairs, ShingleSets, jaccard, jaccard_pairs, shingle_sets
+from indexer.matching.measures.tables import Comparison
 from indexer.matching.rule import READINGS, MatchRule, Reading, parse_rule
 from indexer.model import Sketch
 from indexer.model.ragged import Ragged
 from indexer.schemes import registry
 from indexer.schemes.base import SLACK, Scheme, Sketches
-from indexer.schemes.join import joined
 from indexer.text.corpus import Corpus, gather
 from indexer.text.features import parse_recipe
 
@@ -298,7 +297,7 @@ def candidates(rule: MatchRule, sketches: Mapping[str, Sequence[Sketch | None]])
         where = np.array([place for place, each in enumerate(sketches[finder.name]) if each], dtype=np.int64)
         probes += max((len(finder.scheme.probes(sketch, finder.similarity)) for sketch in given), default=0)
         table = Sketches(payloads[finder.name].take(where), Ragged.of_integers([each.keys for each in given]))
-        for one, other in joined(finder.scheme, table, finder.similarity):
+        for one, other in finder.scheme.join_on_keys(table, finder.similarity):
             met += one.size
             left, right = where[np.minimum(one, other)], where[np.maximum(one, other)]
             if finder is not rule.measure:

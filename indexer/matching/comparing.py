@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 from indexer.errors import ExtractionError, UsageError
 from indexer.ingest.rereading import stored_text
-from indexer.matching import exact
+from indexer.matching.measures import exact
+from indexer.matching.measures.reading import preferred
 from indexer.matching.question import Question
-from indexer.matching.reading import preferred
 from indexer.matching.rule import MatchRule, Reading
 from indexer.schemes.base import SLACK, Scheme
 from indexer.stores.base import Store

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from indexer.errors import UsageError
-from indexer.matching.measures import Comparison, Measured
+from indexer.matching.measures.reading import Reader, reader_of
+from indexer.matching.measures.tables import Comparison, Measured
 from indexer.matching.nodes import Nodes, read_nodes
-from indexer.matching.reading import Reader, reader_of
 from indexer.matching.rule import Finder, MatchRule
 from indexer.model import Ref
 from indexer.model.ragged import Ragged

@@ -155,8 +155,8 @@ class Sketch:
     """A document's fingerprint of a scheme other than the store's first.
 
     `scheme` is the scheme's id with all its parameters; `payload` what similarities are computed from, in the scheme's
-    own serialised form; `keys` are the packed keys (see `indexer.schemes.keys.KeyLayout`), at least one, several of
-    one table where the scheme says so; `features` is the number of features that it was made from. A document in which
+    own serialised form; `keys` are the packed keys (see `indexer.schemes.keys.layout`), at least one, several of one
+    table where the scheme says so; `features` is the number of features that it was made from. A document in which
     the scheme found no features has a sketch without payload and keys (`without_features`): it matches nothing, and
     tells that the scheme was asked.
     """
@@ -176,7 +176,7 @@ class Sketch:
 class Record:
     """What a store keeps of one document.
 
-    `keys` are the packed keys of the fingerprint's tables (see `indexer.schemes.keys.KeyLayout`), empty where there is
+    `keys` are the packed keys of the fingerprint's tables (see `indexer.schemes.keys.layout`), empty where there is
     no fingerprint; `short` marks documents with too few tokens for a meaningful simhash; `source` is the path or URL;
     `source_digest` tells a stale fingerprint: a digest of the octets (or fields) that the fingerprint was made from,
     the scheme and the extractor's version; `text_digest` is equal where texts are identical but for case and white

@@ -11,7 +11,7 @@ from typing import Any
 from indexer.errors import IncompatibleStoreError, StoreError, UsageError
 from indexer.provision.ownership import is_made, require_place
 from indexer.provision.removal import Stripping, delete_made
-from indexer.schemes.keys import SchemeInfo
+from indexer.schemes.keys.layout import SchemeInfo
 from indexer.stores import StoreInfo
 from indexer.stores.search.client.connection import AnswerError, Client
 from indexer.stores.search.client.names import path_of
@@ -20,7 +20,7 @@ from indexer.stores.search.fields.bodies import MAPPING_VERSION, ROOT, fields_of
 from indexer.stores.search.fields.mapping import mappings_directory
 from indexer.stores.search.fields.sketches import is_scheme, sketch_properties
 from indexer.stores.search.fields.stripping import STRIPPING, lost
-from indexer.stores.search.side_index import CLUSTER_PROPERTIES, FAILURE_PROPERTIES
+from indexer.stores.search.side_index.documents import CLUSTER_PROPERTIES, FAILURE_PROPERTIES
 
 __all__ = ["Provision", "Step", "mappings_directory"]
 

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from indexer import core
 from indexer.errors import UsageError
 from indexer.model import Fingerprint, Sketch
 from indexer.model.ragged import Ragged, no_payload
-from indexer.schemes.keys import KeyLayout, SchemeInfo
+from indexer.schemes.joins import by_keys
+from indexer.schemes.keys.layout import KeyLayout, SchemeInfo
 
 Parameter = int | float | str | bool
 Positions = npt.NDArray[np.int64]
 Similarities = npt.NDArray[np.float64]
+Choice = TypeVar("Choice", int, str)
 
 # What a similarity may lose by rounding.
 SLACK = 1e-9
@@ -38,6 +41,10 @@ class Sketches:
     def take(self, positions: Positions) -> Sketches:
         """The sketches at these positions."""
         return Sketches(self.payloads.take(positions), self.keys.take(positions) if len(self.keys) else self.keys)
+
+    def sketch(self, position: int, scheme: str) -> Sketch:
+        """One of them, by the scheme with this id; the number of its features is not kept."""
+        return Sketch(scheme, self.payloads.bytes_of(position), tuple(self.keys.row(position).tolist()), 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,9 +127,8 @@ class Scheme(ABC):
 
     def fingerprint_and_sketch(self, text: str | bytes) -> tuple[Fingerprint | None, Sketch | None]:
         """The simhash-doc fingerprint of a text and its sketch; each may be None where the other is not."""
-        from indexer.schemes import simhash
-
-        return simhash.fingerprint(text), self.sketch(text)
+        found = core.fingerprint(text)
+        return (Fingerprint(*found) if found else None), self.sketch(text)
 
     @abstractmethod
     def similarities(self, payload: bytes, others: Sequence[bytes]) -> npt.NDArray[np.float64]:
@@ -152,6 +158,11 @@ class Scheme(ABC):
             found[places] = self.similarities(one, [payloads.bytes_of(other) for other in right[places].tolist()])
         return found
 
+    def compare_one(self, payload: bytes, payloads: Ragged) -> Similarities:
+        """The similarities of one payload to each row of others; shape (len(payloads),)."""
+        table = Ragged.joined([Ragged.of_bytes([payload]), payloads])
+        return self.compare(table, np.zeros(len(payloads), dtype=np.int64), np.arange(1, len(payloads) + 1))
+
     def join(
         self, sketches: Sketches, similarity: float, *, threads: int | None = None
     ) -> Iterator[tuple[Positions, Positions]]:
@@ -160,19 +171,27 @@ class Scheme(ABC):
         They may be less similar: compare() verifies them. Here a join on the keys; memory: 24 bytes a sketch, and a
         block of pairs. `threads` is the number of processors where None.
         """
-        from indexer.schemes.join import joined
-
         del threads
-        return joined(self, sketches, similarity)
+        return self.join_on_keys(sketches, similarity)
+
+    def join_on_keys(self, sketches: Sketches, similarity: float) -> Iterator[tuple[Positions, Positions]]:
+        """Blocks of the pairs of positions that lookups for this similarity let meet, each pair once, left < right."""
+        agreeing = self.plan(similarity).agreeing
+        if type(self).probes is Scheme.probes:
+            return by_keys.sharing(sketches.keys, self.layout, agreeing)
+        return by_keys.probing(self._probes_of(sketches, similarity), sketches.keys, self.layout, agreeing)
 
     def join_between(
         self, asked: Sketches, sketches: Sketches, similarity: float, *, threads: int | None = None
     ) -> Iterator[tuple[Positions, Positions]]:
         """Blocks of (position in `asked`, position in `sketches`) that a plan lets meet, each once."""
-        from indexer.schemes.join import between
-
         del threads
-        return between(self, asked, sketches, similarity)
+        agreeing = self.plan(similarity).agreeing
+        probes = self._probes_of(asked, similarity)
+        return by_keys.between(probes, len(asked), sketches.keys, self.layout, agreeing)
+
+    def _probes_of(self, sketches: Sketches, similarity: float) -> Callable[[int], Sequence[int]]:
+        return lambda position: self.probes(sketches.sketch(position, self.id), similarity)
 
     def least(self, text: str) -> float:
         """The similarity (0 to 1) of a written threshold; UsageError for one that is none, or can't be served."""
@@ -208,3 +227,25 @@ def runs(ordered: Positions) -> Iterator[tuple[int, int]]:
 
 def _written(value: Parameter) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def checked_integer(family: str, name: str, value: object, low: int, high: int) -> int:
+    """The value of a parameter; UsageError unless it is a whole number from `low` to `high`."""
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        raise UsageError(f"{family}: {name} must be a whole number from {low} to {high}, not {value!r}")
+    return value
+
+
+def checked_choice(family: str, name: str, value: object, allowed: Sequence[Choice]) -> Choice:
+    """The value of a parameter; UsageError unless it is one of those allowed, and of their type."""
+    for choice in allowed:
+        if type(value) is type(choice) and value == choice:
+            return choice
+    raise UsageError(f"{family}: {name} must be one of {', '.join(map(str, allowed))}, not {value!r}")
+
+
+def checked_share(family: str, name: str, value: object) -> float:
+    """The value of a parameter; UsageError unless it is a number from 0 to 1."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise UsageError(f"{family}: {name} must be a number from 0 to 1, not {value!r}")
+    return float(value)

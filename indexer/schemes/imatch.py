@@ -13,7 +13,7 @@ from indexer import core
 from indexer.errors import UsageError
 from indexer.model import Sketch
 from indexer.schemes.base import Parameter, Plan, Scheme, require_bytes
-from indexer.schemes.keys import KeyLayout
+from indexer.schemes.keys.layout import KeyLayout
 from indexer.schemes.simhash_variants import mixed, recipe_parameters, require_corpus
 from indexer.text.corpus import Corpus, resource_name
 from indexer.text.features import among, recipe

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from indexer import core, core_sketch
 from indexer.errors import UsageError
 from indexer.model import Fingerprint, Sketch
-from indexer.schemes import parameters
-from indexer.schemes.base import Parameter
-from indexer.schemes.minwise import MAX_SHINGLE, BandedScheme, Signature, banding, distinct
+from indexer.schemes.base import Parameter, checked_choice, checked_integer
+from indexer.schemes.minwise.bands import banding
+from indexer.schemes.minwise.packed import Signature
+from indexer.schemes.minwise.scheme import MAX_SHINGLE, BandedScheme, distinct
 
 ROUNDS, PERMUTATIONS = "rounds", "permutations"
 KEEP, DROP = "keep", "drop"
@@ -70,17 +71,17 @@ class Minhash(BandedScheme):
         if minima is None:
             complete = None not in (shingle, values, bands, rows, bits) and numbers is None
             minima = PERMUTATIONS if complete else ROUNDS
-        self.minima = parameters.word(self.family, "minima", minima, (ROUNDS, PERMUTATIONS))
+        self.minima = checked_choice(self.family, "minima", minima, (ROUNDS, PERMUTATIONS))
         self.one_pass = self.minima == ROUNDS
         allowed = (KEEP, DROP) if self.one_pass else (DROP,)
-        self.numbers = parameters.word(self.family, "numbers", allowed[0] if numbers is None else numbers, allowed)
+        self.numbers = checked_choice(self.family, "numbers", allowed[0] if numbers is None else numbers, allowed)
         if not self.one_pass:
             values, bits = 128 if values is None else values, 8 if bits is None else bits
             super().__init__(shingle, values, bands, rows, bits, threshold)
             return
         asked = self.usual_shingle if shingle is None else shingle
-        self.shingle = parameters.whole(self.family, "shingle", asked, 1, MAX_SHINGLE)
-        values = parameters.one_of(self.family, "values", 1024 if values is None else values, VALUES)
+        self.shingle = checked_integer(self.family, "shingle", asked, 1, MAX_SHINGLE)
+        values = checked_choice(self.family, "values", 1024 if values is None else values, VALUES)
         if (bands is None) != (rows is None):
             raise UsageError(f"{self.family}: give bands and rows together, or neither")
         chosen = banding(self.family, values, bands, rows, threshold, self.usual_threshold, MOST_BANDS)

@@ -13,9 +13,18 @@ import numpy.typing as npt
 from indexer import core, core_sketch
 from indexer.model import Sketch
 from indexer.model.ragged import Ragged
-from indexer.schemes import parameters
-from indexer.schemes.base import Parameter, Plan, Positions, Scheme, Similarities, require_bytes
-from indexer.schemes.keys import KeyLayout
+from indexer.schemes.base import (
+    Parameter,
+    Plan,
+    Positions,
+    Scheme,
+    Similarities,
+    checked_choice,
+    checked_integer,
+    checked_share,
+    require_bytes,
+)
+from indexer.schemes.keys.layout import KeyLayout
 
 MAX_BITS = 1024
 MAX_BLOCK = 48
@@ -46,8 +55,8 @@ class RandomProjection(Scheme):
     default_similarity = 0.98
 
     def __init__(self, bits: int = 256, block: int = 32) -> None:
-        self.bits = parameters.one_of(self.family, "bits", bits, range(64, MAX_BITS + 1, 64))
-        self.block = parameters.whole(self.family, "block", block, 8, min(MAX_BLOCK, bits))
+        self.bits = checked_choice(self.family, "bits", bits, range(64, MAX_BITS + 1, 64))
+        self.block = checked_integer(self.family, "block", block, 8, min(MAX_BLOCK, bits))
         self.layout = KeyLayout(bits // block, block)
 
     @property
@@ -89,7 +98,7 @@ class RandomProjection(Scheme):
 
     def plan(self, similarity: float) -> Plan:
         """The blocks as they are, or also with one or two bits flipped, until 95% are expected to be found."""
-        asked = parameters.share(self.family, "similarity", similarity)
+        asked = checked_share(self.family, "similarity", similarity)
         flips = self._flips(asked)
         recall = self.recall(asked, flips)
         flipped = f" but for {flips} bit{'s' * (flips > 1)}" if flips else ""
@@ -102,7 +111,7 @@ class RandomProjection(Scheme):
 
     def probes(self, sketch: Sketch, similarity: float) -> Sequence[int]:
         """The document's keys, or all keys within the plan's number of flipped bits, the nearest first."""
-        masks = self._masks[self._flips(parameters.share(self.family, "similarity", similarity))]
+        masks = self._masks[self._flips(checked_share(self.family, "similarity", similarity))]
         return [key ^ mask for mask in masks for key in sketch.keys]
 
     def _flips(self, similarity: float) -> int:

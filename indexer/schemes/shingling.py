@@ -6,9 +6,10 @@ from collections.abc import Mapping
 
 from indexer import core
 from indexer.errors import UsageError
-from indexer.schemes import parameters
-from indexer.schemes.base import Parameter
-from indexer.schemes.minwise import MAX_BANDS, MAX_SHINGLE, MAX_VALUES, MinwiseScheme, Signature, distinct
+from indexer.schemes.base import Parameter, checked_integer
+from indexer.schemes.minwise.bands import MAX_BANDS, MAX_VALUES
+from indexer.schemes.minwise.packed import Signature
+from indexer.schemes.minwise.scheme import MAX_SHINGLE, MinwiseScheme, distinct
 
 
 class Supershingles(MinwiseScheme):
@@ -19,7 +20,7 @@ class Supershingles(MinwiseScheme):
     or 16) of each minimum are stored, from which the similarity is estimated. The minima are those of the scheme
     minhash. (A. Broder, S. Glassman, M. Manasse and G. Zweig, Syntactic Clustering of the Web, 1997; D. Fetterly,
     M. Manasse and M. Najork, On the Evolution of Clusters of Near-Duplicate Web Pages, 2003.) The resemblance and
-    containment of the whole sets of shingles, not estimated, are those of `indexer.matching.exact`.
+    containment of the whole sets of shingles, not estimated, are those of `indexer.matching.measures.exact`.
     """
 
     family = "supershingles"
@@ -29,14 +30,14 @@ class Supershingles(MinwiseScheme):
     default_similarity = 0.8
 
     def __init__(self, shingle: int = 5, values: int = 84, groups: int = 6, agreeing: int = 2, bits: int = 8) -> None:
-        self.shingle = parameters.whole(self.family, "shingle", shingle, 1, MAX_SHINGLE)
-        parameters.whole(self.family, "values", values, 1, MAX_VALUES)
-        parameters.whole(self.family, "groups", groups, 1, min(MAX_BANDS, values))
+        self.shingle = checked_integer(self.family, "shingle", shingle, 1, MAX_SHINGLE)
+        checked_integer(self.family, "values", values, 1, MAX_VALUES)
+        checked_integer(self.family, "groups", groups, 1, min(MAX_BANDS, values))
         if values % groups or values // groups > core.MAX_ROWS:
             raise UsageError(
                 f"{self.family}: groups={groups} must divide values={values} into at most {core.MAX_ROWS} each"
             )
-        self.agreeing = parameters.whole(self.family, "agreeing", agreeing, 1, groups)
+        self.agreeing = checked_integer(self.family, "agreeing", agreeing, 1, groups)
         self._choose(values, bits, groups, values // groups)
 
     @property

@@ -14,8 +14,8 @@ from indexer import core
 from indexer.errors import UsageError
 from indexer.model import Sketch
 from indexer.model.ragged import Ragged
-from indexer.schemes import blocks, keys
 from indexer.schemes.base import Parameter, Plan, Positions, Scheme, Similarities, require_bytes
+from indexer.schemes.keys import blocks, simhash64
 from indexer.schemes.simhash import bits_allowed, bits_written
 from indexer.text.corpus import Corpus, resource_name
 from indexer.text.features import Counts, Hashes, Recipe, check_weights, recipe, weighted
@@ -58,7 +58,7 @@ class SimhashVariant(Scheme):
             raise UsageError("corpus: weights=tfidf needs the statistics of a corpus, and nothing else takes them")
         if corpus is not None:
             require_corpus(corpus, self.recipe)
-        self.layout = keys.SIMHASH64_LAYOUT if bits == 64 else blocks.layout(bits)
+        self.layout = simhash64.SIMHASH64_LAYOUT if bits == 64 else blocks.layout(bits)
 
     @classmethod
     def needed(cls, parameters: Mapping[str, Parameter]) -> str:
@@ -122,7 +122,7 @@ class SimhashVariant(Scheme):
     def plan(self, similarity: float) -> Plan:
         """Every pair within the distance that the similarity allows, by neighbouring keys too."""
         distance = self._distance(similarity)
-        count = len(keys.probes(0, distance)) if self.bits == 64 else blocks.probe_count(self.bits, distance)
+        count = len(simhash64.probes(0, distance)) if self.bits == 64 else blocks.probe_count(self.bits, distance)
         said = f"asks for {count:,} keys of {self.layout.describe()}; misses no pair within {distance} of"
         return Plan(similarity, count, 1, 1.0, True, f"{said} {self.bits} bits.")
 
@@ -131,13 +131,13 @@ class SimhashVariant(Scheme):
         distance = self._distance(similarity)
         require_bytes(self, (sketch.payload,), self.bits // 8)
         if self.bits == 64:
-            return keys.probes(int.from_bytes(sketch.payload, "big"), distance)
+            return simhash64.probes(int.from_bytes(sketch.payload, "big"), distance)
         return blocks.probes(sketch.payload, distance)
 
     def _distance(self, similarity: float) -> int:
         if not 0 <= similarity <= 1:
             raise UsageError(f"{self.family}: a similarity is 0 to 1, not {similarity}")
-        farthest = keys.MAX_DISTANCE if self.bits == 64 else blocks.max_distance(self.bits)
+        farthest = simhash64.MAX_DISTANCE if self.bits == 64 else blocks.max_distance(self.bits)
         lowest = 1 - farthest / self.bits
         if similarity < lowest - 1e-9:
             raise UsageError(

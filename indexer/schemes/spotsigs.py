@@ -14,9 +14,9 @@ from indexer.errors import PayloadError, UsageError
 from indexer.model import Sketch
 from indexer.model.ragged import Ragged, no_payload
 from indexer.schemes.base import SLACK, Parameter, Plan, Positions, Scheme, Similarities, Sketches
-from indexer.schemes.keys import KeyLayout
+from indexer.schemes.joins.by_prefixes import BLOCK, candidates, jaccards, least_shared, pair_jaccards, prefix, ranked
+from indexer.schemes.keys.layout import KeyLayout
 from indexer.schemes.simhash_variants import mixed, recipe_parameters
-from indexer.schemes.spot_pairs import BLOCK, candidates, jaccards, least_shared, pair_jaccards, prefix, ranked
 from indexer.text import languages
 from indexer.text.features import Hashes, among, hashes_of_rows, recipe, rising_hashes
 
@@ -117,7 +117,7 @@ class SpotSigs(Scheme):
     def join(
         self, sketches: Sketches, similarity: float, *, threads: int | None = None
     ) -> Iterator[tuple[Positions, Positions]]:
-        """Every pair whose lengths and rarest spots allow the similarity; see `indexer.schemes.spot_pairs`."""
+        """Every pair whose lengths and rarest spots allow the similarity; see `indexer.schemes.joins.by_prefixes`."""
         del threads
         self._require(similarity)
         numbers, ends = _numbers(sketches.payloads), sketches.payloads.offsets // 8

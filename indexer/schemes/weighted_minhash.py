@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from indexer import core
-from indexer.schemes.minwise import BandedScheme, Signature
+from indexer.schemes.minwise.packed import Signature
+from indexer.schemes.minwise.scheme import BandedScheme
 
 
 class WeightedMinhash(BandedScheme):

@@ -12,7 +12,7 @@ from typing import Any, Literal, Self
 
 from indexer.errors import IncompatibleStoreError, UsageError
 from indexer.model import ClusteringNote, ClusterRecord, Failure, Record, Ref, name_of
-from indexer.schemes.keys import KeyLayout, SchemeInfo
+from indexer.schemes.keys.layout import KeyLayout, SchemeInfo
 from indexer.stores.sketches import SketchStore
 
 Refresh = Literal["wait", "none", "true"]

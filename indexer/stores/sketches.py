@@ -10,7 +10,7 @@ from typing import TypeVar, overload
 from indexer.errors import IncompatibleStoreError, UsageError
 from indexer.model import SIMHASH_DOC, Record, Ref, Sketch
 from indexer.model.ragged import Ragged
-from indexer.schemes.keys import SchemeInfo
+from indexer.schemes.keys.layout import SchemeInfo
 
 T = TypeVar("T")
 

@@ -37,7 +37,7 @@ from indexer.matching.lookups import lookup
 from indexer.matching.question import Question
 from indexer.matching.rule import parse_rule
 from indexer.schemes import simhash
-from indexer.schemes.keys import probes
+from indexer.schemes.keys.simhash64 import probes
 from indexer.stores.search.client.bulk import Action, batches, in_flight, send
 from indexer.stores.search.client.connection import Client, connect
 from indexer.stores.search.client.lines import encoded

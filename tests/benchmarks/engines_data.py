@@ -12,7 +12,7 @@ import numpy.typing as npt
 from indexer import __version__, core
 from indexer.model import SIMHASH_DOC, Record, Ref
 from indexer.schemes import simhash
-from indexer.schemes.keys import SIMHASH64_LAYOUT
+from indexer.schemes.keys.simhash64 import SIMHASH64_LAYOUT
 from indexer.stores import StoreInfo
 
 # The indices of the measurement: the text alone, with the fingerprint, and the values as vectors.

@@ -17,8 +17,8 @@ from indexer.evaluation.documents import read_texts
 from indexer.extract.base import Limits, Options
 from indexer.ingest.indexing import DEFAULT_MIN_TOKENS, default_jobs
 from indexer.ingest.sources import Selection, Sources
-from indexer.matching.exact import jaccard, jaccard_pairs, shingle_sets
-from indexer.matching.measures import Comparison
+from indexer.matching.measures.exact import jaccard, jaccard_pairs, shingle_sets
+from indexer.matching.measures.tables import Comparison
 from indexer.matching.nodes import Nodes, nodes_of
 from indexer.matching.pairing import node_pairs
 from indexer.matching.rule import MatchRule, default_rule, parse_rule

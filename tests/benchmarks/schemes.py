@@ -25,7 +25,7 @@ from indexer.evaluation.showing import COLUMNS, as_json, heading, judged_cells, 
 from indexer.extract.base import Limits, Options
 from indexer.ingest.indexing import default_jobs
 from indexer.ingest.sources import Input
-from indexer.matching.exact import shingle_sets
+from indexer.matching.measures.exact import shingle_sets
 from indexer.schemes.registry import scheme
 
 SETS = ("javadoc", "udhr", "jose")

@@ -23,7 +23,7 @@ from benchmarks.core import chinese, english, russian
 from indexer import core, core_sketch
 from indexer.schemes import simhash
 from indexer.schemes.minhash import Minhash
-from indexer.schemes.minwise import estimates, pack
+from indexer.schemes.minwise.packed import estimates, pack
 
 Hashes = npt.NDArray[np.uint64]
 Signature = npt.NDArray[np.uint32]

@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from benchmarks.schemes import texts_of
 from indexer import core, core_sketch
-from indexer.matching.exact import ShingleSets, jaccard, jaccard_pairs, shingle_sets
-from indexer.schemes.minwise import banding_recall
+from indexer.matching.measures.exact import ShingleSets, jaccard, jaccard_pairs, shingle_sets
+from indexer.schemes.minwise.bands import banding_recall
 
 SETS = ("mixed", "javadoc")
 BANDS = ((12, 4), (16, 4), (20, 4), (16, 5), (20, 5), (25, 5), (32, 6))

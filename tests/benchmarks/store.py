@@ -22,7 +22,7 @@ from indexer.matching.lookups import lookup
 from indexer.matching.question import Question
 from indexer.matching.rule import parse_rule
 from indexer.model import SIMHASH_DOC, Fingerprint, Record, Ref
-from indexer.schemes.keys import SIMHASH64_LAYOUT
+from indexer.schemes.keys.simhash64 import SIMHASH64_LAYOUT
 from indexer.stores import StoreInfo, open_store
 from indexer.stores.base import Store
 

@@ -30,7 +30,7 @@ from indexer.matching.question import Question
 from indexer.matching.rule import Finder, MatchRule, parse_rule
 from indexer.model import Fingerprint, Record, Ref, Sketch
 from indexer.schemes import registry
-from indexer.schemes.keys import KeyLayout
+from indexer.schemes.keys.layout import KeyLayout
 from indexer.stores import Store, open_store
 
 # Few bits, so that hashes meet: the bits are spread over all blocks of the keys.

@@ -19,7 +19,7 @@ from indexer.clustering.components import Components
 from indexer.clustering.grouping import Groups, group
 from indexer.clustering.stored import stored_clusters
 from indexer.errors import StoreError, UsageError
-from indexer.matching.measures import Comparison
+from indexer.matching.measures.tables import Comparison
 from indexer.matching.nodes import nodes_of
 from indexer.model import SIMHASH_DOC, Record, Ref, own_cluster_id
 from indexer.model.ragged import Ragged

@@ -19,15 +19,15 @@ from indexer.clustering.clusters import cluster
 from indexer.clustering.grouping import group
 from indexer.clustering.stored import stored_clusters
 from indexer.errors import UsageError
-from indexer.matching.measures import Comparison
+from indexer.matching.measures.reading import TextReader
+from indexer.matching.measures.tables import Comparison
 from indexer.matching.nodes import nodes_of, read_nodes
-from indexer.matching.reading import TextReader
 from indexer.matching.rule import Finder, MatchRule, Reading, parse_rule
 from indexer.model import Ref
 from indexer.model.ragged import Ragged
 from indexer.schemes import registry
 from indexer.schemes.base import Scheme
-from indexer.schemes.keys import KeyLayout
+from indexer.schemes.keys.layout import KeyLayout
 from indexer.schemes.simhash import SimhashDoc
 from indexer.stores import Store
 from indexer.stores.sketches import Found

@@ -14,7 +14,7 @@ import pytest
 
 from indexer.model import parse_fingerprint
 from indexer.schemes import simhash
-from indexer.schemes.keys import SIMHASH64_LAYOUT
+from indexer.schemes.keys.simhash64 import SIMHASH64_LAYOUT
 
 VECTORS = Path(__file__).resolve().parents[1] / "vectors"
 DOCUMENT = json.loads((VECTORS / "simhash-doc.json").read_text("utf-8"))

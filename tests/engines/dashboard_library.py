@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from clustered import cluster_store
 
 from indexer.model import Failure, Fingerprint, Record, Ref
-from indexer.schemes.keys import simhash_keys
+from indexer.schemes.keys.simhash64 import simhash_keys
 from indexer.stores import Store
 
 # How many clusters of which size.

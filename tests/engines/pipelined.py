@@ -19,7 +19,7 @@ from indexer.model import Document, Fingerprint
 from indexer.provision.pipelines import sketch_form
 from indexer.schemes import registry, simhash
 from indexer.schemes.base import Scheme
-from indexer.schemes.keys import SIMHASH64_LAYOUT
+from indexer.schemes.keys.simhash64 import SIMHASH64_LAYOUT
 from indexer.stores.search.fields.sketches import KeyFields, sketch_fields
 
 DIRECTORY = Path(__file__).resolve().parents[2] / "mappings" / "pipelines"

@@ -19,7 +19,7 @@ from indexer.errors import UsageError
 from indexer.ingest.indexing import store_info
 from indexer.model import Sketch
 from indexer.schemes import registry
-from indexer.schemes.keys import KeyLayout, SchemeInfo
+from indexer.schemes.keys.layout import KeyLayout, SchemeInfo
 from indexer.stores import PutStatus, open_store
 from indexer.stores.search.client.connection import connect
 from indexer.stores.search.fields import mapping

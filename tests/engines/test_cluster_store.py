@@ -18,7 +18,7 @@ from indexer.matching.question import Question
 from indexer.matching.rule import parse_rule
 from indexer.model import Fingerprint, Record, Ref
 from indexer.provision.setup import Provision
-from indexer.schemes.keys import probes, simhash_keys
+from indexer.schemes.keys.simhash64 import probes, simhash_keys
 from indexer.stores import PutStatus, open_store
 from indexer.stores.search.client.connection import Patience, connect
 from indexer.stores.search.store import SearchStore, open_search_store

@@ -22,7 +22,7 @@ from indexer.matching.rule import parse_rule
 from indexer.model import Ref
 from indexer.provision.setup import Provision
 from indexer.schemes import registry
-from indexer.schemes.keys import KeyLayout, SchemeInfo
+from indexer.schemes.keys.layout import KeyLayout, SchemeInfo
 from indexer.stores import Store, open_store
 from indexer.stores.search.client.connection import connect
 

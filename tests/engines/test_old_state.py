@@ -16,7 +16,7 @@ from indexer.errors import IncompatibleStoreError
 from indexer.ingest.indexing import store_info
 from indexer.model import Ref, Sketch
 from indexer.provision.setup import Provision
-from indexer.schemes.keys import KeyLayout, SchemeInfo
+from indexer.schemes.keys.layout import KeyLayout, SchemeInfo
 from indexer.stores import PutStatus, Store, open_store
 from indexer.stores.search.client.connection import connect
 from indexer.stores.sketches import Probe

@@ -21,7 +21,7 @@ from written import prose
 from indexer.errors import IncompatibleStoreError, StoreError, UsageError
 from indexer.model import Ref
 from indexer.provision.setup import Provision
-from indexer.schemes.keys import simhash_keys
+from indexer.schemes.keys.simhash64 import simhash_keys
 from indexer.stores import open_store
 from indexer.stores.base import PutStatus
 from indexer.stores.search.client.connection import connect

@@ -17,11 +17,11 @@ from indexer.errors import UsageError
 from indexer.evaluation.documents import placed, read_truth
 from indexer.evaluation.judging import BANDS, Evaluation, Truth, candidates, evaluate, read_rule
 from indexer.evaluation.showing import COLUMNS, as_json, heading, picture, rows
-from indexer.matching.exact import jaccard_pairs, shingle_sets
+from indexer.matching.measures.exact import jaccard_pairs, shingle_sets
 from indexer.matching.rule import Finder, MatchRule
 from indexer.model import Sketch
 from indexer.schemes.base import Plan, Scheme
-from indexer.schemes.keys import KeyLayout
+from indexer.schemes.keys.layout import KeyLayout
 
 VOCABULARY = [
     f"{a}{b}{c}" for a in ("ba", "ko", "mi", "tu") for b in ("ran", "lis", "ved", "on") for c in ("a", "e", "i")

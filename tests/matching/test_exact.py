@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from indexer import core
 from indexer.errors import UsageError
-from indexer.matching.exact import ShingleSets, containment, jaccard, jaccard_pairs, shingle_sets
+from indexer.matching.measures.exact import ShingleSets, containment, jaccard, jaccard_pairs, shingle_sets
 
 
 def made(sets: list[set[int]]) -> ShingleSets:

@@ -17,7 +17,7 @@ from indexer.matching.question import Question
 from indexer.matching.rule import MatchRule, parse_rule
 from indexer.model import SIMHASH_DOC, Fingerprint, Record, Ref
 from indexer.schemes import registry
-from indexer.schemes.keys import SIMHASH64_LAYOUT, simhash_keys
+from indexer.schemes.keys.simhash64 import SIMHASH64_LAYOUT, simhash_keys
 from indexer.stores import Store, StoreInfo, open_store
 
 INFO = StoreInfo(SIMHASH_DOC, SIMHASH64_LAYOUT, "landmarks", "1", "16.0.0", "0.1.0")

@@ -11,9 +11,9 @@ from planted import empty, put, record
 
 from indexer.errors import ExtractionError, UsageError
 from indexer.matching.lookups import lookup
+from indexer.matching.measures.reading import UNKNOWN, TextReader
 from indexer.matching.pairing import pairs_of
 from indexer.matching.question import Question
-from indexer.matching.reading import UNKNOWN, TextReader
 from indexer.matching.rule import Reading, parse_rule
 from indexer.matching.shorthand import Wanted, rule_of
 from indexer.model import Ref

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from indexer.stores.search.fields.mapping import properties
-from indexer.stores.search.side_index import CLUSTER_PROPERTIES, FAILURE_PROPERTIES
+from indexer.stores.search.side_index.documents import CLUSTER_PROPERTIES, FAILURE_PROPERTIES
 
 FOLDER = Path(__file__).resolve().parents[2] / "mappings" / "dashboards"
 PRODUCTS = ("kibana", "opensearch-dashboards")

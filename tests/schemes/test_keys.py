@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from indexer.errors import UsageError
-from indexer.schemes.keys import (
+from indexer.schemes.keys.layout import KeyLayout
+from indexer.schemes.keys.simhash64 import (
     CELLS,
     MAX_DISTANCE,
     PLANS,
     SIMHASH64_LAYOUT,
-    KeyLayout,
     key_cells,
     key_positions,
     probes,

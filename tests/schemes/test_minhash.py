@@ -19,20 +19,12 @@ from scipy.stats import binom
 from indexer import core, core_sketch
 from indexer.errors import UsageError
 from indexer.extract.html import extract_html
-from indexer.matching import exact
+from indexer.matching.measures import exact
 from indexer.model.ragged import Ragged
 from indexer.schemes import simhash
-from indexer.schemes.minwise import (
-    BITS,
-    MinwiseScheme,
-    banding_recall,
-    bands_for,
-    containment_error,
-    containments,
-    estimates,
-    pack,
-    standard_error,
-)
+from indexer.schemes.minwise.bands import banding_recall, bands_for
+from indexer.schemes.minwise.packed import containment_error, containments, estimates, pack, standard_error
+from indexer.schemes.minwise.scheme import BITS, MinwiseScheme
 from indexer.schemes.registry import scheme
 
 Hashes = npt.NDArray[np.uint64]

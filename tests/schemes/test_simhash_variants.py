@@ -21,8 +21,9 @@ from scheme_contract import SchemeContract, document
 
 from indexer import core
 from indexer.errors import UsageError
-from indexer.schemes import blocks, registry
-from indexer.schemes.keys import simhash_keys
+from indexer.schemes import registry
+from indexer.schemes.keys import blocks
+from indexer.schemes.keys.simhash64 import simhash_keys
 from indexer.schemes.simhash_variants import SIMHASH_DOC_PARAMETERS, SimhashVariant, mixed
 from indexer.text import corpus, features
 

@@ -16,7 +16,7 @@ from indexer.errors import UsageError
 from indexer.model import Sketch
 from indexer.model.ragged import Ragged
 from indexer.schemes.base import Sketches
-from indexer.schemes.spot_pairs import candidates
+from indexer.schemes.joins.by_prefixes import candidates
 from indexer.schemes.spotsigs import SpotSigs, partitions
 
 # Few different spots, so that sets overlap in every way.

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from indexer.model import SIMHASH_DOC, Ref
-from indexer.schemes.keys import simhash_keys
+from indexer.schemes.keys.simhash64 import simhash_keys
 from indexer.stores import Store
 from indexer.stores.sketches import Found, Probe
 

@@ -16,7 +16,8 @@ from made import INFO, cluster, put, record
 
 from indexer.errors import IncompatibleStoreError, StoreError, UsageError
 from indexer.model import SIMHASH_DOC, Failure, Fingerprint, Record, Ref
-from indexer.schemes.keys import SIMHASH64_LAYOUT, KeyLayout, probes, simhash_keys
+from indexer.schemes.keys.layout import KeyLayout
+from indexer.schemes.keys.simhash64 import SIMHASH64_LAYOUT, probes, simhash_keys
 from indexer.stores import PutStatus, Store, StoreInfo
 
 # Names that files, URLs and people have: every one is stored exactly or refused.

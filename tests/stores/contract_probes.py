@@ -13,8 +13,9 @@ from made import INFO, put, record
 
 from indexer.errors import StoreError, UsageError
 from indexer.model import SIMHASH_DOC, Record, Ref, Sketch
-from indexer.schemes.keys import SIMHASH64_LAYOUT, KeyLayout, SchemeInfo, simhash_keys
-from indexer.schemes.keys import probes as keys_near
+from indexer.schemes.keys.layout import KeyLayout, SchemeInfo
+from indexer.schemes.keys.simhash64 import SIMHASH64_LAYOUT, simhash_keys
+from indexer.schemes.keys.simhash64 import probes as keys_near
 from indexer.stores import Store
 from indexer.stores.sketches import Check, Found, Probe
 

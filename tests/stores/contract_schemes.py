@@ -10,7 +10,7 @@ from made import INFO, put, record
 
 from indexer.errors import IncompatibleStoreError, StoreError, UsageError
 from indexer.model import Record, Ref, Sketch
-from indexer.schemes.keys import KeyLayout, SchemeInfo
+from indexer.schemes.keys.layout import KeyLayout, SchemeInfo
 from indexer.stores import PutStatus, Store
 from indexer.stores.sketches import Probe
 

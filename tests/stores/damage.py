@@ -12,7 +12,8 @@ from typing import Any
 from made import INFO, cluster, put, record
 
 from indexer.model import ClusteringNote, Failure, Ref, Sketch
-from indexer.schemes.keys import KeyLayout, SchemeInfo, simhash_keys
+from indexer.schemes.keys.layout import KeyLayout, SchemeInfo
+from indexer.schemes.keys.simhash64 import simhash_keys
 from indexer.stores import Store, open_store
 from indexer.stores.sketches import Found, Probe
 

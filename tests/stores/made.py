@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from indexer.model import SIMHASH_DOC, ClusterRecord, Fingerprint, Record, Ref
-from indexer.schemes.keys import SIMHASH64_LAYOUT, simhash_keys
+from indexer.schemes.keys.simhash64 import SIMHASH64_LAYOUT, simhash_keys
 from indexer.stores import PutStatus, Store, StoreInfo
 
 INFO = StoreInfo(

@@ -23,7 +23,8 @@ from writer import made
 
 from indexer.errors import IncompatibleStoreError, StoreBusyError, StoreError, UsageError
 from indexer.model import SIMHASH_DOC, Failure, Fingerprint, Record, Ref
-from indexer.schemes.keys import KeyLayout, simhash_keys
+from indexer.schemes.keys.layout import KeyLayout
+from indexer.schemes.keys.simhash64 import simhash_keys
 from indexer.stores import PutStatus, Store, StoreInfo, open_store
 from indexer.stores.sketches import Probe
 from indexer.stores.sqlite import file

@@ -18,7 +18,7 @@ from writer import made
 
 from indexer.errors import StoreError
 from indexer.model import Ref
-from indexer.schemes.keys import simhash_keys
+from indexer.schemes.keys.simhash64 import simhash_keys
 from indexer.stores import Store, open_store
 
 

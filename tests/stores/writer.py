@@ -11,7 +11,7 @@ from pathlib import Path
 from contract import INFO
 
 from indexer.model import Fingerprint, Record, Ref
-from indexer.schemes.keys import simhash_keys
+from indexer.schemes.keys.simhash64 import simhash_keys
 from indexer.stores import open_store
 
 

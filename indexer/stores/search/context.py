@@ -8,13 +8,13 @@ from typing import Any
 
 from indexer.errors import StoreError
 from indexer.model import Ref
-from indexer.schemes.keys import SchemeInfo
+from indexer.schemes.keys.layout import SchemeInfo
 from indexer.stores.base import Contended, Refresh, StoreInfo
 from indexer.stores.search.client.connection import AnswerError, Client
 from indexer.stores.search.client.names import is_stream, reading_path
 from indexer.stores.search.fields import mapping, relaxed
 from indexer.stores.search.fields.bodies import Bodies
-from indexer.stores.search.side_index import clusters_index, failures_index
+from indexer.stores.search.side_index.documents import clusters_index, failures_index
 from indexer.stores.sketches import is_new
 
 

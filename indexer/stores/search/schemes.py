@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from indexer.errors import StoreError, UsageError
-from indexer.schemes.keys import SchemeInfo
+from indexer.schemes.keys.layout import SchemeInfo
 from indexer.stores.search.client.bulk import BATCH_RECORDS, ROUNDS, Action, pause, send, unchanged, update
 from indexer.stores.search.client.gets import place_of
 from indexer.stores.search.client.names import path_of
@@ -18,7 +18,7 @@ from indexer.stores.search.fields.bodies import ROOT, fields_of
 from indexer.stores.search.fields.sketches import FEATURES, forgotten, sketch_properties
 from indexer.stores.search.fields.stripping import lost
 from indexer.stores.search.lookup import Lookup
-from indexer.stores.search.side_index import SideIndex
+from indexer.stores.search.side_index.documents import SideIndex
 from indexer.stores.sketches import check_resource, is_new
 
 _CHUNK_OCTETS = 2 << 20

@@ -11,9 +11,8 @@ from typing import Any
 
 from indexer.errors import STOPPED
 from indexer.model import ClusteringNote, ClusterRecord, Failure, Record, Ref
-from indexer.schemes.keys import SchemeInfo
+from indexer.schemes.keys.layout import SchemeInfo
 from indexer.stores.base import Capabilities, PutResult, Refresh, Stats, Store, StoreInfo, Versioned
-from indexer.stores.search.beside import Beside
 from indexer.stores.search.client.connection import Client, Patience, connect
 from indexer.stores.search.context import Context
 from indexer.stores.search.fields import relaxed
@@ -22,6 +21,7 @@ from indexer.stores.search.lookup import Lookup
 from indexer.stores.search.probing import Prober
 from indexer.stores.search.reading import Reader
 from indexer.stores.search.schemes import Schemes
+from indexer.stores.search.side_index.part import Beside
 from indexer.stores.search.writes import Writer
 from indexer.stores.sketches import Check, Found, Probe
 

@@ -39,7 +39,7 @@ from indexer.stores.search.fields.bodies import (
 from indexer.stores.search.fields.stripping import Stripper, lost, own_names
 from indexer.stores.search.landings import Landings
 from indexer.stores.search.lookup import Lookup
-from indexer.stores.search.side_index import forget_failures
+from indexer.stores.search.side_index.documents import forget_failures
 
 _CHANGED = 409
 

@@ -18,7 +18,7 @@ import numpy as np
 from indexer.errors import UsageError
 from indexer.model import SIMHASH_DOC, Record, Ref
 from indexer.model.ragged import Ragged
-from indexer.schemes.keys import KeyLayout
+from indexer.schemes.keys.layout import KeyLayout
 from indexer.stores.sketches import Check, Few, Found, Probe, require_schemes
 from indexer.stores.sqlite import cells
 from indexer.stores.sqlite.parts import OnFile
@@ -237,7 +237,7 @@ def _values(values: Sequence[int | None]) -> Ragged:
     except struct.error:
         raise cells.DamagedError("something else in place of a fingerprint") from None
     if len(present) == len(values):
-        return Ragged(octets, np.arange(0, octets.size + 1, 8, dtype=np.int64))
+        return Ragged.of_matrix(octets.reshape(-1, 8))
     sizes = np.array([0 if value is None else 8 for value in values], dtype=np.int64)
     return Ragged(octets, np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(sizes))))
 

@@ -9,7 +9,7 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
 
-from indexer.schemes.keys import SchemeInfo
+from indexer.schemes.keys.layout import SchemeInfo
 from indexer.stores.base import StoreInfo
 from indexer.stores.sketches import check_resource, is_new
 from indexer.stores.sqlite import cells

@@ -10,7 +10,7 @@ from typing import Any
 
 from indexer.model import Fingerprint, Record, Ref, Sketch, to_signed, to_unsigned
 from indexer.model.origins import origin_of
-from indexer.schemes.keys import KeyLayout
+from indexer.schemes.keys.layout import KeyLayout
 from indexer.stores.base import StoreInfo
 from indexer.stores.search.client.lines import RefusedError
 from indexer.stores.search.fields.sketches import KeyFields, replacing_fields, sketch_fields, sketch_of

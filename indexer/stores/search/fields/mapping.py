@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from indexer.errors import IncompatibleStoreError, NotFoundError, UsageError
-from indexer.schemes.keys import KeyLayout, SchemeInfo
+from indexer.schemes.keys.layout import KeyLayout, SchemeInfo
 from indexer.stores.base import StoreInfo
 from indexer.stores.search.client.connection import Client
 from indexer.stores.search.client.names import path_of

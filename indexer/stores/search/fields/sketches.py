@@ -14,7 +14,7 @@ from typing import Any, Self
 
 from indexer.errors import UsageError
 from indexer.model import Sketch
-from indexer.schemes.keys import KeyLayout, SchemeInfo
+from indexer.schemes.keys.layout import KeyLayout, SchemeInfo
 
 PAYLOAD, FEATURES, KEYS = "sketch", "features", "keys"
 # The engines take five entries of 50 characters as metadata of a field; the first has the layout too.

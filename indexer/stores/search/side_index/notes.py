@@ -12,7 +12,7 @@ from indexer.model import ClusteringNote, ClusterRecord
 from indexer.stores.search.client.bulk import Action, send
 from indexer.stores.search.client.connection import AnswerError, Client
 from indexer.stores.search.client.lines import encoded
-from indexer.stores.search.side_index import SideIndex, side_name
+from indexer.stores.search.side_index.documents import SideIndex, side_name
 
 # No id of a cluster: those are base32.
 _ID = "clustering-note"

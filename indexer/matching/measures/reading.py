@@ -11,7 +11,7 @@ import numpy as np
 
 from indexer.errors import ExtractionError, UsageError
 from indexer.ingest.rereading import stored_text
-from indexer.matching import exact
+from indexer.matching.measures import exact
 from indexer.matching.question import Question
 from indexer.matching.rule import PREFERRED, MatchRule, Reading
 from indexer.model import SIMHASH_DOC, Record, Ref

@@ -2,37 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 
-from indexer.model import Sketch
 from indexer.model.ragged import Ragged
-from indexer.schemes.keys import KeyLayout
-
-if TYPE_CHECKING:
-    from indexer.schemes.base import Scheme, Sketches
+from indexer.schemes.keys.layout import KeyLayout
 
 Positions = npt.NDArray[np.int64]
 Blocks = Iterator[tuple[Positions, Positions]]
+# The packed keys that a sketch, named by its position, asks for.
+Probes = Callable[[int], Sequence[int]]
 
 _BLOCK = 1 << 17
-
-
-def joined(scheme: Scheme, sketches: Sketches, similarity: float) -> Blocks:
-    """Blocks of pairs of positions that a lookup for this similarity lets meet, each pair once, left < right.
-
-    A key that many hold costs time, not memory: no pair is left out.
-    """
-    from indexer.schemes.base import Scheme
-
-    agreeing = scheme.plan(similarity).agreeing
-    if type(scheme).probes is Scheme.probes:
-        return _sharing(scheme, sketches, agreeing)
-    return _probing(scheme, sketches, similarity, agreeing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,13 +72,16 @@ def _among(values: Positions, few: Positions) -> npt.NDArray[np.bool_]:
     return np.asarray(few[np.minimum(places, few.size - 1)] == values, dtype=np.bool_)
 
 
-def _sharing(scheme: Scheme, sketches: Sketches, agreeing: int) -> Blocks:
-    """Blocks of pairs that share keys in at least `agreeing` tables, each pair once."""
-    postings = Postings.shared(sketches.keys, scheme.layout)
+def sharing(keys: Ragged, layout: KeyLayout, agreeing: int) -> Blocks:
+    """Blocks of pairs of rows that share keys in at least `agreeing` tables, each pair once, left < right.
+
+    A key that many hold costs time, not memory: no pair is left out.
+    """
+    postings = Postings.shared(keys, layout)
     offsets = postings.buckets()
     runs = np.repeat(np.arange(offsets.size - 1), np.diff(offsets))
-    owners, tables = postings.owners, postings.keys >> scheme.layout.bits
-    common = _Common(runs, owners, tables, len(sketches))
+    owners, tables = postings.owners, postings.keys >> layout.bits
+    common = _Common(runs, owners, tables, len(keys))
     starts = np.arange(runs.size)
     lag = 1
     # Neighbours at a distance of 1, of 2, ... within the run of one key: every two holders meet.
@@ -144,18 +132,18 @@ class _Common:
         return np.asarray(np.repeat(np.arange(sketches.size), lengths) * self._count + listed, dtype=np.int64)
 
 
-def _probing(scheme: Scheme, sketches: Sketches, similarity: float, agreeing: int) -> Blocks:
-    """Blocks of pairs of which the first one's probes hit the second one's keys in at least `agreeing` tables."""
-    postings = Postings.of(sketches.keys)
+def probing(probes: Probes, keys: Ragged, layout: KeyLayout, agreeing: int) -> Blocks:
+    """Blocks of pairs, left < right, where the left one's probes hit the right one's keys in `agreeing` tables."""
+    postings = Postings.of(keys)
     lefts: list[Positions] = []
     rights: list[Positions] = []
     held = 0
-    for number in range(len(sketches)):
-        asked = np.unique(np.array(scheme.probes(sketch_at(scheme, sketches, number), similarity), dtype=np.int64))
+    for number in range(len(keys)):
+        asked = np.unique(np.array(probes(number), dtype=np.int64))
         starts, ends = np.searchsorted(postings.keys, asked), np.searchsorted(postings.keys, asked, side="right")
         hits = np.flatnonzero(ends > starts)
         found = [
-            np.stack((postings.owners[start:end], np.full(end - start, asked[hit] >> scheme.layout.bits)))
+            np.stack((postings.owners[start:end], np.full(end - start, asked[hit] >> layout.bits)))
             for hit, start, end in zip(hits.tolist(), starts[hits].tolist(), ends[hits].tolist(), strict=True)
         ]
         pairs = np.unique(np.concatenate(found, axis=1), axis=1) if found else np.empty((2, 0), dtype=np.int64)
@@ -171,18 +159,11 @@ def _probing(scheme: Scheme, sketches: Sketches, similarity: float, agreeing: in
         yield np.concatenate(lefts), np.concatenate(rights)
 
 
-def sketch_at(scheme: Scheme, sketches: Sketches, number: int) -> Sketch:
-    """One of many sketches; the number of its features is not kept."""
-    keys = tuple(sketches.keys.row(number).tolist())
-    return Sketch(scheme.id, sketches.payloads.bytes_of(number), keys, 0)
-
-
-def between(scheme: Scheme, asked: Sketches, sketches: Sketches, similarity: float) -> Blocks:
-    """Blocks of (position in `asked`, position in `sketches`) that a lookup for this similarity lets meet, once."""
-    postings = Postings.of(sketches.keys)
-    agreeing = scheme.plan(similarity).agreeing
-    for number in range(len(asked)):
-        wanted = np.unique(np.array(scheme.probes(sketch_at(scheme, asked, number), similarity), dtype=np.int64))
+def between(probes: Probes, count: int, keys: Ragged, layout: KeyLayout, agreeing: int) -> Blocks:
+    """Blocks of (position < `count`, row of `keys`), each once: its probes hit the row's keys in `agreeing` tables."""
+    postings = Postings.of(keys)
+    for number in range(count):
+        wanted = np.unique(np.array(probes(number), dtype=np.int64))
         starts, ends = np.searchsorted(postings.keys, wanted), np.searchsorted(postings.keys, wanted, side="right")
         hits = np.flatnonzero(ends > starts)
         if not hits.size:
@@ -190,7 +171,7 @@ def between(scheme: Scheme, asked: Sketches, sketches: Sketches, similarity: flo
         sizes = ends[hits] - starts[hits]
         within = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         owners = postings.owners[within + np.repeat(starts[hits], sizes)]
-        tables = np.repeat(wanted[hits] >> scheme.layout.bits, sizes)
+        tables = np.repeat(wanted[hits] >> layout.bits, sizes)
         met = np.unique(np.stack((owners, tables)), axis=1)
         others, counts = np.unique(met[0], return_counts=True)
         others = others[counts >= agreeing]

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from indexer.errors import UsageError
-from indexer.schemes.keys import KeyLayout
+from indexer.schemes.keys.layout import KeyLayout
 
 BLOCK_BITS = 16
 MAX_FLIPS = 2

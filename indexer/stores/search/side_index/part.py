@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from indexer.model import ClusteringNote, ClusterRecord, Failure
-from indexer.stores.search.clustering_notes import ClusteringNotes
 from indexer.stores.search.context import Context
 from indexer.stores.search.lookup import Lookup
-from indexer.stores.search.side_index import failure_id
+from indexer.stores.search.side_index.documents import failure_id
+from indexer.stores.search.side_index.notes import ClusteringNotes
 
 
 class Beside:

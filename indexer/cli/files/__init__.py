@@ -1,0 +1,1 @@
+"""Files that a command writes: pairs, and documents that a store refused."""

@@ -1,0 +1,1 @@
+"""How similar documents are: by their sketches, by what they hold, exactly."""

@@ -1,0 +1,1 @@
+"""All pairs of sketches that may be similar enough."""

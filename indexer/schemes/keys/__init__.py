@@ -1,0 +1,1 @@
+"""Keys of sketches: how they are packed, and what lookups ask for."""

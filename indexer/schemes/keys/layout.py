@@ -1,0 +1,64 @@
+"""What a scheme's keys are: how they are packed into integers and written as terms; what a store knows of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class KeyLayout:
+    """The tables of a scheme: how many there are, and how many bits a key of one table has.
+
+    A packed key is the integer `table << bits | key`; it is what stores are given and asked for. A cluster's store
+    unpacks it into the keyword field `field(table)` with the term `term(key)`.
+    """
+
+    tables: int
+    bits: int
+
+    @property
+    def end(self) -> int:
+        """The first integer that is no packed key any more."""
+        return self.tables << self.bits
+
+    def pack(self, table: int, key: int) -> int:
+        """The packed form of `key` (0 <= key < 2**bits) in `table` (0 <= table < tables)."""
+        return table << self.bits | key
+
+    def unpack(self, packed: int) -> tuple[int, int]:
+        """(table, key) of a packed key."""
+        return packed >> self.bits, packed & ((1 << self.bits) - 1)
+
+    def field(self, table: int) -> str:
+        """The name of a table's field, "t00" on."""
+        return f"t{table:02d}"
+
+    def describe(self) -> str:
+        """The layout in words, for messages."""
+        return f"{self.tables} tables of {self.bits} bits"
+
+    def term(self, key: int) -> str:
+        """A key as fixed-width lower-case hexadecimal digits."""
+        return f"{key:0{(self.bits + 3) // 4}x}"
+
+    def terms(self, packed: Iterable[int]) -> dict[str, list[str]]:
+        """The terms of packed keys, by the field of their table."""
+        mask, form = (1 << self.bits) - 1, f"%0{(self.bits + 3) // 4}x"
+        tables: dict[int, list[str]] = {}
+        # Plain, because a lookup further away has thousands of keys.
+        for key in packed:
+            tables.setdefault(key >> self.bits, []).append(form % (key & mask))
+        return {self.field(table): terms for table, terms in tables.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class SchemeInfo:
+    """What a store knows of a scheme beside its first: a name for its fields, its id with all parameters, its tables.
+
+    A packed key of the layout fits into a signed 64-bit integer.
+    """
+
+    name: str
+    id: str
+    layout: KeyLayout

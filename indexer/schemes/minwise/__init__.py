@@ -1,0 +1,1 @@
+"""What the schemes of minimum-wise samples share."""

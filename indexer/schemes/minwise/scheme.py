@@ -1,0 +1,133 @@
+"""What schemes of minimum-wise samples share: the sketch, its similarities, the plan.
+
+A signature is an array of 32-bit values; those at one place are equal in two signatures with the probability that is
+the similarity of the documents.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from math import isclose
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from indexer import core, core_sketch
+from indexer.errors import UsageError
+from indexer.model import Sketch
+from indexer.model.ragged import Ragged
+from indexer.schemes.base import (
+    Parameter,
+    Plan,
+    Positions,
+    Scheme,
+    Similarities,
+    checked_choice,
+    checked_integer,
+    checked_share,
+    require_bytes,
+)
+from indexer.schemes.keys.layout import KeyLayout
+from indexer.schemes.minwise.bands import MAX_BANDS, MAX_VALUES, banding, banding_recall
+from indexer.schemes.minwise.packed import Signature, containments, estimated, estimates, pack
+
+MAX_SHINGLE = 64
+BITS = core_sketch.BITS
+
+# Of 28 bits a million documents in 25 tables give one chance meeting in ten lookups, of 32 one in 170.
+KEY_BITS = 32
+_KEY_MASK = np.uint64((1 << KEY_BITS) - 1)
+
+
+def distinct(hashes: npt.NDArray[np.uint64]) -> int:
+    """How many different numbers there are."""
+    return core_sketch.distinct(hashes).size
+
+
+class MinwiseScheme(Scheme):
+    """A scheme whose sketch is a signature: the bands' hashes are its keys, its b-bit form the payload."""
+
+    values: int
+    bits: int
+    bands: int
+    rows: int
+
+    @abstractmethod
+    def signature(self, text: str | bytes) -> tuple[Signature, int] | None:
+        """The signature of a text, uint32 of shape (values,), and the number of its features; None without any."""
+
+    def sketch(self, text: str | bytes) -> Sketch | None:
+        """The b-bit form of the text's signature, with one key for each band."""
+        found = self.signature(text)
+        if found is None:
+            return None
+        signature, features = found
+        keys = core.band_keys(signature, self.bands, self.rows) & _KEY_MASK | self._tables
+        return Sketch(self.id, pack(signature, self.bits), tuple(keys.tolist()), features)
+
+    def similarities(self, payload: bytes, others: Sequence[bytes]) -> npt.NDArray[np.float64]:
+        """The estimates by the packed values that agree; see `estimates`."""
+        require_bytes(self, (payload, *others), (self.values * self.bits + 7) // 8)
+        return estimates(payload, others, self.values, self.bits)
+
+    def compare(self, payloads: Ragged, left: Positions, right: Positions) -> Similarities:
+        """The estimates of each pair."""
+        size = (self.values * self.bits + 7) // 8
+        equal = core_sketch.equal_parts_of_pairs(payloads.matrix(size), left, right, self.bits)
+        filling = 8 * size // self.bits - self.values
+        return estimated((equal - filling) / self.values, self.bits)
+
+    def containments(self, one: Sketch, others: Sequence[Sketch]) -> npt.NDArray[np.float64]:
+        """How much of the smaller set of features is in the other; NaN where that can't be told: see `containments`."""
+        sizes = np.array([other.features for other in others], dtype=np.float64)
+        jaccard = self.similarities(one.payload, [other.payload for other in others])
+        return containments(jaccard, one.features, sizes, self.values, self.bits)
+
+    def plan(self, similarity: float) -> Plan:
+        """One key for each band; what they find follows from the similarity alone."""
+        asked = checked_share(self.family, "similarity", similarity)
+        recall = banding_recall(asked, self.bands, self.rows, self.agreeing)
+        least = f"at least {self.agreeing} of {self.bands}" if self.agreeing > 1 else f"one of {self.bands}"
+        explanation = (
+            f"A candidate has {least} bands of {self.rows} values in common; "
+            f"{recall:.2%} of the pairs of similarity {asked:g} are expected to."
+        )
+        return Plan(similarity, self.bands, self.agreeing, recall, isclose(asked, 1.0), explanation)
+
+    def _choose(self, values: int, bits: int, bands: int, rows: int) -> None:
+        """Take the parameters that all of these schemes have, and what follows from them."""
+        self.values = checked_integer(self.family, "values", values, 1, MAX_VALUES)
+        self.bits = checked_choice(self.family, "bits", bits, BITS)
+        self.bands = checked_integer(self.family, "bands", bands, 1, min(MAX_BANDS, values))
+        self.rows = checked_integer(self.family, "rows", rows, 1, min(core.MAX_ROWS, values))
+        if bands * rows > values:
+            raise UsageError(f"{self.family}: bands={bands} of rows={rows} need {bands * rows} values, not {values}")
+        self.layout = KeyLayout(bands, KEY_BITS)
+        self._tables = np.arange(bands, dtype=np.uint64) << np.uint64(KEY_BITS)
+
+
+class BandedScheme(MinwiseScheme):
+    """Shingles, and bands that are given, or follow from a threshold; the parameters of both kinds of minhash."""
+
+    usual_shingle: ClassVar[int]
+    usual_threshold: ClassVar[float]
+
+    def __init__(
+        self,
+        shingle: int | None = None,
+        values: int = 128,
+        bands: int | None = None,
+        rows: int | None = None,
+        bits: int = 8,
+        threshold: float | None = None,
+    ) -> None:
+        asked = self.usual_shingle if shingle is None else shingle
+        self.shingle = checked_integer(self.family, "shingle", asked, 1, MAX_SHINGLE)
+        self._choose(values, bits, *banding(self.family, values, bands, rows, threshold, self.usual_threshold))
+
+    @property
+    def parameters(self) -> Mapping[str, Parameter]:
+        """Shingle, values, bands, rows and bits; a threshold is no parameter any more, but bands and rows."""
+        return {name: getattr(self, name) for name in ("shingle", "values", "bands", "rows", "bits")}
