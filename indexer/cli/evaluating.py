@@ -21,6 +21,7 @@ from indexer.errors import NeardupError, UsageError
 if TYPE_CHECKING:
     from indexer.evaluation.documents import Named, Texts
     from indexer.evaluation.judging import Evaluation, Progress
+    from indexer.ingest.sources import Selection
     from indexer.stores.search.fields.texts import TextFields
 
 _SAMPLE = 2000
@@ -135,7 +136,11 @@ def evaluate(
         judging.check_rule(rule)
     named = read_truth(Path(truth), Path(measuring.root) if measuring.root else None) if truth else None
     fields = named_fields.fields(stored=not measuring.documents and not (named and named.paths))
-    texts = _texts(named, measuring, fields, store, jobs, extraction)
+    from indexer.ingest.sources import Selection
+
+    columns = named_fields.columns.columns(extraction)
+    chosen = Selection(base=os.getcwd(), line_limit=extraction.max_size, columns=columns)
+    texts = _texts(named, measuring, fields, store, jobs, extraction, chosen)
     require_two(texts)
     corpus = judging.corpus_of(texts.texts)
     wanted = measuring.schemes or (_usual(named, measuring, store), *judging.DEFAULT_RULES)
@@ -177,23 +182,24 @@ def _texts(
     store: str,
     jobs: int | None,
     extraction: Extraction,
+    chosen: Selection,
 ) -> Texts:
     from indexer.evaluation.documents import named_inputs, options_of, read_texts, sampled
     from indexer.ingest.from_store import stored_inputs
     from indexer.ingest.indexing import default_jobs
-    from indexer.ingest.sources import Selection, Sources
+    from indexer.ingest.sources import Sources
 
     processes = jobs or default_jobs()
     if measuring.documents:
-        found = Sources(measuring.documents, Selection(base=os.getcwd()))
+        found = Sources(measuring.documents, chosen)
         return read_texts(found, *extraction.reading(None), processes)
     if named and named.paths:
         options, limits = extraction.reading(None)
-        return read_texts(named_inputs(named.paths, limits.input_bytes), options, limits, processes)
+        return read_texts(named_inputs(named.paths, chosen), options, limits, processes)
     with opened(store, read_only=True) as source:
         options, limits = extraction.reading(options_of(source).content)
-        chosen = sampled(source, measuring.sample, named.ids if named else ())
-        return read_texts(stored_inputs(source, chosen, limits.input_bytes, fields), options, limits, processes)
+        records = sampled(source, measuring.sample, named.ids if named else ())
+        return read_texts(stored_inputs(source, records, chosen, fields), options, limits, processes)
 
 
 def _show(found: Evaluation, *, as_json: bool) -> None:

@@ -203,14 +203,15 @@ def corpus(
     wanted = named_fields.fields(stored=from_store)
     names = list(dict.fromkeys(_needed(each) for each in scheme))
     content = extraction.content or _content_of(store)
-    selection = Selection(base=store_folder(store), line_limit=extraction.max_size)
+    columns = named_fields.columns.columns(extraction)
+    selection = Selection(base=store_folder(store), line_limit=extraction.max_size, columns=columns)
     named = None if from_store else begun(Sources(paths, selection), store)
     if named is None and not from_store:
         raise UsageError("no document was found, so there is nothing to count")
     with opened(store, create=None if from_store else store_info(content)) as target:
         for name in names:
             require_unused(target, name)
-        inputs = named or stored_inputs(target, target.scan(sketches=False), extraction.max_size, wanted)
+        inputs = named or stored_inputs(target, target.scan(sketches=False), selection, wanted)
         recipes = [_recipe(name) for name in names]
         found = gather_corpora(inputs, recipes, extraction.options(content), extraction.limits, jobs or default_jobs())
         if not found.documents:

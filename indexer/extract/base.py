@@ -12,7 +12,7 @@ from indexer.errors import ExtractionError, UsageError
 
 Content = Literal["landmarks", "full", "main"]
 Engine = Literal["auto", "fast", "reference"]
-Format = Literal["html", "pdf", "xml", "text"]
+Format = Literal["html", "pdf", "xml", "text", "epub", "docx", "odt"]
 
 LEAST_MEMORY = 64 << 20
 """What the engines themselves take, in bytes, with room for a small document."""
@@ -29,7 +29,7 @@ REASONS: Mapping[str, str] = MappingProxyType(
         "crashed": "The worker process died while it read the document.",
         "malformed": "The document is too damaged for every engine that was tried.",
         "unreadable": "The file can't be opened or read.",
-        "unsupported": "The content is neither HTML, PDF, XML nor plain text.",
+        "unsupported": "The content is of no kind that is read.",
         "task-failed": "The text was extracted, but what should be made of it failed.",
     }
 )

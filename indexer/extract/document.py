@@ -97,7 +97,11 @@ def _read_with(kind: Format, engine: str, data: bytes, options: Options, limits:
             from indexer.extract.xml import extract_xml
 
             return extract_xml(data, engine)
-        return extract_text(data)
+        if kind == "text":
+            return extract_text(data)
+        from indexer.extract.packages import extract_package
+
+        return extract_package(kind, data, options.content, engine, limits)
     except NeardupError:
         raise
     except MemoryError:

@@ -12,6 +12,7 @@ from indexer.errors import ExtractionError
 from indexer.extract.base import Format, Limits, too_large
 
 _GZIP = b"\x1f\x8b\x08"
+_ZIP = b"PK\x03\x04"
 _HEAD = 4096
 _PIECE = 1024
 
@@ -23,7 +24,7 @@ _SUFFIXES: dict[str, Format] = {
 }
 # Names of formats that a user may expect to be read; the message is better with them.
 _MAGIC = (
-    (b"PK\x03\x04", "a ZIP archive, or an office or EPUB document, which is one"),
+    (_ZIP, "a ZIP archive, or an office document other than DOCX and ODT, which is one"),
     (b"\xd0\xcf\x11\xe0", "an old Microsoft Office document"),
     (b"{\\rtf", "an RTF document"),
     (b"%!PS", "a PostScript document"),
@@ -105,6 +106,11 @@ def sniff(data: bytes, name: str = "") -> Format:
     head = _ascii_view(data[:_HEAD])
     if b"%PDF-" in head[:1024]:
         return "pdf"
+    if head.startswith(_ZIP):
+        from indexer.extract.packages import kind_of_package
+
+        if kind := kind_of_package(data):
+            return kind
     for magic, what in _MAGIC:
         if head.startswith(magic):
             raise ExtractionError("unsupported", f"this is {what}")

@@ -249,7 +249,7 @@ class _Run:
             # Everything is decided before the first item is given: what the store said is stale after that.
             for pending in self._examine(group):
                 data, pending.data = pending.data, b""
-                yield Item(pending, data, pending.item.path, pending.item.format)
+                yield Item(pending, data, pending.item.path or pending.item.name, pending.item.format)
                 self._halt_when_told()
             self._write_when_due()
 
@@ -277,7 +277,7 @@ class _Run:
         item, data = found.key, found.data
         self.summary.octets += len(data)
         options = dataclasses.replace(self.options, format=item.format) if item.format else self.options
-        digest = source_digest(data, self.store.info, options, name=item.path, title=item.title)
+        digest = source_digest(data, self.store.info, options, name=item.path or item.name, title=item.title)
         return _Pending(item, Ref(item.id or content_id(data)), digest, data)
 
     def _examine(self, group: list[_Pending]) -> list[_Pending]:

@@ -63,9 +63,9 @@ def readings_of(name: str) -> list[Ref]:
 class Document:
     """The text of one document and where it came from.
 
-    `format` is "html", "pdf", "xml" or "text"; `extractor` names the engine and its version that gave the text;
-    `content` is the content mode that chose what counts as text ("landmarks", "full" or "main"); `size` is the
-    number of input octets; `notes` are remarks of the extractor that a user should see.
+    `format` is "html", "pdf", "xml", "text", "epub", "docx" or "odt"; `extractor` names the engine and its version that
+    gave the text; `content` is the content mode that chose what counts as text ("landmarks", "full" or "main"); `size`
+    is the number of input octets; `notes` are remarks of the extractor that a user should see.
     """
 
     text: str
