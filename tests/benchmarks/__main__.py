@@ -16,6 +16,7 @@ SHARED_DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 PARTS = {
     "core": "text to fingerprint, beside gaoya",
     "pairs": "all pairs and lookups, beside faiss",
+    "library": "sketches of many texts in threads, which to keep, an index in memory, beside datasketch",
     "store": "the embedded store: put, look up, size",
     "large": "a large store from put to report: time, peak memory, size",
     "ingest": "JSON lines and Parquet into the embedded store: documents a second",
