@@ -14,7 +14,18 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from indexer import __version__
 from indexer.extract.base import EXTRACTOR_VERSION, Content, Limits, Options
-from indexer.ingest.outcomes import Counts, Extracted, Failed, Item, is_short, now, read_one, record_of, sketching
+from indexer.ingest.outcomes import (
+    AtHand,
+    Counts,
+    Extracted,
+    Failed,
+    Item,
+    is_short,
+    now,
+    read_one,
+    record_of,
+    sketching,
+)
 from indexer.ingest.sources import Input, Rejected, path_of_printable
 from indexer.model import Failure, Record, Ref
 
@@ -37,7 +48,7 @@ DUPLICATE = "duplicate"
 # What is read ahead of the workers, and what is written at once.
 _GROUP_ITEMS = 64
 _GROUP_OCTETS = 8_000_000
-_BATCH_RECORDS = 2000
+_BATCH_RECORDS = 8000
 _BATCH_SECONDS = 1.0
 # Equal documents wait for the first of them to be extracted; beyond this many, they are extracted like any other.
 _MOST_WAITING = 10_000
@@ -47,8 +58,9 @@ _MOST_WAITING = 10_000
 class Settings:
     """How to index: `jobs` worker processes; documents under `min_tokens` tokens are marked short.
 
-    A document that failed before is tried again if its octets or the rules changed, or with `retry_failed`. `schemes`
-    are those beside the store's first that documents get a sketch of; they are added to the store.
+    With 0 jobs this process itself fingerprints plain texts, which suits those that it has at hand. A document
+    that failed before is tried again if its octets or the rules changed, or with `retry_failed`. `schemes` are those
+    beside the store's first that documents get a sketch of; they are added to the store.
     """
 
     options: Options = field(default_factory=Options)
@@ -214,7 +226,8 @@ class _Run:
         begin = time.monotonic()
         settings = self.settings
         try:
-            with sketching(settings.jobs, self.options, settings.limits, settings.schemes) as workers:
+            given = self.options, settings.limits, settings.schemes
+            with sketching(settings.jobs, *given) if settings.jobs else AtHand(*given) as workers:
                 for outcome in workers.outcomes(self._items(inputs)):
                     self._take(outcome)
                     self._write_when_due()

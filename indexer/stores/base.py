@@ -146,7 +146,7 @@ class Store(SketchStore, ABC):
     """Keeps records, finds candidates by their keys; never hashes. A context manager; close() may be called twice.
 
     Every method raises StoreError where the store can't be read or written, or is closed. A store object belongs to
-    the thread and process that opened it; others open their own.
+    the thread and process that opened it, unless it was opened for any thread, one at a time; others open their own.
     """
 
     capabilities: Capabilities

@@ -89,20 +89,21 @@ _PAGE_OCTETS = 8192
 _CACHE_KIB = 65_536
 # A lookup reads pages all over the file; mapped ones need no call and no copy.
 _MAPPED_OCTETS = 1 << 31
-# A page that several batches touch goes from the log to the file once for all of them.
-_LOG_PAGES = 8192
+# A page that several batches touch goes from the log to the file once for all of them: in a large file, whose batches
+# touch more pages, the log is larger, up to 512 MB.
+_LOG_PAGES, _MOST_LOG_PAGES, _LOG_SHARE = 8192, 65_536, 16
 
 
 class StoreFile:
     """A path and how connections to it are opened; `real` is the path without links, beside which SQLite's log lies."""
 
-    def __init__(self, path: Path, *, read_only: bool, wait: float) -> None:
+    def __init__(self, path: Path, *, read_only: bool, wait: float, any_thread: bool = False) -> None:
         self.path = path
         self.real = os.path.realpath(path)
         self._places: dict[str, os.stat_result] = {}
         self.read_only = read_only
         self.immutable = False
-        self._wait = wait
+        self._wait, self._one_thread = wait, not any_thread
         if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
             raise StoreError(f"SQLite {sqlite3.sqlite_version} is too old: the embedded store needs 3.35 or newer")
 
@@ -110,7 +111,10 @@ class StoreFile:
         """A new connection with the settings of a store; the file is SQLite's, but nothing more is known of it."""
         mode = "rwc" if make else "rw"
         uri = f"file:{quote(os.fsencode(self.real))}?" + ("immutable=1" if self.immutable else f"mode={mode}")
-        connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=self._wait, cached_statements=256)
+        connection = sqlite3.connect(
+            uri, uri=True, isolation_level=None, timeout=self._wait, cached_statements=256,
+            check_same_thread=self._one_thread,
+        )  # fmt: skip
         try:
             if make:
                 connection.execute(f"PRAGMA page_size = {_PAGE_OCTETS}")
@@ -121,8 +125,7 @@ class StoreFile:
             # NORMAL would be safe against a kill of the process, but a power cut could undo batches that were reported
             # as stored. A batch is large, so that writing it through takes a small part of its time.
             connection.execute("PRAGMA synchronous = FULL")
-            connection.execute(f"PRAGMA wal_autocheckpoint = {_LOG_PAGES}")
-            connection.execute(f"PRAGMA journal_size_limit = {_LOG_PAGES * _PAGE_OCTETS}")
+            fit_log(connection)
             if self.read_only:
                 connection.execute("PRAGMA query_only = ON")
             connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
@@ -254,6 +257,14 @@ def _explain(path: Path, error: sqlite3.Error) -> StoreError:
 def _name_of(error: sqlite3.Error) -> str:
     """SQLite's name of an error; empty for one of Python's own, which say that a text of the file is none."""
     return getattr(error, "sqlite_errorname", "")
+
+
+def fit_log(connection: sqlite3.Connection) -> None:
+    """Let the log grow with the file before it is written back."""
+    (pages,) = connection.execute("PRAGMA page_count").fetchone()
+    log = min(max(_LOG_PAGES, pages // _LOG_SHARE), _MOST_LOG_PAGES)
+    connection.execute(f"PRAGMA wal_autocheckpoint = {log}")
+    connection.execute(f"PRAGMA journal_size_limit = {log * _PAGE_OCTETS}")
 
 
 @contextmanager
