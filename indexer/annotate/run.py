@@ -155,6 +155,7 @@ class _Run:
             else in_place(
                 client,
                 self.info,
+                wanted.schemes,
                 single=list(mappings) == [client.target.name],
                 dry_run=wanted.dry_run,
                 refresh=wanted.refresh,

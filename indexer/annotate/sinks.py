@@ -10,13 +10,15 @@ from typing import Any
 from urllib.parse import quote
 
 from indexer.errors import UsageError
-from indexer.model import Failure, Record, Ref
+from indexer.model import SIMHASH_DOC, Failure, Record, Ref
 from indexer.provision.setup import Provision
+from indexer.schemes import registry
 from indexer.schemes.base import Scheme
+from indexer.schemes.keys.layout import SchemeInfo
 from indexer.schemes.registry import split
 from indexer.stores import PutStatus, StoreInfo, with_schemes
 from indexer.stores.base import Refresh
-from indexer.stores.schemes import wanted_schemes
+from indexer.stores.schemes import corpus_of, wanted_schemes
 from indexer.stores.search.client.bulk import BATCH_RECORDS, Action, chunks, send, update
 from indexer.stores.search.client.connection import Client
 from indexer.stores.search.client.gets import item_at, place_of
@@ -27,6 +29,7 @@ from indexer.stores.search.fields.bodies import ROOT, Bodies, is_owners, own_par
 from indexer.stores.search.fields.sketches import FEATURES, PAYLOAD
 from indexer.stores.search.side_index.documents import forget_failures
 from indexer.stores.search.store import SearchStore
+from indexer.text.corpus import Corpus
 
 _REFUSED = 400
 _DONE = 200
@@ -116,11 +119,17 @@ class Sink(ABC):
         """Make what was written visible, and clear up."""
 
 
-def in_place(client: Client, info: StoreInfo, *, single: bool, dry_run: bool, refresh: Refresh) -> InPlace:
-    """The sink in the owner's documents; puts neardup's fields into the mapping first, unless in a dry run."""
+def in_place(
+    client: Client, info: StoreInfo, specifications: Sequence[str], *, single: bool, dry_run: bool, refresh: Refresh
+) -> InPlace:
+    """The sink in the owner's documents; puts neardup's fields into the mapping first, unless in a dry run.
+
+    `specifications` are those of schemes beside the index's own. UsageError where the mapping has no room for all, or
+    one can't be made: no mapping can give up a field, so that none is added then.
+    """
     provision = Provision(client)
     # Annotating needs the fields; templates are for `neardup setup`, which may ask for more privileges.
-    steps = provision.fields(info)
+    steps = provision.fields(info, _asked(client, provision, specifications))
     if dry_run:
         return InPlace(client, Bodies(info), single, None)
     list(provision.carry_out(steps))
@@ -128,6 +137,22 @@ def in_place(client: Client, info: StoreInfo, *, single: bool, dry_run: bool, re
     store.refresh = refresh
     store.context.put_back()
     return InPlace(client, Bodies(info), single, store)
+
+
+def _asked(client: Client, provision: Provision, specifications: Sequence[str]) -> list[SchemeInfo]:
+    """The schemes that an index does not have yet."""
+    there = provision.schemes()
+    new = [each for each in specifications if split(each)[0] not in (SIMHASH_DOC, *(there or ()))]
+
+    def corpus(name: str) -> Corpus:
+        if there is None:
+            raise UsageError(
+                f"{provision.shown}: has no statistics of a corpus ({name}): annotate without that scheme, gather them "
+                "(neardup corpus --from-store), and annotate again"
+            )
+        return corpus_of(SearchStore(client, read_only=True))(name)
+
+    return [registry.scheme(each, corpus).info for each in new]
 
 
 class InPlace(Sink):

@@ -89,10 +89,15 @@ class Provision:
             return [*steps, self._index_template(info, composed, shards, replicas), self._new_index(info)]
         return steps + self.fields(info)
 
-    def fields(self, info: StoreInfo) -> list[Step]:
-        """What is left to do so that every index that is there has neardup's fields; raises as set_up()."""
+    def fields(self, info: StoreInfo, added: Sequence[SchemeInfo] = ()) -> list[Step]:
+        """What is left to do so that every index that is there has neardup's fields; raises as set_up().
+
+        `added` are schemes that come to those of the store, so that there is room for all or nothing is added.
+        """
         indices = self._indices()
         schemes = _schemes(indices, info)
+        names = {scheme.name for scheme in schemes}
+        schemes += [scheme for scheme in added if scheme.name not in names]
         return [step for name, found in indices.items() for step in self._existing(name, found, info, schemes)]
 
     def schemes(self) -> list[str] | None:

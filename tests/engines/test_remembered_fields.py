@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from annotated import annotate, fill, neardup, owners, run, sources, write
+from proxy import Handler, Proxy, refuse
 from servers import Server
 from written import changed, prose
 
@@ -118,3 +119,64 @@ def test_a_new_index_behind_a_name_is_as_the_others(server: Server, index_name: 
         "corpus", "--scheme", "i-match", "--from-store", "--store", f"{server.url}/{aside}", "--json"
     )  # fmt: skip
     assert json.loads(found.stdout)["documents"] == 8
+
+
+def test_a_filter_by_a_nested_field_is_refused_and_not_empty(server: Server, index_name: str) -> None:
+    parts = {"type": "nested", "properties": {"text": {"type": "text"}}}
+    mapping = {"properties": {**MAPPING["properties"], "parts": parts, "also": {**parts, "include_in_root": True}}}
+    documents = {
+        name: {**document, "parts": [{"text": "inner"}], "also": [{"text": "inner"}]}
+        for name, document in DOCUMENTS.items()
+    }
+    fill(server, index_name, documents, mapping)
+    url = f"{server.url}/{index_name}"
+    annotate(url, "--field", "body")
+    asked = ("similar", "--id", "a", "--store", url, "--json", "--filter")
+    assert "parts.text lies in a nested object" in neardup(*asked, "parts.text:inner", code=2).stderr
+    assert json.loads(neardup(*asked, "also.text:inner").stdout)["total"] == 2
+    # What was checked: without the refusal the answer would be empty.
+    found = server.request("POST", f"/{index_name}/_search", {"query": {"query_string": {"query": "parts.text:inner"}}})
+    assert found["hits"]["hits"] == []
+
+
+@pytest.mark.parametrize("flags", [["--scheme", "spotsigs"], ["--scheme", "i-match"], ["--scheme", "nonsense"]])
+def test_a_scheme_that_can_not_be_added_leaves_no_field(server: Server, index_name: str, flags: list[str]) -> None:
+    """The mapping has room for what a first annotate adds, and not for the scheme too."""
+    fill(server, index_name, DOCUMENTS, MAPPING)
+    url = f"{server.url}/{index_name}"
+
+    def limited(count: int) -> None:
+        server.request("PUT", f"/{index_name}/_settings", {"index.mapping.total_fields.limit": count})
+
+    limited(5)
+    said = run(url, "--field", "body", code=2).stderr
+    have, adds = (int(word) for word in said.replace(",", " ").split() if word.isdigit() and word != "5")
+    limited(have + adds)
+    before = server.request("GET", f"/{index_name}/_mapping")
+    for more in (["--dry-run"], []):
+        assert run(url, "--field", "body", *flags, *more, code=2).stderr
+        assert server.request("GET", f"/{index_name}/_mapping") == before
+    assert annotate(url, "--field", "body")["annotated"] == 4
+
+
+def no_mapping(handler: Handler, body: bytes) -> bool:
+    """The user may write documents and change no mapping."""
+    return handler.command == "PUT" and "_mapping" in handler.path and refuse(403)(handler, body)
+
+
+def test_an_owner_who_lets_nobody_change_the_mapping_is_obeyed(server: Server, index_name: str) -> None:
+    fill(server, index_name, DOCUMENTS, MAPPING)
+    url = f"{server.url}/{index_name}"
+    neardup("setup", "--store", url)
+    between = Proxy(server.url)
+    between.always = no_mapping
+    try:
+        told = run(f"{between.url}/{index_name}", "--field", "body")
+    finally:
+        between.close()
+    assert "does not remember the fields; name them with --field" in told.stderr
+    assert remembered(server, index_name) is None
+    assert "name them with --field" in neardup("diff", "id:a", "id:b", "--store", url, code=6).stderr
+    assert annotate(url, "--field", "body")["unchanged"] == 4
+    assert remembered(server, index_name) == {"": {"fields": ["body"], "html": False}}
+    assert json.loads(neardup("diff", "id:a", "id:b", "--store", url, "--json").stdout)["same"] > 50

@@ -12,6 +12,7 @@ from indexer.stores.search.client.connection import AnswerError
 from indexer.stores.search.client.gets import place_of
 from indexer.stores.search.context import Context
 from indexer.stores.search.fields.bodies import DIGEST, both, is_record
+from indexer.stores.search.fields.nested import unreached
 from indexer.stores.search.lookup import PAGE, RECORDS_PAGE, Lookup, is_unicode
 
 
@@ -36,6 +37,11 @@ class Finder:
             reasons = [each["error"] for each in answer.get("explanations", ()) if each.get("error")]
             reason = parser_reason(reasons[0], query) if reasons else "the engine does not say why"
             raise UsageError(f"the filter {query!r} can't be read: {reason}")
+        if names := unreached(context.mappings.values(), query):
+            raise UsageError(
+                f"the filter {query!r} can't be used: {', '.join(names)} lies in a nested object, which a query string "
+                "never reaches; filter by another field"
+            )
         context.narrowing = asked
 
     def passes(self, ref: Ref) -> bool:

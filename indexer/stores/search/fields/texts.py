@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from indexer.errors import StoreError
 from indexer.stores.search.client.connection import AnswerError, Client
 from indexer.stores.search.client.names import path_of, reading_path
 from indexer.stores.search.fields import mapping
@@ -64,11 +65,15 @@ def remember(client: Client, index: str, name: str, fields: TextFields) -> bool:
     own = {**mapping.own_meta(found), TEXTS: notes}
     try:
         client.request("PUT", f"{path_of(index)}/_mapping", {"_meta": mapping.with_meta(found.get("_meta", {}), own)})
-    except AnswerError as error:
-        if error.status == _DENIED:
+    except StoreError as error:
+        if _is_denied(error):
             return False
         raise
     return True
+
+
+def _is_denied(error: StoreError) -> bool:
+    return isinstance(error.__cause__, AnswerError) and error.__cause__.status == _DENIED
 
 
 def _written(fields: TextFields) -> dict[str, Any]:
@@ -106,8 +111,9 @@ class Noted:
         if name not in self._behind:
             try:
                 found = self._client.request("GET", f"/{reading_path(name)}/_settings/index.uuid")
-            except AnswerError as error:
-                if error.status not in (404, _DENIED):
+            except StoreError as error:
+                gone = isinstance(error, AnswerError) and error.status == 404
+                if not gone and not _is_denied(error):
                     raise
                 found = {}
             self._behind[name] = frozenset({name, *found})
