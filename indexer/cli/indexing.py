@@ -42,6 +42,7 @@ from indexer.extract.base import Content
 from indexer.ingest.indexing import Settings, Summary, store_info
 from indexer.ingest.indexing import index as run_index
 from indexer.ingest.sources import IdFrom, Selection, Sources, list_of_paths
+from indexer.text.counts import counted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -271,7 +272,7 @@ def _content_for(store: str) -> Content:
 def _list(found: Sources) -> int:
     for item in found:
         click.echo(f"{printable(item.id)}\t{printable(item.source)}")
-    say(f"a dry run: nothing was read or stored; {found.left_out} files left out by name")
+    say(f"a dry run: nothing was read or stored; {counted(found.left_out, 'file')} left out by name")
     return 0
 
 

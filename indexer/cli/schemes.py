@@ -19,6 +19,7 @@ from indexer.cli.options.shared import (
 )
 from indexer.cli.terminal.output import answer, answer_json, fields, say, shown_store, size, table
 from indexer.errors import NeardupError, StoreError, UsageError
+from indexer.text.counts import counted
 
 if TYPE_CHECKING:
     from indexer.extract.base import Content
@@ -232,7 +233,7 @@ def corpus(
         return
     fields([("documents", f"{found.documents:,}"), ("failed", f"{found.failures:,}{_why(found)}")])
     for name, each, octets in made:
-        fields([("corpus", f"{name}, {each.hashes.size:,} terms, {size(len(octets))}")])
+        fields([("corpus", f"{name}, {counted(each.hashes.size, 'term')}, {size(len(octets))}")])
 
 
 def _why(found: Gathered) -> str:

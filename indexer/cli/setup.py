@@ -14,6 +14,7 @@ from indexer.cli.options.schemes import only_new_option
 from indexer.cli.options.shared import CONTENTS, index_option, json_option
 from indexer.cli.terminal.output import answer, answer_json, say, shown_store
 from indexer.errors import UsageError
+from indexer.text.counts import counted
 
 if TYPE_CHECKING:
     from indexer.extract.base import Content
@@ -251,7 +252,7 @@ def _confirm(provision: Provision, indices: Sequence[str]) -> None:
     """Ask before indices are deleted as a whole."""
     for index in indices:
         count = provision.documents(index)
-        say(f"the index {index} is to be deleted with its {count:,} documents, which are neardup's own")
+        say(f"the index {index} is to be deleted with its {counted(count, 'document')}, which neardup made")
     if indices:
         if not sys.stdin.isatty():
             raise UsageError("--remove asks on a terminal only; give --yes to delete the index without being asked")

@@ -12,6 +12,7 @@ import click
 from indexer.cli.options import arguments
 from indexer.cli.options.groups import Group
 from indexer.cli.options.matching import Matching, match_options, rule_json, show_rule, tell_lacking, tell_unread
+from indexer.cli.options.renamed import Renamed
 from indexer.cli.options.shared import (
     Extraction,
     content_of,
@@ -26,6 +27,7 @@ from indexer.cli.options.shared import (
 from indexer.cli.terminal.output import answer_json, fingerprint_json, match_json, say, table
 from indexer.ingest.sources import STDIN
 from indexer.model import name_of, parse_fingerprint
+from indexer.text.counts import counted
 
 if TYPE_CHECKING:
     from indexer.matching.lookups import Answer, Match
@@ -62,7 +64,7 @@ class Listing:
     limit: int
     include_short: bool
     filter: str | None
-    verify_in_cluster: bool
+    verify_in_engine: bool
 
 
 listing_options = Group(
@@ -82,8 +84,8 @@ listing_options = Group(
     filter_option,
     click.option(
         "--verify-in-engine",
-        "--verify-in-cluster",
-        "verify_in_cluster",
+        cls=Renamed,
+        former="verify-in-cluster",
         is_flag=True,
         help="With a rule of simhash-doc alone: let the engine leave out what lies too far (a Painless script); the "
         "answer is the same.",
@@ -156,7 +158,7 @@ def similar(
             include_short=listing.include_short,
             exclude=own,
             at_least=listing.at_least,
-            inside=listing.verify_in_cluster,
+            inside=listing.verify_in_engine,
         )
     _show(question, found, as_json=json, explain=matching.explain)
     tell_unread(found.unread)
@@ -169,7 +171,7 @@ def _warn(question: Question) -> None:
         say(f"{question.name} has no words, so it has no fingerprint and matches nothing")
     elif question.short:
         say(
-            f"{question.name} has only {fingerprint.tokens} words: too few for a meaningful fingerprint, "
+            f"{question.name} has only {counted(fingerprint.tokens, 'word')}: too few for a meaningful fingerprint, "
             "so it may match by chance, and may miss its near-duplicates"
         )
 

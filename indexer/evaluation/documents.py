@@ -20,6 +20,7 @@ from indexer.ingest.outcomes import Counts, Failed, Item, read, texts
 from indexer.ingest.sources import Input, Rejected, Selection, Sources, is_json_lines, printable_path
 from indexer.model import Record
 from indexer.stores.base import Store
+from indexer.text.counts import counted
 
 _LONGEST_LINE = 1 << 20
 # A group is every pair of its members; one of this size has two million.
@@ -159,7 +160,7 @@ def read_truth(path: Path, root: Path | None = None) -> Named:
         distinct = sorted(set(members))
         if len(distinct) > _LARGEST_GROUP:
             raise UsageError(
-                f"{printable_path(str(path))}: the group {group!r} has {len(distinct):,} members; "
+                f"{printable_path(str(path))}: the group {group!r} has {counted(len(distinct), 'member')}; "
                 f"an evaluation takes groups of up to {_LARGEST_GROUP:,}"
             )
         pairs.update(combinations(distinct, 2))

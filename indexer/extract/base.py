@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 from indexer.errors import ExtractionError, UsageError
+from indexer.text.counts import counted
 
 Content = Literal["landmarks", "full", "main"]
 Engine = Literal["auto", "fast", "reference"]
@@ -71,7 +72,9 @@ class Extracted(NamedTuple):
 
 def too_large(what: str, octets: int, limits: Limits) -> ExtractionError:
     """The error for something over the limit on size."""
-    return ExtractionError("too-large", f"{what} is {octets:,} octets or more; the limit is {limits.input_bytes:,}")
+    return ExtractionError(
+        "too-large", f"{what} is {counted(octets, 'byte')} or more; the limit is {limits.input_bytes:,}"
+    )
 
 
 def require_main_content() -> None:

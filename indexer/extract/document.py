@@ -10,6 +10,7 @@ from indexer.extract.base import Extracted, Format, Limits, Options, too_large
 from indexer.extract.sniffing import sniff, unpack
 from indexer.extract.text import cleaned, extract_text
 from indexer.model import Document
+from indexer.text.counts import counted
 
 _BLANK = b"\0 \t\r\n\f"
 _HEAD = 4096
@@ -99,7 +100,7 @@ def _read_with(kind: Format, engine: str, data: bytes, options: Options, limits:
     except NeardupError:
         raise
     except MemoryError:
-        raise ExtractionError("out-of-memory", f"more than {limits.memory:,} octets") from None
+        raise ExtractionError("out-of-memory", f"more than {counted(limits.memory, 'byte')}") from None
     except Exception as error:
         # Parsers raise whatever they like on damaged input, and none of it may cost more than this document.
         detail = f"{type(error).__name__}: {error}"[:_MAX_DETAIL]

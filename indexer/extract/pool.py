@@ -22,6 +22,7 @@ from indexer.errors import ExtractionError, NeardupError, UsageError
 from indexer.extract import wire
 from indexer.extract.base import REASONS, Format, Limits, Options, require_main_content
 from indexer.model import Document
+from indexer.text.counts import counted
 
 # Requests that wait for each worker: enough that none is ever idle, few enough that memory stays flat.
 _AHEAD = 2
@@ -285,7 +286,9 @@ class _Worker:
                 name = signal.Signals(-status).name
             except ValueError:
                 name = f"signal {-status}"
-            return f"the worker was ended by {name}; it may have met the memory limit of {limits.memory:,} octets"
+            return (
+                f"the worker was ended by {name}; it may have met the memory limit of {counted(limits.memory, 'byte')}"
+            )
         return f"the worker ended with status {status}"
 
     def _send(self, message: dict[str, Any], octets: bytes = b"") -> None:

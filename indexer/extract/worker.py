@@ -24,6 +24,7 @@ from indexer.extract import wire
 from indexer.extract.base import Limits, Options
 from indexer.extract.document import read_document, read_file
 from indexer.extract.text import cleaned
+from indexer.text.counts import counted
 
 _PR_SET_PDEATHSIG = 1
 _NO_LIMIT = 1 << 62
@@ -89,7 +90,7 @@ def _answer(
     except ExtractionError as error:
         return {"reason": error.reason, "detail": cleaned(error.detail)[:_MAX_DETAIL]}, b""
     except MemoryError:
-        return {"reason": "out-of-memory", "detail": f"more than {limits.memory:,} octets"}, b""
+        return {"reason": "out-of-memory", "detail": f"more than {counted(limits.memory, 'byte')}"}, b""
 
 
 def _claim_pipes() -> tuple[BinaryIO, BinaryIO]:

@@ -11,6 +11,7 @@ from typing import Any, BinaryIO, NoReturn, cast
 
 from indexer.extract.base import Format
 from indexer.model import REASON_KEY
+from indexer.text.counts import counted
 
 _PIECE = 1 << 16
 # As in a browser, a byte order mark outdoes whatever encoding the HTML declares: the text has been decoded already.
@@ -52,7 +53,7 @@ def read(stream: BinaryIO, *, compressed: bool, limit: int) -> Iterator[Line | B
             number += 1
             if len(line) > limit and not line.endswith(b"\n"):
                 _skip_rest(lines)
-                yield BadLine(number, "too-large", f"the line is longer than the limit of {limit:,} octets")
+                yield BadLine(number, "too-large", f"the line is longer than the limit of {counted(limit, 'byte')}")
                 continue
             if number == 1:
                 line = line.removeprefix(_MARK)

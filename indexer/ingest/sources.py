@@ -18,6 +18,7 @@ from indexer.errors import NotFoundError, UsageError
 from indexer.extract.base import Format
 from indexer.ingest import jsonlines
 from indexer.own_files import OwnFileError
+from indexer.text.counts import counted
 
 IdFrom = Literal["path", "absolute", "relative", "name", "stem", "digest"]
 STDIN = "-"
@@ -298,7 +299,7 @@ def read_file(path: str, limit: int, *, any_kind: bool = False) -> bytes:
         except OSError as error:
             raise UnreadableError("unreadable", error.strerror or str(error)) from None
     if max(size, len(data)) > limit:
-        raise UnreadableError("too-large", f"{max(size, len(data)):,} octets; the limit is {limit:,}")
+        raise UnreadableError("too-large", f"{counted(max(size, len(data)), 'byte')}; the limit is {limit:,}")
     return data
 
 

@@ -18,6 +18,7 @@ from indexer.schemes import registry
 from indexer.schemes.base import Scheme
 from indexer.stores.base import Store
 from indexer.stores.schemes import scheme_of, scheme_written
+from indexer.text.counts import counted
 
 Unit = Literal["bits", "share"]
 
@@ -180,7 +181,7 @@ class MatchRule:
         if self.unit == "share":
             return f"shares {share_shown(similarity)}"
         bits = self.bits(similarity)
-        return "1 bit differs" if bits == 1 else f"{bits} bits differ"
+        return counted(bits, "bit differs", "bits differ")
 
     def said(self, similarity: float, name: str) -> str:
         """A similarity to a document that is called so: "3 bits differ from NAME", "shares 87% with NAME"."""

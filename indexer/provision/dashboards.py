@@ -23,6 +23,7 @@ from indexer.stores.search.client.connection import (
 )
 from indexer.stores.search.client.plain_http import Answer, CertificateError, UnreachableError, ask
 from indexer.stores.search.fields.mapping import mappings_directory
+from indexer.text.counts import counted
 from indexer.text.hiding import shown_name
 
 KIBANA, OPENSEARCH = "kibana", "opensearch-dashboards"
@@ -112,7 +113,7 @@ class Dashboards:
             told = _json(answer) or {}
             if not told.get("success"):
                 raise StoreError(f"{self.shown}: {_refusal(told, len(step.body))}")
-            yield f"{step.why}: {told.get('successCount', len(step.body))} objects"
+            yield f"{step.why}: {counted(told.get('successCount', len(step.body)), 'object')}"
 
     # Asking
 
@@ -223,4 +224,4 @@ def _refusal(told: Mapping[str, Any], count: int) -> str:
     kind = first.get("type", "")
     missing = ", ".join(str(each.get("id")) for each in first.get("references", ())[:3])
     why = f"refers to {missing}, which is not there" if missing else first.get("message") or kind or "no reason given"
-    return f"{len(errors)} of {count} objects were refused; {errors[0].get('type')} {errors[0].get('id')}: {why}"
+    return f"refused {len(errors)} of {counted(count, 'object')}; {errors[0].get('type')} {errors[0].get('id')}: {why}"

@@ -14,6 +14,7 @@ from indexer.stores.search.client.names import path_of
 from indexer.stores.search.client.slices import Slices
 from indexer.stores.search.fields.bodies import ROOT, is_record, own_part
 from indexer.stores.search.fields.stripping import Stripper, foreign_names, is_own, own_names, telling_source
+from indexer.text.counts import counted
 
 _GONE, _CHANGED = 404, 409
 _BLOCK = "index.blocks.write"
@@ -76,8 +77,8 @@ class Stripping:
             raise StoreError(f"{shown}: documents of {self._index} change all the time; run the same command again")
         if self._refused:
             raise StoreError(
-                f"{shown}: {self._refused} documents of {self._index} can't be stripped: {self._reason}; all "
-                "others are, and the same command goes on with these"
+                f"{shown}: {counted(self._refused, 'document')} of {self._index} can't be stripped: {self._reason}; "
+                "all others are done, and the same command goes on with the rest"
             )
         return self._told()
 
@@ -114,4 +115,4 @@ class Stripping:
         left = "" if whole else f" ({ROOT!r} stays there as null: no scripts are allowed)"
         more = f"; {self._deleted} deleted that had nothing else" if self._deleted else ""
         kept = f"; of {self._thinned} what others had put under {ROOT!r} stays" if self._thinned else ""
-        return f"{self._stripped} documents{left}{more}{kept}"
+        return f"{counted(self._stripped, 'document')}{left}{more}{kept}"

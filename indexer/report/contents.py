@@ -19,6 +19,7 @@ from indexer.matching.rule import default_rule
 from indexer.model import Record
 from indexer.report.counting import Figures, Share, figures
 from indexer.stores.base import Store
+from indexer.text.counts import counted
 from indexer.text.differences import Difference, word_difference
 from indexer.text.visible import printable
 
@@ -226,8 +227,8 @@ def report_markdown(report: Report) -> str:
         f"Store {_md(report.store)}, {report.made_at}, {_md(report.made_with)}.",
         f"Near-duplicates by {_md(str(numbers.rule))}.",
         "",
-        f"{total.redundant:,} of {total.documents:,} documents ({total.part:.1%}) are redundant: "
-        f"{numbers.in_clusters:,} documents lie in {numbers.clusters:,} clusters.",
+        f"Redundant: {total.redundant:,} of {counted(total.documents, 'document')} ({total.part:.1%}); "
+        f"{counted(numbers.clusters, 'cluster')} with {counted(numbers.in_clusters, 'document')}.",
     ]
     for heading, shares in (
         ("By format", numbers.by_format),
@@ -250,7 +251,7 @@ def report_markdown(report: Report) -> str:
         [(each.label, f"{each.documents:,}") for each in numbers.similarities],
     )
     lines += _md_table(
-        f"The {len(report.clusters):,} largest of {numbers.clusters:,} clusters",
+        f"The {len(report.clusters):,} largest of {counted(numbers.clusters, 'cluster')}",
         ("documents", "canonical", "title", "least similar"),
         [
             (f"{each.size:,}", each.members[0][0].ref.id, each.members[0][0].title, numbers.rule.shown(each.least))

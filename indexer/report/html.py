@@ -16,6 +16,7 @@ from markupsafe import Markup
 from indexer.matching.rule import MatchRule
 from indexer.report.contents import Report, ShownPair
 from indexer.report.counting import Share
+from indexer.text.counts import counted
 from indexer.text.differences import Piece, shortened
 from indexer.text.visible import printable
 
@@ -47,9 +48,11 @@ def report_html(report: Report, version: str) -> str:
     numbers = report.figures
     notes = []
     if len(clusters) < len(report.clusters):
-        notes.append(f"To keep this file small, {len(report.clusters) - len(clusters):,} clusters were left out.")
+        left_out = counted(len(report.clusters) - len(clusters), "cluster")
+        notes.append(f"Left out, to keep this file small: {left_out}.")
     if len(pairs) < len(report.pairs):
-        notes.append(f"To keep this file small, {len(report.pairs) - len(pairs):,} pairs were left out.")
+        left_out = counted(len(report.pairs) - len(pairs), "pair")
+        notes.append(f"Left out, to keep this file small: {left_out}.")
     page = environment.get_template("report.html").render(
         report=report,
         version=version,

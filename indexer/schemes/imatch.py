@@ -16,6 +16,7 @@ from indexer.schemes.base import Parameter, Plan, Scheme, require_bytes
 from indexer.schemes.keys.layout import KeyLayout
 from indexer.schemes.simhash_variants import mixed, recipe_parameters, require_corpus
 from indexer.text.corpus import Corpus, resource_name
+from indexer.text.counts import counted
 from indexer.text.features import among, recipe
 
 DIGEST_OCTETS = 8
@@ -120,7 +121,9 @@ class IMatch(Scheme):
         """Every pair of which a digest agrees."""
         if not 0 < similarity <= 1:
             raise UsageError(f"similarity {similarity}: i-match looks up what is above 0, to 1")
-        said = f"asks for {self.layout.tables} digests; misses no pair of which any agrees, finds no other."
+        said = (
+            f"asks for {counted(self.layout.tables, 'digest')}; finds every pair that has one in common, and no other."
+        )
         return Plan(similarity, self.layout.tables, 1, 1.0, True, said)
 
     def _kept(self, hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:

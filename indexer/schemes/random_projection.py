@@ -25,6 +25,7 @@ from indexer.schemes.base import (
     require_bytes,
 )
 from indexer.schemes.keys.layout import KeyLayout
+from indexer.text.counts import counted
 
 MAX_BITS = 1024
 MAX_BLOCK = 48
@@ -101,7 +102,7 @@ class RandomProjection(Scheme):
         asked = checked_share(self.family, "similarity", similarity)
         flips = self._flips(asked)
         recall = self.recall(asked, flips)
-        flipped = f" but for {flips} bit{'s' * (flips > 1)}" if flips else ""
+        flipped = f" but for {counted(flips, 'bit')}" if flips else ""
         explanation = (
             f"A candidate has one of {self.layout.tables} blocks of {self.block} bits in common{flipped}; "
             f"{recall:.2%} of the pairs of cosine {asked:g} are expected to."

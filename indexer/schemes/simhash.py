@@ -16,6 +16,7 @@ from indexer.model import DEFAULT_DISTANCE, SIMHASH_DOC, Fingerprint, Sketch
 from indexer.model.ragged import Ragged
 from indexer.schemes.base import Parameter, Plan, Positions, Scheme, Similarities, Sketches, require_bytes
 from indexer.schemes.keys.simhash64 import MAX_DISTANCE, SIMHASH64_LAYOUT, probes
+from indexer.text.counts import counted
 
 _ASKED_AT_ONCE = 4096
 
@@ -93,8 +94,8 @@ class SimhashDoc(Scheme):
         """Every pair within the bits that the similarity allows, by neighbouring keys too."""
         distance = self._distance(similarity)
         count = len(probes(0, distance))
-        said = f"asks for {count:,} keys of {self.layout.describe()}; misses no pair within {distance} of 64 bits."
-        return Plan(similarity, count, 1, 1.0, True, said)
+        asks = f"asks for {counted(count, 'key')} of {self.layout.describe()}"
+        return Plan(similarity, count, 1, 1.0, True, f"{asks}; misses no pair within {distance} of 64 bits.")
 
     def probes(self, sketch: Sketch, similarity: float) -> Sequence[int]:
         """The keys of the plan; see `indexer.schemes.keys.probes`."""

@@ -18,6 +18,7 @@ from indexer.schemes.base import Parameter, Plan, Positions, Scheme, Similaritie
 from indexer.schemes.keys import blocks, simhash64
 from indexer.schemes.simhash import bits_allowed, bits_written
 from indexer.text.corpus import Corpus, resource_name
+from indexer.text.counts import counted
 from indexer.text.features import Counts, Hashes, Recipe, check_weights, recipe, weighted
 
 WIDTHS = (32, 64, 128)
@@ -123,7 +124,7 @@ class SimhashVariant(Scheme):
         """Every pair within the distance that the similarity allows, by neighbouring keys too."""
         distance = self._distance(similarity)
         count = len(simhash64.probes(0, distance)) if self.bits == 64 else blocks.probe_count(self.bits, distance)
-        said = f"asks for {count:,} keys of {self.layout.describe()}; misses no pair within {distance} of"
+        said = f"asks for {counted(count, 'key')} of {self.layout.describe()}; misses no pair within {distance} of"
         return Plan(similarity, count, 1, 1.0, True, f"{said} {self.bits} bits.")
 
     def probes(self, sketch: Sketch, similarity: float) -> Sequence[int]:

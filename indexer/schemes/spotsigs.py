@@ -18,6 +18,7 @@ from indexer.schemes.joins.by_prefixes import BLOCK, candidates, jaccards, least
 from indexer.schemes.keys.layout import KeyLayout
 from indexer.schemes.simhash_variants import mixed, recipe_parameters
 from indexer.text import languages
+from indexer.text.counts import counted
 from indexer.text.features import Hashes, among, hashes_of_rows, recipe, rising_hashes
 
 PARTITION_BITS = 12
@@ -135,8 +136,8 @@ class SpotSigs(Scheme):
         first, last = (np.searchsorted(self.partitions, ends, side="right") for ends in (shortest, longest))
         count = int(np.max((sizes - shortest + 1) * (last - first + 1)))
         said = (
-            f"asks for so many of a document's spots that one must be shared, {count:,} keys at most, among documents "
-            f"of a fitting number of spots; misses no pair from {similarity:g} on."
+            f"asks for as many of a document's spots as must include a shared one, at most {counted(count, 'key')}, "
+            f"among documents with a fitting number of spots; misses no pair of similarity {similarity:g} or more."
         )
         return Plan(similarity, count, 1, 1.0, True, said)
 

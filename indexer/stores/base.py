@@ -14,6 +14,7 @@ from indexer.errors import IncompatibleStoreError, UsageError
 from indexer.model import ClusteringNote, ClusterRecord, Failure, Record, Ref, name_of
 from indexer.schemes.keys.layout import KeyLayout, SchemeInfo
 from indexer.stores.sketches import SketchStore
+from indexer.text.counts import counted
 
 Refresh = Literal["wait", "none", "true"]
 
@@ -110,8 +111,8 @@ class Contended:
             return ""
         named = ", ".join(map(name_of, self.some)) + (", ..." if self.count > len(self.some) else "")
         return (
-            f"{self.count:,} documents ({named}) are changed by others all the time and were left as they are; the "
-            "same command again does them"
+            f"others keep changing {counted(self.count, 'document')} ({named}), so nothing was written there; run the "
+            "same command again"
         )
 
 

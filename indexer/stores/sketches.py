@@ -11,6 +11,7 @@ from indexer.errors import IncompatibleStoreError, UsageError
 from indexer.model import SIMHASH_DOC, Record, Ref, Sketch
 from indexer.model.ragged import Ragged
 from indexer.schemes.keys.layout import SchemeInfo
+from indexer.text.counts import counted
 
 T = TypeVar("T")
 
@@ -178,7 +179,7 @@ def check_resource(name: str, octets: bytes) -> None:
     if not 0 < len(name) <= 100 or not all("!" <= c <= "~" and c != "#" for c in name):
         raise UsageError(f"{name!r} is no name of a resource: at most 100 ASCII characters, no spaces and no #")
     if len(octets) > MAX_RESOURCE_OCTETS:
-        raise UsageError(f"{name}: {len(octets):,} octets are more than a store keeps ({MAX_RESOURCE_OCTETS:,})")
+        raise UsageError(f"{name}: {counted(len(octets), 'byte')}, more than a store keeps ({MAX_RESOURCE_OCTETS:,})")
 
 
 def refusal(schemes: Sequence[SchemeInfo], sketches: Mapping[str, Sketch]) -> str:

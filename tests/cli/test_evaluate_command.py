@@ -57,7 +57,7 @@ def test_a_store_s_own_documents(neardup: Neardup) -> None:
     assert shown.splitlines()[-1].startswith("minhash@0.6 ")
     found = neardup("evaluate", "--schemes", "minhash", "--json").json
     assert found["documents"] == 11
-    assert found["notes"] == ["left out: 1 documents (unreadable)"]
+    assert found["notes"] == ["left out: 1 document (unreadable)"]
 
 
 def test_a_truth_of_groups_and_one_of_pairs(neardup: Neardup) -> None:
@@ -73,7 +73,7 @@ def test_a_truth_of_groups_and_one_of_pairs(neardup: Neardup) -> None:
     found = neardup("evaluate", "pairs.jsonl", "--documents", "docs", "--schemes", "minhash", "--json").json
     assert found["wanted"] == 1
     assert found["rules"][0]["recall"] == 1.0
-    assert found["notes"] == ["left out: 1 pairs of pairs.jsonl: a document of theirs is not here"]
+    assert found["notes"] == ["left out: 1 pair of pairs.jsonl, with a document that is not here"]
 
 
 def test_what_can_not_be_measured(neardup: Neardup) -> None:

@@ -220,7 +220,7 @@ def test_what_can_not_be_read_again_is_told(indexed: Neardup) -> None:
     (indexed.folder / "docs/a.html").unlink()
     ended = indexed("similar", "docs/a.txt", "--verify", "text", "--json")
     assert "a.html" not in ids(ended.json)
-    assert "1 documents could not be verified" in ended.err
+    assert "left out, since not verified: 1 document: " in ended.err
     assert "docs/a.html" in ended.err
     asked = indexed("similar", "--id", "docs/a.html", "--verify", "text", code=6)
     assert "docs/a.html: No such file" in asked.err

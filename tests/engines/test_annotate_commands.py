@@ -149,7 +149,7 @@ def test_texts_are_read_again_from_the_fields(
     aside = not both.url.endswith(index_name)
     assert found["documents"] == 4
     assert sum("(changed: " in note for note in found["notes"]) == 1
-    assert ("left out: 1 documents (unreadable)" in found["notes"]) == aside
+    assert ("left out: 1 document (unreadable)" in found["notes"]) == aside
 
 
 def test_delete_takes_the_fingerprint_and_leaves_the_document(server: Server, index_name: str, both: Both) -> None:

@@ -178,7 +178,7 @@ def test_an_import_that_is_refused_in_part_is_an_error(receiver: Receiver) -> No
     boards = Dashboards(receiver.url, "articles", access=Access())
     error = {"type": "missing_references", "references": [{"type": "index-pattern", "id": "gone"}]}
     receiver.refused = {"success": False, "errors": [{"type": "search", "id": "s", "error": error}]}
-    with pytest.raises(StoreError, match=r"1 of .* objects were refused; search s: refers to gone"):
+    with pytest.raises(StoreError, match=r"refused 1 of .* objects; search s: refers to gone"):
         do(boards)
 
 

@@ -14,6 +14,7 @@ from indexer.errors import ExtractionError, NotFoundError, UsageError
 from indexer.extract.base import REASONS, Limits, Options
 from indexer.ingest.sources import STDIN, UnreadableError, printable_path, read_file
 from indexer.model import Record, Ref, name_of
+from indexer.text.counts import counted
 
 if TYPE_CHECKING:
     from indexer.matching.question import Question
@@ -43,7 +44,7 @@ def octets_of(path: str, limit: int) -> bytes:
     if path == STDIN:
         data = sys.stdin.buffer.read(limit + 1)
         if len(data) > limit:
-            raise ExtractionError("too-large", f"standard input holds more than {limit:,} octets")
+            raise ExtractionError("too-large", f"standard input holds more than {counted(limit, 'byte')}")
         return data
     if not os.path.lexists(path):
         raise NotFoundError(f"{printable_path(path)}: no such file")

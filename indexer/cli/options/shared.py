@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, cast, get_args
 import click
 
 from indexer.cli.options.groups import Decorator, Group
+from indexer.cli.options.renamed import Renamed
 from indexer.cli.terminal.output import say, shown_store
 from indexer.config import DEFAULT_STORE
 from indexer.errors import UsageError
@@ -93,14 +94,14 @@ class Extraction:
     """How documents are read; `content` and `format` are None where nothing was asked, `max_size` is in octets."""
 
     content: Content | None
-    engine: Engine
+    extractor: Engine
     format: Format | None
     worker: WorkerLimits
     max_size: int
 
     def options(self, content: Content) -> Options:
         """What the extraction is told, in a content mode."""
-        return Options(content=content, engine=self.engine, format=self.format)
+        return Options(content=content, engine=self.extractor, format=self.format)
 
     @property
     def limits(self) -> Limits:
@@ -128,7 +129,9 @@ extraction_options = Group(
         "[default: the store's own; landmarks for a new store or without one]",
     ),
     click.option(
-        "--engine",
+        "--extractor",
+        cls=Renamed,
+        former="engine",
         type=click.Choice(get_args(Engine)),
         default="auto",
         show_default=True,

@@ -12,6 +12,7 @@ import click
 
 from indexer.model import Fingerprint, Record
 from indexer.text import visible
+from indexer.text.counts import counted
 from indexer.text.hiding import shown_name, without_credentials
 
 if TYPE_CHECKING:
@@ -71,14 +72,16 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, right: Seque
         click.echo(line)
 
 
-def size(octets: int) -> str:
-    """A number of octets with a unit, powers of 1000."""
-    value = float(octets)
-    for unit in ("octets", "kB", "MB", "GB"):
-        if value < 1000:
-            return f"{value:.0f} {unit}" if unit == "octets" else f"{value:.1f} {unit}"
+def size(number: int) -> str:
+    """A number of bytes with a unit, powers of 1000."""
+    if number < 1000:
+        return counted(number, "byte")
+    value = float(number)
+    for unit in ("kB", "MB", "GB"):
         value /= 1000
-    return f"{value:.1f} TB"
+        if value < 1000:
+            return f"{value:.1f} {unit}"
+    return f"{value / 1000:.1f} TB"
 
 
 def fingerprint_json(fingerprint: Fingerprint | None) -> dict[str, Any]:

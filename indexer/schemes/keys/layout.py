@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from indexer.text.counts import counted
+
 
 @dataclass(frozen=True, slots=True)
 class KeyLayout:
@@ -36,7 +38,7 @@ class KeyLayout:
 
     def describe(self) -> str:
         """The layout in words, for messages."""
-        return f"{self.tables} tables of {self.bits} bits"
+        return f"{counted(self.tables, 'table')} of {counted(self.bits, 'bit')}"
 
     def term(self, key: int) -> str:
         """A key as fixed-width lower-case hexadecimal digits."""

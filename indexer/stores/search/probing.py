@@ -19,6 +19,7 @@ from indexer.stores.search.fields.bodies import ROOT, TOKENS, both, own_part
 from indexer.stores.search.fields.sketches import FEATURES, KEYS, PAYLOAD, unpacked_payload
 from indexer.stores.search.lookup import PAGE, Lookup
 from indexer.stores.sketches import Check, Few, Found, Probe, require_schemes
+from indexer.text.counts import counted
 
 Hit = Mapping[str, Any]
 
@@ -141,7 +142,8 @@ class Prober:
         for tables in ways:
             if any(len(terms) > _TERMS for _, terms in tables):
                 raise UsageError(
-                    f"{self._context.shown}: a lookup of {len(wanted):,} keys is too large; ask for a higher similarity"
+                    f"{self._context.shown}: a lookup of {counted(len(wanted), 'key')} is too large; ask for a higher "
+                    "similarity"
                 )
             yield [{f"{ROOT}.{scheme}.{field}": terms} for field, terms in tables]
 
