@@ -28,8 +28,8 @@ PairSink = Callable[[NDArray[np.uint64], NDArray[np.uint64]], bool]
 """Takes a block of pairs (smaller values, larger values), its own copies; False stops the search."""
 
 
-def _octets(text: str | bytes) -> bytes:
-    # A lone surrogate becomes three octets that no UTF-8 has; the core reads ill-formed octets as U+FFFD.
+def _bytes(text: str | bytes) -> bytes:
+    # A lone surrogate becomes three bytes that no UTF-8 has; the core reads ill-formed bytes as U+FFFD.
     return text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
 
 
@@ -43,11 +43,11 @@ def _check(status: int) -> None:
 def fingerprint(text: str | bytes) -> tuple[int, int] | None:
     """The simhash-doc value (unsigned 64 bits) and the number of tokens of a text; None where it holds no token.
 
-    Octets are read as UTF-8, ill-formed ones as U+FFFD. Raises MemoryError.
+    Bytes are read as UTF-8, ill-formed ones as U+FFFD. Raises MemoryError.
     """
-    octets = _octets(text)
+    data = _bytes(text)
     out = ffi.new("uint64_t[2]")
-    status = lib.nd_fingerprint(ffi.from_buffer(octets), len(octets), out, out + 1)
+    status = lib.nd_fingerprint(ffi.from_buffer(data), len(data), out, out + 1)
     if status == lib.ND_EMPTY:
         return None
     _check(status)
@@ -81,10 +81,10 @@ def tokenise(text: str | bytes, *, numbers: bool = False) -> Tokens:
     With `numbers` also the pieces that simhash-doc leaves out for having no letter, if they have a decimal digit.
     Raises MemoryError.
     """
-    octets = _octets(text)
+    data = _bytes(text)
     found = ffi.new("nd_tokens *")
     call = lib.nd_tokenise_with_numbers if numbers else lib.nd_tokenise
-    return _tokens(call(ffi.from_buffer(octets), len(octets), found), found)
+    return _tokens(call(ffi.from_buffer(data), len(data), found), found)
 
 
 def _spans(tokens: Tokens) -> tuple[Any, Any, Any, int]:
@@ -104,9 +104,9 @@ def strip_digits(tokens: Tokens) -> Tokens:
 
 def normalise(text: str | bytes) -> bytes:
     """toNFKC_Casefold of a text as UTF-8 (Unicode Standard, section 3.13). Raises MemoryError."""
-    octets = _octets(text)
+    data = _bytes(text)
     tokens = ffi.new("nd_tokens *")
-    _check(lib.nd_normalise(ffi.from_buffer(octets), len(octets), tokens))
+    _check(lib.nd_normalise(ffi.from_buffer(data), len(data), tokens))
     try:
         return _taken(tokens)
     finally:
@@ -114,7 +114,7 @@ def normalise(text: str | bytes) -> bytes:
 
 
 def lookup8(key: bytes, initial: int = 0) -> int:
-    """Jenkins' 64-bit hash (lookup8.c, `hash`) of octets with an initial value, unsigned."""
+    """Jenkins' 64-bit hash (lookup8.c, `hash`) of bytes with an initial value, unsigned."""
     return int(lib.nd_lookup8(ffi.from_buffer(key), len(key), initial))
 
 
@@ -354,23 +354,23 @@ def token_hashes(text: str | bytes) -> NDArray[np.uint64]:
 
     It is lookup8 (initial value 0) of the token's UTF-8. Raises MemoryError.
     """
-    octets = _octets(text)
+    data = _bytes(text)
     found = ffi.new("nd_hashes *")
-    return _hashes(lib.nd_token_hashes(ffi.from_buffer(octets), len(octets), found), found)
+    return _hashes(lib.nd_token_hashes(ffi.from_buffer(data), len(data), found), found)
 
 
 def shingle_hashes(text: str | bytes, size: int, *, numbers: bool = False) -> NDArray[np.uint64]:
     """The hash of every shingle of `size` tokens (1 on), in the order of the text, with repeats: uint64 of shape (n,).
 
-    It is lookup8 (initial value 0) of the tokens' hashes, each written as 8 octets, the lowest first. A text of fewer
+    It is lookup8 (initial value 0) of the tokens' hashes, each written as 8 bytes, the lowest first. A text of fewer
     tokens has one shingle, of all its tokens; one without tokens has none. With `numbers` the tokens are those of
     `tokenise` with numbers. Raises UsageError for a size below 1, MemoryError.
     """
     if size < 1:
         raise UsageError(f"a shingle has at least 1 token, not {size}")
-    octets = _octets(text)
+    data = _bytes(text)
     found = ffi.new("nd_hashes *")
-    return _hashes(lib.nd_shingle_hashes(ffi.from_buffer(octets), len(octets), size, numbers, found), found)
+    return _hashes(lib.nd_shingle_hashes(ffi.from_buffer(data), len(data), size, numbers, found), found)
 
 
 def minhash(features: ArrayLike, values: int) -> NDArray[np.uint32] | None:
@@ -410,7 +410,7 @@ def weighted_minhash(features: ArrayLike, weights: ArrayLike, values: int) -> ND
 def band_keys(signature: NDArray[np.uint32], bands: int, rows: int) -> NDArray[np.uint64]:
     """The hash of each band of a signature's values, `rows` of them at a time: uint64 of shape (bands,).
 
-    It is lookup8 (initial value 0) of the values, each written as 4 octets, the lowest first. Raises UsageError where
+    It is lookup8 (initial value 0) of the values, each written as 4 bytes, the lowest first. Raises UsageError where
     the signature has fewer than bands * rows values, or rows are not 1 to 256.
     """
     if not 1 <= rows <= MAX_ROWS or bands * rows > signature.size:
@@ -441,14 +441,14 @@ def random_projection(features: ArrayLike, words: int) -> NDArray[np.uint64] | N
 
 
 def differing_values(one: bytes, others: Sequence[bytes], bits: int) -> NDArray[np.uint32]:
-    """How many of the packed groups of `bits` bits (1, 2, 4, 8 or 16) of one string of octets differ in each other.
+    """How many of the packed groups of `bits` bits (1, 2, 4, 8 or 16) of one string of bytes differ in each other.
 
     All strings have the same length. Gives uint32 of shape (len(others),). Raises UsageError for other lengths or bits.
     """
     if bits not in (1, 2, 4, 8, 16):
         raise UsageError(f"bits must be 1, 2, 4, 8 or 16, not {bits}")
     if any(len(other) != len(one) for other in others):
-        raise UsageError(f"packed values must all have {len(one)} octets")
+        raise UsageError(f"packed values must all have {len(one)} bytes")
     differing = np.empty(len(others), dtype=np.uint32)
     lib.nd_differing(
         ffi.from_buffer(one), ffi.from_buffer(b"".join(others)), len(others), len(one), bits,

@@ -199,7 +199,7 @@ def _text(name: str, source: Store | None, extraction: Extraction) -> str:
         if source and arguments.is_id(name):
             return stored_text(source, arguments.found(source, name.removeprefix("id:")))
         options, limits = extraction.reading(content_of(source) if source else None)
-        data = arguments.octets_of(name, limits.input_bytes)
+        data = arguments.content_of_file(name, limits.input_bytes)
         return extract(data, name="" if name == STDIN else name, options=options, limits=limits).text
     except ExtractionError as error:
         detail = error.detail or REASONS.get(error.reason, "")

@@ -215,9 +215,9 @@ def corpus(
             raise StoreError(
                 "no document could be read, so there is nothing to keep; what was kept before stays" + _why(found)
             )
-        made = [(name, each, each.octets()) for name, each in zip(names, found.corpora, strict=True)]
-        for name, _, octets in made:
-            target.put_resource(name, octets)
+        made = [(name, each, each.to_bytes()) for name, each in zip(names, found.corpora, strict=True)]
+        for name, _, data in made:
+            target.put_resource(name, data)
     if json:
         corpora = [
             {
@@ -225,15 +225,15 @@ def corpus(
                 "digest": e.digest,
                 "documents": e.documents,
                 "terms": int(e.hashes.size),
-                "bytes": len(octets),
+                "bytes": len(data),
             }
-            for name, e, octets in made
+            for name, e, data in made
         ]
         answer_json({"corpora": corpora, "documents": found.documents, "failed": found.failures})
         return
     fields([("documents", f"{found.documents:,}"), ("failed", f"{found.failures:,}{_why(found)}")])
-    for name, each, octets in made:
-        fields([("corpus", f"{name}, {counted(each.hashes.size, 'term')}, {size(len(octets))}")])
+    for name, each, data in made:
+        fields([("corpus", f"{name}, {counted(each.hashes.size, 'term')}, {size(len(data))}")])
 
 
 def _why(found: Gathered) -> str:

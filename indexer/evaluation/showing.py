@@ -20,7 +20,7 @@ COLUMNS = (
     "best F1",
     "MB/s",
     "docs/s",
-    "octets/doc",
+    "bytes/doc",
     "cand/query",
     "keys",
     "us/query",

@@ -47,7 +47,7 @@ class HammingIndex:
 
     `hashes` is an array of n unsigned (or signed, same bits) 64-bit integers; positions in it are what a search gives.
     `distance` (0 to 16) is how far the tables reach: searches up to it look into distance + 1 buckets, wider ones
-    compare with every hash. Memory: 8 octets a hash for each of the distance + 1 tables, and 24.
+    compare with every hash. Memory: 8 bytes a hash for each of the distance + 1 tables, and 24.
 
     `shard` (i, n) keeps only the i-th of n parts of each table's keys, 0 <= i < n. Every find of a search comes from
     exactly one of the shards that were built from the same hashes, so the answers of all together are those of the
@@ -89,7 +89,7 @@ class HammingIndex:
 
     @property
     def nbytes(self) -> int:
-        """The octets that the index takes, in memory or mapped."""
+        """The bytes that the index takes, in memory or mapped."""
         return sum(array.nbytes for array in self._arrays().values())
 
     def __len__(self) -> int:
@@ -98,7 +98,7 @@ class HammingIndex:
     def search(self, queries: npt.ArrayLike, distance: int | None = None) -> Found:
         """Every indexed hash within `distance` bits (0 to 64; the index's own where None) of each of the queries.
 
-        `queries` is an array of 64-bit integers of shape (m,). Memory: 17 octets a find and a buffer.
+        `queries` is an array of 64-bit integers of shape (m,). Memory: 17 bytes a find and a buffer.
         """
         asked = core.as_hashes(queries, "queries")
         reach = self._distance if distance is None else distance

@@ -45,7 +45,7 @@ def find_pairs(
     `hashes` is an array of n unsigned (or signed, same bits) 64-bit integers. With `collapse` each distinct hash is
     stood for by its first position, and every further one is paired with that only, so that a million equal hashes
     cost a million pairs and not half a billion times a thousand. `threads` is the number of processors where None; the
-    result does not depend on it. Memory: about 16 octets a hash, and 17 a pair; `iter_pairs` holds no more than some
+    result does not depend on it. Memory: about 16 bytes a hash, and 17 a pair; `iter_pairs` holds no more than some
     blocks of pairs. Raises UsageError for another distance or type.
     """
     blocks = list(iter_pairs(hashes, distance, threads, collapse=collapse))
@@ -62,7 +62,7 @@ def iter_pairs(
 ) -> Iterator[Pairs]:
     """The pairs of `find_pairs` in blocks, each in no given order but always the same, in bounded memory.
 
-    A block has at most about four million pairs. Memory: about 16 octets a hash (24 where there are many pairs), and a
+    A block has at most about four million pairs. Memory: about 16 bytes a hash (24 where there are many pairs), and a
     few blocks for each thread.
     """
     values = core.as_hashes(hashes, "hashes")

@@ -123,8 +123,8 @@ def _marks(store: Store, line: jsonlines.Line) -> Iterator[tuple[int, str]]:
 
 
 def _mark(name: str, digest: str) -> int:
-    octets = hashlib.blake2b(f"{digest} {name}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    return int.from_bytes(octets, "big")
+    digested = hashlib.blake2b(f"{digest} {name}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digested, "big")
 
 
 # Fields of an index

@@ -42,7 +42,7 @@ class BadLine:
 
 
 def read(stream: BinaryIO, *, compressed: bool, limit: int) -> Iterator[Line | BadLine]:
-    """The documents of a stream, each line of at most `limit` octets; blank lines are passed over.
+    """The documents of a stream, each line of at most `limit` bytes; blank lines are passed over.
 
     A bad line costs that line only; where the stream itself breaks, a last BadLine says so.
     """
@@ -77,7 +77,7 @@ def _document(number: int, line: bytes) -> Line | BadLine:
             item = json.loads(text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace"))
         return _checked(number, item)
     except UnicodeDecodeError as error:
-        return BadLine(number, "malformed", f"not UTF-8 at octet {error.start + 1}")
+        return BadLine(number, "malformed", f"not UTF-8 at byte {error.start + 1}")
     except json.JSONDecodeError as error:
         return BadLine(number, "malformed", f"no JSON: {error.msg} at character {error.pos + 1}")
     except RecursionError:

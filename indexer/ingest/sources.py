@@ -43,7 +43,7 @@ JSON_LINES = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """One document to index: a file not yet read (`path`), or octets already at hand (`data`).
+    """One document to index: a file not yet read (`path`), or bytes already at hand (`data`).
 
     `id` is empty where it is to be made from the content. `source` is what a user would open: an absolute path
     or a URL. `again` asks for a document to be tried that failed before and has not changed.
@@ -75,7 +75,7 @@ class Selection:
 
     `include` and `exclude` are shell patterns, matched against the file's name, or against its path below the named
     folder where they hold a slash; there "*" matches slashes too. `base` is the folder that ids of `id_from="path"`
-    are seen from. `line_limit` is in octets.
+    are seen from. `line_limit` is in bytes.
     """
 
     include: tuple[str, ...] = ()
@@ -291,7 +291,7 @@ def open_regular(path: str, *, any_kind: bool = False) -> BinaryIO:
 
 
 def read_file(path: str, limit: int, *, any_kind: bool = False) -> bytes:
-    """The octets of a file of at most `limit` octets. Raises UnreadableError."""
+    """The bytes of a file of at most `limit` bytes. Raises UnreadableError."""
     with open_regular(path, any_kind=any_kind) as file:
         try:
             size = os.fstat(file.fileno()).st_size
@@ -317,9 +317,7 @@ def list_of_paths(name: str) -> Iterator[str]:
             *whole, rest = (rest + block).split(end)
             yield from (os.fsdecode(path) for path in whole if path)
             if len(rest) > 1 << 20:
-                raise UsageError(
-                    f"{printable_path(name)}: a path of more than a million octets; is it a list of paths?"
-                )
+                raise UsageError(f"{printable_path(name)}: a path of more than a million bytes; is it a list of paths?")
             block = file.read(1 << 16)
         if rest:
             yield os.fsdecode(rest)
@@ -341,7 +339,7 @@ def possible_ids(path: str, base: str) -> list[str]:
 
 
 def printable_path(path: str) -> str:
-    r"""A path as text that any store takes: octets that are no UTF-8 are written \xff."""
+    r"""A path as text that any store takes: bytes that are no UTF-8 are written \xff."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 

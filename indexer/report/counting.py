@@ -35,7 +35,7 @@ _SIZE_BOUNDS = (2, 3, 4, 5, 6, 11, 21, 51, 101, 1001, 10_001, 100_001)
 
 @dataclass(slots=True)
 class Share:
-    """How much of a part of the collection is redundant: documents and their octets.
+    """How much of a part of the collection is redundant: documents and their bytes.
 
     Redundant are the members of clusters beside the canonical one: what could go and leave one of each.
     """

@@ -135,7 +135,7 @@ def _csp_hash(text: str) -> str:
 
 
 def _fitting(blocks: Iterable[str], room: int) -> list[Markup]:
-    """The first rendered blocks that fit into so many octets."""
+    """The first rendered blocks that fit into so many bytes."""
     kept: list[Markup] = []
     for block in blocks:
         room -= len(block.encode("utf-8", "replace"))

@@ -123,7 +123,7 @@ class Scheme(ABC):
 
     @abstractmethod
     def sketch(self, text: str | bytes) -> Sketch | None:
-        """The fingerprint of a text (octets are read as UTF-8) with its keys; None where it has no features."""
+        """The fingerprint of a text (bytes are read as UTF-8) with its keys; None where it has no features."""
 
     def fingerprint_and_sketch(self, text: str | bytes) -> tuple[Fingerprint | None, Sketch | None]:
         """The simhash-doc fingerprint of a text and its sketch; each may be None where the other is not."""

@@ -66,7 +66,7 @@ class RandomProjection(Scheme):
         return {"bits": self.bits, "block": self.block}
 
     def sketch(self, text: str | bytes) -> Sketch | None:
-        """The bits as octets, the first bit the highest of the first; one key a block."""
+        """The bits as bytes, the first bit the highest of the first; one key a block."""
         tokens = core.token_hashes(text)
         projection = core.random_projection(tokens, self.bits // 64)
         if projection is None:

@@ -25,7 +25,7 @@ UNICODE_VERSION = core.UNICODE_VERSION
 
 
 def fingerprint(text: str | bytes) -> Fingerprint | None:
-    """The simhash-doc fingerprint of a text (octets are read as UTF-8); None where it holds no token.
+    """The simhash-doc fingerprint of a text (bytes are read as UTF-8); None where it holds no token.
 
     Raises MemoryError.
     """

@@ -82,20 +82,20 @@ class SimhashVariant(Scheme):
             return None if found is None else self._sketch(found[0].to_bytes(8, "big"), found[1])
         if self.weights == "occurrence":
             hashes = self.recipe.hashes(text)
-            octets = self._octets(hashes, None)
-            return None if octets is None else self._sketch(octets, hashes.size)
+            payload = self._payload(hashes, None)
+            return None if payload is None else self._sketch(payload, hashes.size)
         features = self.recipe.features(text)
         weights = weighted(features, self.weights, self.corpus.idf if self.corpus else None)
-        octets = self._octets(features.hashes, weights)
-        return None if octets is None else self._sketch(octets, int(features.counts.sum()))
+        payload = self._payload(features.hashes, weights)
+        return None if payload is None else self._sketch(payload, int(features.counts.sum()))
 
     def similarities(self, payload: bytes, others: Sequence[bytes]) -> npt.NDArray[np.float64]:
         """The share of equal bits, 1 - d / bits."""
-        octets = self.bits // 8
-        require_bytes(self, (payload, *others), octets)
-        word = min(octets, 8)
+        size = self.bits // 8
+        require_bytes(self, (payload, *others), size)
+        word = min(size, 8)
         rows = np.frombuffer(b"".join((payload, *others)), dtype=f">u{word}").astype(np.uint64)
-        rows = rows.reshape(-1, octets // word)
+        rows = rows.reshape(-1, size // word)
         distances = np.zeros(len(others), dtype=np.int64)
         for column in rows.T:
             distances += core.hamming_distances(int(column[0]), column[1:])
@@ -147,18 +147,18 @@ class SimhashVariant(Scheme):
             )
         return bits_allowed(self.bits, similarity)
 
-    def _octets(self, hashes: Hashes, weights: Counts | None) -> bytes | None:
+    def _payload(self, hashes: Hashes, weights: Counts | None) -> bytes | None:
         halves = [hashes] if self.bits <= 64 else [hashes, mixed(hashes)]
         values = [core.simhash(half, weights) for half in halves]
         return b"".join(value.to_bytes(8, "big") for value in values if value is not None) or None
 
-    def _sketch(self, octets: bytes, features: int) -> Sketch:
-        octets = octets[: self.bits // 8]
+    def _sketch(self, payload: bytes, features: int) -> Sketch:
+        payload = payload[: self.bits // 8]
         if self.bits == 64:
-            found = tuple(core.simhash_keys([int.from_bytes(octets, "big")])[0].tolist())
+            found = tuple(core.simhash_keys([int.from_bytes(payload, "big")])[0].tolist())
         else:
-            found = blocks.keys(octets)
-        return Sketch(self.id, octets, found, features)
+            found = blocks.keys(payload)
+        return Sketch(self.id, payload, found, features)
 
 
 def recipe_parameters(of: Recipe) -> dict[str, Parameter]:

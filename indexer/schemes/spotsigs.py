@@ -40,7 +40,7 @@ class SpotSigs(Scheme):
     efficient near duplicate detection in large web collections", SIGIR 2008, section 3.)
 
     The payload is the multiset of spots: for the n-th occurrence of a spot (from 0) the spot's hash and n times a
-    constant, sent through the finaliser of SplitMix64, as 8 octets; sorted. So the Jaccard coefficient of two multisets
+    constant, sent through the finaliser of SplitMix64, as 8 bytes; sorted. So the Jaccard coefficient of two multisets
     is that of two sets of numbers. Only the first `limit` spots of a document count: what follows is not compared.
 
     Keys: of n spots the first n - ceil(bound n) + 1, each with the number of the partition by length (section 4.2)
@@ -85,7 +85,7 @@ class SpotSigs(Scheme):
         }  # fmt: skip
 
     def spots(self, text: str | bytes) -> Hashes:
-        """The hashes of a text's spots, in order: lookup8 over the 8 octets, little-endian, of each word's hash."""
+        """The hashes of a text's spots, in order: lookup8 over the 8 bytes, little-endian, of each word's hash."""
         words, folded = self.tokens.folded(text)
         stop = languages.stop_words(self.stop, text)
         stops = among(folded, rising_hashes(stop))

@@ -130,7 +130,7 @@ class Versioned:
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """Counts of a store: documents by kind and format, failures by reason, octets on disk."""
+    """Counts of a store: documents by kind and format, failures by reason, bytes on disk."""
 
     documents: int
     fingerprinted: int

@@ -18,10 +18,10 @@ def corpus_of(store: Store) -> Callable[[str], Corpus]:
     """What reads the statistics of a corpus, by the name that a scheme needs, from a store's resources."""
 
     def read(name: str) -> Corpus:
-        octets = store.get_resource(name)
-        if octets is None:
+        data = store.get_resource(name)
+        if data is None:
             raise UsageError(f"the store has no statistics of a corpus under {name}; `neardup corpus` gathers them")
-        return read_corpus(octets, name)
+        return read_corpus(data, name)
 
     return read
 

@@ -15,7 +15,7 @@ from indexer.text.counts import counted
 
 T = TypeVar("T")
 
-MAX_RESOURCE_OCTETS = 64 << 20
+MAX_RESOURCE_BYTES = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,8 +135,8 @@ class SketchStore(ABC):
         """For each scheme beside the first how many documents have a sketch of it, also one without features."""
 
     @abstractmethod
-    def put_resource(self, name: str, octets: bytes) -> None:
-        """Keep octets under a name, replacing those before; UsageError for more than MAX_RESOURCE_OCTETS."""
+    def put_resource(self, name: str, data: bytes) -> None:
+        """Keep bytes under a name, replacing those before; UsageError for more than MAX_RESOURCE_BYTES."""
 
     @abstractmethod
     def get_resource(self, name: str) -> bytes | None:
@@ -174,12 +174,12 @@ def is_new(schemes: Sequence[SchemeInfo], wanted: SchemeInfo, store: str) -> boo
     return wanted not in schemes
 
 
-def check_resource(name: str, octets: bytes) -> None:
+def check_resource(name: str, data: bytes) -> None:
     """UsageError for a resource that no store keeps."""
     if not 0 < len(name) <= 100 or not all("!" <= c <= "~" and c != "#" for c in name):
         raise UsageError(f"{name!r} is no name of a resource: at most 100 ASCII characters, no spaces and no #")
-    if len(octets) > MAX_RESOURCE_OCTETS:
-        raise UsageError(f"{name}: {counted(len(octets), 'byte')}, more than a store keeps ({MAX_RESOURCE_OCTETS:,})")
+    if len(data) > MAX_RESOURCE_BYTES:
+        raise UsageError(f"{name}: {counted(len(data), 'byte')}, more than a store keeps ({MAX_RESOURCE_BYTES:,})")
 
 
 def refusal(schemes: Sequence[SchemeInfo], sketches: Mapping[str, Sketch]) -> str:

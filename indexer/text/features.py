@@ -90,18 +90,18 @@ class Recipe:
         return self.stop == "none" and self._has_plain_tokens
 
     def tokens(self, text: str | bytes) -> Iterator[Token]:
-        """The tokens of a text in order, stop-words left out. Octets are read as UTF-8."""
+        """The tokens of a text in order, stop-words left out. Bytes are read as UTF-8."""
         shown, folded = self.cut(text)
         for one, other, adjacent in zip(shown.tokens, folded.tokens, folded.adjacent.tolist(), strict=True):
             yield Token(one.decode(), other.decode(), adjacent)
 
     def cut(self, text: str | bytes) -> tuple[Tokens, Tokens]:
         """The tokens of a text in order, stop-words left out, as they count and in folded case."""
-        octets = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
-        folded = core.tokenise(octets, numbers=self.numbers == "keep")
+        data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+        folded = core.tokenise(data, numbers=self.numbers == "keep")
         if self.tokenizer.startswith("icu"):
             folded = _dictionary_cut(folded)
-        shown = folded if self.lower else _cased(octets, folded)
+        shown = folded if self.lower else _cased(data, folded)
         if self.numbers == "strip":
             stripped = core.strip_digits(folded)
             shown, folded = (stripped if self.lower else core.strip_digits(shown)), stripped
@@ -128,7 +128,7 @@ class Recipe:
     def hashes(self, text: str | bytes) -> Hashes:
         """The hashes of a text's features in order, with repeats: shape (n,).
 
-        A word's hash is lookup8 (initial value 0) over its UTF-8; a word shingle's the same over the 8 octets, little-
+        A word's hash is lookup8 (initial value 0) over its UTF-8; a word shingle's the same over the 8 bytes, little-
         endian, of each of its words' hashes. Character shingles are cut from the tokens, with one space wherever
         anything lay between two, and hashed over their UTF-8. A text shorter than one shingle is one.
         """
@@ -205,7 +205,7 @@ def hashes_of(words: Sequence[bytes]) -> Hashes:
 
 
 def hashes_of_rows(rows: npt.NDArray[np.uint64]) -> Hashes:
-    """The hash of each row of hashes: lookup8 over the 8 octets, little-endian, of each. Shape (n, m) to (n,)."""
+    """The hash of each row of hashes: lookup8 over the 8 bytes, little-endian, of each. Shape (n, m) to (n,)."""
     starts = np.arange(rows.shape[0], dtype=np.uintp) * np.uintp(8 * rows.shape[1])
     return core.hash_tokens(Tokens(rows.astype("<u8").tobytes(), starts, starts + np.uintp(8 * rows.shape[1])))
 
@@ -294,16 +294,16 @@ def _cut_run(text: bytes, start: int, end: int) -> Iterator[tuple[int, int]]:
         start, place = end, place + length
 
 
-def _cased(octets: bytes, folded: Tokens) -> Tokens:
+def _cased(data: bytes, folded: Tokens) -> Tokens:
     """The same tokens in the text with its case kept."""
-    if octets.isascii():
-        return Tokens(octets, folded.starts, folded.ends)
-    text = octets.decode("utf-8", "replace")
+    if data.isascii():
+        return Tokens(data, folded.starts, folded.ends)
+    text = data.decode("utf-8", "replace")
     for _ in range(2):
         text = unicodedata.normalize("NFKC", _IGNORABLE.sub("", text))
     units = [unit.encode() for unit in _UNIT.findall(text)]
     lowered = [unit.lower() if unit.isascii() else _folded(unit) for unit in units]
-    if b"".join(lowered) != core.normalise(octets):
+    if b"".join(lowered) != core.normalise(data):
         # Characters that this Python's Unicode does not know yet, or a U+0345 out of order: the folded form stands.
         return folded
     there, here = _ends(lowered), _ends(units)

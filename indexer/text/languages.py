@@ -71,9 +71,9 @@ def stop_words(name: str, text: str | bytes) -> frozenset[str]:
 
 def detected(text: str | bytes) -> str:
     """The language of a text, ISO 639-1; empty where it has none that is known. UsageError without the detector."""
-    octets = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+    data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
     # Cut as characters, so that the detector never sees half of one.
-    start = octets[: 4 * DETECTED_CHARACTERS].decode("utf-8", "replace")[:DETECTED_CHARACTERS]
+    start = data[: 4 * DETECTED_CHARACTERS].decode("utf-8", "replace")[:DETECTED_CHARACTERS]
     language, score = _detector().classify(start)
     return str(language) if score > -1e38 else ""
 

@@ -253,7 +253,7 @@ def test_real_documents_pass_and_meet(neardup: Neardup, shared_data: Path) -> No
 
 
 def peak_memory(neardup: Neardup, documents: int) -> int:
-    """The most memory that the command itself took while it indexed so many documents, in octets."""
+    """The most memory that the command itself took while it indexed so many documents, in bytes."""
     with neardup.start("index", "-", "--store", f"{documents}.neardup", stdin=subprocess.PIPE) as process:
         assert process.stdin
         for number in range(documents):

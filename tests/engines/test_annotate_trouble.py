@@ -14,7 +14,7 @@ from servers import Server
 from written import prose
 
 from indexer.stores.search.client.connection import connect
-from indexer.stores.search.client.slices import PAGE_OCTETS, Slices
+from indexer.stores.search.client.slices import PAGE_BYTES, Slices
 
 ODD: dict[str, Any] = {
     "missing": {"lang": "en"},
@@ -113,7 +113,7 @@ def test_large_documents_are_read_a_few_at_a_time(server: Server, index_name: st
     client.close()
     assert sorted(name for page in read for name, _ in page) == sorted(bodies)
     # The first page can't know yet.
-    assert max(sum(size for _, size in page) for page in read[1:]) <= PAGE_OCTETS
+    assert max(sum(size for _, size in page) for page in read[1:]) <= PAGE_BYTES
     assert sum(size for _, size in read[0]) <= 10 << 20
 
 

@@ -336,7 +336,7 @@ def test_broken_compression_ends_the_file_only(tmp_path: Path) -> None:
 
 
 @given(st.binary(max_size=300))
-def test_no_octets_break_the_reader(data: bytes) -> None:
+def test_no_bytes_break_the_reader(data: bytes) -> None:
     for compressed in (False, True):
         list(jsonlines.read(io.BytesIO(data), compressed=compressed, limit=50))
 

@@ -39,7 +39,7 @@ def any_stored(names: Sequence[str], store: str) -> bool:
     return named is not None
 
 
-def octets_of(path: str, limit: int) -> bytes:
+def content_of_file(path: str, limit: int) -> bytes:
     """The content of a file, or of standard input for "-"; NotFoundError or ExtractionError where there is none."""
     if path == STDIN:
         data = sys.stdin.buffer.read(limit + 1)
@@ -59,7 +59,7 @@ def from_file(path: str, options: Options, limits: Limits) -> Question:
     from indexer.extract import extract
     from indexer.matching.question import Question
 
-    data = octets_of(path, limits.input_bytes)
+    data = content_of_file(path, limits.input_bytes)
     try:
         document = extract(data, name="" if path == STDIN else path, options=options, limits=limits)
     except ExtractionError as error:

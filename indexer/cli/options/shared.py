@@ -21,22 +21,22 @@ if TYPE_CHECKING:
     from indexer.stores import Store, StoreInfo
     from indexer.stores.base import Refresh
 
-    _OctetsType = click.ParamType[int]
+    _BytesType = click.ParamType[int]
     _SecondsType = click.ParamType[float]
 else:
-    _OctetsType = _SecondsType = click.ParamType
+    _BytesType = _SecondsType = click.ParamType
 
 _DAY = 86_400
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 
 
-class Size(_OctetsType):
-    """A number of octets: 500000, 200MB (powers of 1000), 2GiB (powers of 1024)."""
+class Size(_BytesType):
+    """A number of bytes: 500000, 200MB (powers of 1000), 2GiB (powers of 1024)."""
 
     name = "size"
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """The number of octets."""
+        """The number of bytes."""
         found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]i?)?b?\s*", str(value).lower())
         if not found:
             self.fail(f"{value!r} is no size; write for example 500000, 200MB or 2GiB", param, ctx)
@@ -62,7 +62,7 @@ class Seconds(_SecondsType):
 
 @dataclass(frozen=True, slots=True)
 class WorkerLimits:
-    """What one document may take: `timeout` in seconds, `memory` in octets."""
+    """What one document may take: `timeout` in seconds, `memory` in bytes."""
 
     timeout: float
     memory: int
@@ -91,7 +91,7 @@ limit_options = Group(
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """How documents are read; `content` and `format` are None where nothing was asked, `max_size` is in octets."""
+    """How documents are read; `content` and `format` are None where nothing was asked, `max_size` is in bytes."""
 
     content: Content | None
     extractor: Engine

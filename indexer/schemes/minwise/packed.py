@@ -24,7 +24,7 @@ _SPREAD = np.uint32(0x9E3779B1)
 def pack(signature: Signature, bits: int) -> bytes:
     """The b-bit form (Li and Koenig 2010): of each value v the highest `bits` of v * 0x9E3779B1 modulo 2**32, in order.
 
-    16 bits are two octets, the lower first; fewer than 8 fill an octet from its highest bit on, the last with zeros.
+    16 bits are two bytes, the lower first; fewer than 8 fill a byte from its highest bit on, the last with zeros.
     """
     return core_sketch.pack(signature * _SPREAD, bits)
 

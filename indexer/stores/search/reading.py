@@ -115,7 +115,7 @@ class Reader:
             empty=documents - counts["fingerprinted"]["doc_count"],
             failures=context.failures.counts("reason"),
             formats={bucket["key"]: bucket["doc_count"] for bucket in counts["formats"]["buckets"]},
-            bytes_on_disk=self._octets(),
+            bytes_on_disk=self._size(),
             extra={
                 "engine": context.client.product,
                 "index": context.name,
@@ -125,7 +125,7 @@ class Reader:
             },
         )
 
-    def _octets(self) -> int:
+    def _size(self) -> int:
         wanted = "_all.total.store.size_in_bytes"
         try:
             answer = self._context.client.request("GET", f"/{self._context.path}/_stats/store", filter_path=wanted)

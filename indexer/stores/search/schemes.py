@@ -21,7 +21,7 @@ from indexer.stores.search.lookup import Lookup
 from indexer.stores.search.side_index.documents import SideIndex
 from indexer.stores.sketches import check_resource, is_new
 
-_CHUNK_OCTETS = 2 << 20
+_CHUNK_BYTES = 2 << 20
 _RESOURCE_PROPERTIES: Mapping[str, Any] = {"name": {"type": "keyword"}}
 
 
@@ -115,15 +115,15 @@ class Schemes:
 
     # Resources: the head of each names its parts, so that a new one takes the place of the old one at once.
 
-    def put_resource(self, name: str, octets: bytes) -> None:
+    def put_resource(self, name: str, data: bytes) -> None:
         """See Store.put_resource."""
-        check_resource(name, octets)
+        check_resource(name, data)
         self._context.require_writable()
         [old] = self._resources.get([name])
-        digest = hashlib.sha256(octets).hexdigest()[:32]
-        parts = [f"{name}#{digest}#{start}" for start in range(0, len(octets), _CHUNK_OCTETS)]
+        digest = hashlib.sha256(data).hexdigest()[:32]
+        parts = [f"{name}#{digest}#{start}" for start in range(0, len(data), _CHUNK_BYTES)]
         for number, part in enumerate(parts):
-            chunk = octets[number * _CHUNK_OCTETS : (number + 1) * _CHUNK_OCTETS]
+            chunk = data[number * _CHUNK_BYTES : (number + 1) * _CHUNK_BYTES]
             self._resources.put([(part, {"octets": base64.b64encode(chunk).decode("ascii")})])
         self._resources.put([(name, {"name": name, "parts": parts})])
         if old:

@@ -183,8 +183,8 @@ class SearchStore(Store):
     def sketch_counts(self) -> Mapping[str, int]:
         return self._schemes.counts()
 
-    def put_resource(self, name: str, octets: bytes) -> None:
-        self._schemes.put_resource(name, octets)
+    def put_resource(self, name: str, data: bytes) -> None:
+        self._schemes.put_resource(name, data)
 
     def get_resource(self, name: str) -> bytes | None:
         return self._schemes.get_resource(name)

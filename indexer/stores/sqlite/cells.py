@@ -89,10 +89,10 @@ def _json(cell: Any) -> Any:
 
 def numbers(cell: Any, kind: npt.DTypeLike, end: int) -> npt.NDArray[Any]:
     """An array of integers from 0 to `end` - 1, little-endian, of this dtype."""
-    octets = blob(cell)
-    if len(octets) % np.dtype(kind).itemsize:
-        raise DamagedError(f"{len(octets)} bytes are no keys")
-    found = np.frombuffer(octets, dtype=kind)
+    data = blob(cell)
+    if len(data) % np.dtype(kind).itemsize:
+        raise DamagedError(f"{len(data)} bytes are no keys")
+    found = np.frombuffer(data, dtype=kind)
     if found.size and not (found.min() >= 0 and found.max() < end):
         raise DamagedError("a key that is none of the layout")
     return found

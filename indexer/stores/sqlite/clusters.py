@@ -99,9 +99,9 @@ def _row(cluster: ClusterRecord) -> tuple[Any, ...]:
 
 
 def _cluster(row: Sequence[Any]) -> ClusterRecord:
-    name, canonical, title, size, octets, radius, first, last, redundant, formats, origins, least = row
+    name, canonical, title, size, total, radius, first, last, redundant, formats, origins, least = row
     names = (cells.text(name), Ref(cells.text(canonical)), cells.text(title))
-    figures = (cells.count(size), cells.count(octets), cells.count(radius))
+    figures = (cells.count(size), cells.count(total), cells.count(radius))
     seen = (cells.text(first), cells.text(last))
     places = (cells.json_strings(formats), cells.json_strings(origins))
     return ClusterRecord(*names, *figures, *seen, cells.count(redundant), *places, cells.share(least))

@@ -82,13 +82,13 @@ MIGRATIONS: tuple[Migration, ...] = (
     ("ALTER TABLE hashes DROP COLUMN short",),
 )
 
-_HEADER_OCTETS = 100
+_HEADER_BYTES = 100
 _OLDEST_SQLITE = (3, 35, 0)
 # Twice SQLite's default: keys are scattered, so a write touches a page for each, and a wider tree is flatter.
-_PAGE_OCTETS = 8192
+_PAGE_BYTES = 8192
 _CACHE_KIB = 65_536
 # A lookup reads pages all over the file; mapped ones need no call and no copy.
-_MAPPED_OCTETS = 1 << 31
+_MAPPED_BYTES = 1 << 31
 # A page that several batches touch goes from the log to the file once for all of them.
 _LOG_PAGES = 8192
 
@@ -113,16 +113,16 @@ class StoreFile:
         connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=self._wait, cached_statements=256)
         try:
             if make:
-                connection.execute(f"PRAGMA page_size = {_PAGE_OCTETS}")
+                connection.execute(f"PRAGMA page_size = {_PAGE_BYTES}")
             # A file from somewhere else runs nothing of its own.
             connection.execute("PRAGMA trusted_schema = OFF")
             connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
-            connection.execute(f"PRAGMA mmap_size = {_MAPPED_OCTETS}")
+            connection.execute(f"PRAGMA mmap_size = {_MAPPED_BYTES}")
             # NORMAL would be safe against a kill of the process, but a power cut could undo batches that were reported
             # as stored. A batch is large, so that writing it through takes a small part of its time.
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute(f"PRAGMA wal_autocheckpoint = {_LOG_PAGES}")
-            connection.execute(f"PRAGMA journal_size_limit = {_LOG_PAGES * _PAGE_OCTETS}")
+            connection.execute(f"PRAGMA journal_size_limit = {_LOG_PAGES * _PAGE_BYTES}")
             if self.read_only:
                 connection.execute("PRAGMA query_only = ON")
             connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
@@ -165,10 +165,10 @@ class StoreFile:
             raise StoreError(f"{self.path}: is a directory; name the file of the store")
         # SQLite takes a file shorter than its header for an empty one, and would write over it. Only its size is asked
         # for: closing the file here would drop the locks that another store object of this process has on it.
-        if self.path.exists() and 0 < self.path.stat().st_size < _HEADER_OCTETS:
+        if self.path.exists() and 0 < self.path.stat().st_size < _HEADER_BYTES:
             raise StoreError(f"{self.path}: is not a store: it is no SQLite file. Name another file")
 
-    def octets(self) -> int:
+    def size(self) -> int:
         """The size of the file and of its log on disk."""
         names = (Path(self.real), Path(f"{self.real}-wal"))
         return sum(name.stat().st_size for name in names if name.exists())

@@ -233,13 +233,13 @@ def _values(values: Sequence[int | None]) -> Ragged:
     """Signed 64-bit values as rows of 8 bytes, big-endian; None as an empty one."""
     present = [value for value in values if value is not None]
     try:
-        octets = np.frombuffer(struct.pack(f">{len(present)}q", *present), dtype=np.uint8)
+        packed = np.frombuffer(struct.pack(f">{len(present)}q", *present), dtype=np.uint8)
     except struct.error:
         raise cells.DamagedError("something else in place of a fingerprint") from None
     if len(present) == len(values):
-        return Ragged(octets, np.arange(0, octets.size + 1, 8, dtype=np.int64))
+        return Ragged(packed, np.arange(0, packed.size + 1, 8, dtype=np.int64))
     sizes = np.array([0 if value is None else 8 for value in values], dtype=np.int64)
-    return Ragged(octets, np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(sizes))))
+    return Ragged(packed, np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(sizes))))
 
 
 def _keys(packed: Sequence[Any], layout: KeyLayout) -> Ragged:

@@ -16,7 +16,7 @@ from indexer.stores.base import StoreInfo
 from indexer.stores.sketches import refusal
 from indexer.stores.sqlite import cells
 
-MAX_RECORD_OCTETS = 16 << 20
+MAX_RECORD_BYTES = 16 << 20
 _MAX_INTEGER = (1 << 63) - 1
 
 # The order of the columns in every query that reads whole records, the document's number before them.
@@ -40,7 +40,7 @@ class Row:
     keys: Sequence[int]
     short: bool
     columns: tuple[Any, ...]
-    octets: int
+    written_bytes: int
     sketches: Mapping[str, Sketch]
 
 
@@ -83,7 +83,7 @@ class Packer:
         self._kind = np.dtype("<u4") if self._end <= 1 << 32 else np.dtype("<u8")
 
     def stored_keys(self, keys: Iterable[int]) -> list[int]:
-        """Packed keys as they are stored: moved to lie around zero, where SQLite needs the fewest octets."""
+        """Packed keys as they are stored: moved to lie around zero, where SQLite needs the fewest bytes."""
         half = self._half
         return [key - half for key in keys]
 
@@ -123,13 +123,13 @@ class Packer:
         strings = (record.format, record.source, record.title, record.extractor, record.indexed_at)
         packed = [pack_text(text) for text in strings]
         digest, same = pack_text(record.source_digest), pack_text(record.text_digest)
-        octets = len(name) + sum(map(len, packed)) + len(digest) + len(same) + len(metadata or "")
-        octets += sum(len(sketch.payload) + 8 * len(sketch.keys) for sketch in record.sketches.values())
-        if octets > MAX_RECORD_OCTETS:
-            raise RefusedError(f"id, titles, metadata and sketches take {octets} octets, more than {MAX_RECORD_OCTETS}")
+        size = len(name) + sum(map(len, packed)) + len(digest) + len(same) + len(metadata or "")
+        size += sum(len(sketch.payload) + 8 * len(sketch.keys) for sketch in record.sketches.values())
+        if size > MAX_RECORD_BYTES:
+            raise RefusedError(f"id, titles, metadata and sketches take {size} bytes, more than {MAX_RECORD_BYTES}")
         columns = (record.short, record.tokens, record.size, *packed, digest_crc(digest), digest, metadata, same)
         value = None if record.fingerprint is None else to_signed(record.fingerprint.value)
-        return Row(record.ref, name, value, record.keys, record.short, columns, octets, record.sketches)
+        return Row(record.ref, name, value, record.keys, record.short, columns, size, record.sketches)
 
     def _check_fingerprint(self, record: Record) -> None:
         if record.fingerprint is None:

@@ -57,10 +57,10 @@ class SchemeTables(OnFile):
                 FROM schemes ORDER BY number"""
             return {cells.name(name): count for name, count in connection.execute(sql)}
 
-    def put_resource(self, name: str, octets: bytes) -> None:
-        check_resource(name, octets)
+    def put_resource(self, name: str, data: bytes) -> None:
+        check_resource(name, data)
         with self._writing() as connection:
-            connection.execute("INSERT OR REPLACE INTO resources VALUES (?, ?)", (name, octets))
+            connection.execute("INSERT OR REPLACE INTO resources VALUES (?, ?)", (name, data))
 
     def get_resource(self, name: str) -> bytes | None:
         with self._reading() as connection:

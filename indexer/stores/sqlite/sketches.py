@@ -29,8 +29,8 @@ _MIN_MERGE_BITS = 12
 _MOST_TABLES, _MOST_BITS = 1 << 16, 62
 # Up to so many distinct sketches the large table of keys is small enough to be written to at once.
 _SMALL_STORE = 1 << 15
-_DIGEST_OCTETS = 16
-# What is equal by its digest is compared, so the key may be short; SQLite takes six octets for these.
+_DIGEST_BYTES = 16
+# What is equal by its digest is compared, so the key may be short; SQLite takes six bytes for these.
 _DIGEST_KEY_BITS = 47
 
 
@@ -62,7 +62,7 @@ def key_kind(layout: KeyLayout) -> npt.DTypeLike:
 
 def sketch_digest(payload: bytes, keys: bytes) -> bytes:
     """The digest of a sketch with its packed keys as they are stored."""
-    hashed = hashlib.blake2b(keys, digest_size=_DIGEST_OCTETS)
+    hashed = hashlib.blake2b(keys, digest_size=_DIGEST_BYTES)
     hashed.update(len(keys).to_bytes(8, "big"))
     hashed.update(payload)
     return hashed.digest()
@@ -188,8 +188,8 @@ def sketches_of(
         asked = (scheme_number(connection, scheme.name), json.dumps(documents))
         for document, features, payload, packed in connection.execute(_OF_DOCUMENTS, asked):
             keys = tuple(cells.numbers(b"" if packed is None else packed, kind, scheme.layout.end).tolist())
-            octets = cells.blob(b"" if payload is None else payload)
-            found.setdefault(document, {})[scheme.name] = Sketch(scheme.id, octets, keys, cells.count(features))
+            data = cells.blob(b"" if payload is None else payload)
+            found.setdefault(document, {})[scheme.name] = Sketch(scheme.id, data, keys, cells.count(features))
     return found
 
 

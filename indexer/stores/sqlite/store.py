@@ -42,7 +42,7 @@ from indexer.stores.sqlite.sketches import SketchChanges, read_schemes, sketches
 # A batch is one transaction: large enough that its keys, sorted, share pages; ended early by size and by time, so that
 # slow documents are safe soon.
 BATCH_RECORDS = 2000
-BATCH_OCTETS = 32 << 20
+BATCH_BYTES = 32 << 20
 BATCH_SECONDS = 2.0
 _MIN_MERGE_BITS = 12
 # Up to so many values the large table of keys is small enough to be written to at once.
@@ -134,20 +134,20 @@ class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
 
     def put(self, records: Iterable[Record]) -> Iterator[PutResult]:
         batch: list[Row | PutResult] = []
-        octets, started = 0, time.monotonic()
+        size, started = 0, time.monotonic()
         for record in records:
             if not batch:
                 started = time.monotonic()
             try:
                 row = self._packer.row(record)
-                octets += row.octets
+                size += row.written_bytes
                 batch.append(row)
             except RefusedError as error:
                 batch.append(PutResult(record.ref, PutStatus.FAILED, str(error)))
-            full = len(batch) >= BATCH_RECORDS or octets >= BATCH_OCTETS
+            full = len(batch) >= BATCH_RECORDS or size >= BATCH_BYTES
             if full or time.monotonic() - started >= BATCH_SECONDS:
                 yield from self._put_batch(batch)
-                batch, octets = [], 0
+                batch, size = [], 0
         if batch:
             yield from self._put_batch(batch)
 
@@ -302,7 +302,7 @@ class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
                 empty=documents - fingerprinted,
                 failures={cells.text(reason): count for reason, count in reasons},
                 formats={cells.text(kind): count for kind, count, _ in formats},
-                bytes_on_disk=self._file.octets(),
+                bytes_on_disk=self._file.size(),
                 extra={"schema": schema},
             )
 

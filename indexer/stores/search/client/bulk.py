@@ -21,7 +21,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 BATCH_RECORDS = 500
-BATCH_OCTETS = 4 << 20
+BATCH_BYTES = 4 << 20
 IN_FLIGHT = 4
 # How often a document that others change at the same time is done again.
 ROUNDS = 8
@@ -164,14 +164,14 @@ def chunks(items: Iterable[T], size: int) -> Iterator[list[T]]:
         yield some
 
 
-def batches(items: Iterable[T], octets: Callable[[T], int]) -> Iterator[list[T]]:
-    """Items in lists of at most BATCH_RECORDS and about BATCH_OCTETS."""
+def batches(items: Iterable[T], size_of: Callable[[T], int]) -> Iterator[list[T]]:
+    """Items in lists of at most BATCH_RECORDS and about BATCH_BYTES."""
     batch: list[T] = []
     size = 0
     for item in items:
         batch.append(item)
-        size += octets(item)
-        if len(batch) >= BATCH_RECORDS or size >= BATCH_OCTETS:
+        size += size_of(item)
+        if len(batch) >= BATCH_RECORDS or size >= BATCH_BYTES:
             yield batch
             batch, size = [], 0
     if batch:

@@ -34,10 +34,10 @@ CLUSTER_FIELDS: Mapping[str, tuple[type, ...]] = {
     "distance": (int,),
     "size_class": (str,),
 }
-# Elasticsearch's own limit: octets of an id.
-MAX_ID_OCTETS = 512
+# Elasticsearch's own limit: bytes of an id.
+MAX_ID_BYTES = 512
 # As many as in the digest that clusters of several documents are named by.
-_DRAWN_OCTETS = 16
+_DRAWN_BYTES = 16
 _MAX_LONG = (1 << 63) - 1
 _MAX_INTEGER = (1 << 31) - 1
 OWNERS_FIELD = f"its field {ROOT!r} is its owner's and is left as it is"
@@ -224,7 +224,7 @@ def alone() -> dict[str, Any]:
 
     The id is drawn: one that followed from the document's name would be that of a cluster that it once founded.
     """
-    drawn = base64.b32encode(secrets.token_bytes(_DRAWN_OCTETS)).decode("ascii")
+    drawn = base64.b32encode(secrets.token_bytes(_DRAWN_BYTES)).decode("ascii")
     return {"id": drawn.rstrip("=").lower(), "single": True}
 
 
@@ -253,11 +253,11 @@ def _fits(cluster: Mapping[str, Any]) -> bool:
     """Whether an annotation can be kept in the fields of the mapping."""
     return (
         isinstance(cluster.get("id"), str)
-        and len(cluster["id"]) <= MAX_ID_OCTETS
+        and len(cluster["id"]) <= MAX_ID_BYTES
         and all(type(value) in CLUSTER_FIELDS.get(name, ()) for name, value in cluster.items())
         and 0 <= cluster.get("similarity", 0) <= 1
         and 0 <= cluster.get("distance", 0) <= 64
-        and len(cluster.get("size_class", "")) <= MAX_ID_OCTETS
+        and len(cluster.get("size_class", "")) <= MAX_ID_BYTES
     )
 
 
@@ -275,9 +275,9 @@ def pack_json(value: Mapping[str, Any], name: str) -> str:
 
 def check_id(name: str) -> None:
     """RefusedError for an id that the engines don't take."""
-    octets = len(name.encode("utf-8", "surrogatepass"))
-    if not 0 < octets <= MAX_ID_OCTETS:
-        raise RefusedError(f"the id takes {octets} octets; the cluster takes 1 to {MAX_ID_OCTETS}")
+    size = len(name.encode("utf-8", "surrogatepass"))
+    if not 0 < size <= MAX_ID_BYTES:
+        raise RefusedError(f"the id takes {size} bytes; the cluster takes 1 to {MAX_ID_BYTES}")
 
 
 def _true(value: Any) -> bool:

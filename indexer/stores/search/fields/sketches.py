@@ -169,5 +169,5 @@ def sketch_of(scheme: SchemeInfo, fields: Mapping[str, Any], keys: KeyFields) ->
 
 
 def unpacked_payload(text: str) -> bytes:
-    """The octets of a payload as the engines write it: base64, with padding or without."""
+    """The bytes of a payload as the engines write it: base64, with padding or without."""
     return base64.b64decode(text + "=" * (-len(text) % 4))
