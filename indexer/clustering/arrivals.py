@@ -361,8 +361,8 @@ class Arrivals:
         found = group(nodes, comparison, radius=radius_of(self.by.bound), threads=1)
         groups = document_groups(nodes, found)
 
-        def similar(position: int, others: Positions) -> npt.NDArray[np.float64]:
-            return similar_documents(nodes, comparison, position, others)
+        def similar(left: Positions, right: Positions) -> npt.NDArray[np.float64]:
+            return similar_documents(nodes, comparison, left, right)
 
         kept = set(self._assigner.assign(nodes.refs, groups, similar))
         inside = {ref for each in groups for ref in nodes.refs.take(each)}

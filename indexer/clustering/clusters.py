@@ -94,8 +94,8 @@ def cluster(
     found = group(nodes, comparison, radius=radius_of(bound), threads=threads)
     groups = document_groups(nodes, found)
 
-    def similar(position: int, others: Positions) -> npt.NDArray[np.float64]:
-        return similar_documents(nodes, comparison, position, others)
+    def similar(left: Positions, right: Positions) -> npt.NDArray[np.float64]:
+        return similar_documents(nodes, comparison, left, right)
 
     kept = [np.array(assigner.assign(nodes.refs, batch, similar), dtype=_ID) for batch in _batches(groups)]
     together = RefSet(nodes.refs, np.concatenate(groups) if groups else np.empty(0, dtype=np.int64))
@@ -135,14 +135,14 @@ def document_groups(nodes: Nodes, found: Groups) -> list[Positions]:
 
 
 def similar_documents(
-    nodes: Nodes, comparison: Comparison, position: int, others: Positions
+    nodes: Nodes, comparison: Comparison, left: Positions, right: Positions
 ) -> npt.NDArray[np.float64]:
-    """The similarities of a document to others, 1 for those with equal sketches."""
-    one, many = nodes.node_of[position], nodes.node_of[others]
-    found = np.ones(others.size)
-    apart = np.flatnonzero(many != one)
-    if apart.size:
-        found[apart] = comparison.similarities(np.full(apart.size, one), many[apart])
+    """The similarities of pairs of documents, 1 for those with equal sketches."""
+    one, other = nodes.node_of[left], nodes.node_of[right]
+    found = np.ones(right.size)
+    differing = np.flatnonzero(one != other)
+    if differing.size:
+        found[differing] = comparison.similarities(one[differing], other[differing])
     return found
 
 

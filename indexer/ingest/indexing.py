@@ -37,7 +37,7 @@ DUPLICATE = "duplicate"
 # What is read ahead of the workers, and what is written at once.
 _GROUP_ITEMS = 64
 _GROUP_BYTES = 8_000_000
-_BATCH_RECORDS = 2000
+_BATCH_RECORDS = 8000
 _BATCH_SECONDS = 1.0
 # Equal documents wait for the first of them to be extracted; beyond this many, they are extracted like any other.
 _MOST_WAITING = 10_000

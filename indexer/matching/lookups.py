@@ -15,7 +15,7 @@ import numpy.typing as npt
 from indexer.errors import UsageError
 from indexer.matching.measures.reading import Reader, reader_of
 from indexer.matching.question import Question
-from indexer.matching.rule import Finder, MatchRule, Reading
+from indexer.matching.rule import Finder, MatchRule
 from indexer.model import CLOSE_DISTANCE, LOOSE_DISTANCE, Record, Ref, Sketch
 from indexer.model.ragged import Ragged
 from indexer.model.refs import ref_order
@@ -193,34 +193,38 @@ class Asking:
 
     def _judged(self, batch: Found) -> tuple[Similarities, npt.NDArray[np.bool_]]:
         """The similarities of what is asked for, below 0 for the rest, and what the rule itself calls near."""
+        measure, least = self.rule.measure, self.at_least
         by_scheme = {name: self._similarities(name, batch.payloads[name]) for name in self.sketches}
-        finders = [finder for finder in self.rule.finders if finder.name in by_scheme]
-        passed, near = (
-            np.any([by_scheme[each.name] >= self._least(each, least) - SLACK for each in finders], axis=0)
-            for least in (self.at_least, None)
-        )
-        found = np.full(len(batch.refs), -1.0)
-        places = np.flatnonzero(passed)
+        near = self._reached(by_scheme, None)
+        passed = near if least is None else self._reached(by_scheme, least)
         if self.reader is not None:
-            values = self.reader.to_asked(self._read, [batch.refs[place] for place in places.tolist()])
+            values = np.full(len(batch.refs), -1.0)
+            places = np.flatnonzero(passed)
+            values[places] = self.reader.to_asked(self._read, [batch.refs[place] for place in places.tolist()])
         else:
-            values = by_scheme[self.rule.measure.name][places]
-        least = max(self._least(self.rule.measure, self.at_least) - SLACK, 0.0)
-        found[places] = np.where(values >= least, values, -1.0)
-        return found, near & (found >= self.rule.measure.similarity - SLACK)
+            values = by_scheme[measure.name]
+        wanted = max((measure.similarity if least is None else least) - SLACK, 0.0)
+        found = np.where(passed & (values >= wanted), values, -1.0)
+        return found, found >= 0 if least is None else near & (found >= measure.similarity - SLACK)
 
-    def _least(self, measure: Finder | Reading, at_least: float | None) -> float:
-        return measure.similarity if at_least is None else at_least
+    def _reached(self, by_scheme: dict[str, Similarities], at_least: float | None) -> npt.NDArray[np.bool_]:
+        """Which documents at least one finder finds."""
+        reached = [
+            by_scheme[finder.name] >= (finder.similarity if at_least is None else at_least) - SLACK
+            for finder in self.rule.finders
+            if finder.name in by_scheme
+        ]
+        return reached[0] if len(reached) == 1 else np.logical_or.reduce(reached)
 
     def _similarities(self, name: str, rows: Ragged) -> Similarities:
         """The similarities of a batch's documents to the question, below 0 for those without a sketch."""
+        scheme, payload = self.rule.schemes[name], self.sketches[name].payload
+        if rows.width > 0:
+            return scheme.compare_one(payload, rows)
         there = np.flatnonzero(rows.sizes)
         found = np.full(len(rows), -1.0)
         if there.size:
-            own = Ragged.of_bytes([self.sketches[name].payload])
-            table = Ragged.joined([own, rows if there.size == len(rows) else rows.take(there)])
-            others = np.arange(1, there.size + 1)
-            found[there] = self.rule.schemes[name].compare(table, np.zeros(there.size, dtype=np.int64), others)
+            found[there] = scheme.compare_one(payload, rows.take(there))
         return found
 
     def bits(self, record: Record) -> int | None:

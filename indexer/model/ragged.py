@@ -40,7 +40,9 @@ class Ragged:
     def of_matrix(cls, rows: npt.NDArray[Any]) -> Self:
         """The rows of a matrix of shape (n, width)."""
         count, width = rows.shape
-        return cls(np.ascontiguousarray(rows).reshape(-1), np.arange(count + 1, dtype=np.int64) * width)
+        made = cls(np.ascontiguousarray(rows).reshape(-1), np.arange(count + 1, dtype=np.int64) * width)
+        made._known.append(width if count else -1)
+        return made
 
     @classmethod
     def joined(cls, parts: Sequence[Ragged], dtype: npt.DTypeLike = np.uint8) -> Self:
@@ -67,7 +69,7 @@ class Ragged:
     @property
     def sizes(self) -> Offsets:
         """The length of each row."""
-        return np.diff(self.offsets)
+        return self.offsets[1:] - self.offsets[:-1]
 
     def take(self, positions: npt.NDArray[Any]) -> Ragged:
         """The rows at these positions (integers, or a mask of shape (n,)), in this order."""

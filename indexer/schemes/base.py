@@ -158,6 +158,11 @@ class Scheme(ABC):
             found[places] = self.similarities(one, [payloads.bytes_of(other) for other in right[places].tolist()])
         return found
 
+    def compare_one(self, payload: bytes, payloads: Ragged) -> Similarities:
+        """The similarities of one payload to each row of others; shape (len(payloads),)."""
+        table = Ragged.joined([Ragged.of_bytes([payload]), payloads])
+        return self.compare(table, np.zeros(len(payloads), dtype=np.int64), np.arange(1, len(payloads) + 1))
+
     def join(
         self, sketches: Sketches, similarity: float, *, threads: int | None = None
     ) -> Iterator[tuple[Positions, Positions]]:

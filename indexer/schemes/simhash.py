@@ -15,7 +15,7 @@ from indexer.hamming import HammingIndex, iter_pairs
 from indexer.model import DEFAULT_DISTANCE, SIMHASH_DOC, Fingerprint, Sketch
 from indexer.model.ragged import Ragged
 from indexer.schemes.base import Parameter, Plan, Positions, Scheme, Similarities, Sketches, require_bytes
-from indexer.schemes.keys.simhash64 import MAX_DISTANCE, SIMHASH64_LAYOUT, probes
+from indexer.schemes.keys.simhash64 import MAX_DISTANCE, SIMHASH64_LAYOUT, probes, simhash_keys
 from indexer.text.counts import counted
 
 _ASKED_AT_ONCE = 4096
@@ -35,7 +35,7 @@ def fingerprint(text: str | bytes) -> Fingerprint | None:
 
 def keys(of: Fingerprint) -> tuple[int, ...]:
     """The 16 packed keys of a fingerprint, table << 28 | key, in the order of the tables."""
-    return tuple(core.simhash_keys([of.value])[0].tolist())
+    return simhash_keys(of.value)
 
 
 def bits_allowed(width: int, similarity: float) -> int:
@@ -89,6 +89,12 @@ class SimhashDoc(Scheme):
         """1 - d / 64 of each pair."""
         values = values_of(payloads)
         return np.asarray(1.0 - np.bitwise_count(values[left] ^ values[right]) / 64.0, dtype=np.float64)
+
+    def compare_one(self, payload: bytes, payloads: Ragged) -> Similarities:
+        """1 - d / 64 of one simhash to each of others."""
+        require_bytes(self, (payload,), 8)
+        distances = core.hamming_distances(int.from_bytes(payload, "big"), values_of(payloads))
+        return 1.0 - distances / 64.0
 
     def plan(self, similarity: float) -> Plan:
         """Every pair within the bits that the similarity allows, by neighbouring keys too."""

@@ -18,6 +18,7 @@ from indexer.model import SIMHASH_DOC, Record, Ref, Sketch
 from indexer.schemes.keys.layout import SchemeInfo
 from indexer.stores import Store, open_store
 from indexer.stores.sketches import Probe
+from indexer.stores.sqlite import parts
 from indexer.stores.sqlite import sketches as sqlite_sketches
 
 FIXTURES = Path(__file__).with_name("fixtures")
@@ -103,7 +104,8 @@ def test_keys_of_arrivals_are_moved_and_found(store: Store, path: Path, data: st
     # Every key comes to the small table first, and moves on with nearly every document.
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sqlite_sketches, "_SMALL_STORE", 0)
-        patch.setattr(sqlite_sketches, "_MIN_MERGE_BITS", data.draw(st.integers(0, 2)))
+        bits = data.draw(st.integers(0, 2))
+        patch.setattr(parts, "merge_bits", lambda _: bits)
         carry_out(store, data.draw(st.lists(st.lists(records(), max_size=9), max_size=6)))
         consistent(path)
         agree_and_empty = [each.ref for each in store.scan()]

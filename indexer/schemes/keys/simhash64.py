@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from itertools import combinations, product
 
 import numpy as np
@@ -129,6 +129,7 @@ PLANS: tuple[Mapping[int, str], ...] = (
 )
 
 
+@lru_cache(maxsize=16)
 def simhash_keys(value: int) -> tuple[int, ...]:
     """The 16 packed keys of an unsigned 64-bit simhash, by table.
 

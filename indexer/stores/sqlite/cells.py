@@ -7,6 +7,7 @@ holds that was never written there raises DamagedError, which the store tells as
 from __future__ import annotations
 
 import json
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -74,6 +75,12 @@ def json_object(cell: Any) -> dict[str, Any]:
 
 def json_strings(cell: Any) -> tuple[str, ...]:
     """The strings of a JSON list."""
+    return _json_strings(name(cell))
+
+
+# Formats and hosts are few, and clusters many.
+@lru_cache(maxsize=4096)
+def _json_strings(cell: str) -> tuple[str, ...]:
     found = _json(cell)
     if type(found) is not list or any(type(each) is not str for each in found):
         raise DamagedError("no JSON list of strings")

@@ -89,8 +89,9 @@ _PAGE_BYTES = 8192
 _CACHE_KIB = 65_536
 # A lookup reads pages all over the file; mapped ones need no call and no copy.
 _MAPPED_BYTES = 1 << 31
-# A page that several batches touch goes from the log to the file once for all of them.
-_LOG_PAGES = 8192
+# A page that several batches touch goes from the log to the file once for all of them: in a large file, whose batches
+# touch more pages, the log is larger, up to 512 MB.
+_LOG_PAGES, _MOST_LOG_PAGES, _LOG_SHARE = 8192, 65_536, 16
 
 
 class StoreFile:
@@ -121,8 +122,7 @@ class StoreFile:
             # NORMAL would be safe against a kill of the process, but a power cut could undo batches that were reported
             # as stored. A batch is large, so that writing it through takes a small part of its time.
             connection.execute("PRAGMA synchronous = FULL")
-            connection.execute(f"PRAGMA wal_autocheckpoint = {_LOG_PAGES}")
-            connection.execute(f"PRAGMA journal_size_limit = {_LOG_PAGES * _PAGE_BYTES}")
+            fit_log(connection)
             if self.read_only:
                 connection.execute("PRAGMA query_only = ON")
             connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
@@ -254,6 +254,14 @@ def _explain(path: Path, error: sqlite3.Error) -> StoreError:
 def _name_of(error: sqlite3.Error) -> str:
     """SQLite's name of an error; empty for one of Python's own, which say that a text of the file is none."""
     return getattr(error, "sqlite_errorname", "")
+
+
+def fit_log(connection: sqlite3.Connection) -> None:
+    """Let the log grow with the file before it is written back."""
+    (pages,) = connection.execute("PRAGMA page_count").fetchone()
+    log = min(max(_LOG_PAGES, pages // _LOG_SHARE), _MOST_LOG_PAGES)
+    connection.execute(f"PRAGMA wal_autocheckpoint = {log}")
+    connection.execute(f"PRAGMA journal_size_limit = {log * _PAGE_BYTES}")
 
 
 @contextmanager

@@ -237,7 +237,7 @@ def _values(values: Sequence[int | None]) -> Ragged:
     except struct.error:
         raise cells.DamagedError("something else in place of a fingerprint") from None
     if len(present) == len(values):
-        return Ragged(packed, np.arange(0, packed.size + 1, 8, dtype=np.int64))
+        return Ragged.of_matrix(packed.reshape(-1, 8))
     sizes = np.array([0 if value is None else 8 for value in values], dtype=np.int64)
     return Ragged(packed, np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(sizes))))
 

@@ -18,13 +18,12 @@ import numpy.typing as npt
 
 from indexer.model import Sketch
 from indexer.schemes.keys.layout import KeyLayout, SchemeInfo
-from indexer.stores.sqlite import cells
+from indexer.stores.sqlite import cells, parts
 
 Sketches = Mapping[str, Sketch]
 # A document's number, its fingerprint's number and whether it is short.
 StoredDocument = tuple[int, int | None, int]
 
-_MIN_MERGE_BITS = 12
 # More tables or bits than any scheme has; a packed key fits into a signed 64-bit integer.
 _MOST_TABLES, _MOST_BITS = 1 << 16, 62
 # Up to so many distinct sketches the large table of keys is small enough to be written to at once.
@@ -219,11 +218,9 @@ def _merge(connection: sqlite3.Connection, number: int, scheme: SchemeInfo, befo
 
     The digests count as the table before the first.
     """
-    bits = max(_MIN_MERGE_BITS, after.bit_length() - 8)
     tables = scheme.layout.tables + 1
-    first = (before >> bits) + 1
     # More steps than tables would find nothing any more.
-    for step in range(first, min(after >> bits, first + tables - 1) + 1):
+    for step in parts.merge_steps(before, after)[:tables]:
         table = step % tables - 1
         part = (number, scheme.layout.pack(table, 0), scheme.layout.pack(table, (1 << scheme.layout.bits) - 1))
         if table < 0:

@@ -18,9 +18,9 @@ from indexer import own_files
 from indexer.errors import StoreError, UsageError
 from indexer.model import Failure, Record, Ref, Sketch
 from indexer.stores.base import Capabilities, PutResult, PutStatus, Stats, StoreInfo
-from indexer.stores.sqlite import cells, file
+from indexer.stores.sqlite import cells, file, parts
 from indexer.stores.sqlite.clusters import ClusterTable, cluster_name
-from indexer.stores.sqlite.file import StoreFile, transaction
+from indexer.stores.sqlite.file import StoreFile, fit_log, transaction
 from indexer.stores.sqlite.lock import WriterLock
 from indexer.stores.sqlite.parts import READ_ROWS, chunks, document_numbers, hash_numbers, marks, stored_annotations
 from indexer.stores.sqlite.probing import SketchLookups
@@ -41,10 +41,9 @@ from indexer.stores.sqlite.sketches import SketchChanges, read_schemes, sketches
 
 # A batch is one transaction: large enough that its keys, sorted, share pages; ended early by size and by time, so that
 # slow documents are safe soon.
-BATCH_RECORDS = 2000
+BATCH_RECORDS = 8000
 BATCH_BYTES = 32 << 20
 BATCH_SECONDS = 2.0
-_MIN_MERGE_BITS = 12
 # Up to so many values the large table of keys is small enough to be written to at once.
 _SMALL_STORE = 1 << 15
 
@@ -161,6 +160,8 @@ class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
             changes.add_documents(connection, list(last.values()))
             changes.finish(connection)
             connection.executemany("DELETE FROM failures WHERE id = ?", [(name,) for name in last])
+        with self._reading() as connection:
+            fit_log(connection)
         results = []
         seen = set(stored)
         for entry in batch:
@@ -390,13 +391,8 @@ class _Changes:
             connection.executemany("DELETE FROM hashes WHERE number = ?", [(number,) for number, _ in unused])
 
     def _merge(self, connection: sqlite3.Connection, before: int, after: int) -> None:
-        """Move the recent keys of one table after the other, each time so many new values have come.
-
-        The step grows with the store, 1/128 to 1/256 of its values, so a table of it is rewritten for each such part:
-        some kilobytes are written for a document, whatever the size, and `recent` is small beside the rest.
-        """
-        bits = max(_MIN_MERGE_BITS, after.bit_length() - 8)
-        for step in range((before >> bits) + 1, (after >> bits) + 1):
+        """Move the recent keys of one table after the other to the large one."""
+        for step in parts.merge_steps(before, after):
             first, end = self._packer.table_range(step)
             connection.execute(
                 "INSERT INTO postings SELECT key, hash FROM recent WHERE key >= ? AND key < ? ORDER BY key, hash",
