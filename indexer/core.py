@@ -68,11 +68,11 @@ def _adopted(values: Any, count: int, kind: type[Number]) -> NDArray[Number]:
     return array
 
 
-def _tokens(status: int, found: Any) -> Tokens:
+def _tokens(status: int, tokens: Any) -> Tokens:
     _check(status)
-    owned = ffi.gc(found.text, lib.nd_free)
-    starts, ends = (_adopted(each, found.count, np.uintp) for each in (found.starts, found.ends))
-    return Tokens(bytes(ffi.buffer(owned, found.length)) if found.length else b"", starts, ends)
+    owned = ffi.gc(tokens.text, lib.nd_free)
+    starts, ends = (_adopted(numbers, tokens.count, np.uintp) for numbers in (tokens.starts, tokens.ends))
+    return Tokens(bytes(ffi.buffer(owned, tokens.length)) if tokens.length else b"", starts, ends)
 
 
 def tokenise(text: str | bytes, *, numbers: bool = False) -> Tokens:
@@ -82,9 +82,9 @@ def tokenise(text: str | bytes, *, numbers: bool = False) -> Tokens:
     Raises MemoryError.
     """
     data = _bytes(text)
-    found = ffi.new("nd_tokens *")
+    tokens = ffi.new("nd_tokens *")
     call = lib.nd_tokenise_with_numbers if numbers else lib.nd_tokenise
-    return _tokens(call(ffi.from_buffer(data), len(data), found), found)
+    return _tokens(call(ffi.from_buffer(data), len(data), tokens), tokens)
 
 
 def _spans(tokens: Tokens) -> tuple[Any, Any, Any, int]:
@@ -98,8 +98,8 @@ def _spans(tokens: Tokens) -> tuple[Any, Any, Any, int]:
 
 def strip_digits(tokens: Tokens) -> Tokens:
     """The tokens without their decimal digits, those of digits alone left out. Raises MemoryError."""
-    found = ffi.new("nd_tokens *")
-    return _tokens(lib.nd_strip_digits(*_spans(tokens), found), found)
+    stripped = ffi.new("nd_tokens *")
+    return _tokens(lib.nd_strip_digits(*_spans(tokens), stripped), stripped)
 
 
 def normalise(text: str | bytes) -> bytes:
@@ -268,18 +268,18 @@ def find_values(values: NDArray[np.uint64], wanted: NDArray[np.uint64]) -> tuple
     Raises MemoryError.
     """
     room = wanted.size + 1024
-    found = ffi.new("size_t *")
+    hits = ffi.new("size_t *")
     while True:
         places, positions = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
         _check(
             lib.nd_find_values(
                 _pointer("uint64_t[]", values), values.size, _pointer("uint64_t[]", wanted), wanted.size,
-                _pointer("int64_t[]", places), _pointer("int64_t[]", positions), room, found,
+                _pointer("int64_t[]", places), _pointer("int64_t[]", positions), room, hits,
             )
         )  # fmt: skip
-        if found[0] <= room:
-            return places[: found[0]], positions[: found[0]]
-        room = found[0]
+        if hits[0] <= room:
+            return places[: hits[0]], positions[: hits[0]]
+        room = hits[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,20 +313,20 @@ def index_search(
     room = 1 << 16
     while progress[0] < queries.size:
         before = progress[0]
-        numbers, found = np.empty(room, dtype=np.uint64), np.empty(room, dtype=np.uint64)
+        numbers, values_found = np.empty(room, dtype=np.uint64), np.empty(room, dtype=np.uint64)
         lib.nd_index_search(
             array, len(tables), _pointer("uint64_t[]", queries), queries.size, distance, progress,
-            _pointer("uint64_t[]", numbers), _pointer("uint64_t[]", found), room, progress + 1,
+            _pointer("uint64_t[]", numbers), _pointer("uint64_t[]", values_found), room, progress + 1,
         )  # fmt: skip
         if progress[1]:
-            yield numbers[: progress[1]], found[: progress[1]]
+            yield numbers[: progress[1]], values_found[: progress[1]]
         if progress[0] == before:
             room *= 4  # one query alone has more finds than there was room for
 
 
-def _hashes(status: int, found: Any) -> NDArray[np.uint64]:
+def _hashes(status: int, hashes: Any) -> NDArray[np.uint64]:
     _check(status)
-    return _adopted(found.values, found.count, np.uint64)
+    return _adopted(hashes.values, hashes.count, np.uint64)
 
 
 def hash_tokens(tokens: Tokens) -> NDArray[np.uint64]:
@@ -345,8 +345,8 @@ def character_hashes(tokens: Tokens, size: int) -> NDArray[np.uint64]:
     """
     if size < 1:
         raise UsageError(f"a shingle has at least 1 character, not {size}")
-    found = ffi.new("nd_hashes *")
-    return _hashes(lib.nd_character_hashes(*_spans(tokens), size, found), found)
+    hashes = ffi.new("nd_hashes *")
+    return _hashes(lib.nd_character_hashes(*_spans(tokens), size, hashes), hashes)
 
 
 def token_hashes(text: str | bytes) -> NDArray[np.uint64]:
@@ -355,8 +355,8 @@ def token_hashes(text: str | bytes) -> NDArray[np.uint64]:
     It is lookup8 (initial value 0) of the token's UTF-8. Raises MemoryError.
     """
     data = _bytes(text)
-    found = ffi.new("nd_hashes *")
-    return _hashes(lib.nd_token_hashes(ffi.from_buffer(data), len(data), found), found)
+    hashes = ffi.new("nd_hashes *")
+    return _hashes(lib.nd_token_hashes(ffi.from_buffer(data), len(data), hashes), hashes)
 
 
 def shingle_hashes(text: str | bytes, size: int, *, numbers: bool = False) -> NDArray[np.uint64]:
@@ -369,8 +369,8 @@ def shingle_hashes(text: str | bytes, size: int, *, numbers: bool = False) -> ND
     if size < 1:
         raise UsageError(f"a shingle has at least 1 token, not {size}")
     data = _bytes(text)
-    found = ffi.new("nd_hashes *")
-    return _hashes(lib.nd_shingle_hashes(ffi.from_buffer(data), len(data), size, numbers, found), found)
+    hashes = ffi.new("nd_hashes *")
+    return _hashes(lib.nd_shingle_hashes(ffi.from_buffer(data), len(data), size, numbers, hashes), hashes)
 
 
 def minhash(features: ArrayLike, values: int) -> NDArray[np.uint32] | None:

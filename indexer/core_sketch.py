@@ -62,15 +62,15 @@ def fingerprint_and_minhash(text: str | bytes, form: MinhashForm = DEFAULT_FORM)
         raise UsageError(f"{form} is no form of a sketch")
     data = _bytes(text)
     asked = ffi.new("nd_minhash_form *", (form.shingle, form.numbers, form.values, form.bits, form.bands, form.rows))
-    found = ffi.new("nd_text_features *")
+    features = ffi.new("nd_text_features *")
     packed = ffi.new("uint8_t[]", form.values * form.bits // 8)
     keys = ffi.new("uint64_t[]", form.bands)
-    status = lib.nd_fingerprint_and_minhash(ffi.from_buffer(data), len(data), asked, found, packed, keys)
+    status = lib.nd_fingerprint_and_minhash(ffi.from_buffer(data), len(data), asked, features, packed, keys)
     if status == lib.ND_EMPTY:
         return None
     _check(status)
-    fingerprint = (found.simhash, found.tokens) if found.tokens else None
-    return TextFeatures(fingerprint, bytes(ffi.buffer(packed)), tuple(ffi.unpack(keys, form.bands)), found.shingles)
+    fingerprint = (features.simhash, features.tokens) if features.tokens else None
+    return TextFeatures(fingerprint, bytes(ffi.buffer(packed)), tuple(ffi.unpack(keys, form.bands)), features.shingles)
 
 
 def fast_minhash(features: ArrayLike, values: int, rounds: int = ROUNDS) -> NDArray[np.uint32] | None:
@@ -174,12 +174,12 @@ def folded_text(text: str | bytes) -> bytes:
     White_Space is the property of that name in Unicode. Raises MemoryError.
     """
     data = _bytes(text)
-    found = ffi.new("nd_tokens *")
-    _check(lib.nd_fold_text(ffi.from_buffer(data), len(data), found))
+    folded = ffi.new("nd_tokens *")
+    _check(lib.nd_fold_text(ffi.from_buffer(data), len(data), folded))
     try:
-        return _taken(found)
+        return _taken(folded)
     finally:
-        lib.nd_tokens_free(found)
+        lib.nd_tokens_free(folded)
 
 
 def text_digest(text: str | bytes) -> bytes:

@@ -103,14 +103,14 @@ class HammingIndex:
         asked = core.as_hashes(queries, "queries")
         reach = self._distance if distance is None else distance
         if reach <= self._distance and reach >= 0:
-            found = [self._expand(q, values, asked) for q, values in core.index_search(self._c_tables(), asked, reach)]
+            parts = [self._expand(q, values, asked) for q, values in core.index_search(self._c_tables(), asked, reach)]
         elif self._shard[1] > 1:
             raise UsageError(f"distance {reach}: a shard is searched up to its tables' {self._distance} bits only")
         elif not 0 <= reach <= 64:
             raise UsageError(f"distance {reach} is not between 0 and 64")
         else:
-            found = [self._expand(*self._compare(asked, number, reach), asked) for number in range(asked.size)]
-        return _sorted(found)
+            parts = [self._expand(*self._compare(asked, number, reach), asked) for number in range(asked.size)]
+        return _sorted(parts)
 
     def nearest(self, queries: npt.ArrayLike, count: int) -> Found:
         """For each of the queries the `count` nearest indexed hashes, ties by position; all where there are fewer."""
@@ -124,9 +124,9 @@ class HammingIndex:
         enough = counts >= min(count, self._size)
         ranks = np.arange(close.query.size) - np.repeat(np.cumsum(counts) - counts, counts)
         kept = enough[close.query] & (ranks < count)
-        found = [Found(close.query[kept], close.position[kept], close.distance[kept])]
-        found += [self._nearest(asked, int(number), count) for number in np.flatnonzero(~enough)]
-        return _sorted(found)
+        parts = [Found(close.query[kept], close.position[kept], close.distance[kept])]
+        parts += [self._nearest(asked, int(number), count) for number in np.flatnonzero(~enough)]
+        return _sorted(parts)
 
     def _nearest(self, asked: Hashes, number: int, count: int) -> Found:
         distances = core.hamming_distances(int(asked[number]), self._distinct)
@@ -265,10 +265,10 @@ def _build_table(distinct: Hashes, mask: int, part: int, parts: int) -> _Table:
     return _Table(mask, first, offsets[first : end + 1] - np.uint64(start), values)
 
 
-def _sorted(found: Sequence[Found]) -> Found:
-    if not found:
+def _sorted(unsorted: Sequence[Found]) -> Found:
+    if not unsorted:
         empty = np.empty(0, dtype=np.int64)
         return Found(empty, empty.copy(), np.empty(0, dtype=np.uint8))
-    query, position, distance = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    query, position, distance = (np.concatenate(parts) for parts in zip(*unsorted, strict=True))
     order = np.lexsort((position, distance, query))
     return Found(query[order], position[order], distance[order])

@@ -75,10 +75,10 @@ def iter_pairs(
     equal = ordered[1:] == ordered[:-1]
     distinct, repeated = (_distinct(ordered), _distinct(ordered[1:][equal])) if equal.any() else (ordered, ordered[:0])
     del ordered, equal
-    found = value_pairs(distinct, distance, workers) if distance else iter(())
+    pairs = value_pairs(distinct, distance, workers) if distance else iter(())
     held: list[Block] = []
     count = 0
-    for block in found:
+    for block in pairs:
         held.append(block)
         count += block[0].size
         if count > FEW_PAIRS:
@@ -91,7 +91,7 @@ def iter_pairs(
     yield from places.equal_pairs(repeated, collapse=collapse)
     while held:
         yield from places.expand(*held.pop(0), collapse=collapse)
-    for left, right in found:
+    for left, right in pairs:
         yield from places.expand(left, right, collapse=collapse)
 
 

@@ -311,7 +311,7 @@ MOST_ORIGINS = 100
 
 def first_of(*names: Iterable[str]) -> tuple[str, ...]:
     """The first MOST_ORIGINS names in order, each once, without the empty one."""
-    return tuple(sorted({name for some in names for name in some if name})[:MOST_ORIGINS])
+    return tuple(sorted({name for group in names for name in group if name})[:MOST_ORIGINS])
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,8 +39,8 @@ def delete_made(client: Client, index: str) -> None:
         answer = client.request("PUT", f"{path}/_block/write")
         if not answer.get("shards_acknowledged"):
             raise StoreError(f"{client.target.shown}: not all shards of {index} keep writers out; nothing was deleted")
-        found = client.request("GET", f"{path}/_mapping")[index].get("mappings", {})
-        if not is_made(client, index, found):
+        mappings = client.request("GET", f"{path}/_mapping")[index].get("mappings", {})
+        if not is_made(client, index, mappings):
             raise StoreError(
                 f"{client.target.shown}: somebody has put something of his own into {index} meanwhile; nothing was "
                 "deleted. Run the same command again: it takes out what is neardup's, and keeps the rest"
@@ -61,8 +61,8 @@ class Stripping:
 
     def __init__(self, client: Client, index: str) -> None:
         self._client, self._index, self._path = client, index, path_of(index)
-        found = client.request("GET", f"{self._path}/_mapping")[index].get("mappings", {})
-        self._names = own_names(found)
+        mappings = client.request("GET", f"{self._path}/_mapping")[index].get("mappings", {})
+        self._names = own_names(mappings)
         self._stripper = Stripper(client, lambda _: self._names)
         self._stripped = self._deleted = self._thinned = self._refused = 0
         self._reason = ""

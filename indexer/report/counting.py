@@ -195,9 +195,9 @@ def figures(store: Store, made: Remembered, *, most: int, time_field: str = "") 
     kept = RefSet(inside, np.arange(len(inside), dtype=np.int64))
     unclustered = 0
     records = store.scan(sketches=False)
-    while some := list(islice(records, _READ_AT_ONCE)):
-        refs = [record.ref for record in some]
-        for record, is_redundant, is_kept in zip(some, gone.contains(refs), kept.contains(refs), strict=True):
+    while page := list(islice(records, _READ_AT_ONCE)):
+        refs = [record.ref for record in page]
+        for record, is_redundant, is_kept in zip(page, gone.contains(refs), kept.contains(refs), strict=True):
             scan.count(record, is_redundant)
             unclustered += not (is_redundant or is_kept) and not made.has_seen(record.indexed_at)
     return (
@@ -250,8 +250,8 @@ class _Scan:
         # Each keeps the share that it is given, so each gets its own.
         self.sources.add(origin_parts(record.source), Share(1, share.redundant, share.octets, share.redundant_octets))
         time = record.metadata.get(self._time_field) if self._time_field else record.indexed_at
-        found = _TIME.match(time) if isinstance(time, str) else None
-        self.times.add(found[0] if found else UNKNOWN, share)
+        matched = _TIME.match(time) if isinstance(time, str) else None
+        self.times.add(matched[0] if matched else UNKNOWN, share)
 
 
 def _source_name(key: Hashable) -> str:

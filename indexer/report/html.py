@@ -43,8 +43,8 @@ def report_html(report: Report, version: str) -> str:
     environment = _environment(report.figures.rule)
     style, script = _asset("report.css"), _asset("report.js")
     cluster_template, pair_template = environment.get_template("cluster.html"), environment.get_template("pair.html")
-    clusters = _fitting((cluster_template.render(cluster=each) for each in report.clusters), _CLUSTER_ROOM)
-    pairs = _fitting((_pair(pair_template, each) for each in report.pairs), _PAIR_ROOM)
+    clusters = _fitting((cluster_template.render(cluster=shown) for shown in report.clusters), _CLUSTER_ROOM)
+    pairs = _fitting((_pair(pair_template, shown) for shown in report.pairs), _PAIR_ROOM)
     numbers = report.figures
     notes = []
     if len(clusters) < len(report.clusters):
@@ -68,11 +68,11 @@ def report_html(report: Report, version: str) -> str:
             _part("Over time", "Time", "Documents by the time at which they came", numbers.by_time),
         ],
         size_chart=_chart(
-            "Clusters by size", [(each.label.replace(" to ", "-"), each.clusters) for each in numbers.sizes]
+            "Clusters by size", [(shown.label.replace(" to ", "-"), shown.clusters) for shown in numbers.sizes]
         ),
         similarity_chart=_chart(
             "Redundant documents by similarity",
-            [(each.label.replace(" to ", "-").removesuffix("%"), each.documents) for each in numbers.similarities],
+            [(shown.label.replace(" to ", "-").removesuffix("%"), shown.documents) for shown in numbers.similarities],
         ),
         clusters=clusters,
         pairs=pairs,
@@ -94,7 +94,7 @@ def _environment(rule: MatchRule) -> Environment:
     environment.filters |= {
         "number": lambda value: f"{value:,}",
         "percent": lambda value: f"{value:.1%}",
-        "octets": _octets,
+        "octets": _bytes,
         "cut": _cut,
         "near": rule.shown,
         "cut_path": _cut_path,
@@ -116,7 +116,7 @@ def _cut_path(text: str) -> str:
     return text if len(text) <= _LONGEST else "…" + text[1 - _LONGEST :]
 
 
-def _octets(value: int) -> str:
+def _bytes(value: int) -> str:
     size = float(value)
     for unit in ("B", "kB", "MB", "GB"):
         if size < 1000:

@@ -127,8 +127,8 @@ class Scheme(ABC):
 
     def fingerprint_and_sketch(self, text: str | bytes) -> tuple[Fingerprint | None, Sketch | None]:
         """The simhash-doc fingerprint of a text and its sketch; each may be None where the other is not."""
-        found = core.fingerprint(text)
-        return (Fingerprint(*found) if found else None), self.sketch(text)
+        fingerprint = core.fingerprint(text)
+        return (Fingerprint(*fingerprint) if fingerprint else None), self.sketch(text)
 
     @abstractmethod
     def similarities(self, payload: bytes, others: Sequence[bytes]) -> npt.NDArray[np.float64]:
@@ -150,13 +150,15 @@ class Scheme(ABC):
 
     def compare(self, payloads: Ragged, left: Positions, right: Positions) -> Similarities:
         """The similarities of the payloads at `left[i]` and `right[i]`; shape (len(left),)."""
-        found = np.empty(left.size, dtype=np.float64)
+        similarities = np.empty(left.size, dtype=np.float64)
         order = np.argsort(left, kind="stable")
         for start, end in runs(left[order]):
             places = order[start:end]
             one = payloads.bytes_of(int(left[places[0]]))
-            found[places] = self.similarities(one, [payloads.bytes_of(other) for other in right[places].tolist()])
-        return found
+            similarities[places] = self.similarities(
+                one, [payloads.bytes_of(other) for other in right[places].tolist()]
+            )
+        return similarities
 
     def compare_one(self, payload: bytes, payloads: Ragged) -> Similarities:
         """The similarities of one payload to each row of others; shape (len(payloads),)."""
@@ -196,12 +198,12 @@ class Scheme(ABC):
     def least(self, text: str) -> float:
         """The similarity (0 to 1) of a written threshold; UsageError for one that is none, or can't be served."""
         try:
-            found = float(text)
+            share = float(text)
         except ValueError:
-            found = -1.0
-        if not 0 <= found <= 1:
+            share = -1.0
+        if not 0 <= share <= 1:
             raise UsageError(f"{self.family}@{text}: the threshold of {self.family} is a share from 0 to 1")
-        return found
+        return share
 
     def written(self, similarity: float) -> str:
         """A threshold as it is written in a rule; the reverse of least()."""

@@ -100,12 +100,12 @@ class IMatch(Scheme):
         lines = [term + b"\n" for term in terms]
         ordered = np.array([hash_of[term] for term in terms], dtype=np.uint64)
         digests = [_digest(b"".join(compress(lines, kept))) for kept in self._kept(ordered).tolist()]
-        found = (
+        in_each = (
             self.layout.pack(table, int.from_bytes(digest, "big") >> 8 * DIGEST_BYTES - KEY_BITS)
             for table, digest in enumerate(digests)
             if any(digest)
         )
-        return Sketch(self.id, b"".join(digests), tuple(found), len(terms))
+        return Sketch(self.id, b"".join(digests), tuple(in_each), len(terms))
 
     def similarities(self, payload: bytes, others: Sequence[bytes]) -> npt.NDArray[np.float64]:
         """The share of the digests that agree, of those that are not empty in both."""

@@ -20,8 +20,8 @@ SHORT_IDS = ("sd1", *FORMS)
 
 def fingerprints(text: str | bytes) -> dict[str, str | None]:
     """The written form of a text (bytes are read as UTF-8) under each short identifier; None where there is none."""
-    found = simhash.fingerprint(text)
-    forms: dict[str, str | None] = {"sd1": str(found) if found else None}
+    fingerprint = simhash.fingerprint(text)
+    forms: dict[str, str | None] = {"sd1": str(fingerprint) if fingerprint else None}
     for short, scheme in FORMS.items():
         sketch = scheme.sketch(text)
         forms[short] = written(short, sketch.payload) if sketch else None

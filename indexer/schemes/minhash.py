@@ -100,10 +100,10 @@ class Minhash(BandedScheme):
         """The minhash signature of the text's distinct shingles, and their number."""
         shingles = core.shingle_hashes(text, self.shingle, numbers=self.numbers == KEEP)
         if self.one_pass:
-            found = core_sketch.fast_minhash(shingles, self.values)
+            values = core_sketch.fast_minhash(shingles, self.values)
         else:
-            found = core.minhash(shingles, self.values)
-        return None if found is None else (found, distinct(shingles))
+            values = core.minhash(shingles, self.values)
+        return None if values is None else (values, distinct(shingles))
 
     def sketch(self, text: str | bytes) -> Sketch | None:
         """The kept bits of the text's signature, with one key for each band."""
@@ -113,8 +113,8 @@ class Minhash(BandedScheme):
         """The simhash-doc fingerprint of a text and its sketch; with numbers there may be the latter alone."""
         if not self.one_pass:
             return super().fingerprint_and_sketch(text)
-        found = core_sketch.fingerprint_and_minhash(text, self._form)
-        if found is None:
+        features = core_sketch.fingerprint_and_minhash(text, self._form)
+        if features is None:
             return None, None
-        fingerprint = Fingerprint(*found.fingerprint) if found.fingerprint else None
-        return fingerprint, Sketch(self.id, found.packed, found.keys, found.shingles)
+        fingerprint = Fingerprint(*features.fingerprint) if features.fingerprint else None
+        return fingerprint, Sketch(self.id, features.packed, features.keys, features.shingles)

@@ -122,8 +122,8 @@ class RandomProjection(Scheme):
     @cached_property
     def _masks(self) -> list[list[int]]:
         """For each number of flips, the differences of all keys within it."""
-        found = [[0]]
+        masks = [[0]]
         for flips in range(1, _MAX_FLIPS + 1):
             further = [sum(1 << bit for bit in chosen) for chosen in combinations(range(self.block), flips)]
-            found.append(found[-1] + further)
-        return found
+            masks.append(masks[-1] + further)
+        return masks

@@ -35,8 +35,8 @@ def scheme_class(family: str) -> type[Scheme]:
     if family not in FAMILIES:
         raise UsageError(f"{family!r} is no scheme; there are: {', '.join(FAMILIES)}")
     module, name = FAMILIES[family].split(":")
-    found: type[Scheme] = getattr(import_module(module), name)
-    return found
+    scheme: type[Scheme] = getattr(import_module(module), name)
+    return scheme
 
 
 def scheme(specification: str, corpus: Callable[[str], Any] | None = None) -> Scheme:

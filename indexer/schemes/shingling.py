@@ -54,5 +54,5 @@ class Supershingles(MinwiseScheme):
     def signature(self, text: str | bytes) -> tuple[Signature, int] | None:
         """The minima of the text's distinct shingles, and their number."""
         shingles = core.shingle_hashes(text, self.shingle)
-        found = core.minhash(shingles, self.values)
-        return None if found is None else (found, distinct(shingles))
+        values = core.minhash(shingles, self.values)
+        return None if values is None else (values, distinct(shingles))

@@ -29,8 +29,8 @@ def fingerprint(text: str | bytes) -> Fingerprint | None:
 
     Raises MemoryError.
     """
-    found = core.fingerprint(text)
-    return None if found is None else Fingerprint(*found)
+    value_and_tokens = core.fingerprint(text)
+    return None if value_and_tokens is None else Fingerprint(*value_and_tokens)
 
 
 def keys(of: Fingerprint) -> tuple[int, ...]:
@@ -45,9 +45,9 @@ def bits_allowed(width: int, similarity: float) -> int:
 
 def bits_written(text: str, family: str, width: int) -> float:
     """The similarity of a threshold written in bits ("3bits") or as a share; UsageError for what is neither."""
-    found = re.fullmatch(r"(\d{1,3}) ?bits?", text.strip())
-    if found and int(found[1]) <= width:
-        return 1 - int(found[1]) / width
+    matched = re.fullmatch(r"(\d{1,3}) ?bits?", text.strip())
+    if matched and int(matched[1]) <= width:
+        return 1 - int(matched[1]) / width
     try:
         share = float(text)
     except ValueError:
@@ -76,8 +76,8 @@ class SimhashDoc(Scheme):
 
     def sketch(self, text: str | bytes) -> Sketch | None:
         """The 8 bytes of the simhash, big-endian, with the 16 keys; None where the text holds no token."""
-        found = fingerprint(text)
-        return None if found is None else Sketch(self.id, found.value.to_bytes(8, "big"), keys(found), found.tokens)
+        made = fingerprint(text)
+        return None if made is None else Sketch(self.id, made.value.to_bytes(8, "big"), keys(made), made.tokens)
 
     def similarities(self, payload: bytes, others: Sequence[bytes]) -> npt.NDArray[np.float64]:
         """1 - d / 64, of the Hamming distance d."""
@@ -123,8 +123,8 @@ class SimhashDoc(Scheme):
         index = HammingIndex(values_of(sketches.payloads), bits_allowed(64, similarity))
         values = values_of(asked.payloads)
         for start in range(0, values.size, _ASKED_AT_ONCE):
-            found = index.search(values[start : start + _ASKED_AT_ONCE])
-            yield found.query + start, found.position
+            hits = index.search(values[start : start + _ASKED_AT_ONCE])
+            yield hits.query + start, hits.position
 
     def least(self, text: str) -> float:
         """The similarity of "3bits", or of a share, which allows floor(64 (1 - s)) bits."""

@@ -72,14 +72,14 @@ class SimhashVariant(Scheme):
     @property
     def parameters(self) -> Mapping[str, Parameter]:
         """Those of the features, the weights, the width and the corpus's digest."""
-        found = {**recipe_parameters(self.recipe), "weights": self.weights, "bits": self.bits}
-        return found | ({"corpus": self.corpus.digest} if self.corpus else {})
+        values = {**recipe_parameters(self.recipe), "weights": self.weights, "bits": self.bits}
+        return values | ({"corpus": self.corpus.digest} if self.corpus else {})
 
     def sketch(self, text: str | bytes) -> Sketch | None:
         """The simhash of a text with the keys of its tables; None where it has no features."""
         if self.bits <= 64 and self.recipe.is_doc and self.weights == "occurrence":
-            found = core.fingerprint(text)
-            return None if found is None else self._sketch(found[0].to_bytes(8, "big"), found[1])
+            made = core.fingerprint(text)
+            return None if made is None else self._sketch(made[0].to_bytes(8, "big"), made[1])
         if self.weights == "occurrence":
             hashes = self.recipe.hashes(text)
             payload = self._payload(hashes, None)
@@ -155,10 +155,10 @@ class SimhashVariant(Scheme):
     def _sketch(self, payload: bytes, features: int) -> Sketch:
         payload = payload[: self.bits // 8]
         if self.bits == 64:
-            found = tuple(core.simhash_keys([int.from_bytes(payload, "big")])[0].tolist())
+            packed = tuple(core.simhash_keys([int.from_bytes(payload, "big")])[0].tolist())
         else:
-            found = blocks.keys(payload)
-        return Sketch(self.id, payload, found, features)
+            packed = blocks.keys(payload)
+        return Sketch(self.id, payload, packed, features)
 
 
 def recipe_parameters(of: Recipe) -> dict[str, Parameter]:
@@ -180,7 +180,7 @@ def require_corpus(corpus: Any, of: Recipe) -> Corpus:
 
 def mixed(hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
     """Each hash sent through the finaliser of SplitMix64; one to one. Shape (n,) to (n,)."""
-    found = hashes.astype(np.uint64)
+    mixing = hashes.astype(np.uint64)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        found = (found ^ (found >> np.uint64(shift))) * np.uint64(factor)
-    return found ^ (found >> np.uint64(31))
+        mixing = (mixing ^ (mixing >> np.uint64(shift))) * np.uint64(factor)
+    return mixing ^ (mixing >> np.uint64(31))

@@ -104,12 +104,12 @@ class SpotSigs(Scheme):
         if not elements.size:
             return None
         first = elements[: prefix(elements.size, self.bound)]
-        found = dict.fromkeys(_packed(first, self._partition(elements.size)))
-        return Sketch(self.id, elements.astype(">u8").tobytes(), tuple(found), int(elements.size))
+        packed = dict.fromkeys(_packed(first, self._partition(elements.size)))
+        return Sketch(self.id, elements.astype(">u8").tobytes(), tuple(packed), int(elements.size))
 
     def similarities(self, payload: bytes, others: Sequence[bytes]) -> npt.NDArray[np.float64]:
         """The Jaccard coefficient of the spots."""
-        return jaccards([self._elements(each) for each in (payload, *others)], 0, np.arange(1, len(others) + 1))
+        return jaccards([self._elements(one) for one in (payload, *others)], 0, np.arange(1, len(others) + 1))
 
     def compare(self, payloads: Ragged, left: Positions, right: Positions) -> Similarities:
         """The Jaccard coefficients of the spots of each pair."""
@@ -186,10 +186,10 @@ def numbered(spots: Hashes) -> Hashes:
     rising = np.sort(spots)
     first = np.searchsorted(rising, rising, side="left")
     occurrence = (np.arange(rising.size) - first).astype(np.uint64)
-    found = np.sort(mixed(rising + occurrence * STEP))
-    fresh = np.ones(found.size, dtype=bool)
-    fresh[1:] = found[1:] != found[:-1]
-    return np.compress(fresh, found)
+    numbers = np.sort(mixed(rising + occurrence * STEP))
+    fresh = np.ones(numbers.size, dtype=bool)
+    fresh[1:] = numbers[1:] != numbers[:-1]
+    return np.compress(fresh, numbers)
 
 
 def _numbers(payloads: Ragged) -> Hashes:

@@ -34,5 +34,5 @@ class WeightedMinhash(BandedScheme):
         """The samples of the text's terms, and the number of different terms."""
         hashes = core.token_hashes(text) if self.shingle == 1 else core.shingle_hashes(text, self.shingle)
         terms, counts = np.unique(hashes, return_counts=True)
-        found = core.weighted_minhash(terms, counts, self.values)
-        return None if found is None else (found, terms.size)
+        values = core.weighted_minhash(terms, counts, self.values)
+        return None if values is None else (values, terms.size)

@@ -159,7 +159,7 @@ def scheme_named(schemes: Sequence[SchemeInfo], name: str, store: str) -> Scheme
     for scheme in schemes:
         if scheme.name == name:
             return scheme
-    there = ", ".join(each.name for each in schemes) or "none beside its first"
+    there = ", ".join(known.name for known in schemes) or "none beside its first"
     raise UsageError(f"{store}: has no sketches of the scheme {name!r} (it has: {there}); index with --scheme {name}")
 
 

@@ -115,11 +115,11 @@ class CorpusBuilder:
         """Count a document, also one without features."""
         return self.add_features(self.recipe.features(text))
 
-    def add_features(self, found: Features) -> Self:
+    def add_features(self, features: Features) -> Self:
         """Count a document by its features, which the recipe made."""
         self._documents += 1
-        self._waiting.append(found.hashes)
-        self._waiting_size += found.hashes.size
+        self._waiting.append(features.hashes)
+        self._waiting_size += features.hashes.size
         if self._waiting_size > self.limit:
             self._settle()
         return self

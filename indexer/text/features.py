@@ -118,9 +118,9 @@ class Recipe:
     def folded(self, text: str | bytes) -> tuple[Hashes, Hashes]:
         """The hashes of a text's words in order, and those of the same words in folded case: twice shape (n,)."""
         if self._has_plain_tokens:
-            found, stop = core.token_hashes(text), self._stop(text)
-            found = found[~among(found, stop)] if stop.size else found
-            return found, found
+            kept, stop = core.token_hashes(text), self._stop(text)
+            kept = kept[~among(kept, stop)] if stop.size else kept
+            return kept, kept
         shown, folded = self.cut(text)
         hashes = core.hash_tokens(folded)
         return (hashes if self.lower else core.hash_tokens(shown)), hashes
@@ -141,8 +141,8 @@ class Recipe:
 
     def features(self, text: str | bytes) -> Features:
         """The features of a text, each once."""
-        found, counts = np.unique(self.hashes(text), return_counts=True)
-        return Features(found, counts.astype(np.int64))
+        distinct, counts = np.unique(self.hashes(text), return_counts=True)
+        return Features(distinct, counts.astype(np.int64))
 
     @property
     def _has_plain_tokens(self) -> bool:
@@ -231,20 +231,20 @@ def check_weights(weights: object) -> str:
     return str(weights)
 
 
-def weighted(found: Features, weights: str, idf: Callable[[Hashes], npt.NDArray[np.float64]] | None = None) -> Counts:
+def weighted(made: Features, weights: str, idf: Callable[[Hashes], npt.NDArray[np.float64]] | None = None) -> Counts:
     """The weight of each feature, int64, at least 1.
 
     "occurrence": how often it occurs; "set": 1; "log": 1 + ln(occurrences); "tfidf": occurrences times `idf` of the
     feature; the last two in steps of 1/65536.
     """
     if weights == "occurrence":
-        return found.counts
+        return made.counts
     if weights == "set":
-        return np.ones_like(found.counts)
+        return np.ones_like(made.counts)
     if weights == "log":
-        exact = 1.0 + np.log(found.counts)
+        exact = 1.0 + np.log(made.counts)
     elif idf is not None:
-        exact = found.counts * idf(found.hashes)
+        exact = made.counts * idf(made.hashes)
     else:
         raise UsageError("weights=tfidf: needs the statistics of a corpus")
     return np.maximum(np.rint(exact * WEIGHT_UNIT), 1).astype(np.int64)
@@ -259,24 +259,24 @@ def _runs(hashes: Hashes, size: int) -> Hashes:
     return core.hash_tokens(Tokens(hashes.astype("<u8").tobytes(), starts, starts + np.uintp(8 * size)))
 
 
-def _dictionary_cut(found: Tokens) -> Tokens:
+def _dictionary_cut(tokens: Tokens) -> Tokens:
     """The same tokens, but with each run of those in scripts without spaces cut by ICU's dictionaries."""
-    first = np.frombuffer(found.text, dtype=np.uint8)[found.starts]
+    first = np.frombuffer(tokens.text, dtype=np.uint8)[tokens.starts]
     unspaced = np.zeros(first.size, dtype=bool)
     for place in np.flatnonzero(first >= 0x80).tolist():
-        start = int(found.starts[place])
-        unspaced[place] = _is_unspaced(found.text[start : start + 4].decode("utf-8", "ignore")[0])
-    follows = unspaced & found.adjacent & np.append(False, unspaced)[:-1]
+        start = int(tokens.starts[place])
+        unspaced[place] = _is_unspaced(tokens.text[start : start + 4].decode("utf-8", "ignore")[0])
+    follows = unspaced & tokens.adjacent & np.append(False, unspaced)[:-1]
     heads, tails = unspaced & ~follows, unspaced & ~np.append(follows, False)[1:]
     cuts = [
         cut
-        for start, end in zip(found.starts[heads].tolist(), found.ends[tails].tolist(), strict=True)
-        for cut in _cut_run(found.text, start, end)
+        for start, end in zip(tokens.starts[heads].tolist(), tokens.ends[tails].tolist(), strict=True)
+        for cut in _cut_run(tokens.text, start, end)
     ]
     starts, ends = np.array(cuts, dtype=np.uintp).reshape(-1, 2).T
-    starts, ends = np.append(found.starts[~unspaced], starts), np.append(found.ends[~unspaced], ends)
+    starts, ends = np.append(tokens.starts[~unspaced], starts), np.append(tokens.ends[~unspaced], ends)
     order = np.argsort(starts)
-    return Tokens(found.text, starts[order], ends[order])
+    return Tokens(tokens.text, starts[order], ends[order])
 
 
 @lru_cache(maxsize=1 << 14)

@@ -233,8 +233,8 @@ def opened(store: str, *, create: StoreInfo | None = None, read_only: bool = Fal
 
 def tell_contended(store: Store) -> int:
     """Say which documents a command left as they are, because others change them all the time; how many."""
-    if told := store.contended.told():
-        say(told)
+    if sentence := store.contended.sentence():
+        say(sentence)
     return store.contended.count
 
 

@@ -39,7 +39,7 @@ def jaccards(sets: Sequence[Hashes], one: int, others: npt.NDArray[np.int64]) ->
 
 
 def _joined(sets: Sequence[Hashes]) -> tuple[Hashes, npt.NDArray[np.int64]]:
-    ends = np.cumsum([0, *(each.size for each in sets)], dtype=np.int64)
+    ends = np.cumsum([0, *(one.size for one in sets)], dtype=np.int64)
     return np.concatenate([np.empty(0, dtype=np.uint64), *sets]), ends
 
 
@@ -61,7 +61,7 @@ def candidates(sets: Sequence[Ranks], similarity: float) -> Iterator[tuple[int, 
     pair is passed over too where what is left behind the first shared element is too little (section 4.3).
     """
     index: dict[int, deque[tuple[int, int]]] = {}
-    for number in sorted(range(len(sets)), key=lambda each: (sets[each].size, each)):
+    for number in sorted(range(len(sets)), key=lambda place_of_set: (sets[place_of_set].size, place_of_set)):
         own = sets[number]
         shortest = least_shared(own.size, similarity) if own.size else 0
         met: set[int] = set()
@@ -88,5 +88,5 @@ def ranked(sets: Sequence[npt.NDArray[np.uint64]]) -> list[Ranks]:
     _, place, counts = np.unique(np.concatenate(sets), return_inverse=True, return_counts=True)
     rank = np.empty(counts.size, dtype=np.int64)
     rank[np.argsort(counts, kind="stable")] = np.arange(counts.size)
-    ends = np.cumsum([each.size for each in sets])[:-1]
+    ends = np.cumsum([one.size for one in sets])[:-1]
     return [np.sort(part) for part in np.split(rank[place], ends)]

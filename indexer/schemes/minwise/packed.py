@@ -79,5 +79,5 @@ def containments(
     sizes, others = np.asarray(one, dtype=np.float64), np.asarray(other, dtype=np.float64)
     least, greatest = np.minimum(sizes, others), np.maximum(sizes, others)
     s = np.minimum(np.asarray(similarity, dtype=np.float64), least / greatest)
-    told = containment_error(s, sizes, others, values, bits) < MAX_CONTAINMENT_ERROR
-    return np.where(told, np.clip(s / (1 + s) * (sizes + others) / least, 0.0, 1.0), np.nan)
+    certain = containment_error(s, sizes, others, values, bits) < MAX_CONTAINMENT_ERROR
+    return np.where(certain, np.clip(s / (1 + s) * (sizes + others) / least, 0.0, 1.0), np.nan)

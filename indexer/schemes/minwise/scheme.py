@@ -60,10 +60,10 @@ class MinwiseScheme(Scheme):
 
     def sketch(self, text: str | bytes) -> Sketch | None:
         """The b-bit form of the text's signature, with one key for each band."""
-        found = self.signature(text)
-        if found is None:
+        made = self.signature(text)
+        if made is None:
             return None
-        signature, features = found
+        signature, features = made
         keys = core.band_keys(signature, self.bands, self.rows) & _KEY_MASK | self._tables
         return Sketch(self.id, pack(signature, self.bits), tuple(keys.tolist()), features)
 

@@ -43,14 +43,14 @@ class Reader:
         self._context.require_open()
         hits = self._lookup.fetch(refs, sketches=sketches)
         record = self._context.bodies.record
-        return [record(found, ref) if found else None for ref, found in zip(refs, hits, strict=True)]
+        return [record(hit, ref) if hit else None for ref, hit in zip(refs, hits, strict=True)]
 
     def annotations(self, refs: Sequence[Ref]) -> list[Mapping[str, Any] | None]:
         """See Store.annotations."""
         self._context.require_open()
         hits = self._lookup.fetch(refs)
         self._lookup.remember(refs, hits)
-        return [annotations_of(found["_source"][ROOT]) if found else None for found in hits]
+        return [annotations_of(hit["_source"][ROOT]) if hit else None for hit in hits]
 
     def versioned(self, refs: Sequence[Ref]) -> list[Versioned | None]:
         """See Store.versioned."""
@@ -84,8 +84,8 @@ class Reader:
         """See Store.cluster_members."""
         self._context.require_open()
         self._context.settle()
-        for some in chunks([name for name in dict.fromkeys(ids) if is_unicode(name)], _VALUES_CHUNK):
-            query = {"bool": {"filter": [{"terms": {CLUSTER_ID: some}}], "must_not": [{"term": {SINGLE: True}}]}}
+        for names in chunks([name for name in dict.fromkeys(ids) if is_unicode(name)], _VALUES_CHUNK):
+            query = {"bool": {"filter": [{"terms": {CLUSTER_ID: names}}], "must_not": [{"term": {SINGLE: True}}]}}
             body = {"query": query, "_source": False, "docvalue_fields": [CLUSTER_ID]}
             for hits in self._lookup.pages(body, PAGE):
                 yield from ((hit["fields"][CLUSTER_ID][0], self._context.ref(hit)) for hit in hits)

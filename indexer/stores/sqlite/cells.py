@@ -67,10 +67,10 @@ def integer(cell: Any) -> int:
 
 def json_object(cell: Any) -> dict[str, Any]:
     """An object from its JSON."""
-    found = _json(cell)
-    if type(found) is not dict:
+    value = _json(cell)
+    if type(value) is not dict:
         raise DamagedError("no JSON object")
-    return found
+    return value
 
 
 def json_strings(cell: Any) -> tuple[str, ...]:
@@ -81,10 +81,10 @@ def json_strings(cell: Any) -> tuple[str, ...]:
 # Formats and hosts are few, and clusters many.
 @lru_cache(maxsize=4096)
 def _json_strings(cell: str) -> tuple[str, ...]:
-    found = _json(cell)
-    if type(found) is not list or any(type(each) is not str for each in found):
+    value = _json(cell)
+    if type(value) is not list or any(type(element) is not str for element in value):
         raise DamagedError("no JSON list of strings")
-    return tuple(found)
+    return tuple(value)
 
 
 def _json(cell: Any) -> Any:
@@ -99,7 +99,7 @@ def numbers(cell: Any, kind: npt.DTypeLike, end: int) -> npt.NDArray[Any]:
     data = blob(cell)
     if len(data) % np.dtype(kind).itemsize:
         raise DamagedError(f"{len(data)} bytes are no keys")
-    found = np.frombuffer(data, dtype=kind)
-    if found.size and not (found.min() >= 0 and found.max() < end):
+    integers = np.frombuffer(data, dtype=kind)
+    if integers.size and not (integers.min() >= 0 and integers.max() < end):
         raise DamagedError("a key that is none of the layout")
-    return found
+    return integers

@@ -339,17 +339,17 @@ def _info_rows(info: StoreInfo) -> list[tuple[str, str]]:
 
 def read_info(connection: sqlite3.Connection) -> StoreInfo:
     """What the fingerprints of an existing store were made with."""
-    found = {cells.name(name): cells.name(value) for name, value in connection.execute("SELECT name, value FROM meta")}
+    values = {cells.name(name): cells.name(value) for name, value in connection.execute("SELECT name, value FROM meta")}
     try:
-        if found["scheme"] not in SHORT_IDS:
-            raise ValueError(f"a scheme {found['scheme']!r}, which there is not")
+        if values["scheme"] not in SHORT_IDS:
+            raise ValueError(f"a scheme {values['scheme']!r}, which there is not")
         return StoreInfo(
-            scheme=found["scheme"],
-            layout=read_layout(int(found["tables"]), int(found["bits"])),
-            content=found["content"],
-            extractor=found["extractor"],
-            unicode=found["unicode"],
-            version=found["version"],
+            scheme=values["scheme"],
+            layout=read_layout(int(values["tables"]), int(values["bits"])),
+            content=values["content"],
+            extractor=values["extractor"],
+            unicode=values["unicode"],
+            version=values["version"],
             schemes=read_schemes(connection),
         )
     except (KeyError, ValueError) as error:

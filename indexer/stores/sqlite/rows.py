@@ -90,7 +90,7 @@ class Packer:
     def postings(self, keys: Sequence[Sequence[int]], numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
         """(stored key, number) for each key of each number, in the order of the table that they go to."""
         flat = np.fromiter(chain.from_iterable(keys), dtype=np.int64) - self._half
-        owners = np.repeat(np.array(numbers, dtype=np.int64), [len(some) for some in keys])
+        owners = np.repeat(np.array(numbers, dtype=np.int64), [len(row_keys) for row_keys in keys])
         order = np.argsort(flat, kind="stable")
         return zip(flat[order].tolist(), owners[order].tolist(), strict=True)
 

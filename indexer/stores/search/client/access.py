@@ -91,8 +91,15 @@ class Access:
         if self.username:
             # A user without a password may be a token.
             secrets += [self._pair(), "" if self.password else self.username]
-        forms = (str, urllib.parse.quote, urllib.parse.quote_plus, html.escape, _escaped, lambda each: repr(each)[1:-1])
-        return without_secrets(text, {form(each) for each in secrets for form in forms})
+        forms = (
+            str,
+            urllib.parse.quote,
+            urllib.parse.quote_plus,
+            html.escape,
+            _escaped,
+            lambda one: repr(one)[1:-1],
+        )
+        return without_secrets(text, {form(one) for one in secrets for form in forms})
 
     def ssl_context(self) -> ssl.SSLContext:
         """How TLS is done: verified against the machine's or the named CA. UsageError where a file can't be read."""

@@ -160,8 +160,8 @@ def _outcome(item: Mapping[str, Any], again: bool) -> Outcome:
 def chunks(items: Iterable[T], size: int) -> Iterator[list[T]]:
     """Items in lists of `size`."""
     iterator = iter(items)
-    while some := list(islice(iterator, size)):
-        yield some
+    while chunk := list(islice(iterator, size)):
+        yield chunk
 
 
 def batches(items: Iterable[T], size_of: Callable[[T], int]) -> Iterator[list[T]]:

@@ -114,10 +114,10 @@ def parse_url(url: str) -> Target:
         raise UsageError(
             f"{shown}: holds an @ behind a / ? or #; in a password write these as %2F %3F %23, and @ as %40"
         )
-    found = _URL.match(url)
-    if not found:
+    matched = _URL.match(url)
+    if not matched:
         raise UsageError(f"{shown}: write https://host:9200/INDEX, several hosts with commas between")
-    engine, scheme, authority, path = found.groups(default="")
+    engine, scheme, authority, path = matched.groups(default="")
     userinfo, _, places = authority.rpartition("@")
     parts = [urllib.parse.unquote(part) for part in path.strip("/").split("/")]
     name = parts.pop()
@@ -136,12 +136,12 @@ def parse_url(url: str) -> Target:
 
 def is_host(place: str) -> bool:
     """Whether this is a host as a URL has it, with a port or without."""
-    found = PLACE.match(place)
+    matched = PLACE.match(place)
     try:
         urllib.parse.urlsplit(f"//{place}")
     except ValueError:
         return False
-    return bool(found and int(found[1] or 0) < 1 << 16)
+    return bool(matched and int(matched[1] or 0) < 1 << 16)
 
 
 def _check_name(name: str, shown: str) -> None:

@@ -67,7 +67,7 @@ class Bodies:
         self.schemes = {scheme.name: scheme for scheme in info.schemes}
         self.sketches = [f"{ROOT}.{name}" for name in self.schemes]
         self.key_fields = {
-            name: KeyFields.of(scheme, [fields_of(each, name) for each in mappings])
+            name: KeyFields.of(scheme, [fields_of(mapping, name) for mapping in mappings])
             for name, scheme in self.schemes.items()
         }
 
@@ -80,7 +80,7 @@ class Bodies:
         if record.fingerprint:
             hashed = {"hash": record.fingerprint.base32, "bits": record.fingerprint.bits}
             body[self.scheme] = hashed | self._keys(record.keys)
-        body |= {name: sketch_fields(each, self.key_fields[name]) for name, each in record.sketches.items()}
+        body |= {name: sketch_fields(sketch, self.key_fields[name]) for name, sketch in record.sketches.items()}
         if record.size:
             body["bytes"] = record.size
         for name, attribute in _TEXTS.items():
@@ -95,7 +95,7 @@ class Bodies:
     def replacing(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """The same for a partial update: a field that it does not have becomes null, and everything else goes."""
         empty = dict.fromkeys(["bytes", *_TEXTS, "metadata", "annotations", "cluster", self.scheme, *self.schemes])
-        own = {name: replacing_fields(body[name], each) for name, each in self.key_fields.items() if name in body}
+        own = {name: replacing_fields(body[name], fields) for name, fields in self.key_fields.items() if name in body}
         return empty | dict(body) | own | {"cluster": dict.fromkeys(CLUSTER_FIELDS) | body["cluster"]}
 
     def _keys(self, keys: Sequence[int]) -> dict[str, Any]:
@@ -124,7 +124,7 @@ class Bodies:
         source = own_part(hit.get("_source"))
         if source is None:
             return None
-        values = {name: each[0] for name, each in hit.get("fields", {}).items()}
+        values = {name: listed[0] for name, listed in hit.get("fields", {}).items()}
         tokens = values.get(TOKENS, source.get("tokens"))
         if tokens is None:
             return None
@@ -144,21 +144,19 @@ class Bodies:
         )
 
     def _sketches(self, source: Mapping[str, Any]) -> dict[str, Sketch]:
-        found = {
+        sketches = {
             name: sketch_of(scheme, source.get(name) or {}, self.key_fields[name])
             for name, scheme in self.schemes.items()
         }
-        return {name: sketch for name, sketch in found.items() if sketch}
+        return {name: sketch for name, sketch in sketches.items() if sketch}
 
     def packed(self, hashed: Mapping[str, Any]) -> tuple[int, ...]:
         """The packed keys of a fingerprint's fields."""
-        found: list[int] = []
+        keys: list[int] = []
         for table in range(self.layout.tables):
             terms = hashed.get(self.layout.field(table)) or ()
-            found += (
-                self.layout.pack(table, int(term, 16)) for term in ((terms,) if isinstance(terms, str) else terms)
-            )
-        return tuple(found)
+            keys += (self.layout.pack(table, int(term, 16)) for term in ((terms,) if isinstance(terms, str) else terms))
+        return tuple(keys)
 
     def record_fields(self, *, sketches: bool = False) -> dict[str, Any]:
         """What a search has to ask for, so that record() can read its hits."""
@@ -208,7 +206,7 @@ def is_record() -> dict[str, Any]:
 
 def both(*queries: Mapping[str, Any] | None, include_short: bool = True) -> dict[str, Any]:
     """Documents that match all of these, without scores; short ones only where they are wanted."""
-    query: dict[str, Any] = {"filter": [each for each in queries if each]}
+    query: dict[str, Any] = {"filter": [query_part for query_part in queries if query_part]}
     if not include_short:
         query["must_not"] = [{"term": {SHORT: True}}]
     return {"bool": query}
@@ -230,9 +228,9 @@ def alone() -> dict[str, Any]:
 
 def annotations_of(source: Mapping[str, Any]) -> dict[str, Any]:
     """The annotations in what stands under `neardup`."""
-    found: dict[str, Any] = json.loads(source["annotations"]) if source.get("annotations") else {}
+    annotations: dict[str, Any] = json.loads(source["annotations"]) if source.get("annotations") else {}
     cluster = {name: value for name, value in (source.get("cluster") or {}).items() if value is not None}
-    return found | ({"cluster": cluster} if cluster and not cluster.pop("single", False) else {})
+    return annotations | ({"cluster": cluster} if cluster and not cluster.pop("single", False) else {})
 
 
 def annotation_fields(annotations: Mapping[str, Any], there: Mapping[str, Any] | None) -> dict[str, Any]:
