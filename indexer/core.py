@@ -1,6 +1,6 @@
 """The C core with Python's types: with `core_sketch` the only module that imports the extension.
 
-Every call lets go of the GIL for as long as the C code runs.
+Every call releases the GIL while the C code runs.
 """
 
 from __future__ import annotations
@@ -203,7 +203,7 @@ def pairs_plan(distinct: NDArray[np.uint64], distance: int) -> NDArray[np.uint64
 
 
 def pairs_bucket_mask(mask: int, count: int) -> int:
-    """The bits of a table's mask that tell its buckets apart, for so many values."""
+    """The bits of a table's mask that distinguish its buckets, for this many values."""
     return int(lib.nd_pairs_bucket_mask(mask, count))
 
 
@@ -284,7 +284,7 @@ def find_values(values: NDArray[np.uint64], wanted: NDArray[np.uint64]) -> tuple
 
 @dataclass(frozen=True, slots=True)
 class IndexTable:
-    """A table of a lookup index, as the C core has it; `offsets` rise from 0 to the number of values."""
+    """A table of a lookup index, as the C core has it; `offsets` increase from 0 to the number of values."""
 
     mask: int
     first_bucket: int
@@ -460,20 +460,20 @@ def differing_values(one: bytes, others: Sequence[bytes], bits: int) -> NDArray[
 def intersection_sizes(values: ArrayLike, offsets: ArrayLike, left: ArrayLike, right: ArrayLike) -> NDArray[np.int64]:
     """How many numbers the sets numbered left[i] and right[i] share, for each i: int64 of the shape (n,) of `left`.
 
-    Set s is `values[offsets[s]:offsets[s + 1]]`, 64-bit integers that rise. Raises UsageError for a set that does not
-    rise, offsets that leave `values`, numbers of no set, and other shapes.
+    Set s is `values[offsets[s]:offsets[s + 1]]`, sorted 64-bit integers. Raises UsageError for a set that is not
+    sorted, offsets that leave `values`, numbers of no set, and other shapes.
     """
     numbers, ends = as_hashes(values, "values"), as_hashes(offsets, "offsets")
     lefts, rights = as_hashes(left, "left"), as_hashes(right, "right")
     if lefts.shape != rights.shape:
         raise UsageError(f"left has shape {lefts.shape}, right {rights.shape}")
     if ends.size == 0 or int(ends[-1]) > numbers.size or np.any(ends[1:] < ends[:-1]):
-        raise UsageError("offsets must rise, and end within the values")
+        raise UsageError("offsets must be sorted, and end within the values")
     if lefts.size and max(int(lefts.max()), int(rights.max())) >= ends.size - 1:
         raise UsageError(f"left and right must be numbers of the {ends.size - 1} sets")
     falls = np.flatnonzero(numbers[1:] <= numbers[:-1]) + 1
     if not np.isin(falls[falls < int(ends[-1])], ends).all():
-        raise UsageError("the numbers of each set must rise, without repeats")
+        raise UsageError("the numbers of each set must be sorted, without repeats")
     sizes = np.empty(lefts.size, dtype=np.int64)
     lib.nd_intersections(
         _pointer("uint64_t[]", numbers), _pointer("uint64_t[]", ends), _pointer("uint64_t[]", lefts),

@@ -1,6 +1,6 @@
 """Sketches and digests of texts by the C core, beside `indexer.core`.
 
-Every call lets go of the GIL for as long as the C code runs.
+Every call releases the GIL while the C code runs.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ def fingerprint_and_minhash(text: str | bytes, form: MinhashForm = DEFAULT_FORM)
     """The simhash-doc fingerprint and the minhash sketch of a text, from one pass over it; None without any token.
 
     Bytes are read as UTF-8, ill-formed ones as U+FFFD. A text of fewer tokens than a shingle has is one shingle. With
-    `form.numbers` a text of numbers has a sketch and no fingerprint. Raises MemoryError, UsageError for a form that is
-    none.
+    `form.numbers` a text of numbers has a sketch and no fingerprint. Raises MemoryError, UsageError for an invalid
+    form.
     """
     _check_values(form.values)
     fits = 1 <= form.rows <= lib.ND_MAX_ROWS and 0 <= form.bands * form.rows <= form.values

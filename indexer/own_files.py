@@ -2,7 +2,7 @@
 
 SQLite guards a store by POSIX locks, and closing any descriptor of a file takes away all that the process holds on it
 (fcntl(2)): to read a store's own file as a document would let others write over what was just stored. So such a file is
-told by device and inode, under whatever name, before it is opened.
+recognised by device and inode, under whatever name, before it is opened.
 """
 
 from __future__ import annotations

@@ -147,7 +147,7 @@ static void test_shingles(void) {
         }
         nd_hashes_free(&shingles);
     }
-    /* Allocations of exactly so many features, so that the sanitizers see a read past them. */
+    /* Allocations of exactly this many features, so that the sanitizers see a read past them. */
     for (size_t count = 1; count <= 10; count++) {
         uint64_t *exact = malloc(count * sizeof *exact), projection;
         memcpy(exact, tokens.values, count * sizeof *exact);

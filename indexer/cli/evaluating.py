@@ -63,7 +63,7 @@ measuring_options = Group(
         metavar="N",
         default=_SAMPLE,
         show_default=True,
-        help="Of a store, take so many documents, beside those that TRUTH names.",
+        help="Of a store, take this many documents, besides those that TRUTH names.",
     ),
     click.option(
         "--alike",

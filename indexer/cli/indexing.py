@@ -124,7 +124,7 @@ loading_options = Group(
         "--bulk-load",
         is_flag=True,
         help="In a cluster: no refreshes and no replicas of the index while documents are loaded; its own settings are "
-        "put back at the end.",
+        "restored at the end.",
     ),
     click.option("--retry-failed", is_flag=True, help="Try documents again that failed before and have not changed."),
     click.option("--strict", is_flag=True, help="End with exit code 6 if any document failed."),

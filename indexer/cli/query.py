@@ -32,8 +32,8 @@ Examples:
 
 A and B are files, or else ids of stored documents; "id:ID" is always an id. - is standard input.
 
-With --json one object: rule, near, identical (null where it can't be told), similarity (by the rule), shares (of 5-word
-passages; null where it can't be told), estimated (whether by sketches), bits (of the simhash), and a and b, each with
+With --json one object: rule, near, identical (null where it is unknown), similarity (by the rule), shares (of 5-word
+passages; null where it is unknown), estimated (whether by sketches), bits (of the simhash), and a and b, each with
 name, hash, hex and tokens.
 """,
 )

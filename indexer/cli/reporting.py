@@ -72,7 +72,7 @@ out is said. The other formats hold the same figures and no texts.
     metavar="N",
     default=10,
     show_default=True,
-    help="Show so many members of each.",
+    help="Show this many members of each.",
 )
 @click.option(
     "--pairs",
@@ -80,7 +80,7 @@ out is said. The other formats hold the same figures and no texts.
     metavar="N",
     default=25,
     show_default=True,
-    help="Show so many differences of two texts; 0 reads no documents.",
+    help="Show this many differences of two texts; 0 reads no documents.",
 )
 @click.option(
     "--time-field",
@@ -161,7 +161,7 @@ compared), and pieces, each with kind (same, changed or skipped), left, right an
     metavar="WORDS",
     default=12,
     show_default=True,
-    help="Show so many unchanged words around each change.",
+    help="Show this many unchanged words around each change.",
 )
 @click.option(
     "--max-words",

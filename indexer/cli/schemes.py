@@ -50,7 +50,7 @@ near_from, corpus), and with --store also stored (name, id, documents).
 """,
 )
 @click.option("--store", type=click.Path(), metavar="FILE", envvar="NEARDUP_STORE", help="Say what this store has too.")
-@click.option("--remove", metavar="NAME", help="With --store: forget a scheme beside the first, and its sketches.")
+@click.option("--remove", metavar="NAME", help="With --store: forget a secondary scheme, and its sketches.")
 @json_option
 def schemes(store: str | None, remove: str | None, json: bool) -> None:
     """List all schemes: what each measures, its parameters, its costs; with --store also those that it has."""

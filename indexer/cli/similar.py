@@ -73,7 +73,7 @@ listing_options = Group(
         "--at-least",
         type=click.FloatRange(0, 1),
         metavar="S",
-        help="Show candidates from this similarity on, whatever the rule demands; 0 shows the nearest.",
+        help="Show candidates of at least this similarity, whatever the rule demands; 0 shows the nearest.",
     ),
     click.option(
         "--limit", type=click.IntRange(1), metavar="N", default=20, show_default=True, help="Show the nearest N only."

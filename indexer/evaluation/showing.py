@@ -61,7 +61,7 @@ def heading(found: Evaluation) -> Iterator[str]:
 
 
 def in_words(found: Evaluation, first: int = 2) -> Iterator[str]:
-    """What the first rules do, a line each, as somebody reads it who knows no scheme."""
+    """What the first rules do, a line each, for readers who know no scheme."""
     for result in found.results[:first]:
         judged = result.judged
         wrong = f"{judged.wrong:,} of them wrong" if judged.wrong else "none of them wrong"

@@ -37,7 +37,7 @@ def extract(
     limits: Limits = Limits(),  # noqa: B008 - frozen
     sandbox: bool = True,
 ) -> Document:
-    """The text of one document, from its path or its bytes; `name` helps where the content does not tell its kind.
+    """The text of one document, from its path or its bytes; `name` helps where the content does not show its kind.
 
     With `sandbox` a worker process reads it, started at the first call and used again, and all `limits` hold;
     without, this process does, and of the limits only the one on size holds. Raises ExtractionError, whose reason is

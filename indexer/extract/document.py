@@ -31,7 +31,7 @@ def read_file(path: str, limits: Limits) -> bytes:
 
 
 def read_document(data: bytes, name: str, options: Options, limits: Limits) -> Document:
-    """The text of some bytes; `name` helps where the content does not tell its kind.
+    """The text of some bytes; `name` helps where the content does not show its kind.
 
     A document without any text is a Document with the text "". Raises ExtractionError.
     """

@@ -273,7 +273,7 @@ class _Worker:
         self._process.kill()
 
     def reap(self) -> None:
-        """Wait for the killed process and let go of its pipes."""
+        """Wait for the killed process and close its pipes."""
         self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe:

@@ -125,7 +125,7 @@ def _markup(head: bytes, named: Format | None) -> Format | None:
     while prologue := _PROLOGUE.match(start):
         start = start[prologue.end() :].lstrip()
     declared = head.lstrip().startswith(b"<?xml")
-    # Of tags that XML may have too, only the root of HTML tells it apart.
+    # Of tags that XML may have too, only the root of HTML identifies it.
     if (_HTML_ROOT if declared or named == "xml" else _HTML).match(start):
         return "html"
     if declared and (named != "html" or _ELEMENT.match(start)):

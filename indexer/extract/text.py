@@ -14,7 +14,7 @@ _BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs
 # The Encoding Standard reads a declaration of UTF-16 as UTF-8, because the declaration itself was readable as ASCII.
 _NOT_AS_DECLARED = {"utf-16le": "utf-8", "utf-16be": "utf-8", "x-user-defined": "cp1252"}
 _FALLBACK = "cp1252"
-# Enough to tell an encoding by; the detector's cost grows with its input.
+# Enough to detect an encoding; the detector's cost grows with its input.
 _SAMPLE = 1 << 16
 # Under this share of undecodable sequences, a document declared as UTF-8 is UTF-8 with some damage.
 _DAMAGE = 0.1

@@ -44,7 +44,7 @@ def lengths(head: bytes, limit: int) -> tuple[int, int]:
 
 
 def message(text: bytes) -> Any:
-    """What a frame's JSON says; ProtocolError where it is none."""
+    """What a frame's JSON says; ProtocolError where it is invalid."""
     try:
         return _restored(json.loads(text.decode("utf-8", "surrogatepass")))
     except (ValueError, TypeError, RecursionError, LookupError) as error:

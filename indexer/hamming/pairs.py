@@ -25,7 +25,7 @@ Block = tuple[Hashes, Hashes]
 BLOCK_PAIRS = 1 << 16
 QUEUED_BLOCKS = 4
 RANGES_PER_THREAD = 4
-# Up to so many pairs of values are held until it is known whether there are more.
+# Up to this many pairs of values are held until it is known whether there are more.
 FEW_PAIRS = 1 << 22
 
 

@@ -61,7 +61,7 @@ def stored_inputs(
 
     cluster = store if isinstance(store, SearchStore) else None
     if fields and not cluster:
-        raise UsageError("only a store in a cluster has fields; leave --field out")
+        raise UsageError("only a store in a search engine has fields; leave --field out")
     index = _Index(cluster, fields) if cluster else None
     lines: dict[str, array[int]] = {}
     for record in records:

@@ -48,7 +48,7 @@ class Settings:
     """How to index: `jobs` worker processes; documents under `min_tokens` tokens are marked short.
 
     A document that failed before is tried again if its bytes or the rules changed, or with `retry_failed`. `schemes`
-    are those beside the store's first that documents get a sketch of; they are added to the store.
+    are the secondary schemes whose sketches documents get; they are added to the store.
     """
 
     options: Options = field(default_factory=Options)
@@ -152,7 +152,7 @@ def index(
     A document whose id and source digest are stored is passed over, one whose digest is stored under another id is
     stored without extraction. A document that can't be read is recorded with its reason, and an older record of it is
     kept. `arrivals` looks at each batch before and after it is stored, and may leave documents out; they are recorded
-    with the reason "duplicate". `refused` is told of each document that the store did not take, before that is
+    with the reason "duplicate". `refused` is called with each document that the store refused, before that is
     recorded. `summary` is kept up to date meanwhile. When interrupted (KeyboardInterrupt, or `stop`
     set, which raises it) what is done is written first. Raises StoreError, and IncompatibleStoreError where the store's
     content mode, scheme or rules are others.

@@ -20,7 +20,7 @@ _MARK = b"\xef\xbb\xbf"
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One document; `number` counts lines from 1; `data` is UTF-8; `again` tells that a store refused it before."""
+    """One document; `number` counts lines from 1; `data` is UTF-8; `again` says that a store refused it before."""
 
     number: int
     id: str

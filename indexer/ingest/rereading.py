@@ -17,7 +17,7 @@ _LIMITS = Limits(seconds=20.0, input_bytes=20_000_000)
 def stored_text(store: Store, record: Record) -> str:
     """The text of a stored document, extracted from its path again.
 
-    Raises ExtractionError where the file is gone, unreadable, or no longer what was indexed: its fingerprint tells.
+    Raises ExtractionError where the file is gone, unreadable, or no longer what was indexed: its fingerprint shows it.
     """
     from indexer.extract import extract
     from indexer.schemes import simhash

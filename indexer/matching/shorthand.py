@@ -69,7 +69,7 @@ def rule_of(wanted: Wanted, store: Store | None = None, *, hashes: bool = False)
         if wanted.scheme not in (None, SIMHASH_DOC):
             raise UsageError("-k counts bits of the simhash; give --similarity in its place, or --verify hamming too")
     if wanted.verify == "sketch" and wanted.min_containment is not None:
-        raise UsageError("sketches don't tell a containment: give --min-jaccard, or --verify text")
+        raise UsageError("sketches can't measure containment: give --min-jaccard, or --verify text")
     found = _found(wanted, store)
     verifier = _verifier(wanted, store)
     return MatchRule(found.finders, verifier or found.verifier)

@@ -105,7 +105,7 @@ class Ragged:
 
 
 def no_payload(reason: str) -> PayloadError:
-    """The error for a payload that is none of its scheme."""
+    """The error for a payload that does not belong to its scheme."""
     return PayloadError(
         f"{reason}: that is no sketch of the scheme, so the store that holds it is damaged. Restore it from a copy, or "
         "index into a new one"

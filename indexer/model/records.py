@@ -152,13 +152,13 @@ def parse_fingerprint(text: str, tokens: int = 0) -> Fingerprint:
 
 @dataclass(frozen=True, slots=True)
 class Sketch:
-    """A document's fingerprint of a scheme other than the store's first.
+    """A document's sketch by a secondary scheme.
 
     `scheme` is the scheme's id with all its parameters; `payload` what similarities are computed from, in the scheme's
     own serialised form; `keys` are the packed keys (see `indexer.schemes.keys.layout`), at least one, several of one
     table where the scheme says so; `features` is the number of features that it was made from. A document in which
     the scheme found no features has a sketch without payload and keys (`without_features`): it matches nothing, and
-    tells that the scheme was asked.
+    says that the scheme was applied.
     """
 
     scheme: str
@@ -178,11 +178,11 @@ class Record:
 
     `keys` are the packed keys of the fingerprint's tables (see `indexer.schemes.keys.layout`), empty where there is
     no fingerprint; `short` marks documents with too few tokens for a meaningful simhash; `source` is the path or URL;
-    `source_digest` tells a stale fingerprint: a digest of the bytes (or fields) that the fingerprint was made from,
+    `source_digest` reveals a stale fingerprint: a digest of the bytes (or fields) that the fingerprint was made from,
     the scheme and the extractor's version; `text_digest` is equal where texts are identical but for case and white
     space (`indexer.core_sketch.text_digest` in hexadecimal digits, empty where it is not known); `indexed_at` is ISO
-    8601 in UTC; `metadata` is the user's own, JSON types only; `sketches` are the fingerprints of the store's other
-    schemes, by the scheme's name, and lack those of schemes that came to the store after the document.
+    8601 in UTC; `metadata` is the user's own, JSON types only; `sketches` are the secondary sketches, by the scheme's
+    name; those of schemes that were added to the store after the document are missing.
     """
 
     ref: Ref
@@ -305,7 +305,7 @@ class ClusteringNote:
         object.__setattr__(self, "arrived", tuple(self.arrived))
 
 
-# So many formats or origins of a cluster are kept: the first in order, so that adding one by one gives the same.
+# This many formats or origins of a cluster are kept: the first in order, so that adding one by one gives the same.
 MOST_ORIGINS = 100
 
 

@@ -52,7 +52,7 @@ class Request:
 class Dashboards:
     """The dashboards of the index `name` in Kibana or OpenSearch Dashboards, whichever answers at `url`.
 
-    `space` is a space of Kibana's or a tenant of OpenSearch Dashboards'. Who asks is said by the same settings as for
+    `space` is a space of Kibana's or a tenant of OpenSearch Dashboards'. Credentials come from the same settings as for
     the store. Raises UsageError for what can't be used, and StoreError where nothing answers, or something else.
     """
 
@@ -155,7 +155,7 @@ class Dashboards:
         if answer.status == 401 or answer.leads_away:
             if not who:
                 raise StoreError(
-                    f"{self.shown}: {product} wants to know who asks ({answer.status}); set NEARDUP_API_KEY, or "
+                    f"{self.shown}: {product} asks for credentials ({answer.status}); set NEARDUP_API_KEY, or "
                     "NEARDUP_USERNAME and NEARDUP_PASSWORD, or write them to the credentials file"
                 )
             raise StoreError(f"{self.shown}: {product} does not accept the {who} ({answer.status}); check it")
@@ -197,7 +197,7 @@ class Dashboards:
 
 
 def _json(answer: Answer) -> Any:
-    """The body as JSON, None where it is none."""
+    """The body as JSON, None where it is not JSON."""
     try:
         return json.loads(answer.body)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Whose an index is, by its documents: a mapping that maps nothing (`dynamic: false`, `runtime`) does not tell."""
+"""The owner of an index, by its documents: a mapping that maps nothing (`dynamic: false`, `runtime`) does not say."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _FORBIDDEN = 403
 def is_made(client: Client, index: str, mapping_found: Mapping[str, Any]) -> bool:
     """Whether neardup made an index, and every document in it is its own; `found` is the index's mapping.
 
-    Reads all documents where the mapping does not tell already. StoreError where the cluster does not answer whole.
+    Reads all documents where the mapping does not already say so. StoreError where the engine does not answer whole.
     """
     if not seems_made(mapping_found) or lost(client, index, mapping_found):
         return False
@@ -70,7 +70,7 @@ def _hits(client: Client, index: str, source: Mapping[str, Any]) -> Generator[di
         # Fails for a closed index too, in which a search would find nothing.
         client.request("POST", f"{path_of(index)}/_refresh")
     except StoreError as error:
-        # Who may only read, as in a dry run, changes nothing later either.
+        # A user who may only read, as in a dry run, changes nothing later either.
         if not (isinstance(error.__cause__, AnswerError) and error.__cause__.status == _FORBIDDEN):
             raise
     body = {"query": {"match_all": {}}, "_source": source}

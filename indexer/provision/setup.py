@@ -96,7 +96,7 @@ class Provision:
         return [step for name, mappings in indices.items() for step in self._existing(name, mappings, info, schemes)]
 
     def schemes(self) -> list[str] | None:
-        """The names of the schemes beside the first that the indices have; None where neardup is set up in none."""
+        """The names of the secondary schemes that the indices have; None where neardup is set up in none."""
         indices = self._indices()
         if not any(mapping.own_meta(mappings) for mappings in indices.values()):
             return None
@@ -182,7 +182,7 @@ class Provision:
         there = self._component_there()
         if there and not _is_own_component(there):
             raise UsageError(
-                f"{self.shown}: the cluster has a component template {COMPONENT!r} of its owner's, without neardup's "
+                f"{self.shown}: the engine has a component template {COMPONENT!r} of its owner's, without neardup's "
                 "fields; rename it"
             )
         if int(there.get("version", 0)) > MAPPING_VERSION:
@@ -218,7 +218,7 @@ class Provision:
         there = (self._get(f"/_index_template{path_of(self.template)}") or {}).get("index_templates", [])
         if there and not self._is_own_template(there[0]["index_template"]):
             raise UsageError(
-                f"{self.shown}: the cluster has an index template {self.template!r} of its owner's; rename it"
+                f"{self.shown}: the engine has an index template {self.template!r} of its owner's; rename it"
             )
         body = mapping.load("index-template")
         body |= {"index_patterns": [self.name], "composed_of": list(composed)}

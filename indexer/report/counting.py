@@ -22,7 +22,7 @@ from indexer.stores.base import Store
 OTHERS = "others"
 
 _READ_AT_ONCE = 2000
-# So many different folders, hosts or times are counted apart before they are counted together.
+# This many different folders, hosts or times are counted separately before they are merged.
 _MOST_GROUPS = 20_000
 _SHOWN_SOURCES = 25
 _SHOWN_TIMES = 36
@@ -75,7 +75,7 @@ class SizeClass:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """So many redundant documents whose similarity to their canonical one is `least` or more, up to the step before.
+    """This many redundant documents whose similarity to their canonical one is `least` or more, up to the step before.
 
     `label` says it in the rule's unit: "3" bits, or "85 to 89%".
     """
@@ -151,7 +151,7 @@ class _Groups:
         return cut
 
     def readable(self, most: int) -> dict[Hashable, Share]:
-        """At the finest level with at most so many keys; where that is one, the largest of the next finer level."""
+        """At the finest level with at most this many keys; where that is one, the largest of the next finer level."""
         finer: dict[Hashable, Share] = {}
         for level in range(self.finest, self.coarsest - 1, -1):
             shares = self.at(level)

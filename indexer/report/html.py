@@ -20,7 +20,7 @@ from indexer.text.counts import counted
 from indexer.text.differences import Piece, shortened
 from indexer.text.visible import printable
 
-# The page stays below 5 MB: so many characters for clusters, for pairs, and for one pair.
+# The page stays below 5 MB: this many characters for clusters, for pairs, and for one pair.
 _CLUSTER_ROOM = 2_000_000
 _PAIR_ROOM = 1_200_000
 _ONE_PAIR_ROOM = 60_000
@@ -112,7 +112,7 @@ def _cut(text: str, longest: int = _LONGEST) -> str:
 
 
 def _cut_path(text: str) -> str:
-    # The end of a path tells more than its beginning.
+    # The end of a path says more than its beginning.
     return text if len(text) <= _LONGEST else "…" + text[1 - _LONGEST :]
 
 
@@ -135,7 +135,7 @@ def _csp_hash(text: str) -> str:
 
 
 def _fitting(blocks: Iterable[str], room: int) -> list[Markup]:
-    """The first rendered blocks that fit into so many bytes."""
+    """The first rendered blocks that fit into this many bytes."""
     kept: list[Markup] = []
     for block in blocks:
         room -= len(block.encode("utf-8", "replace"))

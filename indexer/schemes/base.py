@@ -85,7 +85,7 @@ class Scheme(ABC):
     one_pass: bool = False
     """Whether `fingerprint_and_sketch` reads the text once only."""
     default_similarity: float
-    """From where on two documents count as near-duplicates unless the user says otherwise."""
+    """The similarity from which two documents count as near-duplicates unless the user says otherwise."""
 
     unit: ClassVar[Literal["bits", "share"]] = "share"
     """In what a threshold is written: how many bits may differ, or what share must be equal."""
@@ -134,7 +134,7 @@ class Scheme(ABC):
     def similarities(self, payload: bytes, others: Sequence[bytes]) -> npt.NDArray[np.float64]:
         """The similarity, 0 to 1, of one payload to each of the others: shape (len(others),).
 
-        Raises PayloadError for a payload that is none of this scheme.
+        Raises PayloadError for a payload that does not belong to this scheme.
         """
 
     @abstractmethod
@@ -144,7 +144,7 @@ class Scheme(ABC):
     def probes(self, sketch: Sketch, similarity: float) -> Sequence[int]:  # noqa: ARG002 some schemes ask for more
         """The packed keys to ask for; every document that the plan promises shares `agreeing` tables with them.
 
-        Raises PayloadError for a sketch that is none of this scheme, where they are made from its payload.
+        Raises PayloadError for a sketch that does not belong to this scheme, where they are made from its payload.
         """
         return sketch.keys
 
@@ -196,7 +196,7 @@ class Scheme(ABC):
         return lambda position: self.probes(sketches.sketch(position, self.id), similarity)
 
     def least(self, text: str) -> float:
-        """The similarity (0 to 1) of a written threshold; UsageError for one that is none, or can't be served."""
+        """The similarity (0 to 1) of a written threshold; UsageError for one that is invalid or can't be served."""
         try:
             share = float(text)
         except ValueError:
@@ -215,7 +215,7 @@ class Scheme(ABC):
 
 
 def require_bytes(scheme: Scheme, payloads: Iterable[bytes], size: int) -> None:
-    """Raise PayloadError unless all payloads have so many bytes."""
+    """Raise PayloadError unless all payloads have this many bytes."""
     for payload in payloads:
         if len(payload) != size:
             raise no_payload(f"{scheme.family}: a payload of {len(payload)} bytes, not {size}")

@@ -19,7 +19,7 @@ VALUES = tuple(1 << power for power in range(3, 13))
 
 # Sixteen bands of four rows find 98.8% of the pairs at 0.7, all but 22 in 100,000 at 0.8, from a field of 16 keys.
 MOST_BANDS = 16
-"""So many bands at most where they are not asked for."""
+"""This many bands at most where they are not asked for."""
 
 
 class Minhash(BandedScheme):
@@ -41,7 +41,7 @@ class Minhash(BandedScheme):
     "permutations" is what sketches were made by before there was a choice: `values` (1 to 4,096; 128) linear ones of 32
     bits, x -> a * x + b modulo 2**32 with a odd, without numbers, 8 bits stored, bands of all values; of bands and rows
     one follows from the other. An id that names all five parameters of that time, and neither `minima` nor `numbers`,
-    is of these, so that stores made then open and sketch as ever.
+    is of these, so that stores made then open and sketch as before.
     """
 
     family = "minhash"

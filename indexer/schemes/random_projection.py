@@ -30,7 +30,8 @@ from indexer.text.counts import counted
 MAX_BITS = 1024
 MAX_BLOCK = 48
 
-# Neighbours of a key are asked for until so many of the pairs are expected to be found, or this many bits are flipped.
+# Neighbours of a key are asked for until this many of the pairs are expected to be found, or this many bits are
+# flipped.
 _WANTED_RECALL = 0.95
 _MAX_FLIPS = 2
 
@@ -92,7 +93,7 @@ class RandomProjection(Scheme):
         return np.clip(np.cos(np.pi * (1 - equal / self.bits)), 0.0, 1.0)
 
     def recall(self, similarity: float, flips: int) -> float:
-        """The share of pairs of this cosine that share a block but for at most so many bits of it."""
+        """The share of pairs of this cosine that share a block but for at most this many bits of it."""
         differs = acos(similarity) / pi
         shared = sum(comb(self.block, n) * differs**n * (1 - differs) ** (self.block - n) for n in range(flips + 1))
         return min(1.0, max(0.0, 1 - (1 - shared) ** self.layout.tables))

@@ -39,7 +39,7 @@ def keys(of: Fingerprint) -> tuple[int, ...]:
 
 
 def bits_allowed(width: int, similarity: float) -> int:
-    """How many of `width` bits may differ from a similarity (0 to 1) on, so that 0.90 of 64 bits are 6 and 0.98 one."""
+    """How many of `width` bits may differ at a similarity (0 to 1), so that 0.90 of 64 bits are 6 and 0.98 one."""
     return math.floor(width * (1 - similarity) + 1e-9)
 
 

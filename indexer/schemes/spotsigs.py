@@ -44,7 +44,7 @@ class SpotSigs(Scheme):
     is that of two sets of numbers. Only the first `limit` spots of a document count: what follows is not compared.
 
     Keys: of n spots the first n - ceil(bound n) + 1, each with the number of the partition by length (section 4.2)
-    that n lies in. Two documents with a coefficient from `bound` on share one of these.
+    that n lies in. Two documents with a coefficient of at least `bound` share one of these.
     """
 
     family = "spotsigs"
@@ -128,7 +128,7 @@ class SpotSigs(Scheme):
             yield left, right
 
     def plan(self, similarity: float) -> Plan:
-        """Every pair from the similarity on, by the spots that one of must be shared, in the lengths that can match."""
+        """Every pair of at least the similarity: looks up spots of which one must be shared, in lengths that match."""
         self._require(similarity)
         sizes = np.arange(1, self.limit + 1)
         shortest = np.maximum(1, np.ceil(sizes * similarity - SLACK))
@@ -159,7 +159,7 @@ class SpotSigs(Scheme):
         return int(np.searchsorted(self.partitions, size, side="right")) - 1
 
     def _reachable(self, size: int, similarity: float) -> range:
-        """The partitions of the lengths that a document of so many spots can match."""
+        """The partitions of the lengths that a document of this many spots can match."""
         longest = min(self.limit, math.floor(size / similarity + SLACK))
         return range(self._partition(least_shared(size, similarity)), self._partition(longest) + 1)
 

@@ -97,7 +97,7 @@ def require_exactly(wanted: Sequence[Scheme], there: Collection[str], added: Seq
 
 
 def wanted_schemes(store: Store, specifications: Sequence[str]) -> list[Scheme]:
-    """Every scheme that the store has beside its first, and those named, each once.
+    """Every secondary scheme of the store, and those named, each once.
 
     A name without parameters means the store's own scheme of that name where there is one. Raises UsageError, and
     IncompatibleStoreError where a name is there with other parameters.

@@ -1,4 +1,4 @@
-"""The part of every store's contract that has to do with schemes beside the first, and with named resources."""
+"""The part of every store's contract that has to do with secondary schemes, and with named resources."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Found:
     `payloads[scheme]` has one row (uint8) for each of `refs`, empty where the document has no sketch with features of
     the scheme; so has `keys[scheme]` (int64, packed), where keys were asked for. `records` are the same documents,
     whole but for their sketches, where the store gave them in the same answer; each is made when it is asked for.
-    `lacking` is what Store.lacking() tells of the lookup's schemes, with the first answer of a lookup only.
+    `lacking` is what Store.lacking() says of the lookup's schemes, with the first answer of a lookup only.
     """
 
     refs: Sequence[Ref]
@@ -73,7 +73,7 @@ class Few(Sequence[Record]):
 
 
 class SketchStore(ABC):
-    """What a store does for schemes beside its first; `indexer.stores.base.Store` is all of the contract."""
+    """What a store does for secondary schemes; `indexer.stores.base.Store` is all of the contract."""
 
     @abstractmethod
     def add_scheme(self, scheme: SchemeInfo) -> None:
@@ -132,7 +132,7 @@ class SketchStore(ABC):
 
     @abstractmethod
     def sketch_counts(self) -> Mapping[str, int]:
-        """For each scheme beside the first how many documents have a sketch of it, also one without features."""
+        """For each secondary scheme how many documents have a sketch of it, also one without features."""
 
     @abstractmethod
     def put_resource(self, name: str, data: bytes) -> None:
@@ -159,7 +159,7 @@ def scheme_named(schemes: Sequence[SchemeInfo], name: str, store: str) -> Scheme
     for scheme in schemes:
         if scheme.name == name:
             return scheme
-    there = ", ".join(known.name for known in schemes) or "none beside its first"
+    there = ", ".join(known.name for known in schemes) or "none but its first"
     raise UsageError(f"{store}: has no sketches of the scheme {name!r} (it has: {there}); index with --scheme {name}")
 
 
@@ -194,5 +194,5 @@ def refusal(schemes: Sequence[SchemeInfo], sketches: Mapping[str, Sketch]) -> st
         if bool(sketch.keys) != bool(sketch.payload) or sketch.features < 0:
             return f"a sketch of {name} that has a payload or keys, not both"
         if sketch.keys and not (min(sketch.keys) >= 0 and max(sketch.keys) < scheme.layout.end):
-            return f"a key that is none of the key layout of {name}"
+            return f"a key outside the key layout of {name}"
     return ""

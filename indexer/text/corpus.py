@@ -35,8 +35,8 @@ def resource_name(recipe: Recipe) -> str:
 class Corpus:
     """The document frequencies of a collection's features.
 
-    `hashes` are features in rising order, `frequencies` the number of documents that each occurs in, of `documents` in
-    all. What is rare was left out: a feature that is not there occurs in at most `missed` documents, and the
+    `hashes` are features in ascending order, `frequencies` the number of documents that each occurs in, of `documents`
+    in all. What is rare was left out: a feature that is not there occurs in at most `missed` documents, and the
     frequency of one that is there may be too small by at most that.
     """
 
@@ -48,7 +48,7 @@ class Corpus:
 
     @cached_property
     def digest(self) -> str:
-        """What tells one corpus from another in a scheme's id: "c" and 16 hexadecimal digits of BLAKE2b (RFC 7693)."""
+        """What distinguishes corpora in a scheme's id: "c" and 16 hexadecimal digits of BLAKE2b (RFC 7693)."""
         return "c" + hashlib.blake2b(self.to_bytes(), digest_size=8).hexdigest()
 
     def frequency(self, features: Hashes) -> npt.NDArray[np.int64]:
@@ -73,10 +73,10 @@ class Corpus:
 
 
 def read_corpus(data: bytes, name: str = "corpus") -> Corpus:
-    """The corpus of its serialised form; UsageError, naming it, for bytes that are none."""
+    """The corpus of its serialised form; UsageError, naming it, for other bytes."""
     end = data.find(b"\n", len(MAGIC), len(MAGIC) + HEADER_LIMIT)
     if not data.startswith(MAGIC) or end < 0:
-        raise UsageError(f"{name}: these bytes are no statistics of a corpus")
+        raise UsageError(f"{name}: these bytes are not the statistics of a corpus")
     try:
         header = json.loads(data[len(MAGIC) : end])
         documents, missed, terms = (header[key] for key in ("documents", "missed", "terms"))

@@ -54,7 +54,7 @@ class Token(NamedTuple):
 
 
 class Features(NamedTuple):
-    """The features of a text: their hashes, each once, in rising order, and how often each occurs."""
+    """The features of a text: their hashes, each once, in ascending order, and how often each occurs."""
 
     hashes: Hashes
     counts: Counts
@@ -163,7 +163,7 @@ def recipe(
     """A recipe from what a user writes; UsageError that names the parameter that does not fit.
 
     - `features`: "words", "shingles" of `size` words (3), or "chars": shingles of `size` characters (5).
-    - `lower`: whether case is folded. Where not, tokens are cut as ever, then taken from toNFKC of the text without
+    - `lower`: whether case is folded. Where not, tokens are cut as always, then taken from toNFKC of the text without
       default-ignorable characters. NFKC is that of the running Python; by the stability policy of Unicode it is the
       same in all versions for characters that the older one knows. Where it does not know one, and where a U+0345
       stands before another mark, the whole text's case is folded after all.
@@ -189,7 +189,7 @@ def recipe(
 
 
 def parse_recipe(written: str) -> Recipe:
-    """The recipe of an id; UsageError where it is none, or where other versions are installed than it names."""
+    """The recipe of an id; UsageError where it is invalid, or names other versions than are installed."""
     kind, *parts = written.split(":")
     values: dict[str, object] = dict(part.partition("=")[::2] for part in parts)
     if not {"lower", "numbers", "size", "stop", "tokenizer"} == set(values) or not str(values["size"]).isdecimal():
@@ -212,12 +212,12 @@ def hashes_of_rows(rows: npt.NDArray[np.uint64]) -> Hashes:
 
 @lru_cache(maxsize=64)
 def rising_hashes(words: frozenset[str]) -> Hashes:
-    """The hashes of some words, in rising order, for `among`."""
+    """The hashes of some words, in ascending order, for `among`."""
     return np.unique(hashes_of([word.encode() for word in words]))
 
 
 def among(hashes: Hashes, rising: Hashes) -> npt.NDArray[np.bool_]:
-    """Whether each is one of some hashes in rising order: shape (n,)."""
+    """Whether each is one of some hashes in ascending order: shape (n,)."""
     if not rising.size:
         return np.zeros(hashes.size, dtype=bool)
     places = np.minimum(np.searchsorted(rising, hashes), rising.size - 1)
@@ -309,7 +309,7 @@ def _cased(data: bytes, folded: Tokens) -> Tokens:
     there, here = _ends(lowered), _ends(units)
 
     def moved(places: Places) -> Places:
-        # No token begins or ends inside a unit past ASCII: the letters and marks of one are never parted.
+        # No token begins or ends inside a unit past ASCII: the letters and marks of one are never separated.
         unit = np.searchsorted(there, places, side="right") - 1
         return here[unit] + (places - there[unit])
 

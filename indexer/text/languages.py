@@ -12,7 +12,7 @@ from indexer import core
 from indexer.errors import UsageError
 
 AUTO = "auto"
-# The language is told from so many characters; more would cost time and change nothing.
+# The language is detected from this many characters; more would cost time and change nothing.
 DETECTED_CHARACTERS = 20_000
 
 

@@ -126,7 +126,7 @@ def _densified() -> list[Way]:
 
 
 def _pair(draw: np.random.Generator, size: int) -> tuple[Hashes, Hashes, float]:
-    """Two random sets of about so many hashes, and their Jaccard coefficient: 0.8, or 0 for sets of one."""
+    """Two random sets of about this many hashes, and their Jaccard coefficient: 0.8, or 0 for sets of one."""
     union = max(2, round(size * 2 / (1 + JACCARD)))
     shared = 0 if size == 1 else round(union * JACCARD)
     left = (union - shared) // 2

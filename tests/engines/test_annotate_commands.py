@@ -29,7 +29,7 @@ DOCUMENTS = {
 
 
 class Both:
-    """The command, in this process, on a store in a cluster and on an embedded one with the same documents."""
+    """The command, in this process, on a store in a search engine and on an embedded one with the same documents."""
 
     def __init__(self, url: str, prefix: str, output: pytest.CaptureFixture[str]) -> None:
         self.url, self.prefix, self._output = url, prefix, output

@@ -1,4 +1,4 @@
-"""A document that somebody else changes all the time: the others are done, it is told, and the next run does it."""
+"""A document that somebody else changes all the time: the others are done, it is reported, and the next run does it."""
 
 from __future__ import annotations
 

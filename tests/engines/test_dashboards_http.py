@@ -163,7 +163,7 @@ def test_a_space_or_tenant(receiver: Receiver) -> None:
 def test_who_asks_is_said_and_refusals_are_sentences() -> None:
     receiver = Receiver("kbn", password="let-me-in")
     try:
-        with pytest.raises(StoreError, match=r"Kibana wants to know who asks \(401\); set NEARDUP_API_KEY"):
+        with pytest.raises(StoreError, match=r"Kibana asks for credentials \(401\); set NEARDUP_API_KEY"):
             Dashboards(receiver.url, "articles", access=Access())
         with pytest.raises(StoreError, match="does not accept the user elastic with this password") as caught:
             Dashboards(receiver.url, "articles", access=Access(username="elastic", password="wrong-word"))

@@ -122,7 +122,7 @@ def test_other_forms(painless: Server, form: str) -> None:
 
 
 def counted(words: int, vocabulary: int = 5000) -> str:
-    """So many words and numbers."""
+    """This many words and numbers."""
     chance = random.Random(words)
     return " ".join(f"{'w' * (number % 3)}{number}" for number in chance.choices(range(vocabulary), k=words))
 

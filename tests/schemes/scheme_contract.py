@@ -38,7 +38,8 @@ VOCABULARY = sorted({"".join(random.Random(n).choices(SYLLABLES, k=2 + n % 3)) f
 
 
 def words(seed: int, count: int) -> list[str]:
-    """So many words of a made-up text: a stop-word about every third, the others more often the nearer to the front."""
+    """This many words of a made-up text: a stop-word about every third, the others more often the nearer to the
+    front."""
     draw = random.Random(seed)
     return [
         draw.choice(STOP_WORDS) if draw.random() < 0.35 else VOCABULARY[int(len(VOCABULARY) * draw.random() ** 1.7)]
@@ -47,7 +48,7 @@ def words(seed: int, count: int) -> list[str]:
 
 
 def document(seed: int, count: int = 300) -> str:
-    """A made-up text of so many words, in sentences; equal seeds begin alike."""
+    """A made-up text of this many words, in sentences; equal seeds begin alike."""
     found = words(seed, count)
     return " ".join(" ".join(found[n : n + 12]).capitalize() + "." for n in range(0, count, 12))
 
@@ -82,7 +83,7 @@ class SchemeContract:
     payload_limit: ClassVar[int]
     """The most bytes that a payload may have, whatever the text."""
     bad_payloads: ClassVar[Sequence[bytes]] = (b"", b"x")
-    """Bytes that are no payload of this scheme."""
+    """Bytes that are not a payload of this scheme."""
 
     def corpus(self, name: str) -> Any:
         """The statistics of a corpus, for a scheme that needs them."""
@@ -292,7 +293,7 @@ class SchemeContract:
                 self.probed(scheme, data)
 
     def probed(self, scheme: Scheme, data: bytes) -> None:
-        """Bytes that are no payload are told, or not asked by: keys are enough for some."""
+        """Bytes that are not a payload are reported, or not looked up by: keys are enough for some."""
         with suppress(PayloadError):
             found = scheme.probes(Sketch(scheme.id, data, (0,), 1), scheme.default_similarity)
             assert all(0 <= key < scheme.layout.end for key in found)

@@ -147,7 +147,7 @@ def test_no_pattern_of_differing_bits_is_missed(bits: int) -> None:
 
 
 def spread(total: int, parts: int) -> list[tuple[int, ...]]:
-    """All ways to put `total` bits into so many blocks; fewer bits are never harder to find."""
+    """All ways to put `total` bits into this many blocks; fewer bits are never harder to find."""
     bars = combinations(range(total + parts - 1), parts - 1)
     return [
         tuple(right - left - 1 for left, right in zip((-1, *each), (*each, total + parts - 1), strict=True))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from indexer.matching.question import Question
     from indexer.stores import Store
 
-# So many of the places of an ambiguous id are named.
+# This many of the places of an ambiguous id are named.
 _LISTED = 5
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from indexer.matching.rule import MatchRule
     from indexer.matching.shorthand import Wanted, Way
 
-# So many documents are named that could not be verified.
+# This many documents are named that could not be verified.
 _SHOWN = 5
 
 match_option = click.option(

@@ -100,7 +100,7 @@ class Extraction:
     max_size: int
 
     def options(self, content: Content) -> Options:
-        """What the extraction is told, in a content mode."""
+        """The options of the extraction, in a content mode."""
         return Options(content=content, engine=self.extractor, format=self.format)
 
     @property
@@ -182,7 +182,7 @@ store_option = click.option(
 
 
 def index_option(says: str) -> Decorator:
-    """The option that names an index of a cluster."""
+    """The option that names an index of a search engine."""
     return click.option("--store", metavar="URL", envvar="NEARDUP_STORE", required=True, show_envvar=True, help=says)
 
 
@@ -191,14 +191,14 @@ refresh_option = click.option(
     type=click.Choice(["wait", "none", "true"]),
     default="wait",
     show_default=True,
-    help="In a cluster: when what was written is found: when the command has ended (wait), after each batch too "
+    help="In a search engine: when what was written is found: when the command has ended (wait), after each batch too "
     "(true), or when the index refreshes itself (none).",
 )
 
 filter_option = click.option(
     "--filter",
     metavar="QUERY",
-    help="Only documents that match a query of the cluster's own (query string syntax), as 'lang:en AND year:2024'.",
+    help="Only documents that match a query in the engine's query string syntax, as 'lang:en AND year:2024'.",
 )
 
 json_option = click.option("--json", is_flag=True, help="Answer in JSON.")

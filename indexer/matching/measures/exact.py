@@ -14,7 +14,7 @@ from indexer.errors import UsageError
 
 SHINGLE = 5
 
-# So many candidates are held before they are made distinct.
+# This many candidates are held before they are made distinct.
 _BLOCK = 1 << 22
 
 

@@ -21,7 +21,7 @@ MAX_FLIPS = 2
 
 
 def layout(bits: int) -> KeyLayout:
-    """One table for each 16 of so many bits (a multiple of 16)."""
+    """One table for each 16 of this many bits (a multiple of 16)."""
     return KeyLayout(tables=bits // BLOCK_BITS, bits=BLOCK_BITS)
 
 

@@ -12,8 +12,8 @@ from indexer.text.counts import counted
 class KeyLayout:
     """The tables of a scheme: how many there are, and how many bits a key of one table has.
 
-    A packed key is the integer `table << bits | key`; it is what stores are given and asked for. A cluster's store
-    unpacks it into the keyword field `field(table)` with the term `term(key)`.
+    A packed key is the integer `table << bits | key`; it is what stores are given and asked for. The store of a search
+    engine unpacks it into the keyword field `field(table)` with the term `term(key)`.
     """
 
     tables: int
@@ -21,7 +21,7 @@ class KeyLayout:
 
     @property
     def end(self) -> int:
-        """The first integer that is no packed key any more."""
+        """The first integer past the packed keys."""
         return self.tables << self.bits
 
     def pack(self, table: int, key: int) -> int:
@@ -56,7 +56,7 @@ class KeyLayout:
 
 @dataclass(frozen=True, slots=True)
 class SchemeInfo:
-    """What a store knows of a scheme beside its first: a name for its fields, its id with all parameters, its tables.
+    """What a store knows of a secondary scheme: a name for its fields, its id with all parameters, its tables.
 
     A packed key of the layout fits into a signed 64-bit integer.
     """

@@ -39,7 +39,7 @@ def estimates(one: bytes, others: Sequence[bytes], values: int, bits: int) -> np
 
 
 def estimated(share: npt.NDArray[np.float64], bits: int) -> Similarities:
-    """The similarities that shares of equal values of so many bits stand for; see `estimates`."""
+    """The similarities that shares of equal values of this many bits stand for; see `estimates`."""
     chance = 2.0**-bits
     return np.clip((share - chance) / (1 - chance), 0.0, 1.0)
 
@@ -73,7 +73,7 @@ def containments(
 ) -> npt.NDArray[np.float64]:
     """How much of the smaller set is in the larger, by an estimated Jaccard coefficient and the sizes of the sets.
 
-    NaN wherever `containment_error` is 0.05 or more: that can't be told from a sketch. The coefficient is never taken
+    NaN wherever `containment_error` is 0.05 or more. The coefficient is never taken
     for more than the sizes allow, so that the result is within 0 and 1. All may be arrays, of shapes that go together.
     """
     sizes, others = np.asarray(one, dtype=np.float64), np.asarray(other, dtype=np.float64)

@@ -80,7 +80,7 @@ class MinwiseScheme(Scheme):
         return estimated((equal - filling) / self.values, self.bits)
 
     def containments(self, one: Sketch, others: Sequence[Sketch]) -> npt.NDArray[np.float64]:
-        """How much of the smaller set of features is in the other; NaN where that can't be told: see `containments`."""
+        """How much of the smaller set of features is in the other; NaN where that is unknown: see `containments`."""
         sizes = np.array([other.features for other in others], dtype=np.float64)
         jaccard = self.similarities(one.payload, [other.payload for other in others])
         return containments(jaccard, one.features, sizes, self.values, self.bits)
@@ -129,5 +129,5 @@ class BandedScheme(MinwiseScheme):
 
     @property
     def parameters(self) -> Mapping[str, Parameter]:
-        """Shingle, values, bands, rows and bits; a threshold is no parameter any more, but bands and rows."""
+        """Shingle, values, bands, rows and bits; a threshold has become bands and rows."""
         return {name: getattr(self, name) for name in ("shingle", "values", "bands", "rows", "bits")}

@@ -1,4 +1,4 @@
-"""What the parts of a store in a cluster share: its name, what its mappings say, and what no search shows yet."""
+"""What the parts of a store in a search engine share: its name, what its mappings say, and what no search shows yet."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ class Context:
             )
 
     def put_back(self) -> None:
-        """Put back settings that a load has turned down and not put back; looked for once."""
+        """Restore settings that a load has reduced and not restored; looked for once."""
         if not self._put_back:
             self._put_back = True
             relaxed.restore_left(self.client, self.mappings)

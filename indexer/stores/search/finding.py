@@ -1,4 +1,4 @@
-"""Finding in a cluster: what a query lets through, records by digest, identities by the names users write."""
+"""Finding in a search engine: what a query lets through, records by digest, identities by the names users write."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What whoever reads or writes a store in a cluster asks: documents by identity as they are now, and searches."""
+"""What whoever reads or writes a store in a search engine asks: documents by identity as they are now, and searches."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class Lookup:
         return known
 
     def forget(self) -> None:
-        """Remember nothing any more."""
+        """Forget everything."""
         self._remembered = {}
 
     # By query

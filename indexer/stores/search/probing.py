@@ -1,4 +1,4 @@
-"""Finding by the keys of sketches in a cluster, whatever the scheme: lookups, scans, and what is lacking."""
+"""Finding by the keys of sketches in a search engine, whatever the scheme: lookups, scans, and what is lacking."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from indexer.text.counts import counted
 
 Hit = Mapping[str, Any]
 
-# So many records are read by the first answer; where there are more, a snapshot is opened, and names alone are read.
+# This many records are read by the first answer; where there are more, a snapshot is opened, and names alone are read.
 FEW = 200
 # Payloads, and keys even more, are larger than values.
 _PAYLOADS_PAGE = 5000
@@ -224,7 +224,7 @@ class Prober:
         return self._search([], schemes)[1]
 
     def _uncounted(self, schemes: Iterable[str]) -> list[str]:
-        """Those that have to be counted; who has words has simhash-doc, and some were counted just now."""
+        """The schemes to count: every document with words has simhash-doc, and some were counted just now."""
         state = (self._context.changes, self._context.narrowing)
         now = time.monotonic()
         current = self._counts if state == self._counted_at else {}

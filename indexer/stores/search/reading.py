@@ -1,4 +1,4 @@
-"""Reading a store in a cluster: records and annotations by identity, scans, counts."""
+"""Reading a store in a search engine: records and annotations by identity, scans, counts."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ class Reader:
         try:
             answer = self._context.client.request("GET", f"/{self._context.path}/_stats/store", filter_path=wanted)
         except StoreError as error:
-            # Who may read may not always look at the cluster.
+            # A user who may read may not always inspect the cluster.
             if isinstance(error.__cause__, AnswerError) and error.__cause__.status == 403:
                 return 0
             raise

@@ -1,4 +1,4 @@
-"""The part of a store in a cluster that has to do with schemes beside the first, and with named resources."""
+"""The part of a store in a search engine that has to do with secondary schemes, and with named resources."""
 
 from __future__ import annotations
 

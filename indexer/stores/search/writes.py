@@ -1,4 +1,4 @@
-"""Writing to a store in a cluster: records, annotations, deletions."""
+"""Writing to a store in a search engine: records, annotations, deletions."""
 
 from __future__ import annotations
 
@@ -332,7 +332,7 @@ class Writer:
     def delete(self, refs: Sequence[Ref], versions: Mapping[Ref, Hashable] | None) -> int:
         """See Store.delete. A document that has fields of its owner's too keeps them, and loses neardup's.
 
-        StoreError for an index whose source does not tell which documents these are.
+        StoreError for an index whose source does not show which documents these are.
         """
         self._context.require_writable()
         count = 0

@@ -1,7 +1,7 @@
 """The one way from a cell of a store's file to a value: checked, because SQLite keeps any type in any column.
 
 A file that was cut short, overwritten or changed by another program is mostly still an SQLite file. Whatever a cell
-holds that was never written there raises DamagedError, which the store tells as what it is: a damaged file.
+holds that was never written there raises DamagedError, which the store reports as a damaged file.
 """
 
 from __future__ import annotations
@@ -101,5 +101,5 @@ def numbers(cell: Any, kind: npt.DTypeLike, end: int) -> npt.NDArray[Any]:
         raise DamagedError(f"{len(data)} bytes are no keys")
     integers = np.frombuffer(data, dtype=kind)
     if integers.size and not (integers.min() >= 0 and integers.max() < end):
-        raise DamagedError("a key that is none of the layout")
+        raise DamagedError("a key outside the layout")
     return integers

@@ -16,7 +16,7 @@ from indexer.stores.sqlite import cells
 from indexer.stores.sqlite.sketches import read_layout, read_schemes
 from indexer.stores.sqlite.upgrades import DISTINCT_SKETCHES
 
-APPLICATION_ID = 0x6E647570  # "ndup", in the header of the file: tells a store from other SQLite files
+APPLICATION_ID = 0x6E647570  # "ndup", in the header of the file: marks a store among SQLite files
 
 # A step is a statement, or what SQL can't say.
 Migration = Sequence[str | Callable[[sqlite3.Connection], None]]
@@ -53,7 +53,7 @@ MIGRATIONS: tuple[Migration, ...] = (
             id BLOB PRIMARY KEY, canonical BLOB NOT NULL, title BLOB NOT NULL, size INTEGER NOT NULL,
             octets INTEGER NOT NULL, radius INTEGER NOT NULL, first_seen BLOB NOT NULL, last_seen BLOB NOT NULL)
             WITHOUT ROWID""",
-        # Who is in a cluster is asked for each document that joins one.
+        # The members of a cluster are looked up for each document that joins it.
         "ALTER TABLE annotations ADD COLUMN cluster BLOB",
         "CREATE INDEX annotations_by_cluster ON annotations (cluster) WHERE cluster IS NOT NULL",
     ),
@@ -179,7 +179,7 @@ class StoreFile:
             links = os.stat(self.real).st_nlink if os.path.exists(self.real) else 1
             if links > 1:
                 raise StoreError(
-                    f"{self.path}: the file has {links} names (hard links), and who opens it by another one would not "
+                    f"{self.path}: the file has {links} names (hard links), and who opens it by another would not "
                     "see what is written, or damage it; copy it to a file of its own, or remove the other names"
                 )
 
@@ -252,7 +252,7 @@ def _explain(path: Path, error: sqlite3.Error) -> StoreError:
 
 
 def _name_of(error: sqlite3.Error) -> str:
-    """SQLite's name of an error; empty for one of Python's own, which say that a text of the file is none."""
+    """SQLite's name of an error; empty for one of Python's own, which say that a text of the file is invalid."""
     return getattr(error, "sqlite_errorname", "")
 
 

@@ -41,7 +41,7 @@ class OnFile(Store):
 
 
 def merge_bits(values: int) -> int:
-    """So many bits has the number of new values after which a table's recent keys move to the large table of keys.
+    """This many bits has the number of new values after which a table's recent keys move to the large table of keys.
 
     Every batch writes all pages of the recent keys anew, since its own lie anywhere among them, and every move those of
     one table of the large one. With n values, batches of b and r values of which keys are recent, a document costs
@@ -58,7 +58,7 @@ def merge_steps(before: int, after: int) -> range:
 
 
 def marks(count: int) -> str:
-    """So many parameters, for a list of values."""
+    """This many parameters, for a list of values."""
     return ",".join("?" * count)
 
 

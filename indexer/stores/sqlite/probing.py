@@ -129,7 +129,7 @@ class SketchLookups(OnFile):
 
 def _lacking(connection: sqlite3.Connection, schemes: Sequence[str]) -> dict[str, int]:
     missing = dict.fromkeys(schemes, 0)
-    # Who has words has a fingerprint.
+    # Every document with words has a fingerprint.
     if missing.keys() - {SIMHASH_DOC}:
         rows = connection.execute(_COMPARABLE)
         have = {cells.name(name): cells.count(number) for name, number in rows}

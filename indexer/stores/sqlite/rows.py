@@ -141,7 +141,7 @@ class Packer:
         if not record.keys:
             raise RefusedError("a fingerprint without keys")
         if min(record.keys) < 0 or max(record.keys) >= self._end:
-            raise RefusedError("a key that is none of the store's key layout")
+            raise RefusedError("a key outside the store's key layout")
 
     def record(self, row: Sequence[Any], sketches: Mapping[str, Sketch] | None = None) -> Record:
         """A record from RECORD_COLUMNS."""

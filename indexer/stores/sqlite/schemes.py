@@ -1,4 +1,4 @@
-"""The part of the embedded store that has to do with schemes beside the first, and with named resources."""
+"""The part of the embedded store that has to do with secondary schemes, and with named resources."""
 
 # ruff: noqa: D102 -- what the methods of a store do is said once, in base.py and sketches.py
 

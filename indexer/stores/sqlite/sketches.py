@@ -26,7 +26,7 @@ StoredDocument = tuple[int, int | None, int]
 
 # More tables or bits than any scheme has; a packed key fits into a signed 64-bit integer.
 _MOST_TABLES, _MOST_BITS = 1 << 16, 62
-# Up to so many distinct sketches the large table of keys is small enough to be written to at once.
+# Up to this many distinct sketches the large table of keys is small enough to be written to at once.
 _SMALL_STORE = 1 << 15
 _DIGEST_BYTES = 16
 # What is equal by its digest is compared, so the key may be short; SQLite takes six bytes for these.
@@ -34,7 +34,7 @@ _DIGEST_KEY_BITS = 47
 
 
 def read_schemes(connection: sqlite3.Connection) -> tuple[SchemeInfo, ...]:
-    """The schemes beside the first, in the order in which they came."""
+    """The secondary schemes, in the order in which they came."""
     rows = connection.execute("SELECT name, id, tables, bits FROM schemes ORDER BY number")
     return tuple(
         SchemeInfo(cells.name(name), cells.name(full), read_layout(tables, bits)) for name, full, tables, bits in rows
@@ -49,7 +49,7 @@ def read_layout(tables: Any, bits: Any) -> KeyLayout:
 
 
 def scheme_number(connection: sqlite3.Connection, name: str) -> int:
-    """The number of a scheme in the file, 0 where it is not there any more."""
+    """The number of a scheme in the file, 0 where it is no longer there."""
     row = connection.execute("SELECT number FROM schemes WHERE name = ?", (name,)).fetchone()
     return cells.count(row[0]) if row else 0
 
@@ -166,7 +166,7 @@ class SketchChanges:
         _merge(connection, number, scheme, top, max(new))
 
     def finish(self, connection: sqlite3.Connection) -> None:
-        """Remove the sketches that no document has any more, with their keys, and write the counts."""
+        """Remove the sketches that no document uses, with their keys, and write the counts."""
         for name, scheme in self._schemes.items():
             change = self._changes[name]
             if change.lost:
@@ -219,7 +219,7 @@ def _merge(connection: sqlite3.Connection, number: int, scheme: SchemeInfo, befo
     The digests count as the table before the first.
     """
     tables = scheme.layout.tables + 1
-    # More steps than tables would find nothing any more.
+    # More steps than tables would find nothing further.
     for step in parts.merge_steps(before, after)[:tables]:
         table = step % tables - 1
         part = (number, scheme.layout.pack(table, 0), scheme.layout.pack(table, (1 << scheme.layout.bits) - 1))

@@ -44,7 +44,7 @@ from indexer.stores.sqlite.sketches import SketchChanges, read_schemes, sketches
 BATCH_RECORDS = 8000
 BATCH_BYTES = 32 << 20
 BATCH_SECONDS = 2.0
-# Up to so many values the large table of keys is small enough to be written to at once.
+# Up to this many values the large table of keys is small enough to be written to at once.
 _SMALL_STORE = 1 << 15
 
 
@@ -370,7 +370,7 @@ class _Changes:
         self._sketches.link(connection, [(stored[name], sketches) for name, sketches in sketched.items()])
 
     def finish(self, connection: sqlite3.Connection) -> None:
-        """Write the counts, and remove the values that no document has any more, with their keys."""
+        """Write the counts, and remove the values that no document uses, with their keys."""
         self._sketches.finish(connection)
         connection.execute("UPDATE counts SET number = number + ? WHERE name = 'comparable'", (self._comparable,))
         counts = [(change, number) for number, change in self._documents.items()]

@@ -175,7 +175,7 @@ class Client(ABC):
 
     @abstractmethod
     def _closing(self, snapshot: str) -> tuple[str, object]:
-        """Path and body of the request that lets go of a point in time."""
+        """Path and body of the request that closes a point in time."""
 
     def close(self) -> None:
         """Let go of the connections; a request that waits to be tried again, in whatever thread, fails at once."""
@@ -282,7 +282,7 @@ def explain_answer(error: AnswerError, target: Target, access: Access) -> str:
     if error.status == 401:
         if not access.kind:
             return (
-                f"{target.shown}: the cluster wants to know who asks (401); set NEARDUP_API_KEY, or NEARDUP_USERNAME "
+                f"{target.shown}: the engine asks for credentials (401); set NEARDUP_API_KEY, or NEARDUP_USERNAME "
                 "and NEARDUP_PASSWORD, or write them to the credentials file"
             )
         return (
@@ -292,7 +292,7 @@ def explain_answer(error: AnswerError, target: Target, access: Access) -> str:
         return f"{target.shown}: {_LEADS_AWAY.format(status=error.status)}"
     if error.status == 403:
         who = access.kind or "anonymous user"
-        return f"{target.shown}: the cluster does not allow this to the {who} (403): {error.reason}"
+        return f"{target.shown}: the engine does not allow this to the {who} (403): {error.reason}"
     return f"{target.shown}: the cluster answered {error.status} {error.kind}: {error.reason}"
 
 
@@ -371,7 +371,7 @@ def _recognise(target: Target, access: Access, patience: Patience) -> str:
 
 
 def _engine_of(answer: Answer) -> str:
-    """Which engine gave this answer; empty where it does not tell."""
+    """Which engine gave this answer; empty where it does not say."""
     if "elasticsearch" in answer.headers.get("x-elastic-product", "").lower():
         return "elasticsearch"
     if b"opensearch" in answer.body.lower() or "opensearch" in answer.headers.get("www-authenticate", "").lower():

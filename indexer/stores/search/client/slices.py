@@ -25,7 +25,7 @@ class Slices:
     """An iterator of pages of hits, and a context manager; each slice is read by a thread of its own.
 
     `body` is the search without paging; no more than two pages for each slice are ever held. A page has at most `page`
-    hits, and about PAGE_BYTES as far as the page before it tells. StoreError where the cluster does not answer, or the
+    hits, and about PAGE_BYTES as far as the page before it tells. StoreError where the engine does not answer, or the
     point in time is gone.
     """
 

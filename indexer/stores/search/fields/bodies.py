@@ -19,7 +19,7 @@ from indexer.stores.sketches import refusal
 ROOT = "neardup"
 MAPPING_VERSION = 3
 SHORT = f"{ROOT}.short"
-# Every record has it, also one without a fingerprint: what tells a record from an owner's other documents.
+# Every record has it, also one without a fingerprint: what distinguishes a record from an owner's other documents.
 TOKENS = f"{ROOT}.tokens"
 DIGEST = f"{ROOT}.source_digest"
 FORMAT = f"{ROOT}.format"
@@ -111,7 +111,7 @@ class Bodies:
             if not keys:
                 raise RefusedError("a fingerprint without keys")
             if min(keys) < 0 or max(keys) >= self.layout.end:
-                raise RefusedError("a key that is none of the store's key layout")
+                raise RefusedError("a key outside the store's key layout")
         if reason := refusal(self.info.schemes, record.sketches):
             raise RefusedError(reason)
         if not 0 <= record.size <= _MAX_LONG or not 0 <= record.tokens <= _MAX_INTEGER:
@@ -275,7 +275,7 @@ def check_id(name: str) -> None:
     """RefusedError for an id that the engines don't take."""
     size = len(name.encode("utf-8", "surrogatepass"))
     if not 0 < size <= MAX_ID_BYTES:
-        raise RefusedError(f"the id takes {size} bytes; the cluster takes 1 to {MAX_ID_BYTES}")
+        raise RefusedError(f"the id takes {size} bytes; the engine takes 1 to {MAX_ID_BYTES}")
 
 
 def _true(value: Any) -> bool:

@@ -107,7 +107,7 @@ def require_current(mapping: Mapping[str, Any], where: str) -> None:
 
 
 def schemes_of(mapping: Mapping[str, Any]) -> tuple[SchemeInfo, ...]:
-    """The schemes beside the first that a mapping describes, by name. Raises KeyError, TypeError or ValueError."""
+    """The secondary schemes that a mapping describes, by name. Raises KeyError, TypeError or ValueError."""
     # Earlier stores have them in `_meta`.
     layouts = ((old, KeyLayout(int(old["tables"]), int(old["key_bits"]))) for old in old_schemes(mapping))
     schemes = {str(old["name"]): SchemeInfo(str(old["name"]), str(old["id"]), layout) for old, layout in layouts}

@@ -1,7 +1,7 @@
-"""Refreshes and replicas turned down for a bulk load: the owner's values are noted in the index first, and put back.
+"""Refreshes and replicas reduced for a bulk load: the owner's values are recorded in the index first, and restored.
 
 The note is metadata of a field that holds nothing else. The mapping's `_meta` can only be written as a whole: of two
-processes that change it at once, one would undo what the other has noted.
+processes that change it at once, one would undo what the other has recorded.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from indexer.stores.search.client.names import is_stream, path_of, reading_path
 from indexer.stores.search.fields import mapping
 from indexer.stores.search.fields.bodies import ROOT
 
-# What is noted while a load is under way: each setting with the owner's value as JSON, null for one that is not set.
+# What is recorded while a load is under way: each setting with the owner's value as JSON, null for one that is not set.
 RELAXED: Mapping[str, str] = {"index.refresh_interval": "-1", "index.number_of_replicas": "0"}
 _NOTE_TYPE = {"type": "boolean", "index": False, "doc_values": False}
 _ROUNDS = 8
@@ -39,7 +39,7 @@ class Request(NamedTuple):
 def bulk_load(client: Client, mappings: Mapping[str, Any]) -> Iterator[None]:
     """Turn down the index that new documents go to, of those behind a client's name with these mappings.
 
-    It is put back at the end, however that comes; what a kill leaves behind is put back by restore_left() and
+    It is restored at the end, however that comes; what a kill leaves behind is restored by restore_left() and
     repairs(). StoreError where the cluster refuses.
     """
     index = write_index(client, mappings)
@@ -53,13 +53,13 @@ def bulk_load(client: Client, mappings: Mapping[str, Any]) -> Iterator[None]:
             _surely_restored(client, index, former)
         except StoreError as error:
             shown = client.target.shown
-            _say(shown, f"{index} could not be put back to its owner's settings: {error}; {_advice(shown)}")
+            _say(shown, f"{index} could not be restored to its owner's settings: {error}; {_advice(shown)}")
         raise
     _surely_restored(client, index, former)
 
 
 def relax(client: Client, index: str) -> dict[str, str | None]:
-    """Note an index's settings in its mapping, then turn them down; what was noted."""
+    """Record an index's settings in its mapping, then reduce them; what was recorded."""
     described = _described(client, index)
     settings = described["settings"]
     former = _note_in(described["mappings"])
@@ -69,7 +69,7 @@ def relax(client: Client, index: str) -> dict[str, str | None]:
             # The cluster itself decides how many replicas there are.
             del former["index.number_of_replicas"]
     try:
-        # Changes nothing, and asks whether the settings may be changed before anything is noted.
+        # Changes nothing, and asks whether the settings may be changed before anything is recorded.
         same = {"index.number_of_replicas": RELAXED["index.number_of_replicas"]}
         client.request("PUT", f"{path_of(index)}/_settings", same, preserve_existing="true")
         mapping.require_room(client, index, described["mappings"], {ROOT: _noting(former)["properties"][ROOT]}, index)
@@ -88,7 +88,7 @@ def relax(client: Client, index: str) -> dict[str, str | None]:
 
 
 def requests(client: Client, index: str, former: Mapping[str, str | None] | None = None) -> list[Request]:
-    """What puts an index back to what its note, or else `former`, says; nothing where there is nothing to put back.
+    """The steps that restore an index to what its note, or else `former`, says; none where there is nothing to restore.
 
     A setting that somebody has changed since stays as it is.
     """
@@ -116,7 +116,7 @@ def requests(client: Client, index: str, former: Mapping[str, str | None] | None
 
 
 def repairs(client: Client) -> list[Request]:
-    """What puts back every index, behind the name of a client's URL, that a bulk load has left behind."""
+    """The steps that restore every index, behind the name of a client's URL, that a bulk load has left behind."""
     try:
         answer = client.request("GET", f"/{reading_path(client.target.name)}/_mapping")
     except AnswerError as error:
@@ -132,7 +132,7 @@ def repairs(client: Client) -> list[Request]:
 
 
 def left(mappings: Mapping[str, Any]) -> list[str]:
-    """The indices, of those whose mappings these are, that a load has turned down and not put back."""
+    """The indices, of those whose mappings these are, that a load has reduced and not restored."""
     return [index for index, described in mappings.items() if _is_noted(described)]
 
 
@@ -142,9 +142,12 @@ def restore_left(client: Client, mappings: Mapping[str, Any]) -> None:
     for index in left(mappings):
         try:
             if _restored(client, index, None):
-                _say(shown, f"{index} was put back to its owner's settings, which a bulk load had turned down")
+                _say(shown, f"{index} was restored to its owner's settings, which a bulk load had reduced")
         except StoreError as error:
-            _say(shown, f"{index} is turned down by a bulk load and can't be put back: {error}; {_advice(shown)}")
+            _say(
+                shown,
+                f"{index} has the reduced settings of a bulk load, which can't be restored: {error}; {_advice(shown)}",
+            )
 
 
 def notices(mappings: Mapping[str, Any], shown: str) -> list[str]:
@@ -169,7 +172,7 @@ def write_index(client: Client, mappings: Mapping[str, Any]) -> str:
 
 
 def _restored(client: Client, index: str, former: Mapping[str, str | None] | None) -> bool:
-    """Whether there was something to put back, which now is done."""
+    """Whether there was something to restore, which now is done."""
     steps = requests(client, index, former)
     for step in steps:
         client.request(step.method, step.path, step.body)
@@ -180,7 +183,7 @@ def _restored(client: Client, index: str, former: Mapping[str, str | None] | Non
 
 
 def _keep_note(client: Client, index: str, former: Mapping[str, str | None]) -> None:
-    """Note settings again where they are turned down without a note: another load has ended, or begun, meanwhile."""
+    """Record settings again where they are reduced without a note: another load has ended, or begun, meanwhile."""
     turned = [name for name, value in former.items() if value != RELAXED[name]]
     if not turned:
         return

@@ -1,4 +1,4 @@
-"""The fields of a scheme beside the first in a document of a cluster: `sketch`, `features`, and `keys`.
+"""The fields of a secondary scheme in a document of a search engine: `sketch`, `features`, and `keys`.
 
 Each term of `keys` is a table's number of two digits or more, then the key. A scheme of a few tables, and an index that
 had a scheme before there were `keys`, has a field for each table: `t00`, `t01` and so on.
@@ -28,7 +28,7 @@ _FEW_TABLES = frozenset({"supershingles"})
 
 @dataclass(frozen=True, slots=True)
 class KeyFields:
-    """Where the keys of a scheme stand: `joined` in one field, `apart` in one for each table.
+    """Where the keys of a scheme stand: `joined` in one field, `separate` in one for each table.
 
     In both where indices behind one name differ; each of them maps, and so finds, its own.
     """
@@ -126,7 +126,7 @@ def sketch_properties(scheme: SchemeInfo, there: Mapping[str, Any] | None = None
 
 
 def forgotten() -> dict[str, Any]:
-    """The change of a scheme's mapping after which it is none that the store has."""
+    """The change of a scheme's mapping that takes the scheme out of the store."""
     return {FEATURES: {**_FEATURES, "meta": {}}}
 
 

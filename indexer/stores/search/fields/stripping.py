@@ -18,12 +18,12 @@ STRIPPING = {"script": {"lang": "painless", "source": f"ctx._source.remove('{ROO
 # What somebody else has put under the same name stays.
 _THINNING = f"ctx._source.{ROOT}.keySet().removeAll(params.names)"
 _REFUSED = 400
-# What tells whose a document is; the rest of neardup's part need not be read for that.
+# What shows whose a document is; the rest of neardup's part need not be read for that.
 _TELLING = frozenset({"tokens", "pending"})
 
 
 class Stripper:
-    """Strips documents, each only where it is as it was read; `scripts` tells whether the cluster runs scripts.
+    """Strips documents, each only where it is as it was read; `scripts` says whether the engine runs scripts.
 
     Without them `neardup` stays in an owner's document as null: a partial update can take a value away, and not a name.
     `names_in` gives the names under `neardup` that are neardup's in an index.
@@ -72,7 +72,7 @@ def own_names(described: Mapping[str, Any]) -> frozenset[str]:
 
 
 def telling_source(names: frozenset[str]) -> dict[str, Any]:
-    """What a search has to ask of `_source`, so that its hits tell whose the documents are."""
+    """What a search has to ask of `_source`, so that its hits show whose the documents are."""
     return {"excludes": sorted(f"{ROOT}.{name}" for name in names - _TELLING)}
 
 
