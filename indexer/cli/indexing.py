@@ -44,6 +44,7 @@ from indexer.extract.base import Content
 from indexer.ingest.indexing import Settings, Summary, store_info
 from indexer.ingest.indexing import index as run_index
 from indexer.ingest.sources import IdFrom, Selection, Sources, list_of_paths
+from indexer.text.counts import counted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -127,7 +128,7 @@ loading_options = Group(
         "--bulk-load",
         is_flag=True,
         help="In a cluster: no refreshes and no replicas of the index while documents are loaded; its own settings are "
-        "put back at the end.",
+        "restored at the end.",
     ),
     click.option("--retry-failed", is_flag=True, help="Try documents again that failed before and have not changed."),
     click.option("--strict", is_flag=True, help="End with exit code 6 if any document failed."),
@@ -287,7 +288,7 @@ def _content_for(store: str) -> Content:
 def _list(found: Sources) -> int:
     for item in found:
         click.echo(f"{printable(item.id)}\t{printable(item.source)}")
-    say(f"a dry run: nothing was read or stored; {found.left_out} files left out by name")
+    say(f"a dry run: nothing was read or stored; {counted(found.left_out, 'file')} left out by name")
     return 0
 
 

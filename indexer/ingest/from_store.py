@@ -54,7 +54,7 @@ def stored_inputs(
 
     cluster = store if isinstance(store, SearchStore) else None
     if fields and not cluster:
-        raise UsageError("only a store in a cluster has fields; leave --field out")
+        raise UsageError("only a store in a search engine has fields; leave --field out")
     index = IndexTexts(cluster, fields) if cluster else None
     parts: dict[str, array[int]] = {}
     for record in records:
@@ -134,8 +134,8 @@ def _ids(item: Input, container: str) -> list[str]:
 
 
 def _mark(name: str, digest: str) -> int:
-    octets = hashlib.blake2b(f"{digest} {name}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    return int.from_bytes(octets, "big")
+    digested = hashlib.blake2b(f"{digest} {name}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digested, "big")
 
 
 # Fields of an index

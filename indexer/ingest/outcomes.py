@@ -28,7 +28,7 @@ Made = TypeVar("Made")
 
 @dataclass(frozen=True, slots=True)
 class Item(Generic[Key]):
-    """The bytes of a document to extract; `key` is the caller's own, `name` and `format` help to tell its kind."""
+    """The bytes of a document to extract; `key` is the caller's own, `name` and `format` help to recognise its kind."""
 
     key: Key
     data: bytes

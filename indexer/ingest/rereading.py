@@ -108,6 +108,6 @@ class Texts:
 def stored_text(store: Store, record: Record) -> str:
     """The text of one stored document.
 
-    Raises ExtractionError where it is gone, unreadable, or no longer what was indexed: its fingerprint tells.
+    Raises ExtractionError where it is gone, unreadable, or no longer what was indexed: its fingerprint shows it.
     """
     return Texts(store).of(record)

@@ -24,6 +24,7 @@ from indexer.ingest.readers import JSON_LINES, Asked, BadEntry, Columns, Entry, 
 from indexer.ingest.readers.compression import BROKEN, SUFFIXES, plain, without_suffix
 from indexer.ingest.remote import is_remote, remote_files
 from indexer.own_files import OwnFileError
+from indexer.text.counts import counted
 
 IdFrom = Literal["path", "absolute", "relative", "name", "stem", "digest"]
 STDIN = "-"
@@ -50,7 +51,7 @@ _SURROGATE = re.compile("[\udc80-\udcff]")
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """One document to index: a file not yet read (`path`), or octets already at hand (`data`).
+    """One document to index: a file not yet read (`path`), or bytes already at hand (`data`).
 
     `id` is empty where it is to be made from the content. `source` is what a user would open: an absolute path
     or a URL. `name` is the name of a file whose octets are at hand. `again` asks for a document to be tried that failed
@@ -84,7 +85,7 @@ class Selection:
 
     `include` and `exclude` are shell patterns, matched against the file's name, or against its path below the named
     folder where they hold a slash; there "*" matches slashes too. `base` is the folder that ids of `id_from="path"`
-    are seen from. `line_limit` is in octets, for a line, row, record or member of a file. `columns` are those of rows.
+    are seen from. `line_limit` is in bytes, for a line, row, record or member of a file. `columns` are those of rows.
     """
 
     include: tuple[str, ...] = ()
@@ -378,7 +379,7 @@ def open_regular(path: str, *, any_kind: bool = False) -> BinaryIO:
 
 
 def read_file(path: str, limit: int, *, any_kind: bool = False) -> bytes:
-    """The octets of a file of at most `limit` octets. Raises UnreadableError."""
+    """The bytes of a file of at most `limit` bytes. Raises UnreadableError."""
     with open_regular(path, any_kind=any_kind) as file:
         try:
             size = os.fstat(file.fileno()).st_size
@@ -388,7 +389,7 @@ def read_file(path: str, limit: int, *, any_kind: bool = False) -> bytes:
                 raise fault from None
             raise UnreadableError("unreadable", error.strerror or str(error)) from None
     if max(size, len(data)) > limit:
-        raise UnreadableError("too-large", f"{max(size, len(data)):,} octets; the limit is {limit:,}")
+        raise UnreadableError("too-large", f"{counted(max(size, len(data)), 'byte')}; the limit is {limit:,}")
     return data
 
 
@@ -406,9 +407,7 @@ def list_of_paths(name: str) -> Iterator[str]:
             *whole, rest = (rest + block).split(end)
             yield from (os.fsdecode(path) for path in whole if path)
             if len(rest) > 1 << 20:
-                raise UsageError(
-                    f"{printable_path(name)}: a path of more than a million octets; is it a list of paths?"
-                )
+                raise UsageError(f"{printable_path(name)}: a path of more than a million bytes; is it a list of paths?")
             block = file.read(1 << 16)
         if rest:
             yield os.fsdecode(rest)

@@ -379,7 +379,7 @@ def test_broken_compression_ends_the_file_only(tmp_path: Path) -> None:
 
 
 @given(st.binary(max_size=300))
-def test_no_octets_break_the_reader(data: bytes) -> None:
+def test_no_bytes_break_the_reader(data: bytes) -> None:
     for name in ("", "a.gz", "a.zst", "a.bz2", "a.xz"):
         list(JSON_LINES.entries(io.BytesIO(data), name, Asked(50)))
 
