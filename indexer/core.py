@@ -28,6 +28,9 @@ PairSink = Callable[[NDArray[np.uint64], NDArray[np.uint64]], bool]
 """Takes a block of pairs (smaller values, larger values), its own copies; False stops the search."""
 
 
+_ALL_BITS = (1 << 64) - 1
+
+
 def _bytes(text: str | bytes) -> bytes:
     # A lone surrogate becomes three bytes that no UTF-8 has; the core reads ill-formed bytes as U+FFFD.
     return text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
@@ -119,8 +122,14 @@ def lookup8(key: bytes, initial: int = 0) -> int:
 
 
 def as_hashes(values: ArrayLike, name: str) -> NDArray[np.uint64]:
-    """An array of 64-bit integers, unsigned or signed with the same bits, as uint64; else UsageError naming it."""
+    """An array of 64-bit integers, unsigned or signed with the same bits, as uint64; else UsageError naming it.
+
+    A sequence of Python's integers is one too, of both kinds side by side.
+    """
     array = np.asarray(values)
+    if array.ndim == 1 and array.dtype.kind in "fO":
+        # To numpy, integers on both sides of 2**63 are floats.
+        array = _integers(values, array)
     if array.dtype == np.uint64 and array.ndim == 1 and array.flags.c_contiguous:
         return array
     if array.size == 0:
@@ -131,6 +140,17 @@ def as_hashes(values: ArrayLike, name: str) -> NDArray[np.uint64]:
     return np.ascontiguousarray(
         array.view(np.uint64) if array.dtype == np.int64 else array.astype(np.uint64, copy=False)
     )
+
+
+def _integers(values: ArrayLike, otherwise: NDArray[Any]) -> NDArray[Any]:
+    """Python's integers with the bits that they have as 64 bits, signed or not; `otherwise` for anything else."""
+    whole: list[Any] = list(values) if isinstance(values, Sequence) else otherwise.tolist()
+    if not whole or not all(
+        isinstance(value, int | np.integer) and not isinstance(value, bool) and -(1 << 63) <= value < 1 << 64
+        for value in whole
+    ):
+        return otherwise
+    return np.array([int(value) & _ALL_BITS for value in whole], dtype=np.uint64)
 
 
 def _pointer(kind: str, array: NDArray[Any]) -> Any:
@@ -177,8 +197,12 @@ def simhash_keys(values: ArrayLike) -> NDArray[np.uint32]:
 
 
 def hamming_distances(query: int, values: ArrayLike) -> NDArray[np.uint8]:
-    """The Hamming distance, 0 to 64, of one unsigned hash to each of `values`: shape (n,) to uint8 of shape (n,)."""
+    """The Hamming distance, 0 to 64, of one hash to each of `values`: shape (n,) to uint8 of shape (n,).
+
+    Raises UsageError for numbers that are no 64-bit integers, unsigned or signed with the same bits.
+    """
     hashes = as_hashes(values, "values")
+    query = int(as_hashes([query], "query")[0])
     distances = np.empty(hashes.size, dtype=np.uint8)
     lib.nd_hamming_one(query, _pointer("uint64_t[]", hashes), hashes.size, _pointer("uint8_t[]", distances))
     return distances

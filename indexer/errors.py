@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
+
 # What is raised where the process is asked to stop: nothing is waited for then.
 STOPPED = (KeyboardInterrupt, SystemExit)
+_MACHINE = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC, errno.EDQUOT))
 
 
 class NeardupError(Exception):
@@ -47,6 +50,10 @@ class IncompatibleStoreError(StoreError):
     exit_code = 4
 
 
+class MachineError(NeardupError):
+    """This machine lacks something: a package, memory, open files, room on a disk. It is no fault of any document."""
+
+
 class NotFoundError(NeardupError):
     """No document with that identity, or no file at that path."""
 
@@ -68,3 +75,20 @@ class ExtractionError(NeardupError):
 
     def __reduce__(self) -> tuple[type[ExtractionError], tuple[str, str]]:
         return type(self), (self.reason, self.detail)
+
+
+def machines_fault(error: Exception, doing: str) -> MachineError | None:
+    """The error for what the machine lacks, not the document at hand; None where it is the document's."""
+    if isinstance(error, OSError) and error.errno in _MACHINE:
+        return MachineError(f"{doing}: {error.strerror}; that is the machine's, so nothing is recorded of the document")
+    missing = isinstance(error, ModuleNotFoundError) or (isinstance(error, ImportError) and not _of_memory(error))
+    if missing:
+        return MachineError(
+            f"{doing}: {error}; install neardup again with what it needs (pip install --upgrade neardup)"
+        )
+    return None
+
+
+def _of_memory(error: ImportError) -> bool:
+    # A library that finds no room, because of what the document takes.
+    return "allocate memory" in str(error) or "failed to map" in str(error)

@@ -35,7 +35,7 @@ _ROUTING = "?routing="
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is stored of a document: nothing (`there` False), or the digest, signed bits and source of its record.
+    """What is stored of a document: nothing (`there` False), or of its record the digest, signed bits, source, title.
 
     `pending` says that an ingest pipeline left a mark instead of a fingerprint, `complete` that there is the digest of
     the text and a sketch of every scheme that is wanted, `owners` that the document has a field `neardup` of its
@@ -46,6 +46,7 @@ class Known:
     digest: str = ""
     bits: int | None = None
     source: str = ""
+    title: str = ""
     clustered: bool = False
     complete: bool = True
     pending: bool = False
@@ -93,6 +94,10 @@ class Sink(ABC):
     @abstractmethod
     def ref(self, place: Ref) -> Ref:
         """The identity under which the document at (index, id, routing) is stored."""
+
+    def source(self, place: Ref) -> str:  # noqa: ARG002 a document says itself where it is
+        """What stands as the source of a document that names none."""
+        return ""
 
     @abstractmethod
     def known(self, hits: Sequence[Mapping[str, Any]]) -> list[Known]:
@@ -158,6 +163,7 @@ class InPlace(Sink):
             digest=own.get("source_digest") or "",
             bits=(own.get(self._bodies.scheme) or {}).get("bits"),
             source=own.get("source") or "",
+            title=own.get("title") or "",
             clustered=bool((own.get("cluster") or {}).get("id")),
             pending="pending" in own,
             complete=bool(own.get("text_digest"))
@@ -262,6 +268,10 @@ class Sidecar(Sink):
             name += "?"
         return Ref(name)
 
+    def source(self, place: Ref) -> str:
+        """See Sink.source."""
+        return f"{place.index}/{place.id}"
+
     def known(self, hits: Sequence[Mapping[str, Any]]) -> list[Known]:
         """See Sink.known."""
         if not self._store:
@@ -272,7 +282,7 @@ class Sidecar(Sink):
     def _known(self, record: Record) -> Known:
         bits = record.fingerprint.bits if record.fingerprint else None
         complete = bool(record.text_digest) and all(scheme.family in record.sketches for scheme in self.schemes)
-        return Known(True, record.source_digest, bits, complete=complete)
+        return Known(True, record.source_digest, bits, record.source, record.title, complete=complete)
 
     def write(self, batch: list[Done]) -> list[Written]:
         """See Sink.write."""
@@ -288,7 +298,7 @@ class Sidecar(Sink):
     def _record(self, done: Done) -> Record:
         place = done.place
         origin = {"index": place.index, "id": place.id, "routing": place.routing}
-        return dataclasses.replace(done.record, source=f"{place.index}/{place.id}", metadata=origin)
+        return dataclasses.replace(done.record, metadata=origin)
 
     def put_failures(self, failures: Sequence[Failure]) -> None:
         """See Sink.put_failures."""

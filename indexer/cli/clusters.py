@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -15,7 +16,15 @@ from indexer import own_files
 from indexer.cli.options.clustering import Arriving, Clustering, cluster_options
 from indexer.cli.options.groups import Group
 from indexer.cli.options.matching import Matching, match_options, show_rule, tell_lacking, tell_unread
-from indexer.cli.options.shared import filter_option, json_option, opened, refresh_option, store_option, tell_contended
+from indexer.cli.options.shared import (
+    Gone,
+    filter_option,
+    json_option,
+    opened,
+    refresh_option,
+    store_option,
+    tell_contended,
+)
 from indexer.cli.terminal.output import answer, answer_json, fields, record_json, say, shown_store, size
 from indexer.errors import NotFoundError, UsageError
 from indexer.text.counts import counted
@@ -321,7 +330,8 @@ that has other fields than neardup's is its owner's: --delete leaves it there, a
 
 With --dry-run --json one object a line: cluster, canonical, similarity, identical (whether the texts are equal but for
 case and white space), kept (why; empty for what would go), and the document as in "neardup show --json"; otherwise one
-object: marked and unmarked, or deleted; and contended, how many others change all the time.
+object: marked and unmarked, or deleted and stripped (an owner's, that stayed); and contended, how many others change
+all the time.
 """,
 )
 @store_option
@@ -347,12 +357,12 @@ def prune(store: str, pruned: Pruned, refresh: Refresh, json: bool) -> None:
                 fields([("marked", f"{done.documents:,}"), ("unmarked", f"{done.removed:,}")])
             return
         pruning.require_verified()
-        deleted = _delete(pruning, shown_store(store), asked=not pruned.yes)
+        gone = Gone.of(target, _delete(pruning, shown_store(store), asked=not pruned.yes))
         contended = tell_contended(target)
     if json:
-        answer_json({"deleted": deleted, "contended": contended})
+        answer_json({**dataclasses.asdict(gone), "contended": contended})
     else:
-        fields([("deleted", f"{deleted:,}")])
+        gone.show()
 
 
 def _delete(pruning: Pruning, shown: str, *, asked: bool) -> int:
@@ -363,7 +373,8 @@ def _delete(pruning: Pruning, shown: str, *, asked: bool) -> int:
         tally.add(each)
     count, total = tally.named, pruning.store.stats().documents
     more = f"; {counted(tally.kept, 'other')} of their clusters will be kept, --dry-run says why" if tally.kept else ""
-    say(f"deletes {count:,} of {counted(total, 'document')} from {shown}; their canonical ones stay{more}")
+    owners = "" if pruning.store.capabilities.embedded else "; what is its owner's stays, and loses neardup's fields"
+    say(f"deletes {count:,} of {counted(total, 'document')} from {shown}; their canonical ones stay{owners}{more}")
     if count and asked:
         if not sys.stdin.isatty():
             raise UsageError("--delete asks on a terminal only; give --yes to delete without being asked")

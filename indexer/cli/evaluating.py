@@ -22,7 +22,7 @@ from indexer.text.counts import counted
 if TYPE_CHECKING:
     from indexer.evaluation.documents import Named, Texts
     from indexer.evaluation.judging import Evaluation, Progress
-    from indexer.ingest.from_store import Fields
+    from indexer.stores.search.fields.texts import TextFields
 
 _SAMPLE = 2000
 
@@ -176,7 +176,7 @@ def _told(*, json: bool) -> Progress | None:
 def _texts(
     named: Named | None,
     measuring: Measuring,
-    fields: Fields | None,
+    fields: TextFields | None,
     store: str,
     jobs: int | None,
     extraction: Extraction,

@@ -52,7 +52,7 @@ def compare(a: str, b: str, store: str, matching: Matching, extraction: Extracti
         rule = rule_of(matching.wanted, source)
         reading = extraction.reading(content_of(source) if source else None)
         one, two = (
-            arguments.stored(source, name.removeprefix("id:"))
+            arguments.stored_or_file(source, name)
             if source and arguments.is_id(name)
             else arguments.from_file(name, *reading)
             for name in (a, b)

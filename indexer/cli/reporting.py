@@ -197,7 +197,7 @@ def _text(name: str, source: Store | None, extraction: Extraction) -> str:
 
     try:
         if source and arguments.is_id(name):
-            return stored_text(source, arguments.found(source, name.removeprefix("id:")))
+            return stored_text(source, arguments.meant(source, name))
         options, limits = extraction.reading(content_of(source) if source else None)
         data = arguments.content_of_file(name, limits.input_bytes)
         return extract(data, name="" if name == STDIN else name, options=options, limits=limits).text

@@ -9,6 +9,7 @@ import click
 from indexer.cli.options.fields import NamedFields, explained, field_options
 from indexer.cli.options.shared import (
     Extraction,
+    begun,
     content_of,
     extraction_options,
     jobs_option,
@@ -203,12 +204,14 @@ def corpus(
     wanted = named_fields.fields(stored=from_store)
     names = list(dict.fromkeys(_needed(each) for each in scheme))
     content = extraction.content or _content_of(store)
-    with opened(store, create=store_info(content)) as target:
+    selection = Selection(base=store_folder(store), line_limit=extraction.max_size)
+    named = None if from_store else begun(Sources(paths, selection), store)
+    if named is None and not from_store:
+        raise UsageError("no document was found, so there is nothing to count")
+    with opened(store, create=None if from_store else store_info(content)) as target:
         for name in names:
             require_unused(target, name)
-        selection = Selection(base=store_folder(store), line_limit=extraction.max_size)
-        stored = stored_inputs(target, target.scan(sketches=False), extraction.max_size, wanted)
-        inputs = stored if from_store else Sources(paths, selection)
+        inputs = named or stored_inputs(target, target.scan(sketches=False), extraction.max_size, wanted)
         recipes = [_recipe(name) for name in names]
         found = gather_corpora(inputs, recipes, extraction.options(content), extraction.limits, jobs or default_jobs())
         if not found.documents:

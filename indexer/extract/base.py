@@ -15,6 +15,9 @@ Content = Literal["landmarks", "full", "main"]
 Engine = Literal["auto", "fast", "reference"]
 Format = Literal["html", "pdf", "xml", "text"]
 
+LEAST_MEMORY = 64 << 20
+"""What the engines themselves take, in bytes, with room for a small document."""
+
 # Raised whenever the same bytes may give another text: fingerprints made under different versions don't mix.
 EXTRACTOR_VERSION = "1"
 
@@ -44,6 +47,13 @@ class Limits:
     seconds: float = 60.0
     memory: int = 2 << 30
     input_bytes: int = 200_000_000
+
+    def __post_init__(self) -> None:
+        if self.memory < LEAST_MEMORY:
+            raise UsageError(
+                f"a memory limit of {counted(self.memory, 'byte')} is too low to read any document; the least is "
+                f"{LEAST_MEMORY >> 20} MiB"
+            )
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from indexer import own_files
-from indexer.errors import ExtractionError, NeardupError
+from indexer.errors import ExtractionError, NeardupError, machines_fault
 from indexer.extract.base import Extracted, Format, Limits, Options, too_large
 from indexer.extract.sniffing import sniff, unpack
 from indexer.extract.text import cleaned, extract_text
@@ -24,6 +24,8 @@ def read_file(path: str, limits: Limits) -> bytes:
         with open(path, "rb", opener=own_files.reader) as file:
             data = file.read(limits.input_bytes + 1)
     except (OSError, ValueError) as error:
+        if fault := machines_fault(error, path):
+            raise fault from None
         raise ExtractionError("unreadable", f"{path}: {getattr(error, 'strerror', None) or error}") from None
     if len(data) > limits.input_bytes:
         raise too_large("the file", os.path.getsize(path), limits)
@@ -102,6 +104,10 @@ def _read_with(kind: Format, engine: str, data: bytes, options: Options, limits:
     except MemoryError:
         raise ExtractionError("out-of-memory", f"more than {counted(limits.memory, 'byte')}") from None
     except Exception as error:
+        if fault := machines_fault(error, f"{kind} can't be read here"):
+            raise fault from None
+        if isinstance(error, ImportError):
+            raise ExtractionError("out-of-memory", f"more than {counted(limits.memory, 'byte')}") from None
         # Parsers raise whatever they like on damaged input, and none of it may cost more than this document.
         detail = f"{type(error).__name__}: {error}"[:_MAX_DETAIL]
         raise ExtractionError("malformed", f"{engine} engine: {detail}") from None

@@ -18,7 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from indexer.errors import ExtractionError, NeardupError, UsageError
+from indexer.errors import ExtractionError, MachineError, NeardupError, UsageError
 from indexer.extract import wire
 from indexer.extract.base import REASONS, Format, Limits, Options, require_main_content
 from indexer.model import Document
@@ -186,7 +186,10 @@ class WorkerPool:
         with self._lock:
             if self._closed:
                 raise UsageError("the pool of workers is closed")
-            worker = _Worker()
+            try:
+                worker = _Worker()
+            except OSError as error:
+                raise MachineError(f"no process can be started to read documents: {error.strerror}") from None
             self._workers.add(worker)
         try:
             worker.begin(self._setup, self._given)
@@ -249,6 +252,8 @@ class _Worker:
             path = os.fspath(request.source) if not isinstance(request.source, bytes) else ""
             self._send({"path": path, "name": request.name, "format": request.format}, data)
             answer, text = self._receive(began + limits.seconds)
+            if "machine" in answer:
+                raise MachineError(str(answer["machine"]))
             if "reason" in answer:
                 reason = answer["reason"] if answer["reason"] in REASONS else "malformed"
                 error = ExtractionError(reason, str(answer.get("detail", "")))

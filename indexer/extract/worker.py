@@ -19,9 +19,9 @@ import warnings
 from collections.abc import Callable
 from typing import Any, BinaryIO
 
-from indexer.errors import ExtractionError
+from indexer.errors import ExtractionError, MachineError, machines_fault
 from indexer.extract import wire
-from indexer.extract.base import Limits, Options
+from indexer.extract.base import LEAST_MEMORY, Limits, Options
 from indexer.extract.document import read_document, read_file
 from indexer.extract.text import cleaned
 from indexer.text.counts import counted
@@ -47,6 +47,9 @@ def main() -> None:
         idle = _address_space()
         _limit_memory(idle + limits.memory)
     except EOFError:
+        return
+    except MachineError as error:
+        _send(answers, {"failed": str(error)})
         return
     except Exception as error:
         _send(answers, {"failed": f"{type(error).__name__}: {error}"})
@@ -82,11 +85,15 @@ def _answer(
             except MemoryError:
                 raise
             except Exception as error:
+                if fault := machines_fault(error, "the text can't be worked on here"):
+                    raise fault from None
                 raise ExtractionError("task-failed", f"{type(error).__name__}: {error}") from None
         answer = {
             name: getattr(document, name) for name in ("title", "format", "extractor", "content", "size", "notes")
         }
         return {"document": answer, "result": result}, document.text.encode() if keep_text else b""
+    except MachineError as error:
+        return {"machine": cleaned(str(error))[:_MAX_DETAIL]}, b""
     except ExtractionError as error:
         return {"reason": error.reason, "detail": cleaned(error.detail)[:_MAX_DETAIL]}, b""
     except MemoryError:
@@ -126,7 +133,10 @@ def _load(task: str | None, given: bytes) -> Task | None:
 
 def _limit_memory(size: int) -> None:
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
-    size = min(size, hard if hard != resource.RLIM_INFINITY else _NO_LIMIT)
+    most = hard if hard != resource.RLIM_INFINITY else _NO_LIMIT
+    size = min(size, most)
+    if most - _address_space() < LEAST_MEMORY:
+        raise MachineError(f"ulimit -v leaves {counted(most, 'byte')} of memory, too little to read any document")
     resource.setrlimit(resource.RLIMIT_AS, (size, size))
 
 

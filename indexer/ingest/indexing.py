@@ -14,8 +14,19 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from indexer import __version__
 from indexer.extract.base import EXTRACTOR_VERSION, Content, Limits, Options
-from indexer.ingest.outcomes import Counts, Extracted, Failed, Item, is_short, now, read_one, record_of, sketching
-from indexer.ingest.sources import Input, Rejected
+from indexer.ingest.outcomes import (
+    AtHand,
+    Counts,
+    Extracted,
+    Failed,
+    Item,
+    is_short,
+    now,
+    read_one,
+    record_of,
+    sketching,
+)
+from indexer.ingest.sources import Input, Rejected, path_of_printable
 from indexer.model import Failure, Record, Ref
 
 if TYPE_CHECKING:
@@ -47,8 +58,9 @@ _MOST_WAITING = 10_000
 class Settings:
     """How to index: `jobs` worker processes; documents under `min_tokens` tokens are marked short.
 
-    A document that failed before is tried again if its bytes or the rules changed, or with `retry_failed`. `schemes`
-    are the secondary schemes whose sketches documents get; they are added to the store.
+    With 0 jobs this process itself fingerprints plain texts, which suits those that it has at hand. A document
+    that failed before is tried again if its bytes or the rules changed, or with `retry_failed`. `schemes` are the
+    secondary schemes whose sketches documents get; they are added to the store.
     """
 
     options: Options = field(default_factory=Options)
@@ -214,7 +226,8 @@ class _Run:
         begin = time.monotonic()
         settings = self.settings
         try:
-            with sketching(settings.jobs, self.options, settings.limits, settings.schemes) as workers:
+            given = self.options, settings.limits, settings.schemes
+            with sketching(settings.jobs, *given) if settings.jobs else AtHand(*given) as workers:
                 for outcome in workers.outcomes(self._items(inputs)):
                     self._take(outcome)
                     self._write_when_due()
@@ -293,7 +306,7 @@ class _Run:
         item = pending.item
         known_digest = old.source_digest if old else newest.digest if newest else ""
         known_source = old.source if old else newest.item.source if newest else item.source
-        if item.path and known_source != item.source and os.path.lexists(known_source):
+        if item.path and known_source != item.source and os.path.lexists(path_of_printable(known_source)):
             if known_digest == pending.digest:
                 self.summary.unchanged += 1
             else:

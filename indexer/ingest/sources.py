@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import glob
 import os
+import re
 import stat
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,7 +15,7 @@ from itertools import islice
 from typing import Any, BinaryIO, Literal
 
 from indexer import own_files
-from indexer.errors import NotFoundError, UsageError
+from indexer.errors import NotFoundError, UsageError, machines_fault
 from indexer.extract.base import Format
 from indexer.ingest import jsonlines
 from indexer.own_files import OwnFileError
@@ -38,6 +39,8 @@ NOT_DOCUMENTS = frozenset(
 )
 # A folder is listed and sorted in parts of this size, so that one with millions of files stays out of memory.
 FOLDER_PART = 50_000
+_WRITTEN_OUT = re.compile(rb"\\x(5c|[89a-f][0-9a-f])")
+_SURROGATE = re.compile("[\udc80-\udcff]")
 JSON_LINES = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
 
 
@@ -202,6 +205,8 @@ class Sources:
                     part = sorted(islice(entries, FOLDER_PART), key=lambda entry: entry.name)
             # The folder is closed before its last part is given, so that a deep tree does not use up file descriptors.
         except OSError as error:
+            if fault := machines_fault(error, printable_path(folder)):
+                raise fault from None
             yield _rejected(folder, "unreadable", f"the folder can't be listed: {error.strerror}")
             return
         yield from part
@@ -278,6 +283,8 @@ def open_regular(path: str, *, any_kind: bool = False) -> BinaryIO:
     except OwnFileError as error:
         raise UnreadableError("special-file", error.strerror) from None
     except (OSError, ValueError) as error:
+        if fault := machines_fault(error, printable_path(path)):
+            raise fault from None
         # ENXIO: a socket, or a pipe that nobody reads from.
         special = isinstance(error, OSError) and error.errno == errno.ENXIO
         detail = error.strerror if isinstance(error, OSError) else str(error)
@@ -297,6 +304,8 @@ def read_file(path: str, limit: int, *, any_kind: bool = False) -> bytes:
             size = os.fstat(file.fileno()).st_size
             data = file.read(limit + 1) if size <= limit else b""
         except OSError as error:
+            if fault := machines_fault(error, printable_path(path)):
+                raise fault from None
             raise UnreadableError("unreadable", error.strerror or str(error)) from None
     if max(size, len(data)) > limit:
         raise UnreadableError("too-large", f"{counted(max(size, len(data)), 'byte')}; the limit is {limit:,}")
@@ -339,8 +348,21 @@ def possible_ids(path: str, base: str) -> list[str]:
 
 
 def printable_path(path: str) -> str:
-    r"""A path as text that any store takes: bytes that are no UTF-8 are written \xff."""
-    return os.fsencode(path).decode("utf-8", "backslashreplace")
+    r"""A path as text that any store takes, of no two paths the same: bytes that are no UTF-8 are written \xff.
+
+    A path that has such bytes, or the written-out form of one, has its backslashes written \x5c.
+    """
+    data = os.fsencode(path)
+    text = data.decode("utf-8", "surrogateescape")
+    if not _WRITTEN_OUT.search(data) and not _SURROGATE.search(text):
+        return text
+    return data.replace(b"\\", b"\\x5c").decode("utf-8", "backslashreplace")
+
+
+def path_of_printable(text: str) -> str:
+    """The path that printable_path() wrote."""
+    data = text.encode("utf-8", "surrogatepass")
+    return os.fsdecode(_WRITTEN_OUT.sub(lambda found: bytes([int(found[1], 16)]), data))
 
 
 def is_json_lines(path: str) -> bool:

@@ -14,7 +14,7 @@ from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.memory import Remembered, remembered
 from indexer.clustering.stored import Cluster
 from indexer.errors import NeardupError, UsageError
-from indexer.ingest.rereading import stored_text
+from indexer.ingest.rereading import Texts
 from indexer.matching.rule import default_rule
 from indexer.model import Record
 from indexer.report.counting import Figures, Share, figures
@@ -83,23 +83,24 @@ class Report:
 def build_report(store: Store, name: str, asked: Asked | None = None, *, text_of: TextOf | None = None) -> Report:
     """Read a store and, for the pairs, its documents again.
 
-    `text_of` gives a document's text (a NeardupError says why not); by default it is extracted from the record's
-    path. Raises StoreError, and UsageError where no document has a cluster.
+    `text_of` gives a document's text (a NeardupError says why not); by default it is read again from where the document
+    came from. Raises StoreError, and UsageError where no document has a cluster.
     """
     asked = asked or Asked()
     made = remembered(store)
     if made is None and store.stats().documents:
-        raise UsageError(f"{name}: no document has been put into a cluster yet; run: neardup cluster --store {name}")
+        raise UsageError(f"{name}: no document has been put into a cluster yet; run: neardup cluster")
     made = made or Remembered(default_rule(store), None, CanonicalRule(), "")
     numbers, largest = figures(store, made, most=max(asked.clusters, asked.pairs), time_field=asked.time_field)
     info = store.info
+    texts = Texts(store)
     return Report(
         store=name,
         made_at=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         made_with=f"{info.scheme}, content {info.content}, extraction rules {info.extractor}, Unicode {info.unicode}",
         figures=numbers,
         clusters=tuple(_shown(store, largest[: asked.clusters], asked.members)),
-        pairs=tuple(_pairs(store, largest, asked.pairs, text_of or stored_text)),
+        pairs=tuple(_pairs(store, largest, asked.pairs, text_of or (lambda _, record: texts.of(record)))),
     )
 
 

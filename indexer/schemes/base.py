@@ -1,4 +1,4 @@
-"""The contract of every scheme: fingerprint, keys, candidates, verification (tests/schemes/scheme_contract.py)."""
+"""The contract of every scheme: fingerprint, keys, candidates, verification (`indexer.testing` holds them to it)."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ from indexer.schemes.joins import by_keys
 from indexer.schemes.keys.layout import KeyLayout, SchemeInfo
 
 Parameter = int | float | str | bool
+Hashes = npt.NDArray[np.uint64]
+Weights = npt.NDArray[np.int64]
 Positions = npt.NDArray[np.int64]
 Similarities = npt.NDArray[np.float64]
 Choice = TypeVar("Choice", int, str)
@@ -124,6 +126,14 @@ class Scheme(ABC):
     @abstractmethod
     def sketch(self, text: str | bytes) -> Sketch | None:
         """The fingerprint of a text (bytes are read as UTF-8) with its keys; None where it has no features."""
+
+    def sketch_features(self, features: Hashes, weights: Weights | None = None) -> Sketch | None:  # noqa: ARG002
+        """The sketch of features that the caller has made, in the place of a text's; None for none at all.
+
+        `features` are well-mixed hashes of shape (n,), with repeats where each counts, `weights` whole numbers above 0
+        of that shape. Raises UsageError where the scheme reads texts only.
+        """
+        raise UsageError(f"{self.family}: reads texts, and takes no features in their place")
 
     def fingerprint_and_sketch(self, text: str | bytes) -> tuple[Fingerprint | None, Sketch | None]:
         """The simhash-doc fingerprint of a text and its sketch; each may be None where the other is not."""

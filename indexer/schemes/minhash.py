@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from indexer import core, core_sketch
 from indexer.errors import UsageError
 from indexer.model import Fingerprint, Sketch
-from indexer.schemes.base import Parameter, checked_choice, checked_integer
+from indexer.schemes.base import Hashes, Parameter, Weights, checked_choice, checked_integer
 from indexer.schemes.minwise.bands import banding
 from indexer.schemes.minwise.packed import Signature
 from indexer.schemes.minwise.scheme import MAX_SHINGLE, BandedScheme, distinct
@@ -98,12 +98,20 @@ class Minhash(BandedScheme):
 
     def signature(self, text: str | bytes) -> tuple[Signature, int] | None:
         """The minhash signature of the text's distinct shingles, and their number."""
-        shingles = core.shingle_hashes(text, self.shingle, numbers=self.numbers == KEEP)
+        return self.signature_of(core.shingle_hashes(text, self.shingle, numbers=self.numbers == KEEP))
+
+    def signature_of(self, features: Hashes, weights: Weights | None = None) -> tuple[Signature, int] | None:
+        """The minhash signature of distinct features, and their number; weights count for nothing."""
+        del weights
         if self.one_pass:
-            values = core_sketch.fast_minhash(shingles, self.values)
+            found = core_sketch.fast_minhash(features, self.values)
         else:
-            values = core.minhash(shingles, self.values)
-        return None if values is None else (values, distinct(shingles))
+            found = core.minhash(features, self.values)
+        return None if found is None else (found, distinct(features))
+
+    def _packed(self, signature: Signature) -> bytes:
+        # Values that are hashes already need no multiplier.
+        return core_sketch.pack(signature, self.bits) if self.one_pass else super()._packed(signature)
 
     def sketch(self, text: str | bytes) -> Sketch | None:
         """The kept bits of the text's signature, with one key for each band."""

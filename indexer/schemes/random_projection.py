@@ -14,11 +14,13 @@ from indexer import core, core_sketch
 from indexer.model import Sketch
 from indexer.model.ragged import Ragged
 from indexer.schemes.base import (
+    Hashes,
     Parameter,
     Plan,
     Positions,
     Scheme,
     Similarities,
+    Weights,
     checked_choice,
     checked_integer,
     checked_share,
@@ -68,8 +70,12 @@ class RandomProjection(Scheme):
 
     def sketch(self, text: str | bytes) -> Sketch | None:
         """The bits as bytes, the first bit the highest of the first; one key a block."""
-        tokens = core.token_hashes(text)
-        projection = core.random_projection(tokens, self.bits // 64)
+        return self.sketch_features(core.token_hashes(text))
+
+    def sketch_features(self, features: Hashes, weights: Weights | None = None) -> Sketch | None:
+        """The same of features in the place of the tokens, each counted by its weight."""
+        counted = features if weights is None else np.repeat(features, weights)
+        projection = core.random_projection(counted, self.bits // 64)
         if projection is None:
             return None
         payload = projection.astype(">u8").tobytes()
@@ -79,7 +85,7 @@ class RandomProjection(Scheme):
             self.layout.pack(table, whole >> (self.bits - (table + 1) * self.block) & ones)
             for table in range(self.layout.tables)
         )
-        return Sketch(self.id, payload, tuple(keys), tokens.size)
+        return Sketch(self.id, payload, tuple(keys), counted.size)
 
     def similarities(self, payload: bytes, others: Sequence[bytes]) -> npt.NDArray[np.float64]:
         """The cosines of the angles that the shares of differing bits stand for."""

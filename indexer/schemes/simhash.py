@@ -14,7 +14,17 @@ from indexer.errors import UsageError
 from indexer.hamming import HammingIndex, iter_pairs
 from indexer.model import DEFAULT_DISTANCE, SIMHASH_DOC, Fingerprint, Sketch
 from indexer.model.ragged import Ragged
-from indexer.schemes.base import Parameter, Plan, Positions, Scheme, Similarities, Sketches, require_bytes
+from indexer.schemes.base import (
+    Hashes,
+    Parameter,
+    Plan,
+    Positions,
+    Scheme,
+    Similarities,
+    Sketches,
+    Weights,
+    require_bytes,
+)
 from indexer.schemes.keys.simhash64 import MAX_DISTANCE, SIMHASH64_LAYOUT, probes, simhash_keys
 from indexer.text.counts import counted
 
@@ -78,6 +88,14 @@ class SimhashDoc(Scheme):
         """The 8 bytes of the simhash, big-endian, with the 16 keys; None where the text holds no token."""
         made = fingerprint(text)
         return None if made is None else Sketch(self.id, made.value.to_bytes(8, "big"), keys(made), made.tokens)
+
+    def sketch_features(self, features: Hashes, weights: Weights | None = None) -> Sketch | None:
+        """The simhash of features in the place of the words; None for none at all."""
+        value = core.simhash(features, weights)
+        if value is None:
+            return None
+        found = Fingerprint(value, int(features.size if weights is None else weights.sum()))
+        return Sketch(self.id, value.to_bytes(8, "big"), keys(found), found.tokens)
 
     def similarities(self, payload: bytes, others: Sequence[bytes]) -> npt.NDArray[np.float64]:
         """1 - d / 64, of the Hamming distance d."""

@@ -14,7 +14,7 @@ from indexer import core
 from indexer.errors import UsageError
 from indexer.model import Sketch
 from indexer.model.ragged import Ragged
-from indexer.schemes.base import Parameter, Plan, Positions, Scheme, Similarities, require_bytes
+from indexer.schemes.base import Parameter, Plan, Positions, Scheme, Similarities, Weights, require_bytes
 from indexer.schemes.keys import blocks, simhash64
 from indexer.schemes.simhash import bits_allowed, bits_written
 from indexer.text.corpus import Corpus, resource_name
@@ -88,6 +88,12 @@ class SimhashVariant(Scheme):
         weights = weighted(features, self.weights, self.corpus.idf if self.corpus else None)
         payload = self._payload(features.hashes, weights)
         return None if payload is None else self._sketch(payload, int(features.counts.sum()))
+
+    def sketch_features(self, features: Hashes, weights: Weights | None = None) -> Sketch | None:
+        """The simhash of features in the place of the text's; without weights each occurrence counts as one."""
+        payload = self._payload(features, weights)
+        count = features.size if weights is None else weights.sum()
+        return None if payload is None else self._sketch(payload, int(count))
 
     def similarities(self, payload: bytes, others: Sequence[bytes]) -> npt.NDArray[np.float64]:
         """The share of equal bits, 1 - d / bits."""

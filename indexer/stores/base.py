@@ -147,7 +147,7 @@ class Store(SketchStore, ABC):
     """Keeps records, finds candidates by their keys; never hashes. A context manager; close() may be called twice.
 
     Every method raises StoreError where the store can't be read or written, or is closed. A store object belongs to
-    the thread and process that opened it; others open their own.
+    the thread and process that opened it, unless it was opened for any thread, one at a time; others open their own.
     """
 
     capabilities: Capabilities
@@ -162,6 +162,8 @@ class Store(SketchStore, ABC):
     """
     contended: Contended = Contended()
     """The documents that annotate() and delete() of this object gave up, where the store has other writers."""
+    stripped: int = 0
+    """How many of those that delete() of this object counts are their owner's: they stay, without the record."""
 
     @abstractmethod
     def put(self, records: Iterable[Record]) -> Iterator[PutResult]:

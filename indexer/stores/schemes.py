@@ -36,8 +36,8 @@ def scheme_of(store: Store, name: str) -> Scheme:
         made = registry.scheme(known.id, corpus_of(store))
     except UsageError as error:
         raise IncompatibleStoreError(
-            f"the store's sketches are of {known.id!r}, which can't be made here ({error}): a newer neardup made them, "
-            "or the store is damaged"
+            f"the store's sketches are of {known.id!r}, which can't be made here ({error}): a newer neardup made "
+            "them, or a package that is not installed here, or the store is damaged"
         ) from error
     if made.info != known:
         raise IncompatibleStoreError(

@@ -322,7 +322,7 @@ def test_prune_marks_lists_and_deletes_only_when_told(indexed: Neardup) -> None:
     indexed("prune", "--keep", "canonical", NEARDUP_PRUNE_DELETE="1")
     assert contents(indexed) == before
     gone = indexed("prune", "--keep", "canonical", "--delete", "--yes", "--json")
-    assert gone.json == {"deleted": 4, "contended": 0}
+    assert gone.json == {"deleted": 4, "stripped": 0, "contended": 0}
     assert "4 of 8 documents" in gone.err
     assert set(contents(indexed)[0]) == set(before[0]) - set(surplus)
     assert indexed("cluster", "--json").json["written"] == {"documents": 0, "clusters": 0, "removed": 0}
@@ -343,7 +343,7 @@ def test_prune_leaves_what_is_no_longer_true(indexed: Neardup) -> None:
     assert "2 documents of the same clusters will be kept" in plain.err
     assert indexed("prune", "--keep", "canonical", "--json").json == {"marked": 0, "unmarked": 3, "contended": 0}
     gone = indexed("prune", "--keep", "canonical", "--delete", "--yes", "--json")
-    assert gone.json == {"deleted": 0, "contended": 0}
+    assert gone.json == {"deleted": 0, "stripped": 0, "contended": 0}
     assert "2 others of their clusters will be kept, --dry-run says why" in gone.err
 
 
@@ -364,11 +364,13 @@ def test_a_simhash_alone_deletes_nothing_unless_told(indexed: Neardup) -> None:
         assert kept["docs/sorted.txt"].endswith(f"with docs/b.pdf, {why}")
     assert indexed("prune", "--keep", "canonical", "--verify", "sketch", "--delete", "--yes", "--json").json == {
         "deleted": 4,
+        "stripped": 0,
         "contended": 0,
     }
     assert set(contents(indexed)[0]) >= {"docs/b.pdf", "docs/sorted.txt"}
     assert indexed("prune", "--keep", "canonical", "--unverified", "--delete", "--yes", "--json").json == {
         "deleted": 1,
+        "stripped": 0,
         "contended": 0,
     }
     # Neither the environment nor a file of settings says so.

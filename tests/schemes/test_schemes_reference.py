@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from scheme_contract import document
 
 from indexer.schemes.registry import scheme
+from indexer.testing import document
 
 LINES = (Path(__file__).resolve().parents[2] / "docs" / "schemes-reference.md").read_text("utf-8").splitlines()
 FAMILIES = ("minhash", "weighted-minhash", "supershingles", "random-projection")

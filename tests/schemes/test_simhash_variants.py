@@ -17,7 +17,6 @@ import pytest
 import variants_oracle as slow
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scheme_contract import SchemeContract, document
 
 from indexer import core
 from indexer.errors import UsageError
@@ -25,6 +24,7 @@ from indexer.schemes import registry
 from indexer.schemes.keys import blocks
 from indexer.schemes.keys.simhash64 import simhash_keys
 from indexer.schemes.simhash_variants import SIMHASH_DOC_PARAMETERS, SimhashVariant, mixed
+from indexer.testing import SchemeContract, document
 from indexer.text import corpus, features
 
 VECTORS = Path(__file__).parents[1] / "vectors"

@@ -77,10 +77,28 @@ def from_text(text: str) -> Question:
 
 def stored(store: Store, identity: str) -> Question:
     """A stored document. Raises NotFoundError."""
+    return _question(identity, found(store, identity))
+
+
+def stored_or_file(store: Store, name: str) -> Question:
+    """The document that a user means in the place of a file, as `meant`."""
+    return _question(name.removeprefix("id:"), meant(store, name))
+
+
+def _question(name: str, record: Record) -> Question:
     from indexer.matching.question import Question
 
-    record = found(store, identity)
-    return Question(identity, record=record, title=record.title, format=record.format, ref=record.ref)
+    return Question(name, record=record, title=record.title, format=record.format, ref=record.ref)
+
+
+def meant(store: Store, name: str) -> Record:
+    """The record that a user means in the place of a file; NotFoundError says that there is no such file either."""
+    try:
+        return found(store, name.removeprefix("id:"))
+    except NotFoundError as error:
+        if name.startswith("id:"):
+            raise
+        raise NotFoundError(f"{printable_path(name)}: no such file, and no document with this id is stored") from error
 
 
 def found(store: Store, identity: str) -> Record:

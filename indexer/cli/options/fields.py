@@ -11,7 +11,7 @@ from indexer.cli.options.groups import Group
 from indexer.errors import UsageError
 
 if TYPE_CHECKING:
-    from indexer.ingest.from_store import Fields
+    from indexer.stores.search.fields.texts import TextFields
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class NamedFields:
     field: tuple[str, ...]
     html: bool
 
-    def fields(self, *, stored: bool) -> Fields | None:
+    def fields(self, *, stored: bool) -> TextFields | None:
         """The fields that were named; UsageError where documents of no store are read (`stored` False)."""
         if not self.field:
             if self.html:
@@ -29,9 +29,9 @@ class NamedFields:
             return None
         if not stored:
             raise UsageError("--field names fields of the store's documents; other documents have none")
-        from indexer.ingest.from_store import Fields
+        from indexer.stores.search.fields.texts import TextFields
 
-        return Fields(self.field, self.html)
+        return TextFields(self.field, self.html)
 
 
 field_options = Group(
@@ -40,8 +40,8 @@ field_options = Group(
         "--field",
         multiple=True,
         metavar="NAME",
-        help="A field with the text of the store's documents, where they are of an annotated index; the same as for "
-        "neardup annotate, in the same order.",
+        help="A field with the text of the store's documents, where they are of an annotated index; as for neardup "
+        "annotate, in the same order.  [default: those that the index remembers]",
     ),
     click.option("--html", is_flag=True, help="The fields hold HTML, whose text is extracted."),
 )

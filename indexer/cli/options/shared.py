@@ -5,19 +5,23 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast, get_args
+from itertools import chain, islice
+from typing import TYPE_CHECKING, TypeVar, cast, get_args
 
 import click
 
 from indexer.cli.options.groups import Decorator, Group
 from indexer.cli.options.renamed import Renamed
-from indexer.cli.terminal.output import say, shown_store
+from indexer.cli.terminal.hints import name_store
+from indexer.cli.terminal.output import fields, say, shown_store
 from indexer.config import DEFAULT_STORE
 from indexer.errors import UsageError
 from indexer.extract.base import Content, Engine, Format, Limits, Options
 
 if TYPE_CHECKING:
+    from indexer.ingest.outcomes import Counts
     from indexer.stores import Store, StoreInfo
     from indexer.stores.base import Refresh
 
@@ -27,6 +31,7 @@ else:
     _BytesType = _SecondsType = click.ParamType
 
 _DAY = 86_400
+Found = TypeVar("Found")
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 
 
@@ -159,6 +164,11 @@ jobs_option = click.option(
 )
 
 
+def _noted(_ctx: click.Context, _param: click.Parameter, value: str) -> str:
+    name_store(value)
+    return value
+
+
 class _StoreOption(click.Option):
     def get_help_extra(self, ctx: click.Context) -> click.types.OptionHelpExtra:
         # The default may come from a settings file.
@@ -178,12 +188,15 @@ store_option = click.option(
     show_default=True,
     show_envvar=True,
     help="The store.",
+    callback=_noted,
 )
 
 
 def index_option(says: str) -> Decorator:
     """The option that names an index of a search engine."""
-    return click.option("--store", metavar="URL", envvar="NEARDUP_STORE", required=True, show_envvar=True, help=says)
+    return click.option(
+        "--store", metavar="URL", envvar="NEARDUP_STORE", required=True, show_envvar=True, callback=_noted, help=says
+    )
 
 
 refresh_option = click.option(
@@ -206,7 +219,10 @@ json_option = click.option("--json", is_flag=True, help="Answer in JSON.")
 
 @dataclass(frozen=True, slots=True)
 class Talk:
-    """What a long run says: its progress unless it is to be `quiet`, and its summary in words or as `json`."""
+    """What a long run says: its progress and its summary in words, nothing but what failed if it is to be `quiet`.
+
+    `json` is its summary as JSON, quiet or not.
+    """
 
     quiet: bool
     json: bool
@@ -216,8 +232,18 @@ class Talk:
         """Whether there is somebody to show progress to."""
         return sys.stderr.isatty() and not self.quiet
 
+    def is_enough(self, summary: Counts) -> bool:
+        """Whether a run that has ended like this is not to be summed up; what failed is said then."""
+        if not self.quiet or self.json:
+            return False
+        if summary.failures:
+            say(f"{summary.failures:,} failed ({summary.reasons}); neardup failures lists them")
+        return True
 
-talk_options = Group(Talk, click.option("-q", "--quiet", is_flag=True, help="No progress."), json_option)
+
+talk_options = Group(
+    Talk, click.option("-q", "--quiet", is_flag=True, help="No progress and no summary, only what failed."), json_option
+)
 
 
 def opened(store: str, *, create: StoreInfo | None = None, read_only: bool = False, refresh: Refresh = "wait") -> Store:
@@ -238,6 +264,27 @@ def tell_contended(store: Store) -> int:
     return store.contended.count
 
 
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """What a command has deleted: documents, and those of owners that `stripped` of neardup's fields and left."""
+
+    deleted: int
+    stripped: int
+
+    @classmethod
+    def of(cls, store: Store, count: int) -> Gone:
+        """Of this many that the store's delete() has counted."""
+        return cls(count - store.stripped, store.stripped)
+
+    def show(self) -> None:
+        """Print both."""
+        lines = [("deleted", f"{self.deleted:,}")]
+        if self.stripped:
+            stay = "they are their owner's and stay; neardup's fields are taken out of them"
+            lines.append(("stripped", f"{self.stripped:,}  {stay}"))
+        fields(lines)
+
+
 def content_of(store: Store) -> Content:
     """The content mode that a store's fingerprints were made in."""
     return cast(Content, store.info.content)
@@ -255,6 +302,17 @@ def store_file(store: str) -> str:
     if colon and scheme == "sqlite":
         return os.path.abspath(rest.removeprefix("/"))
     return "" if colon else os.path.abspath(store)
+
+
+def begun(inputs: Iterable[Found], store: str) -> Iterable[Found] | None:
+    """The same inputs once there is a first; None where there is none, and no store, which then need not be made.
+
+    What is wrong with a name or a pattern is raised before a store is made for it.
+    """
+    rest = iter(inputs)
+    first = list(islice(rest, 1))
+    file = store_file(store)
+    return chain(first, rest) if first or not file or os.path.exists(file) else None
 
 
 def only_one(**given: object) -> None:

@@ -67,6 +67,10 @@ class SearchStore(Store):
     def refresh(self, refresh: Refresh) -> None:
         self.context.refresh = refresh
 
+    @property
+    def stripped(self) -> int:  # type: ignore[override] # nobody sets it
+        return self.context.stripped
+
     def notices(self) -> list[str]:
         return self._reader.notices()
 

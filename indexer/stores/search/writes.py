@@ -367,6 +367,7 @@ class Writer:
             for ref, outcome in zip(hits, self._stripper.strip(list(hits.values())), strict=True):
                 if outcome.ok:
                     count += 1
+                    self._context.stripped += outcome.result != "deleted"
                 elif outcome.status == _CHANGED:
                     left.append(ref)
                 elif outcome.status != 404:

@@ -97,13 +97,13 @@ _LOG_PAGES, _MOST_LOG_PAGES, _LOG_SHARE = 8192, 65_536, 16
 class StoreFile:
     """A path and how connections to it are opened; `real` is the path without links, beside which SQLite's log lies."""
 
-    def __init__(self, path: Path, *, read_only: bool, wait: float) -> None:
+    def __init__(self, path: Path, *, read_only: bool, wait: float, any_thread: bool = False) -> None:
         self.path = path
         self.real = os.path.realpath(path)
         self._places: dict[str, os.stat_result] = {}
         self.read_only = read_only
         self.immutable = False
-        self._wait = wait
+        self._wait, self._one_thread = wait, not any_thread
         if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
             raise StoreError(f"SQLite {sqlite3.sqlite_version} is too old: the embedded store needs 3.35 or newer")
 
@@ -111,7 +111,10 @@ class StoreFile:
         """A new connection with the settings of a store; the file is SQLite's, but nothing more is known of it."""
         mode = "rwc" if make else "rw"
         uri = f"file:{quote(os.fsencode(self.real))}?" + ("immutable=1" if self.immutable else f"mode={mode}")
-        connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=self._wait, cached_statements=256)
+        connection = sqlite3.connect(
+            uri, uri=True, isolation_level=None, timeout=self._wait, cached_statements=256,
+            check_same_thread=self._one_thread,
+        )  # fmt: skip
         try:
             if make:
                 connection.execute(f"PRAGMA page_size = {_PAGE_BYTES}")

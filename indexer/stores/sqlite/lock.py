@@ -48,7 +48,7 @@ class WriterLock:
             if time.monotonic() >= deadline:
                 raise StoreBusyError(
                     f"{self._store}: {self._holder()} is writing to this store (waited {self._wait:g} s); "
-                    "try again when it has ended, or wait longer"
+                    "try again when it has ended"
                 )
             time.sleep(_POLL_SECONDS)
 

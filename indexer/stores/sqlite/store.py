@@ -57,10 +57,16 @@ class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
     capabilities = Capabilities(embedded=True, routing=False, filters=False, visible_at_once=True, atomic_batches=True)
 
     def __init__(
-        self, path: Path, *, create: StoreInfo | None = None, read_only: bool = False, wait: float = 5.0
+        self,
+        path: Path,
+        *,
+        create: StoreInfo | None = None,
+        read_only: bool = False,
+        wait: float = 5.0,
+        any_thread: bool = False,
     ) -> None:
         self.path = path
-        self._file = StoreFile(path, read_only=read_only, wait=wait)
+        self._file = StoreFile(path, read_only=read_only, wait=wait, any_thread=any_thread)
         self._in_use = ExitStack()
         self._lock = WriterLock(path, wait)
         self._process = os.getpid()

@@ -16,6 +16,7 @@ from indexer.errors import STOPPED
 from indexer.model import Ref
 from indexer.stores.search.client.connection import NDJSON, RETRIED, Client, error_of
 from indexer.stores.search.client.lines import encoded
+from indexer.text.counts import counted
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -88,6 +89,7 @@ def send(client: Client, actions: Sequence[Action], **params: str) -> list[Outco
     outcomes: list[Outcome | None] = [None] * len(actions)
     left = list(range(len(actions)))
     deadline = time.monotonic() + client.patience.limit
+    waiting = client.waiting()
     attempt = 0
     while left:
         payload = b"".join(actions[place].lines() for place in left)
@@ -105,7 +107,11 @@ def send(client: Client, actions: Sequence[Action], **params: str) -> list[Outco
         if left and time.monotonic() + seconds > deadline:
             break
         if left:
-            client.pause(seconds)
+            first = outcomes[left[0]]
+            waiting(
+                seconds,
+                f"the engine does not take {counted(len(left), 'change')} now ({first.reason if first else ''})",
+            )
         attempt += 1
     return [outcome for outcome in outcomes if outcome]
 

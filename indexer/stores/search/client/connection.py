@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+import sys
 import threading
 import time
 import urllib.parse
@@ -17,6 +18,7 @@ from indexer.errors import StoreError, UsageError
 from indexer.stores.search.client.access import Access, load_access
 from indexer.stores.search.client.plain_http import Answer, CertificateError, UnknownHostError, UnreachableError, ask
 from indexer.text.hiding import PLACE, shown_name
+from indexer.text.visible import printable
 
 JSON = "application/json"
 NDJSON = "application/x-ndjson"
@@ -32,6 +34,12 @@ _LEADS_AWAY = (
 _BRIEFLY = 10.0
 # Seconds to wait for somebody to listen at a URL that has not answered yet.
 FIRST_CONTACT = 8.0
+# Seconds that nobody minds, and those between two remarks about one engine, whatever is asked of it at once.
+SILENT = 2.0
+BETWEEN = 30.0
+
+_guard = threading.Lock()
+_told: dict[str, float] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +70,36 @@ class Patience:
         """Seconds to wait before another attempt: doubling, jittered by half, at least what the server asked for."""
         doubled = min(self.longest, self.first * 2.0 ** min(attempt, 16))
         return max(doubled * random.uniform(0.5, 1.0), min(asked or 0.0, self.limit))  # noqa: S311 no secret
+
+
+class Waiting:
+    """The pauses between the tries of one request; after SILENT seconds of them somebody is told what for.
+
+    `shown` names the engine, `pause` waits for this many seconds. Remarks go to standard error.
+    """
+
+    def __init__(self, shown: str, pause: Callable[[float], None]) -> None:
+        self._shown, self._pause = shown, pause
+        self._start = time.monotonic()
+
+    def __call__(self, seconds: float, why: str) -> None:
+        """Wait before the next try, because of this."""
+        before = self._start + SILENT - time.monotonic()
+        if 0 < before < seconds:
+            self._pause(before)
+            seconds -= before
+            before = 0
+        if before <= 0:
+            self._tell(why)
+        self._pause(seconds)
+
+    def _tell(self, why: str) -> None:
+        with _guard:
+            now = time.monotonic()
+            if now - _told.get(self._shown, -BETWEEN) < BETWEEN:
+                return
+            _told[self._shown] = now
+        print(f"neardup: {self._shown}: {printable(why)}; trying again", file=sys.stderr, flush=True)
 
 
 class AnswerError(StoreError):
@@ -186,6 +224,10 @@ class Client(ABC):
         if self._closed.wait(seconds):
             raise StoreError(f"{self.target.shown}: the connection is closed")
 
+    def waiting(self) -> Waiting:
+        """The pauses between the tries of a request that begins now."""
+        return Waiting(self.target.shown, self.pause)
+
     def request(
         self,
         method: str,
@@ -203,6 +245,7 @@ class Client(ABC):
         """
         start = time.monotonic()
         deadline = deadline or start + self.patience.limit
+        waiting = self.waiting()
         attempt = 0
         while True:
             self.pause(0)
@@ -220,6 +263,7 @@ class Client(ABC):
                 wait = self.patience.wait(attempt, asked)
                 if time.monotonic() + wait > (deadline if self._answered else min(deadline, start + FIRST_CONTACT)):
                     raise StoreError(f"{self.target.shown}: given up after {attempt + 1} tries: {error}") from error
+                trouble = _trouble(error)
             except StoreError:
                 raise
             except Exception as error:
@@ -228,7 +272,7 @@ class Client(ABC):
                 raise StoreError(
                     f"{self.target.shown}: {self.product}'s client can't send a request ({kind})"
                 ) from None
-            self.pause(wait)
+            waiting(wait, trouble)
             attempt += 1
 
     def perform_once(self, method: str, path: str, body: object = None) -> Any:
@@ -265,6 +309,10 @@ class Client(ABC):
         if error.status in (400, 404, 405, 409):
             raise error
         raise StoreError(explain_answer(error, self.target, self.access)) from error
+
+
+def _trouble(error: AnswerError | UnreachableError) -> str:
+    return f"the cluster answers {error}" if isinstance(error, AnswerError) else f"no answer ({error})"
 
 
 def require_whole(answer: Mapping[str, Any], shown: str) -> None:
@@ -338,6 +386,7 @@ def _recognise(target: Target, access: Access, patience: Patience) -> str:
     A host that nobody listens on, or whose name nobody knows, is more likely a wrong URL: it is given up sooner.
     """
     start = time.monotonic()
+    waiting = Waiting(target.shown, time.sleep)
     attempt = 0
     while True:
         host = target.hosts[attempt % len(target.hosts)]
@@ -366,7 +415,7 @@ def _recognise(target: Target, access: Access, patience: Patience) -> str:
         wait = patience.wait(attempt, None)
         if time.monotonic() + wait > start + limit:
             raise StoreError(f"{target.shown}: no answer after {attempt + 1} tries: {trouble}; is the URL right?")
-        time.sleep(wait)
+        waiting(wait, f"no answer that can be used ({trouble})")
         attempt += 1
 
 

@@ -1,6 +1,7 @@
-"""What every scheme must do: a suite that a scheme's tests inherit as it is.
+"""What every scheme must do: a suite that a scheme's tests inherit as it is, in this package and in others.
 
-A subclass names its specification, the bad ones, and the most bytes that a payload may have:
+It takes the extra `testing` (pytest and Hypothesis). A subclass names its specification, the bad ones, and the most
+bytes that a payload may have:
 
     class TestMinhash(SchemeContract):
         specification = "minhash"
