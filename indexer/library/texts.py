@@ -128,7 +128,7 @@ class Deduped:
         return html_table((), [(self._said(),)]) + self.copies._repr_html_()
 
     def _said(self) -> str:
-        return f"kept {self.kept.size:,} of {counted(self.of.size, 'text')}"
+        return f"{self.kept.size:,} of {counted(self.of.size, 'text')} kept"
 
 
 def fingerprints(texts: Iterable[Given], *, threads: int | None = None) -> Fingerprints:

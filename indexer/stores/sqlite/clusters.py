@@ -17,7 +17,7 @@ from indexer.stores.sqlite.rows import pack_text
 
 _BATCH = 2000
 _READ = 1000
-_COLUMNS = """id, canonical, title, size, bytes, radius, first_seen, last_seen, redundant_octets, formats, origins,
+_COLUMNS = """id, canonical, title, size, octets, radius, first_seen, last_seen, redundant_octets, formats, origins,
     least_similarity"""
 _NOTE = "clustering"
 _NOTED = {"rule": str, "bound": str, "canonical": str, "finished": bool, "at": str, "arrived": list}
