@@ -21,6 +21,7 @@ from indexer.library.rows import Rows, html_table
 from indexer.matching.kept import schemes_of, schemes_of_new
 from indexer.matching.rule import MatchRule, default_rule, parse_rule
 from indexer.model import SIMHASH_DOC, Ref, name_of
+from indexer.model.chunking import chunks
 from indexer.stores import DEFAULT_WAIT, Stats, Store, open_store
 from indexer.text.counts import counted
 from indexer.text.hiding import shown_name
@@ -197,7 +198,7 @@ class Collection:
 
     def __iter__(self) -> Iterator[Stored]:
         scan = self._turns(lambda: (record.ref for record in self.store.scan(sketches=False)))
-        while refs := list(islice(scan, _AT_ONCE)):
+        for refs in chunks(scan, _AT_ONCE):
             with self._lock:
                 found = self._stored(refs)
             yield from found

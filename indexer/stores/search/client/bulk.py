@@ -9,7 +9,6 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Any, TypeVar
 
 from indexer.errors import STOPPED
@@ -161,13 +160,6 @@ def _outcome(item: Mapping[str, Any], again: bool) -> Outcome:
     change = int(detail.get("_seq_no", -1)), int(detail.get("_primary_term", -1))
     index, result = str(detail.get("_index", "")), str(detail.get("result", ""))
     return Outcome(int(detail["status"]), result, reason, index, again, *change)
-
-
-def chunks(items: Iterable[T], size: int) -> Iterator[list[T]]:
-    """Items in lists of `size`."""
-    iterator = iter(items)
-    while chunk := list(islice(iterator, size)):
-        yield chunk
 
 
 def batches(items: Iterable[T], size_of: Callable[[T], int]) -> Iterator[list[T]]:
