@@ -13,7 +13,7 @@ from indexer.model import Document
 
 _BLANK = b"\0 \t\r\n\f"
 _HEAD = 4096
-_MAX_TITLE = 500
+MAX_TITLE = 500
 _MAX_DETAIL = 300
 
 
@@ -48,7 +48,7 @@ def read_document(data: bytes, name: str, options: Options, limits: Limits) -> D
             raise too_large("the text", octets, limits)
     return Document(
         text=found.text,
-        title=found.title[:_MAX_TITLE],
+        title=found.title[:MAX_TITLE],
         format=kind,
         extractor=found.engine,
         content=options.content,

@@ -39,7 +39,7 @@ def write(path: Path, documents: int) -> None:
     if path.suffix == ".jsonl":
         with open(path, "w", encoding="utf-8") as file:
             for number, text in enumerate(texts(documents)):
-                file.write(json.dumps({"id": f"doc-{number}", "text": text}) + "\n")
+                print(json.dumps({"id": f"doc-{number}", "text": text}), file=file)
         return
     import pyarrow
     from pyarrow import parquet
@@ -64,9 +64,7 @@ def run(documents: int = 200_000, jobs: int | None = None, kinds: Sequence[str] 
             before = os.times()
             begin = time.perf_counter()
             with open_store(Path(folder, "c.neardup"), create=store_info("landmarks", schemes)) as store:
-                summary = index(
-                    Sources([str(path)]), store, Settings(jobs=jobs or default_jobs(), schemes=schemes)
-                )
+                summary = index(Sources([str(path)]), store, Settings(jobs=jobs or default_jobs(), schemes=schemes))
             spent = time.perf_counter() - begin
             after = os.times()
             own = after.user + after.system - before.user - before.system
