@@ -66,7 +66,7 @@ def extract_text(data: bytes) -> Extracted:
 
 def first_line(text: str) -> str:
     """The first line that is not blank, of the beginning of a text."""
-    return next((line.strip() for line in text[:2000].splitlines() if line.strip()), "")
+    return next((line for each in text[:2000].splitlines() if (line := each.strip())), "")
 
 
 def printable(text: str) -> str:

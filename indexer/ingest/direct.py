@@ -67,7 +67,8 @@ class Direct:
             text = data.decode("utf-8")
         except UnicodeDecodeError:
             return False
-        if len(data.translate(None, _CONTROLS)) < len(data) or any(odd in data for odd in _ODD):
+        is_odd = not text.isascii() and any(odd in data for odd in _ODD)
+        if is_odd or len(data.translate(None, _CONTROLS)) < len(data):
             if b"\0" in data or data.startswith(_ODD[2]):
                 return False
             text = printable(text)
@@ -78,15 +79,15 @@ class Direct:
         self._size += len(data)
         return True
 
-    def ready(self, *, all_of_them: bool = False) -> Iterator[Done]:
-        """What is done, where enough was taken; with `all_of_them` all that was taken."""
+    def ready(self, *, all_of_them: bool = False) -> Iterator[list[Done]]:
+        """What is done, in batches, where enough was taken; with `all_of_them` all that was taken."""
         if self._batch and (all_of_them or len(self._batch) >= BATCH_TEXTS or self._size >= BATCH_BYTES):
             batch, self._batch, self._size = self._batch, [], 0
             texts = [data for _, _, data in batch]
             self._ahead.append((batch, self._threads.submit(features_of_texts, texts, self._form)))
         while self._ahead and (all_of_them or len(self._ahead) > self._jobs):
             batch, found = self._ahead.popleft()
-            yield from self._done(batch, found.result())
+            yield list(self._done(batch, found.result()))
 
     def close(self) -> None:
         """End the threads; what they were doing is lost."""

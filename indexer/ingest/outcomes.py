@@ -5,12 +5,14 @@ Indexing, annotating, the statistics of a corpus and evaluations all read their 
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import lru_cache
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeVar
 
 from indexer.errors import ExtractionError
 from indexer.extract.base import Format, Limits, Options
@@ -103,6 +105,10 @@ def read_one(found: Input | Rejected, limit: int) -> Item[Input] | Failed[Input 
     return Item(found, data, found.path or found.name, found.format)
 
 
+class _Done(NamedTuple):
+    outcomes: list[Extracted[Any, Any]]
+
+
 class Extraction(Generic[Made]):
     """Worker processes that turn documents into outcomes; a context manager, which ends them.
 
@@ -145,8 +151,10 @@ class Extraction(Generic[Made]):
         """
         for outcome in self._pool.map(self._requests(items)):
             key = outcome.request.key
-            if isinstance(key, Failed | Extracted):
+            if isinstance(key, Failed):
                 yield key
+            elif isinstance(key, _Done):
+                yield from key.outcomes
             elif outcome.document is None or outcome.error:
                 error = outcome.error or ExtractionError("crashed")
                 yield Failed(key, error.reason, error.detail)
@@ -162,12 +170,12 @@ class Extraction(Generic[Made]):
                 yield Request(item, b"", settled=True)
             elif direct and direct.take(item):
                 for done in direct.ready():
-                    yield Request(done, b"", settled=True)
+                    yield Request(_Done(done), b"", settled=True)
             else:
                 yield Request(item.key, item.data, item.name, item.format)
         if direct:
             for done in direct.ready(all_of_them=True):
-                yield Request(done, b"", settled=True)
+                yield Request(_Done(done), b"", settled=True)
 
 
 def sketching(jobs: int, options: Options, limits: Limits, schemes: Sequence[Scheme]) -> Extraction[Sketched]:
@@ -229,4 +237,9 @@ def is_short(fingerprint: Fingerprint | None, min_tokens: int) -> bool:
 
 def now() -> str:
     """This moment, ISO 8601 in UTC, to the second."""
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return _written(int(time.time()))
+
+
+@lru_cache(maxsize=1)
+def _written(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
