@@ -49,6 +49,7 @@ bench: $(STAMP)
 
 pictures: $(STAMP)
 	$(BIN)/python docs/make_pictures.py
+	$(BIN)/python docs/notebook_pages.py
 
 wheel: $(BIN)/python
 	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .

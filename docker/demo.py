@@ -100,19 +100,11 @@ def _questions(documents: Path) -> list[list[str]]:
 
 
 def _with_neighbours(most: int) -> Iterator[list[str]]:
-    from indexer import Question, lookup, open_store
-    from indexer.matching.rule import default_rule
+    import indexer
 
-    with open_store(STORE, read_only=True) as store:
-        rule = default_rule(store)
-        records = (
-            record
-            for record in store.scan()
-            if record.fingerprint
-            and not record.short
-            and lookup(store, rule, Question(record.ref.id, record=record), exclude=record.ref, limit=0).total
-        )
-        yield from ([f"--id={record.ref.id}"] for record in islice(records, most))
+    with indexer.open(STORE, read_only=True) as collection:
+        near = (each for each in collection if not each.short and collection.similar(id=each.id, limit=1))
+        yield from ([f"--id={each.id}"] for each in islice(near, most))
 
 
 def _run(*arguments: str) -> int:

@@ -33,14 +33,21 @@ _LINK = re.compile(r"(?<=\]\()(?![a-z]+:|#)([^)#\s]+)")
 
 
 def on_startup(**_: Any) -> None:
-    """Let the reference of commands find command_reference.py beside this file."""
+    """Let what stands beside this file be found."""
     sys.path.insert(0, str(Path(__file__).parent))
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the files that lie outside docs/."""
+    """Add the files that lie outside docs/, and the pages of notebooks."""
+    import notebook_pages
+
     for file, place in OUTSIDE.items():
         files.append(File.generated(config, place, abs_src_path=str(ROOT / file)))
+    for notebook in sorted(notebook_pages.NOTEBOOKS.glob("*.ipynb")):
+        page, pictures = notebook_pages.page_of(notebook)
+        files.append(File.generated(config, f"notebooks/{notebook.stem}.md", content=page))
+        for name, picture in pictures.items():
+            files.append(File.generated(config, f"notebooks/{name}", content=picture))
     return files
 
 
@@ -55,4 +62,6 @@ def _in_site(target: str, page: str) -> str:
     origin = posixpath.dirname(_PLACES.get(page, f"docs/{page}"))
     file = posixpath.normpath(posixpath.join(origin, target))
     place = OUTSIDE.get(file, file.removeprefix("docs/"))
+    if place.endswith(".ipynb"):
+        place = place.removesuffix("ipynb") + "md"
     return posixpath.relpath(place, posixpath.dirname(page) or ".")

@@ -1,91 +1,89 @@
-"""neardup: near-duplicate documents by simhash, inside a search cluster or on one machine.
+"""neardup: near-duplicate documents by simhash and minhash, inside a search cluster or on one machine.
 
->>> from indexer import fingerprint
->>> a = fingerprint("The quick brown fox jumps over the lazy dog")
->>> a.tokens
-9
+>>> import indexer
+>>> found = indexer.dedupe(["Pour hot water on the tea.", "Oranges", "pour hot water on the tea!"])
+>>> found.of.tolist()
+[0, 1, 0]
 """
 
 from __future__ import annotations
 
 import importlib
-import sys
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from indexer.clustering.clusters import cluster
     from indexer.errors import NeardupError
-    from indexer.extract import extract
+    from indexer.extract import extract as read_document
     from indexer.hamming import HammingIndex, find_pairs
-    from indexer.matching.lookups import Match, lookup
-    from indexer.matching.pairing import pairs_of
-    from indexer.matching.question import Question
+    from indexer.library.collection import Collection, open  # noqa: A004
+    from indexer.library.memory import MemoryIndex
+    from indexer.library.texts import dedupe, fingerprints, pairs_of, sketches
     from indexer.matching.rule import MatchRule, parse_rule
-    from indexer.model import Document, Fingerprint, Record
+    from indexer.model import Document, Fingerprint
     from indexer.schemes.simhash import fingerprint
     from indexer.stores import open_store
 
 __version__ = "0.1.0"
 
-# Where each name lives; it is imported when first asked for, so that the command starts at once.
+# Where each name lives, and what it is called there; it is imported when first asked for, so that the command starts at
+# once.
 _HOMES = {
-    "Document": "indexer.model",
-    "Fingerprint": "indexer.model",
-    "HammingIndex": "indexer.hamming",
-    "Match": "indexer.matching.lookups",
-    "MatchRule": "indexer.matching.rule",
-    "NeardupError": "indexer.errors",
-    "Question": "indexer.matching.question",
-    "Record": "indexer.model",
-    "cluster": "indexer.clustering.clusters",
-    "extract": "indexer.extract",
-    "find_pairs": "indexer.hamming",
-    "fingerprint": "indexer.schemes.simhash",
-    "lookup": "indexer.matching.lookups",
-    "open_store": "indexer.stores",
-    "pairs_of": "indexer.matching.pairing",
-    "parse_rule": "indexer.matching.rule",
+    "Collection": "indexer.library.collection:Collection",
+    "Document": "indexer.model:Document",
+    "Fingerprint": "indexer.model:Fingerprint",
+    "HammingIndex": "indexer.hamming:HammingIndex",
+    "MatchRule": "indexer.matching.rule:MatchRule",
+    "MemoryIndex": "indexer.library.memory:MemoryIndex",
+    "NeardupError": "indexer.errors:NeardupError",
+    "dedupe": "indexer.library.texts:dedupe",
+    "find_pairs": "indexer.hamming:find_pairs",
+    "fingerprint": "indexer.schemes.simhash:fingerprint",
+    "fingerprints": "indexer.library.texts:fingerprints",
+    "open": "indexer.library.collection:open",
+    "open_store": "indexer.stores:open_store",
+    "pairs_of": "indexer.library.texts:pairs_of",
+    "parse_rule": "indexer.matching.rule:parse_rule",
+    "read_document": "indexer.extract:extract",
+    "sketches": "indexer.library.texts:sketches",
 }
+# Modules that the pages name, there without an import of their own.
+_MODULES = ("core", "errors", "hamming", "model", "schemes", "stores", "testing", "text")
 
 __all__ = [
+    "Collection",
     "Document",
     "Fingerprint",
     "HammingIndex",
-    "Match",
     "MatchRule",
+    "MemoryIndex",
     "NeardupError",
-    "Question",
-    "Record",
     "__version__",
-    "cluster",
-    "extract",
+    "dedupe",
     "find_pairs",
     "fingerprint",
-    "lookup",
+    "fingerprints",
+    "open",
     "open_store",
     "pairs_of",
     "parse_rule",
+    "read_document",
+    "sketches",
 ]
 
 
-class _Root(ModuleType):
-    def __setattr__(self, name: str, value: Any) -> None:
-        # Importing a submodule binds its name here; where a function has the same name, the function is meant.
-        if not (name in _HOMES and isinstance(value, ModuleType)):
-            super().__setattr__(name, value)
-
-
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module(f"{__name__}.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(_HOMES[name]), name)
-    globals()[name] = value
-    return value
+    globals()[name] = _found(_HOMES[name])
+    return globals()[name]
+
+
+def _found(place: str) -> Any:
+    module, name = place.split(":")
+    return getattr(importlib.import_module(module), name)
 
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
-
-
-sys.modules[__name__].__class__ = _Root

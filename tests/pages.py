@@ -33,11 +33,11 @@ def blocks(page: Path, kind: str) -> list[str]:
     return [content for found, content in _BLOCK.findall(page.read_text("utf-8")) if found == kind]
 
 
-def steps(page: Path) -> list[tuple[str, str]]:
+def steps(page: Path, language: str = "sh") -> list[tuple[str, str]]:
     """Each block of commands with the text block behind it, empty where there is none."""
     found: list[tuple[str, str]] = []
     for kind, content in _BLOCK.findall(page.read_text("utf-8")):
-        if kind == "sh":
+        if kind == language:
             found.append((content, ""))
         elif kind == "text" and found:
             found[-1] = (found[-1][0], content)

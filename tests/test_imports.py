@@ -22,6 +22,7 @@ FLOORS = [
     {"matching", "provision"},
     {"annotate", "clustering"},
     {"evaluation", "report"},
+    {"library", "testing"},
     {"cli"},
     {"__init__", "__main__"},
 ]

@@ -17,12 +17,13 @@ from indexer.cli.options.groups import Group
 from indexer.cli.options.shared import Extraction, extraction_options, jobs_option, json_option, opened, store_option
 from indexer.cli.terminal.output import answer, answer_json, say, table
 from indexer.errors import NeardupError, UsageError
+from indexer.text.counts import counted
 
 if TYPE_CHECKING:
     from indexer.evaluation.documents import Named, Texts
     from indexer.evaluation.judging import Evaluation, Progress
-    from indexer.ingest.from_store import Fields
     from indexer.ingest.sources import Selection
+    from indexer.stores.search.fields.texts import TextFields
 
 _SAMPLE = 2000
 
@@ -63,7 +64,7 @@ measuring_options = Group(
         metavar="N",
         default=_SAMPLE,
         show_default=True,
-        help="Of a store, take so many documents, beside those that TRUTH names.",
+        help="Of a store, take this many documents, besides those that TRUTH names.",
     ),
     click.option(
         "--alike",
@@ -146,12 +147,14 @@ def evaluate(
     wanted = measuring.schemes or (_usual(named, measuring, store), *judging.DEFAULT_RULES)
     named_rules = [judging.read_rule(each, corpus) for each in wanted]
     rules = list({rule.written(whole=True): rule for rule in named_rules}.values())
-    notes = [f"left out: {count:,} documents ({explained(each)})" for each, count in sorted(texts.failed.items())]
+    notes = [
+        f"left out: {counted(count, 'document')} ({explained(each)})" for each, count in sorted(texts.failed.items())
+    ]
     known = None
     if named:
         known, missing = placed(named, texts.ids)
         if missing:
-            notes.append(f"left out: {missing:,} pairs of {named.name}: a document of theirs is not here")
+            notes.append(f"left out: {counted(missing, 'pair')} of {named.name}, with a document that is not here")
     found = judging.evaluate(
         texts.texts, rules, known, alike=measuring.alike, right=measuring.right, progress=_told(json=json)
     )
@@ -178,7 +181,7 @@ def _told(*, json: bool) -> Progress | None:
 def _texts(
     named: Named | None,
     measuring: Measuring,
-    fields: Fields | None,
+    fields: TextFields | None,
     store: str,
     jobs: int | None,
     extraction: Extraction,

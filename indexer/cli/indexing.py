@@ -24,6 +24,7 @@ from indexer.cli.options.schemes import Fingerprinting, fingerprint_options
 from indexer.cli.options.shared import (
     Extraction,
     Talk,
+    begun,
     content_of,
     extraction_options,
     json_option,
@@ -35,14 +36,15 @@ from indexer.cli.options.shared import (
     talk_options,
     tell_contended,
 )
+from indexer.cli.terminal.hints import with_store
 from indexer.cli.terminal.interrupts import end_at_once
 from indexer.cli.terminal.output import answer, answer_json, printable, say, shown_store, size
-from indexer.config import DEFAULT_STORE
 from indexer.errors import ExtractionError, NoStoreError, UsageError
 from indexer.extract.base import Content
 from indexer.ingest.indexing import Settings, Summary, store_info
 from indexer.ingest.indexing import index as run_index
 from indexer.ingest.sources import IdFrom, Selection, Sources, list_of_paths
+from indexer.text.counts import counted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -126,7 +128,7 @@ loading_options = Group(
         "--bulk-load",
         is_flag=True,
         help="In a cluster: no refreshes and no replicas of the index while documents are loaded; its own settings are "
-        "put back at the end.",
+        "restored at the end.",
     ),
     click.option("--retry-failed", is_flag=True, help="Try documents again that failed before and have not changed."),
     click.option("--strict", is_flag=True, help="End with exit code 6 if any document failed."),
@@ -193,16 +195,15 @@ def index(
     found = sources()
     if loading.dry_run:
         return _list(found)
+    inputs = begun(found, store)
+    if inputs is None:
+        say("no document was found, so no store was made")
+        _report(Summary(), found.left_out, store, as_json=talk.json, stopped=_Stopped())
+        return 0
     from indexer.matching.kept import schemes_of, schemes_of_new
 
     content = extraction.content or _content_for(store)
-    settings = Settings(
-        options=extraction.options(content),
-        limits=extraction.limits,
-        jobs=making.processes,
-        min_tokens=making.min_tokens,
-        retry_failed=loading.retry_failed,
-    )
+    settings = _settings(content, making, extraction, retry_failed=loading.retry_failed)
     summary, near = Summary(), None
     letters = Refused(letters_file, settings.options, settings.limits)
     made = store_info(content, schemes_of_new(making.schemes))
@@ -215,15 +216,26 @@ def index(
             bar = _bar(summary, sources) if talk.progress else nullcontext()
             with relaxed, letters, arrivals(target, arriving) as coming, bar:
                 near = coming.counts if coming else None
-                run_index(found, target, settings, summary=summary, stop=stop, arrivals=coming, refused=letters)
+                run_index(inputs, target, settings, summary=summary, stop=stop, arrivals=coming, refused=letters)
             tell_contended(target)
         except KeyboardInterrupt:
             stopped.number = stopped.number or signal.SIGINT
-    _report(summary, found.left_out, store, as_json=talk.json, stopped=bool(stopped.number), near=near, letters=letters)
+    if not talk.is_enough(summary):
+        _report(summary, found.left_out, store, as_json=talk.json, stopped=stopped, near=near, letters=letters)
     if stopped.number:
         say("stopped; what was done is stored, and the same command again goes on from here")
         return 128 + stopped.number
     return ExtractionError.exit_code if loading.strict and summary.failures + summary.failed_before else 0
+
+
+def _settings(content: Content, making: Fingerprinting, extraction: Extraction, *, retry_failed: bool) -> Settings:
+    return Settings(
+        options=extraction.options(content),
+        limits=extraction.limits,
+        jobs=making.processes,
+        min_tokens=making.min_tokens,
+        retry_failed=retry_failed,
+    )
 
 
 def _bar(summary: Summary, sources: Callable[[], Sources]) -> AbstractContextManager[object]:
@@ -276,7 +288,7 @@ def _content_for(store: str) -> Content:
 def _list(found: Sources) -> int:
     for item in found:
         click.echo(f"{printable(item.id)}\t{printable(item.source)}")
-    say(f"a dry run: nothing was read or stored; {found.left_out} files left out by name")
+    say(f"a dry run: nothing was read or stored; {counted(found.left_out, 'file')} left out by name")
     return 0
 
 
@@ -307,9 +319,9 @@ def _report(
     store: str,
     *,
     as_json: bool,
-    stopped: bool,
-    near: Arrived | None,
-    letters: DeadLetters,
+    stopped: _Stopped,
+    near: Arrived | None = None,
+    letters: DeadLetters | None = None,
 ) -> None:
     if as_json:
         counts = {name: getattr(summary, name) for name in ("indexed", "replaced", "unchanged")}
@@ -321,16 +333,16 @@ def _report(
                 "failed": dict(summary.failed),
                 **more,
                 **({"duplicates": summary.duplicates, "new": near.new, "near": near.near} if near else {}),
-                "dead_letters": os.fspath(letters.path) if letters.count else None,
+                "dead_letters": os.fspath(letters.path) if letters and letters.count else None,
                 "left_out": left_out,
                 "bytes": summary.octets,
                 "seconds": round(summary.seconds, 3),
-                "stopped": stopped,
+                "stopped": bool(stopped.number),
             }
         )
         return
     reasons = ", ".join(f"{reason} {count}" for reason, count in summary.failed.most_common())
-    listed = "neardup failures" + (f" --store {shlex.quote(shown_store(store))}" if store != DEFAULT_STORE else "")
+    listed = with_store("neardup failures")
     lines = [
         ("indexed", summary.indexed, f"{size(summary.octets)} read in {summary.seconds:.1f} s"),
         ("replaced", summary.replaced, ""),
@@ -345,8 +357,8 @@ def _report(
         lines.insert(2, ("near", near.near, "of these; something near was stored before them"))
         lines.insert(2, ("new", near.new, "of these; nothing near was stored before them"))
         lines.append(("duplicates", summary.duplicates, f"left out; listed by: {listed} --reason duplicate"))
-    if letters.count:
-        again = f"neardup index {shlex.quote(os.fspath(letters.path))}"
+    if letters and letters.count:
+        again = with_store("neardup index") + f" {shlex.quote(os.fspath(letters.path))}"
         lines.append(("refused", letters.count, f"of these; kept with the reason, and tried again by: {again}"))
     if summary.failed_before:
         lines.append(("failed before", summary.failed_before, "not tried again; --retry-failed does"))

@@ -17,8 +17,8 @@ from indexer.model.refs import RefTable
 from indexer.stores.base import Store
 
 Positions = npt.NDArray[np.int64]
-# The similarities (float64) of a document, by its position, to others.
-Similar = Callable[[int, Positions], npt.NDArray[np.float64]]
+# The similarities (float64) of pairs of documents, by their positions.
+Similar = Callable[[Positions, Positions], npt.NDArray[np.float64]]
 
 READ_AT_ONCE = 2000
 
@@ -134,20 +134,33 @@ class Assigner:
         for batch in batches:
             for member in batch:
                 found[member.group].add(member, self.rule)
-        near: list[npt.NDArray[np.float64]] = [np.ones(positions.size) for positions in groups]
-        for number, (group, positions) in enumerate(zip(found, groups, strict=True)):
-            if group.canonical is not None:
-                group.choose_id()
-                # A similarity is told as far as its fourth place: what is read back is then what was written.
-                values = np.maximum(similar(group.position, positions), 0.0)
-                near[number] = np.asarray(np.round(values, 4), dtype=np.float64)
-                group.least_similarity = float(near[number].min())
+        near = self._similarities(found, groups, similar)
         for batch in iter(kept) if kept is not None else self._members(refs, groups):
             wanted = [self._wanted(m, found[m.group], float(near[m.group][m.place])) for m in batch]
             self.note([(m.record.ref, new, m.noted) for m, new in zip(batch, wanted, strict=True)])
         real = [group for group in found if group.size > 1]
         self.put_clusters([group.cluster_record() for group in real])
         return [group.id for group in real]
+
+    @staticmethod
+    def _similarities(
+        found: Sequence[_Group], groups: Sequence[Positions], similar: Similar
+    ) -> list[npt.NDArray[np.float64]]:
+        """The similarities of each group's members to its canonical document, after it was given its id."""
+        there = [number for number, group in enumerate(found) if group.canonical is not None]
+        near = [np.ones(positions.size) for positions in groups]
+        if not there:
+            return near
+        for number in there:
+            found[number].choose_id()
+        sizes = [groups[number].size for number in there]
+        canonical = np.repeat(np.array([found[number].position for number in there], dtype=np.int64), sizes)
+        # A similarity is written to four decimal places: what is read back is then what was written.
+        values = np.maximum(similar(canonical, np.concatenate([groups[number] for number in there])), 0.0)
+        for number, own in zip(there, np.split(np.round(values, 4), np.cumsum(sizes)[:-1]), strict=True):
+            near[number] = np.asarray(own, dtype=np.float64)
+            found[number].least_similarity = float(own.min())
+        return near
 
     def _members(self, table: RefTable, groups: Sequence[Positions]) -> Iterator[list[_Member]]:
         if not groups:
@@ -195,7 +208,7 @@ class Assigner:
             self.store.put_clusters(changed)
 
     def remove_clusters(self, ids: Sequence[str]) -> None:
-        """Forget clusters that have no members any more."""
+        """Forget clusters that no longer have members."""
         self.changes.removed += len(ids)
         if ids and not self.dry_run:
             self.store.delete_clusters(ids)

@@ -29,7 +29,7 @@ _ID = f"S{CLUSTER_ID_LENGTH}"
 
 @dataclass(frozen=True, slots=True)
 class Costly:
-    """So many different documents share a key of a scheme with this one, and took so many comparisons."""
+    """How many different documents share a key of a scheme with this one, and how many comparisons they took."""
 
     example: Ref
     scheme: str
@@ -42,8 +42,9 @@ class Clustering:
     """What a clustering found: `documents` in the store, of which `compared` could be compared by the rule.
 
     `lacking` have no sketch that the rule compares. `clusters` have two members or more, `clustered` documents
-    together, the `largest` so many; `split` components were wider than the bound. `comparisons` pairs were compared,
-    most of them for documents that share a key with the `costliest`; `changes` is what was written, or would be.
+    together, the `largest` with that many; `split` components were wider than the bound. `comparisons` pairs were
+    compared, most of them for documents that share a key with the `costliest`; `changes` is what was written, or would
+    be.
     """
 
     rule: MatchRule
@@ -94,8 +95,8 @@ def cluster(
     found = group(nodes, comparison, radius=radius_of(bound), threads=threads)
     groups = document_groups(nodes, found)
 
-    def similar(position: int, others: Positions) -> npt.NDArray[np.float64]:
-        return similar_documents(nodes, comparison, position, others)
+    def similar(left: Positions, right: Positions) -> npt.NDArray[np.float64]:
+        return similar_documents(nodes, comparison, left, right)
 
     kept = [np.array(assigner.assign(nodes.refs, batch, similar), dtype=_ID) for batch in _batches(groups)]
     together = RefSet(nodes.refs, np.concatenate(groups) if groups else np.empty(0, dtype=np.int64))
@@ -135,14 +136,14 @@ def document_groups(nodes: Nodes, found: Groups) -> list[Positions]:
 
 
 def similar_documents(
-    nodes: Nodes, comparison: Comparison, position: int, others: Positions
+    nodes: Nodes, comparison: Comparison, left: Positions, right: Positions
 ) -> npt.NDArray[np.float64]:
-    """The similarities of a document to others, 1 for those with equal sketches."""
-    one, many = nodes.node_of[position], nodes.node_of[others]
-    found = np.ones(others.size)
-    apart = np.flatnonzero(many != one)
-    if apart.size:
-        found[apart] = comparison.similarities(np.full(apart.size, one), many[apart])
+    """The similarities of pairs of documents, 1 for those with equal sketches."""
+    one, other = nodes.node_of[left], nodes.node_of[right]
+    found = np.ones(right.size)
+    differing = np.flatnonzero(one != other)
+    if differing.size:
+        found[differing] = comparison.similarities(one[differing], other[differing])
     return found
 
 
@@ -161,7 +162,7 @@ def _batches(groups: Iterable[Positions]) -> Iterator[list[Positions]]:
 
 
 def _set_alone(store: Store, assigner: Assigner, together: RefSet, *, whole_scan: bool) -> None:
-    """Take the documents out of their clusters that are in none any more.
+    """Take documents out of clusters that they no longer belong to.
 
     A document whose annotations say nothing is alone. Where no run was broken off, only members of stored clusters can
     say more.

@@ -21,6 +21,7 @@ from indexer.ingest.readers import reader_of
 from indexer.ingest.sources import Input, Rejected, Selection, Sources, printable_path
 from indexer.model import Record
 from indexer.stores.base import Store
+from indexer.text.counts import counted
 
 _LONGEST_LINE = 1 << 20
 # A group is every pair of its members; one of this size has two million.
@@ -157,7 +158,7 @@ def read_truth(path: Path, root: Path | None = None) -> Named:
         distinct = sorted(set(members))
         if len(distinct) > _LARGEST_GROUP:
             raise UsageError(
-                f"{printable_path(str(path))}: the group {group!r} has {len(distinct):,} members; "
+                f"{printable_path(str(path))}: the group {group!r} has {counted(len(distinct), 'member')}; "
                 f"an evaluation takes groups of up to {_LARGEST_GROUP:,}"
             )
         pairs.update(combinations(distinct, 2))

@@ -208,7 +208,7 @@ def parse_reference(source: bytes, builder: Builder) -> None:
         recover=True, encoding="utf-8", resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False
     )
     try:
-        # The declaration may name the encoding that the octets had before.
+        # The declaration may name the encoding that the bytes had before.
         root = etree.fromstring(_DECLARATION.sub(b"", source, count=1), parser)
     except etree.XMLSyntaxError as error:
         raise ExtractionError("malformed", f"not XML: {error}") from None

@@ -14,8 +14,19 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from indexer import __version__
 from indexer.extract.base import EXTRACTOR_VERSION, Content, Format, Limits, Options
-from indexer.ingest.outcomes import Counts, Extracted, Failed, Item, is_short, now, read_one, record_of, sketching
-from indexer.ingest.sources import Input, Rejected
+from indexer.ingest.outcomes import (
+    AtHand,
+    Counts,
+    Extracted,
+    Failed,
+    Item,
+    is_short,
+    now,
+    read_one,
+    record_of,
+    sketching,
+)
+from indexer.ingest.sources import Input, Rejected, path_of_printable
 from indexer.model import Failure, Record, Ref
 
 if TYPE_CHECKING:
@@ -36,7 +47,7 @@ DUPLICATE = "duplicate"
 
 # What is read ahead of the workers, and what is written at once.
 _GROUP_ITEMS = 64
-_GROUP_OCTETS = 8_000_000
+_GROUP_BYTES = 8_000_000
 _BATCH_RECORDS = 8000
 _BATCH_SECONDS = 1.0
 # Equal documents wait for the first of them to be extracted; beyond this many, they are extracted like any other.
@@ -47,8 +58,9 @@ _MOST_WAITING = 10_000
 class Settings:
     """How to index: `jobs` worker processes; documents under `min_tokens` tokens are marked short.
 
-    A document that failed before is tried again if its octets or the rules changed, or with `retry_failed`. `schemes`
-    are those beside the store's first that documents get a sketch of; they are added to the store.
+    With 0 jobs this process itself fingerprints plain texts, which suits those that it has at hand. A document
+    that failed before is tried again if its bytes or the rules changed, or with `retry_failed`. `schemes` are the
+    secondary schemes whose sketches documents get; they are added to the store.
     """
 
     options: Options = field(default_factory=Options)
@@ -119,19 +131,19 @@ def store_info(content: Content, schemes: Sequence[Scheme] = ()) -> StoreInfo:
     )
 
 
-def source_digest(octets: bytes, info: StoreInfo, options: Options, *, name: str = "", title: str = "") -> str:
+def source_digest(data: bytes, info: StoreInfo, options: Options, *, name: str = "", title: str = "") -> str:
     """The SHA-256, in hexadecimal, of everything that a stored fingerprint and title depend on.
 
-    That is the document's octets, the scheme, the extraction rules, and what else decides how the octets are read: the
+    That is the document's bytes, the scheme, the extraction rules, and what else decides how the bytes are read: the
     content mode, the engine and format asked for, the suffix of the name, and a title given from outside.
     """
     digest = hashlib.sha256(digest_rules(info, options, name=name, title=title).encode("utf-8", "replace"))
-    digest.update(octets)
+    digest.update(data)
     return digest.hexdigest()
 
 
 def digest_rules(info: StoreInfo, options: Options, *, name: str = "", title: str = "") -> str:
-    """What stands before a document's octets in its source digest."""
+    """What stands before a document's bytes in its source digest."""
     kind = options.format or os.path.splitext(name.lower().removesuffix(".gz"))[1]
     return f"{info.scheme}\0{info.unicode}\0{info.extractor}\0{info.content}\0{options.engine}\0{kind}\0{title}\0\0"
 
@@ -151,7 +163,7 @@ def index(
     A document whose id and source digest are stored is passed over, one whose digest is stored under another id is
     stored without extraction. A document that can't be read is recorded with its reason, and an older record of it is
     kept. `arrivals` looks at each batch before and after it is stored, and may leave documents out; they are recorded
-    with the reason "duplicate". `refused` is told of each document that the store did not take, before that is
+    with the reason "duplicate". `refused` is called with each document that the store refused, before that is
     recorded. `summary` is kept up to date meanwhile. When interrupted (KeyboardInterrupt, or `stop`
     set, which raises it) what is done is written first. Raises StoreError, and IncompatibleStoreError where the store's
     content mode, scheme or rules are others.
@@ -214,7 +226,8 @@ class _Run:
         begin = time.monotonic()
         settings = self.settings
         try:
-            with sketching(settings.jobs, self.options, settings.limits, settings.schemes) as workers:
+            given = self.options, settings.limits, settings.schemes
+            with sketching(settings.jobs, *given) if settings.jobs else AtHand(*given) as workers:
                 for outcome in workers.outcomes(self._items(inputs)):
                     self._take(outcome)
                     self._write_when_due()
@@ -242,7 +255,7 @@ class _Run:
 
     def _groups(self, inputs: Iterable[Input | Rejected]) -> Iterator[list[_Pending] | _Unread]:
         group: list[_Pending] = []
-        octets = 0
+        size = 0
         for item in inputs:
             self._halt_when_told()
             found = self._read(item)
@@ -250,10 +263,10 @@ class _Run:
                 yield found
             else:
                 group.append(found)
-                octets += len(found.data)
-            if len(group) >= _GROUP_ITEMS or octets >= _GROUP_OCTETS:
+                size += len(found.data)
+            if len(group) >= _GROUP_ITEMS or size >= _GROUP_BYTES:
                 yield group
-                group, octets = [], 0
+                group, size = [], 0
             self._write_when_due()
         yield group
 
@@ -298,7 +311,7 @@ class _Run:
         item = pending.item
         known_digest = old.source_digest if old else newest.digest if newest else ""
         known_source = old.source if old else newest.item.source if newest else item.source
-        if item.path and known_source != item.source and os.path.lexists(known_source):
+        if item.path and known_source != item.source and os.path.lexists(path_of_printable(known_source)):
             if known_digest == pending.digest:
                 self.summary.unchanged += 1
             else:
@@ -322,7 +335,7 @@ class _Run:
         self._accept(pending, dataclasses.replace(self._adopt(pending, twin), indexed_at=now()))
 
     def _adopt(self, pending: _Pending, record: Record) -> Record:
-        """The record of a document that equals the one of `record`, octet for octet."""
+        """The record of a document that equals the one of `record`, byte for byte."""
         return dataclasses.replace(
             record,
             ref=pending.ref,

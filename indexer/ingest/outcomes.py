@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from types import TracebackType
@@ -32,7 +32,7 @@ Made = TypeVar("Made")
 
 @dataclass(frozen=True, slots=True)
 class Item(Generic[Key]):
-    """The bytes of a document to extract; `key` is the caller's own, `name` and `format` help to tell its kind."""
+    """The bytes of a document to extract; `key` is the caller's own, `name` and `format` help to recognise its kind."""
 
     key: Key
     data: bytes
@@ -176,6 +176,50 @@ class Extraction(Generic[Made]):
         if direct:
             for done in direct.ready(all_of_them=True):
                 yield Request(_Done(done), b"", settled=True)
+
+
+class AtHand:
+    """The same as sketching(), without processes of its own, for texts that this process has already.
+
+    What is no plain text is read by the one worker of `indexer.extract`, with its limits.
+    """
+
+    def __init__(self, options: Options, limits: Limits, schemes: Sequence[Scheme]) -> None:
+        self._options, self._limits, self._schemes = options, limits, schemes
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Nothing: no process was started."""
+
+    def outcomes(
+        self, items: Iterable[Item[Key] | Failed[Other]]
+    ) -> Iterator[Extracted[Key, Sketched] | Failed[Key] | Failed[Other]]:
+        """The outcome of each item, in order."""
+        from indexer.ingest.sketching import sketch_document
+
+        for item in items:
+            if isinstance(item, Failed):
+                yield item
+                continue
+            try:
+                document = self._read(item)
+            except ExtractionError as error:
+                yield Failed(item.key, error.reason, error.detail)
+                continue
+            yield Extracted(item.key, replace(document, text=""), sketch_document(self._schemes, document))
+
+    def _read(self, item: Item[Any]) -> Document:
+        from indexer.extract import extract
+        from indexer.extract.document import read_document
+
+        options = replace(self._options, format=item.format) if item.format else self._options
+        if item.format == "text":
+            return read_document(item.data, item.name, options, self._limits)
+        return extract(item.data, name=item.name, options=options, limits=self._limits)
 
 
 def sketching(jobs: int, options: Options, limits: Limits, schemes: Sequence[Scheme]) -> Extraction[Sketched]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import glob
 import os
+import re
 import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -17,12 +18,13 @@ from itertools import islice
 from typing import Any, BinaryIO, Literal
 
 from indexer import own_files
-from indexer.errors import NotFoundError, UsageError
+from indexer.errors import NotFoundError, UsageError, machines_fault
 from indexer.extract.base import Format
 from indexer.ingest.readers import JSON_LINES, Asked, BadEntry, Columns, Entry, Reader, reader_by_head, reader_of
 from indexer.ingest.readers.compression import BROKEN, SUFFIXES, plain, without_suffix
 from indexer.ingest.remote import is_remote, remote_files
 from indexer.own_files import OwnFileError
+from indexer.text.counts import counted
 
 IdFrom = Literal["path", "absolute", "relative", "name", "stem", "digest"]
 STDIN = "-"
@@ -43,14 +45,16 @@ NOT_DOCUMENTS = frozenset(
 # A folder is listed and sorted in parts of this size, so that one with millions of files stays out of memory.
 FOLDER_PART = 50_000
 _HEAD = 512
+_WRITTEN_OUT = re.compile(rb"\\x(5c|[89a-f][0-9a-f])")
+_SURROGATE = re.compile("[\udc80-\udcff]")
 
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """One document to index: a file not yet read (`path`), or octets already at hand (`data`).
+    """One document to index: a file not yet read (`path`), or bytes already at hand (`data`).
 
     `id` is empty where it is to be made from the content. `source` is what a user would open: an absolute path
-    or a URL. `name` is the name of a file whose octets are at hand. `again` asks for a document to be tried that failed
+    or a URL. `name` is the name of a file whose bytes are at hand. `again` asks for a document to be tried that failed
     before and has not changed.
     """
 
@@ -81,7 +85,7 @@ class Selection:
 
     `include` and `exclude` are shell patterns, matched against the file's name, or against its path below the named
     folder where they hold a slash; there "*" matches slashes too. `base` is the folder that ids of `id_from="path"`
-    are seen from. `line_limit` is in octets, for a line, row, record or member of a file. `columns` are those of rows.
+    are seen from. `line_limit` is in bytes, for a line, row, record or member of a file. `columns` are those of rows.
     """
 
     include: tuple[str, ...] = ()
@@ -225,6 +229,8 @@ class Sources:
                     part = sorted(islice(entries, FOLDER_PART), key=lambda entry: entry.name)
             # The folder is closed before its last part is given, so that a deep tree does not use up file descriptors.
         except OSError as error:
+            if fault := machines_fault(error, printable_path(folder)):
+                raise fault from None
             yield _rejected(folder, "unreadable", f"the folder can't be listed: {error.strerror}")
             return
         yield from part
@@ -267,7 +273,7 @@ class Sources:
         except OSError as error:
             return _rejected(file.path, "unreadable", str(error))
         if len(data) > limit:
-            return _rejected(file.path, "too-large", f"the limit is {limit:,} octets")
+            return _rejected(file.path, "too-large", f"the limit is {limit:,} bytes")
         return Input(self._id(file), file.path, data=data, name=os.path.basename(file.path))
 
     def _id(self, file: _File) -> str:
@@ -284,6 +290,12 @@ class Sources:
                 "stem": _stem(file.path),
             }[rule]
         )
+
+    def parts(self, path: str, stream: BinaryIO) -> Iterator[Input | Rejected]:
+        """The documents of one file that holds many, as far as a stream of it is read."""
+        reader = reader_of(path)
+        if reader is not None:
+            yield from self._entries(_File(path, os.path.normpath(path), named=True), stream, reader)
 
     def _many(self, file: _File, reader: Reader) -> Iterator[Input | Rejected]:
         try:
@@ -352,6 +364,8 @@ def open_regular(path: str, *, any_kind: bool = False) -> BinaryIO:
     except OwnFileError as error:
         raise UnreadableError("special-file", error.strerror) from None
     except (OSError, ValueError) as error:
+        if fault := machines_fault(error, printable_path(path)):
+            raise fault from None
         # ENXIO: a socket, or a pipe that nobody reads from.
         special = isinstance(error, OSError) and error.errno == errno.ENXIO
         detail = error.strerror if isinstance(error, OSError) else str(error)
@@ -365,15 +379,17 @@ def open_regular(path: str, *, any_kind: bool = False) -> BinaryIO:
 
 
 def read_file(path: str, limit: int, *, any_kind: bool = False) -> bytes:
-    """The octets of a file of at most `limit` octets. Raises UnreadableError."""
+    """The bytes of a file of at most `limit` bytes. Raises UnreadableError."""
     with open_regular(path, any_kind=any_kind) as file:
         try:
             size = os.fstat(file.fileno()).st_size
             data = file.read(limit + 1) if size <= limit else b""
         except OSError as error:
+            if fault := machines_fault(error, printable_path(path)):
+                raise fault from None
             raise UnreadableError("unreadable", error.strerror or str(error)) from None
     if max(size, len(data)) > limit:
-        raise UnreadableError("too-large", f"{max(size, len(data)):,} octets; the limit is {limit:,}")
+        raise UnreadableError("too-large", f"{counted(max(size, len(data)), 'byte')}; the limit is {limit:,}")
     return data
 
 
@@ -391,9 +407,7 @@ def list_of_paths(name: str) -> Iterator[str]:
             *whole, rest = (rest + block).split(end)
             yield from (os.fsdecode(path) for path in whole if path)
             if len(rest) > 1 << 20:
-                raise UsageError(
-                    f"{printable_path(name)}: a path of more than a million octets; is it a list of paths?"
-                )
+                raise UsageError(f"{printable_path(name)}: a path of more than a million bytes; is it a list of paths?")
             block = file.read(1 << 16)
         if rest:
             yield os.fsdecode(rest)
@@ -419,8 +433,21 @@ def _absolute(path: str) -> str:
 
 
 def printable_path(path: str) -> str:
-    r"""A path as text that any store takes: octets that are no UTF-8 are written \xff."""
-    return os.fsencode(path).decode("utf-8", "backslashreplace")
+    r"""A path as text that any store takes, of no two paths the same: octets that are no UTF-8 are written \xff.
+
+    A path that has such octets, or the written-out form of one, has its backslashes written \x5c.
+    """
+    octets = os.fsencode(path)
+    text = octets.decode("utf-8", "surrogateescape")
+    if not _WRITTEN_OUT.search(octets) and not _SURROGATE.search(text):
+        return text
+    return octets.replace(b"\\", b"\\x5c").decode("utf-8", "backslashreplace")
+
+
+def path_of_printable(text: str) -> str:
+    """The path that printable_path() wrote."""
+    octets = text.encode("utf-8", "surrogatepass")
+    return os.fsdecode(_WRITTEN_OUT.sub(lambda found: bytes([int(found[1], 16)]), octets))
 
 
 def container_of(source: str) -> str:
@@ -434,7 +461,7 @@ def container_of(source: str) -> str:
     path, reader = source, reader_of(source)
     while path != os.sep:
         kind = reader_of(path)
-        if kind and (path == source or kind.is_folder) and os.path.isfile(path):
+        if kind and (path == source or kind.is_folder) and os.path.isfile(path_of_printable(path)):
             return path
         path = os.path.dirname(path)
     return source if reader else ""

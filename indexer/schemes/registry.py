@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+import re
+from collections.abc import Callable, Iterable, Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from indexer.errors import UsageError
 from indexer.schemes.base import Parameter, Scheme
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 Maker = Callable[..., Scheme]
 
@@ -23,20 +28,49 @@ FAMILIES: Mapping[str, str] = {
 }
 
 
+# Where packages say which schemes they bring: a name is the family, what it leads to the class.
+ENTRY_POINTS = "neardup.schemes"
+
+
 def families() -> list[str]:
-    """The names of all schemes."""
-    return list(FAMILIES)
+    """The names of all schemes: first those of neardup, then those that other packages bring."""
+    return [*FAMILIES, *sorted({each.name for each in _entry_points()} - set(FAMILIES))]
+
+
+def _entry_points() -> Iterable[EntryPoint]:
+    # Imported when it is needed: it takes as long as all else that a command imports.
+    from importlib.metadata import entry_points
+
+    return entry_points(group=ENTRY_POINTS)
 
 
 def scheme_class(family: str) -> type[Scheme]:
-    """The class of a scheme; UsageError, with the names that there are, for an unknown one."""
-    from importlib import import_module
-
+    """The class of a scheme; UsageError for one that is none, with the names that there are."""
     if family not in FAMILIES:
-        raise UsageError(f"{family!r} is no scheme; there are: {', '.join(FAMILIES)}")
+        return _brought(family)
     module, name = FAMILIES[family].split(":")
-    found: type[Scheme] = getattr(import_module(module), name)
-    return found
+    scheme: type[Scheme] = getattr(import_module(module), name)
+    return scheme
+
+
+def _brought(family: str) -> type[Scheme]:
+    """The class of a scheme that another package brings."""
+    packages = {each.value: each for each in _entry_points() if each.name == family}
+    if not packages:
+        raise UsageError(f"{family!r} is no scheme; there are: {', '.join(families())}")
+    if len(packages) > 1:
+        raise UsageError(f"{family}: several packages bring a scheme of this name ({', '.join(sorted(packages))})")
+    [(place, found)] = packages.items()
+    try:
+        made = found.load()
+    except Exception as error:
+        # Another's code may raise whatever it likes.
+        raise UsageError(f"{family}: {place}, which a package names, can't be loaded: {error!r}") from error
+    if not isinstance(made, type) or not issubclass(made, Scheme) or made.family != family:
+        raise UsageError(f"{family}: {place} is no class of indexer.schemes.base.Scheme with the family {family!r}")
+    if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", family):
+        raise UsageError(f"{family!r}: the name of a scheme has lower-case letters, digits and hyphens between them")
+    return made
 
 
 def scheme(specification: str, corpus: Callable[[str], Any] | None = None) -> Scheme:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from indexer import core
 from indexer.errors import UsageError
-from indexer.schemes.base import Parameter, checked_integer
+from indexer.schemes.base import Hashes, Parameter, Weights, checked_integer
 from indexer.schemes.minwise.bands import MAX_BANDS, MAX_VALUES
 from indexer.schemes.minwise.packed import Signature
 from indexer.schemes.minwise.scheme import MAX_SHINGLE, MinwiseScheme, distinct
@@ -53,6 +53,10 @@ class Supershingles(MinwiseScheme):
 
     def signature(self, text: str | bytes) -> tuple[Signature, int] | None:
         """The minima of the text's distinct shingles, and their number."""
-        shingles = core.shingle_hashes(text, self.shingle)
-        found = core.minhash(shingles, self.values)
-        return None if found is None else (found, distinct(shingles))
+        return self.signature_of(core.shingle_hashes(text, self.shingle))
+
+    def signature_of(self, features: Hashes, weights: Weights | None = None) -> tuple[Signature, int] | None:
+        """The minima of distinct features, and their number; weights count for nothing."""
+        del weights
+        values = core.minhash(features, self.values)
+        return None if values is None else (values, distinct(features))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from indexer import core
+from indexer.schemes.base import Hashes, Weights
 from indexer.schemes.minwise.packed import Signature
 from indexer.schemes.minwise.scheme import BandedScheme
 
@@ -33,6 +34,10 @@ class WeightedMinhash(BandedScheme):
     def signature(self, text: str | bytes) -> tuple[Signature, int] | None:
         """The samples of the text's terms, and the number of different terms."""
         hashes = core.token_hashes(text) if self.shingle == 1 else core.shingle_hashes(text, self.shingle)
-        terms, counts = np.unique(hashes, return_counts=True)
-        found = core.weighted_minhash(terms, counts, self.values)
-        return None if found is None else (found, terms.size)
+        return self.signature_of(hashes)
+
+    def signature_of(self, features: Hashes, weights: Weights | None = None) -> tuple[Signature, int] | None:
+        """The samples of features by their weights, which add up where one is given several times."""
+        terms, places = np.unique(features, return_inverse=True)
+        values = core.weighted_minhash(terms, np.bincount(places, weights, terms.size), self.values)
+        return None if values is None else (values, terms.size)

@@ -27,30 +27,36 @@ DEFAULT_WAIT = 5.0
 AnyStore = TypeVar("AnyStore", bound=Store)
 
 
-Opener = Callable[[str, StoreInfo | None, bool, float], Store]
+Opener = Callable[[str, StoreInfo | None, bool, float, bool], Store]
 
 
 def open_store(
-    url: str | os.PathLike[str], *, create: StoreInfo | None = None, read_only: bool = False, wait: float = DEFAULT_WAIT
+    url: str | os.PathLike[str],
+    *,
+    create: StoreInfo | None = None,
+    read_only: bool = False,
+    wait: float = DEFAULT_WAIT,
+    any_thread: bool = False,
 ) -> Store:
     """Open the store at a path, a `sqlite:///path` URL or a cluster's URL.
 
     A store that is not there is made only where `create` is given, with its schemes. With `create` the store is opened
     to be written at once: a store that is there must be comparable with it (IncompatibleStoreError), and the place of
     the one writer is taken now and kept until close() (StoreBusyError after `wait` seconds). Without it the first write
-    takes that place. With `read_only` nothing is ever written; `create` is then only compared. Raises StoreError where
+    takes that place. With `read_only` nothing is ever written; `create` is then only compared. With `any_thread`
+    other threads may use the store too; the caller sees to it that only one does at a time. Raises StoreError where
     there is no store or it can't be used, UsageError where the URL names no kind of store.
     """
     name = os.fspath(url)
     scheme = _SCHEME.match(name)
     if scheme is None:
-        return with_schemes(_open_sqlite(name, create, read_only, wait), create)
+        return with_schemes(_open_sqlite(name, create, read_only, wait, any_thread), create)
     opener = _OPENERS.get(scheme[1].lower())
     if opener is None:
         raise UsageError(
             f"{shown_name(name)}: no store is opened by {scheme[1]}:// in this version; give a path or sqlite:///path"
         )
-    return with_schemes(opener(name, create, read_only, wait), create)
+    return with_schemes(opener(name, create, read_only, wait, any_thread), create)
 
 
 def with_schemes(store: AnyStore, create: StoreInfo | None) -> AnyStore:
@@ -61,7 +67,7 @@ def with_schemes(store: AnyStore, create: StoreInfo | None) -> AnyStore:
     return store
 
 
-def _open_sqlite(url: str, create: StoreInfo | None, read_only: bool, wait: float) -> Store:
+def _open_sqlite(url: str, create: StoreInfo | None, read_only: bool, wait: float, any_thread: bool) -> Store:
     from indexer.stores.sqlite.store import SqliteStore
 
     scheme = _SCHEME.match(url)
@@ -78,10 +84,10 @@ def _open_sqlite(url: str, create: StoreInfo | None, read_only: bool, wait: floa
         raise UsageError(
             f"{shown_name(path)}: is no path of a store; the address of a cluster is written https://host:9200/INDEX"
         )
-    return SqliteStore(Path(path), create=create, read_only=read_only, wait=wait)
+    return SqliteStore(Path(path), create=create, read_only=read_only, wait=wait, any_thread=any_thread)
 
 
-def _open_cluster(url: str, create: StoreInfo | None, read_only: bool, wait: float) -> Store:
+def _open_cluster(url: str, create: StoreInfo | None, read_only: bool, wait: float, _any_thread: bool) -> Store:
     from indexer.stores.search.store import open_search_store
 
     return open_search_store(url, create, read_only, wait)

@@ -38,8 +38,9 @@ def write(path: Path, documents: int) -> None:
     """The texts as a file of the kind that its suffix says."""
     if path.suffix == ".jsonl":
         with open(path, "w", encoding="utf-8") as file:
-            for number, text in enumerate(texts(documents)):
-                print(json.dumps({"id": f"doc-{number}", "text": text}), file=file)
+            file.writelines(
+                json.dumps({"id": f"doc-{number}", "text": text}) + "\n" for number, text in enumerate(texts(documents))
+            )
         return
     import pyarrow
     from pyarrow import parquet

@@ -219,7 +219,7 @@ def test_show(stored: Neardup) -> None:
 
 
 def test_delete(stored: Neardup) -> None:
-    assert stored("delete", "docs/a.html", "--json").json == {"deleted": 1, "missing": 0, "contended": 0}
+    assert stored("delete", "docs/a.html", "--json").json == {"deleted": 1, "stripped": 0, "missing": 0, "contended": 0}
     assert (stored.folder / "docs/a.html").exists()
     stored("show", "docs/a.html", code=5)
     done = stored("delete", "docs/near.txt", "nowhere", code=5)
@@ -283,31 +283,6 @@ def test_printable_text_is_one_harmless_line(text: str) -> None:
     assert all(character.isprintable() or character in "\u200c\u200d" for character in shown)
     if text.isprintable():
         assert shown == text
-
-
-def test_the_library_at_the_root(stored: Neardup) -> None:
-    import indexer
-
-    assert len(indexer.__all__) <= 17
-    document = indexer.extract(stored.folder / "docs/a.html")
-    one = indexer.fingerprint(document.text)
-    assert one is not None
-    with indexer.open_store(stored.folder / "collection.neardup", read_only=True) as store:
-        rule = indexer.parse_rule("simhash-doc@7bits", store)
-        answer = indexer.lookup(store, rule, indexer.Question("a.html", document.text))
-        pairs = list(indexer.pairs_of(store, rule))
-    assert {match.record.ref.id for match in answer.matches} >= {"docs/a.html", "docs/near.txt"}
-    assert len(pairs) == 10
-    assert indexer.fingerprint("") is None
-    # The name is the function, also after the submodule of the same name was imported.
-    from indexer.extract import Limits
-
-    assert Limits
-    assert callable(indexer.extract)
-    for name in indexer.__all__:
-        assert getattr(indexer, name) is not None
-    with pytest.raises(AttributeError):
-        indexer.nothing  # noqa: B018
 
 
 def test_real_papers_meet_over_formats(neardup: Neardup, shared_data: Path) -> None:

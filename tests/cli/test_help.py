@@ -58,6 +58,7 @@ def test_wrong_use_is_explained(neardup: Neardup) -> None:
     assert "indx" in neardup("indx", code=2).err
     assert "neardup index --help" in neardup("index", "--no-such", code=2).err
     assert "2GiB" in neardup("index", ".", "--memory", "lots", code=2).err
+    assert "64 MiB" in neardup("index", ".", "--memory", "10", code=2).err
 
 
 def test_the_exit_codes_in_the_help_are_the_errors_own() -> None:

@@ -139,12 +139,6 @@ def test_the_commands_of_a_how_to_run(page: Path, tmp_path: Path) -> None:
     run(script, tmp_path, HOME=str(tmp_path / "tutorial"))
 
 
-def test_the_example_in_python_runs(tmp_path: Path) -> None:
-    [example] = blocks(DOCS / "how-to" / "scripts.md", "python")
-    out = run(f'{the_documents()}neardup index docs\n"{sys.executable}" -c "$EXAMPLE"\n', tmp_path, EXAMPLE=example)
-    assert "docs/tea-iced.txt 46% near\n" in out
-
-
 def test_the_settings_are_settings(tmp_path: Path) -> None:
     [example] = blocks(DOCS / "reference" / "settings.md", "toml")
     write(tmp_path, {"neardup.toml": example, "docs/a.txt": prose(1), "drafts/b.txt": prose(2)})

@@ -115,8 +115,9 @@ def test_the_summary_says_how_to_go_on(
     (tmp_path / "a.txt").write_text("word " * 30)
     open_store(f"{server.url}/{index_name}", create=store_info("landmarks")).close()
     server.request("PUT", f"/{index_name}/_settings", {"index.blocks.write": True})
-    assert main(["index", "a.txt", "--store", f"{server.url}/{index_name}", "--dead-letters", "my letters.jsonl"]) == 0
-    assert "tried again by: neardup index 'my letters.jsonl'" in capsys.readouterr().out
+    url = f"{server.url}/{index_name}"
+    assert main(["index", "a.txt", "--store", url, "--dead-letters", "my letters.jsonl"]) == 0
+    assert f"tried again by: neardup index --store {url} 'my letters.jsonl'" in capsys.readouterr().out
     assert json.loads((tmp_path / "my letters.jsonl").read_text())["text"].split() == ["word"] * 30
 
 

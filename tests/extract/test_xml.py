@@ -16,8 +16,8 @@ ENGINES: list[Engine] = ["fast", "reference"]
 
 
 def read(source: str | bytes, engine: Engine = "fast") -> Document:
-    octets = source if isinstance(source, bytes) else source.encode()
-    return read_document(octets, "a.xml", Options(engine=engine, format="xml"), Limits())
+    data = source if isinstance(source, bytes) else source.encode()
+    return read_document(data, "a.xml", Options(engine=engine, format="xml"), Limits())
 
 
 JATS = """<?xml version="1.0"?><!DOCTYPE article PUBLIC "-//NLM//DTD JATS v1.2//EN" "none.dtd">

@@ -13,14 +13,28 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from indexer import own_files
 from indexer.errors import NotFoundError
 from indexer.ingest import sources
+from indexer.ingest.from_store import stored_inputs
+from indexer.ingest.indexing import Settings as Indexing
+from indexer.ingest.indexing import index, store_info
 from indexer.ingest.readers import JSON_LINES, Asked, BadEntry, Entry
-from indexer.ingest.sources import Input, Rejected, Selection, Sources, UnreadableError, list_of_paths, read_file
+from indexer.ingest.sources import (
+    Input,
+    Rejected,
+    Selection,
+    Sources,
+    UnreadableError,
+    list_of_paths,
+    path_of_printable,
+    printable_path,
+    read_file,
+)
+from indexer.stores import open_store
 
 
 def touch(folder: Path, *names: str) -> None:
@@ -205,6 +219,34 @@ def test_names_that_are_no_utf8(tmp_path: Path) -> None:
     assert read_file(item.path, 100) == b"text"
 
 
+@given(
+    st.lists(st.sampled_from([b"\\", b"x", b"f", b"5c", b"\xff", b"\xc3\xa9", b"\\xff", b"\\x5c", b"/"]), max_size=8)
+)
+@settings(max_examples=300)
+def test_no_two_paths_are_printed_alike(parts: list[bytes]) -> None:
+    path = os.fsdecode(b"".join(parts))
+    assert path_of_printable(printable_path(path)) == path
+    printable_path(path).encode("utf-8")
+
+
+def test_a_name_and_what_another_is_written_as_are_two_documents(tmp_path: Path) -> None:
+    names = [b"caf\xe9.txt", b"caf\\xe9.txt", b"caf\\x5cxe9.txt", "caf\u00e9.txt".encode()]
+    for name in names:
+        (tmp_path / os.fsdecode(name)).write_bytes(b"text of " + name.hex().encode())
+    with open_store(tmp_path / "c.neardup", create=store_info("landmarks")) as store:
+        for _ in range(2):
+            summary = index(Sources([str(tmp_path)], Selection(id_from="name")), store, Indexing(jobs=1))
+        assert (summary.unchanged, summary.failures) == (4, 0)
+        records = list(store.scan())
+        again = {
+            item.id: read_file(item.path, 100)
+            for item in stored_inputs(store, records, Selection(line_limit=100))
+            if isinstance(item, Input)
+        }
+    assert len(records) == 4
+    assert set(again.values()) == {b"text of " + name.hex().encode() for name in names}
+
+
 def test_files_in_use_are_left_out_under_every_name(tmp_path: Path) -> None:
     touch(tmp_path, "a.txt", "own", "own-wal")
     (tmp_path / "link.txt").symlink_to("own")
@@ -337,7 +379,7 @@ def test_broken_compression_ends_the_file_only(tmp_path: Path) -> None:
 
 
 @given(st.binary(max_size=300))
-def test_no_octets_break_the_reader(data: bytes) -> None:
+def test_no_bytes_break_the_reader(data: bytes) -> None:
     for name in ("", "a.gz", "a.zst", "a.bz2", "a.xz"):
         list(JSON_LINES.entries(io.BytesIO(data), name, Asked(50)))
 

@@ -4,4 +4,4 @@ from __future__ import annotations
 
 import pytest
 
-pytest.register_assert_rewrite("scheme_contract")
+pytest.register_assert_rewrite("indexer.testing")

@@ -13,10 +13,10 @@ import pytest
 import regex
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from scheme_contract import document
 
 from indexer import core
 from indexer.errors import UsageError
+from indexer.testing import document
 from indexer.text import languages
 from indexer.text.features import Features, parse_recipe, recipe, weighted
 

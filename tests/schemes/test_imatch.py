@@ -10,10 +10,10 @@ import pytest
 import variants_oracle as slow
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scheme_contract import SchemeContract, document
 
 from indexer.errors import UsageError
 from indexer.schemes.imatch import IMatch
+from indexer.testing import SchemeContract, document
 from indexer.text import corpus, features
 
 TEXTS = [document(seed, 120) for seed in range(40)]

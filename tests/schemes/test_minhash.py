@@ -13,7 +13,6 @@ import numpy.typing as npt
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from scheme_contract import VOCABULARY, SchemeContract, document
 from scipy.stats import binom
 
 from indexer import core, core_sketch
@@ -26,6 +25,7 @@ from indexer.schemes.minwise.bands import banding_recall, bands_for
 from indexer.schemes.minwise.packed import containment_error, containments, estimates, pack, standard_error
 from indexer.schemes.minwise.scheme import BITS, MinwiseScheme
 from indexer.schemes.registry import scheme
+from indexer.testing import VOCABULARY, SchemeContract, document
 
 Hashes = npt.NDArray[np.uint64]
 
@@ -98,7 +98,7 @@ ways = pytest.mark.parametrize("way", WAYS, ids=["rounds", "permutations"])
 
 
 def pair(draw: np.random.Generator, shared: int, left: int, right: int) -> tuple[Hashes, Hashes]:
-    """Two random sets that share so many hashes and have so many of their own."""
+    """Two random sets that share this many hashes and have this many of their own."""
     hashes = draw.integers(0, 2**64, shared + left + right, dtype=np.uint64)
     return hashes[: shared + left], np.concatenate([hashes[:shared], hashes[shared + left :]])
 

@@ -10,10 +10,10 @@ import oracle_projection
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scheme_contract import SchemeContract, document
 
 from indexer import core
 from indexer.schemes.random_projection import RandomProjection
+from indexer.testing import SchemeContract, document
 
 
 class TestRandomProjection(SchemeContract):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from scheme_contract import SchemeContract, document
 
 from indexer import core
 from indexer.errors import UsageError
 from indexer.model import Fingerprint
 from indexer.schemes import registry, simhash
+from indexer.testing import SchemeContract, document
 
 
 class TestSimhashDoc(SchemeContract):

@@ -10,7 +10,6 @@ import pytest
 import variants_oracle as slow
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scheme_contract import SchemeContract, document
 
 from indexer.errors import UsageError
 from indexer.model import Sketch
@@ -18,6 +17,7 @@ from indexer.model.ragged import Ragged
 from indexer.schemes.base import Sketches
 from indexer.schemes.joins.by_prefixes import candidates
 from indexer.schemes.spotsigs import SpotSigs, partitions
+from indexer.testing import SchemeContract, document
 
 # Few different spots, so that sets overlap in every way.
 SPOTS = st.lists(st.integers(1, 12), min_size=1, max_size=24)

@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 import pytest
-from scheme_contract import SchemeContract
 
 from indexer import core
 from indexer.schemes.registry import scheme
+from indexer.testing import SchemeContract
 
 
 class TestSupershingles(SchemeContract):

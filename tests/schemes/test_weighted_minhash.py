@@ -11,10 +11,10 @@ import oracle_weighted
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scheme_contract import SchemeContract, document
 
 from indexer import core
 from indexer.schemes.registry import scheme
+from indexer.testing import SchemeContract, document
 
 
 class TestWeightedMinhash(SchemeContract):

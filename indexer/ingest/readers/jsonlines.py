@@ -29,7 +29,7 @@ class JsonLines(Reader):
                 number += 1
                 if len(line) > limit and not line.endswith(b"\n"):
                     _skip_rest(lines)
-                    yield BadEntry(number, "too-large", f"the line is longer than the limit of {limit:,} octets")
+                    yield BadEntry(number, "too-large", f"the line is longer than the limit of {limit:,} bytes")
                     continue
                 if number == 1:
                     line = line.removeprefix(MARK)

@@ -19,11 +19,13 @@ from indexer.errors import UsageError
 from indexer.model import Sketch
 from indexer.model.ragged import Ragged
 from indexer.schemes.base import (
+    Hashes,
     Parameter,
     Plan,
     Positions,
     Scheme,
     Similarities,
+    Weights,
     checked_choice,
     checked_integer,
     checked_share,
@@ -58,14 +60,30 @@ class MinwiseScheme(Scheme):
     def signature(self, text: str | bytes) -> tuple[Signature, int] | None:
         """The signature of a text, uint32 of shape (values,), and the number of its features; None without any."""
 
+    @abstractmethod
+    def signature_of(self, features: Hashes, weights: Weights | None = None) -> tuple[Signature, int] | None:
+        """The signature of hashes with repeats, and the number of different ones; None without any.
+
+        Sets have no weights.
+        """
+
     def sketch(self, text: str | bytes) -> Sketch | None:
         """The b-bit form of the text's signature, with one key for each band."""
-        found = self.signature(text)
-        if found is None:
+        return self._sketch(self.signature(text))
+
+    def sketch_features(self, features: Hashes, weights: Weights | None = None) -> Sketch | None:
+        """The same of features in the place of the text's."""
+        return self._sketch(self.signature_of(features, weights))
+
+    def _sketch(self, made: tuple[Signature, int] | None) -> Sketch | None:
+        if made is None:
             return None
-        signature, features = found
+        signature, features = made
         keys = core.band_keys(signature, self.bands, self.rows) & _KEY_MASK | self._tables
-        return Sketch(self.id, pack(signature, self.bits), tuple(keys.tolist()), features)
+        return Sketch(self.id, self._packed(signature), tuple(keys.tolist()), features)
+
+    def _packed(self, signature: Signature) -> bytes:
+        return pack(signature, self.bits)
 
     def similarities(self, payload: bytes, others: Sequence[bytes]) -> npt.NDArray[np.float64]:
         """The estimates by the packed values that agree; see `estimates`."""
@@ -80,7 +98,7 @@ class MinwiseScheme(Scheme):
         return estimated((equal - filling) / self.values, self.bits)
 
     def containments(self, one: Sketch, others: Sequence[Sketch]) -> npt.NDArray[np.float64]:
-        """How much of the smaller set of features is in the other; NaN where that can't be told: see `containments`."""
+        """How much of the smaller set of features is in the other; NaN where that is unknown: see `containments`."""
         sizes = np.array([other.features for other in others], dtype=np.float64)
         jaccard = self.similarities(one.payload, [other.payload for other in others])
         return containments(jaccard, one.features, sizes, self.values, self.bits)
@@ -129,5 +147,5 @@ class BandedScheme(MinwiseScheme):
 
     @property
     def parameters(self) -> Mapping[str, Parameter]:
-        """Shingle, values, bands, rows and bits; a threshold is no parameter any more, but bands and rows."""
+        """Shingle, values, bands, rows and bits; a threshold has become bands and rows."""
         return {name: getattr(self, name) for name in ("shingle", "values", "bands", "rows", "bits")}

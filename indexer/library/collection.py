@@ -1,0 +1,487 @@
+"""A collection of documents in a store: what a program opens, fills and asks."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, cast
+
+from indexer.errors import NoStoreError, NotFoundError, StoreError, UsageError
+from indexer.extract.base import Content, Options
+from indexer.ingest.indexing import DEFAULT_MIN_TOKENS, Settings, Summary, default_jobs, store_info
+from indexer.ingest.indexing import index as run_index
+from indexer.ingest.sources import IdFrom, Input, Rejected, Selection, Sources
+from indexer.library.given import Fields, document, documents
+from indexer.library.records import Cluster, Clustering, Failure, Indexed, Match, Pair, Pruned, Stored, Surplus
+from indexer.library.rows import Rows, html_table
+from indexer.matching.kept import schemes_of, schemes_of_new
+from indexer.matching.rule import MatchRule, default_rule, parse_rule
+from indexer.model import SIMHASH_DOC, Ref, name_of
+from indexer.stores import DEFAULT_WAIT, Stats, Store, open_store
+from indexer.text.hiding import shown_name
+
+if TYPE_CHECKING:
+    from indexer.clustering.canonical import CanonicalRule
+    from indexer.library.reports import Report
+    from indexer.matching.question import Question
+
+T = TypeVar("T")
+Progress = Callable[[int, int | None], None]
+"""Told how many documents are done, and how many there are in all, None where that is not known."""
+
+_AT_ONCE = 500
+
+
+def open(  # noqa: A001 - as `shelve.open` and others
+    store: str | os.PathLike[str],
+    *,
+    schemes: Sequence[str] | None = None,
+    content: Content | None = None,
+    filter: str | None = None,  # noqa: A002
+    read_only: bool = False,
+    wait: float = DEFAULT_WAIT,
+) -> Collection:
+    """The collection in a store: a file, which is made where it is not there, or the URL of an index in an engine.
+
+    `schemes` are what documents get sketches of beside simhash-doc (see `neardup schemes`): those of a new store, of
+    another one those that are added. `content` says what counts as the text of HTML, as in `neardup index`. `filter`
+    leaves only documents in that match a query of the engine's own. With `read_only` nothing is ever written. A store
+    has one writer at a time, who is waited for so many seconds. Raises StoreError, NoStoreError where `read_only` finds
+    no store, and UsageError.
+    """
+    try:
+        found = open_store(store, read_only=read_only, wait=wait, any_thread=True)
+    except NoStoreError:
+        if read_only:
+            raise
+        made = schemes_of_new(None if schemes is None else ",".join((SIMHASH_DOC, *schemes)))
+        info = store_info(content or "landmarks", made)
+        found = open_store(store, create=info, wait=wait, any_thread=True)
+    try:
+        if content is not None and content != found.info.content:
+            raise UsageError(f"content={content!r}: the store holds fingerprints of {found.info.content!r}")
+        if filter is not None:
+            found.narrow(filter)
+        return Collection(found, shown_name(os.fspath(store)), schemes or ())
+    except BaseException:
+        found.close()
+        raise
+
+
+class Collection:
+    """Documents in a store; made by `open`. A context manager, which closes it; `len()`, `in`, `[id]` and iteration.
+
+    Threads may share it: they take turns, so that for questions at the same time each opens its own with `read_only`.
+    A process that was forked opens its own. Ids are strings; in an engine INDEX/ID is one too. What is `match` is a
+    rule as in `parse_rule`, the store's default where None. Every method raises StoreError where the store can't be
+    read or written.
+    """
+
+    def __init__(self, store: Store, name: str, schemes: Sequence[str] = ()) -> None:
+        self.store, self.name = store, name
+        self._added = tuple(schemes)
+        self._lock = threading.RLock()
+
+    # What is in it
+
+    def add(
+        self, id: str, text: str, *, title: str = "", source: str = "", **metadata: Any  # noqa: A002
+    ) -> Literal["indexed", "replaced", "unchanged"]:  # fmt: skip
+        """Put in one text, in the place of one with the same id; metadata are whatever else is known of it.
+
+        Many at once are much quicker by `add_many`. Raises UsageError for what the store refuses.
+        """
+        if not isinstance(id, str) or not id or not isinstance(text, str):
+            raise UsageError("add() takes an id, a string that is not empty, and a text")
+        given = document(id, text, title=title, source=source, metadata=metadata)
+        found = self._index((given,), Settings(jobs=0))
+        for reason in found.failed:
+            failed = next((each for each in self.failures() if each.id == id), None)
+            raise UsageError(f"{id}: {reason}" + (f": {failed.detail}" if failed else ""))
+        return "indexed" if found.indexed else "replaced" if found.replaced else "unchanged"
+
+    def add_many(
+        self,
+        documents_: Any,
+        *,
+        fields: Fields | None = None,
+        min_tokens: int = DEFAULT_MIN_TOKENS,
+        cluster: bool = False,
+        skip_duplicates: bool = False,
+        progress: Progress | None = None,
+    ) -> Indexed:
+        """Put in many documents: texts, pairs of id and text, dicts, a DataFrame, or an Arrow table, batch or reader.
+
+        A dict or row has `id`, `text` (or `html`), and where known `title` and `source`, or what `fields` says in their
+        place; all others are metadata. One without an id is named by its content, so that equal ones are one document.
+        What can't be read is counted as failed and listed by `failures`. With `cluster` each is put into its cluster as
+        it comes, with `skip_duplicates` what is near to a stored one is left out. Documents of fewer than `min_tokens`
+        words stay out of answers. Raises UsageError for what is no documents at all.
+        """
+        total = len(documents_) if hasattr(documents_, "__len__") else None
+        given = documents(documents_, fields or Fields())
+        settings = Settings(jobs=0, min_tokens=min_tokens)
+        return self._index(given, settings, cluster=cluster, skip=skip_duplicates, progress=progress, total=total)
+
+    def index(
+        self,
+        paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+        *,
+        include: Sequence[str] = (),
+        exclude: Sequence[str] = (),
+        id_from: IdFrom = "path",
+        jobs: int | None = None,
+        cluster: bool = False,
+        skip_duplicates: bool = False,
+        progress: Progress | None = None,
+    ) -> Indexed:
+        """Put in files, folders, patterns, or files of documents, as `neardup index` does, whose options these are.
+
+        `jobs` worker processes read them, as many as there are processors where None. Raises NotFoundError where a path
+        leads nowhere.
+        """
+        named = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+        chosen = Selection(tuple(include), tuple(exclude), id_from=id_from, base=self._folder)
+
+        def sources() -> Sources:
+            return Sources([os.fspath(path) for path in named], chosen)
+
+        total = sources().count() if progress else None
+        settings = Settings(jobs=jobs or default_jobs())
+        return self._index(sources(), settings, cluster=cluster, skip=skip_duplicates, progress=progress, total=total)
+
+    def get(self, id: str) -> Stored | None:  # noqa: A002
+        """A document; None where there is none. UsageError where several indexes have one of this id."""
+        with self._lock:
+            refs = self._refs([id])
+            return self._stored(refs)[0] if refs else None
+
+    def delete(self, ids: str | Iterable[str]) -> int:
+        """Delete documents; how many of them were there. Files stay, and so does what is an owner's in an engine."""
+        with self._lock:
+            return self.store.delete(self._refs([ids] if isinstance(ids, str) else list(ids)))
+
+    def failures(self) -> Rows[Failure]:
+        """What could not be indexed, and why."""
+        with self._lock:
+            found = [
+                Failure(name_of(each.ref), each.reason, each.detail, each.source, each.failed_at)
+                for each in self.store.failures()
+            ]
+        return Rows(Failure, found)
+
+    def stats(self) -> Stats:
+        """Counts of the store."""
+        with self._lock:
+            return self.store.stats()
+
+    def __len__(self) -> int:
+        return self.stats().documents
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __contains__(self, id: object) -> bool:  # noqa: A002
+        return isinstance(id, str) and self.get(id) is not None
+
+    def __getitem__(self, id: str) -> Stored:  # noqa: A002
+        found = self.get(id)
+        if found is None:
+            raise KeyError(id)
+        return found
+
+    def __iter__(self) -> Iterator[Stored]:
+        scan = self._turns(lambda: (record.ref for record in self.store.scan(sketches=False)))
+        while refs := list(islice(scan, _AT_ONCE)):
+            with self._lock:
+                found = self._stored(refs)
+            yield from found
+
+    # What is near
+
+    def similar(
+        self,
+        text: str | os.PathLike[str] | None = None,
+        *,
+        path: str | os.PathLike[str] | None = None,
+        id: str | None = None,  # noqa: A002
+        match: str | MatchRule | None = None,
+        limit: int | None = 10,
+        at_least: float | None = None,
+        include_short: bool = False,
+    ) -> Rows[Match]:
+        """The documents that are near a text, a file (`path`, or a `pathlib.Path`) or a stored document (`id`).
+
+        The most similar come first; `limit` is how many at most, None for all. `at_least` (0 to 1) takes the place of
+        the rule's thresholds; 0 gives the nearest candidates. Documents of few words stay out unless `include_short`.
+        Raises UsageError, NotFoundError and ExtractionError.
+        """
+        from indexer.matching.lookups import lookup
+
+        with self._lock:
+            rule = self._rule(match)
+            question = self._question(text, path, id)
+            found = lookup(
+                self.store, rule, question, limit=limit, at_least=at_least, include_short=include_short,
+                exclude=question.ref,
+            )  # fmt: skip
+        rows = [
+            Match(
+                name_of(each.record.ref), each.similarity, each.bits, each.label, each.record.title,
+                each.record.source, each.record.metadata,
+            )
+            for each in found.matches
+        ]  # fmt: skip
+        more = f"the nearest {len(rows):,} of {found.total:,}" if found.total > len(rows) else ""
+        few = f"{question.name} has fewer than {DEFAULT_MIN_TOKENS} words, so that it may match by chance, or miss"
+        return Rows(Match, rows, more or (few if question.short else "" if rows else f"nothing is near by {rule}"))
+
+    def iter_pairs(
+        self, *, match: str | MatchRule | None = None, collapse: bool = False, include_short: bool = False,
+        threads: int | None = None,
+    ) -> Iterator[Pair]:  # fmt: skip
+        """Every pair of documents that the rule calls near, as they are found; see `pairs`."""
+        from indexer.matching.pairing import pairs_of
+
+        found = self._turns(
+            lambda: pairs_of(
+                self.store, self._rule(match), collapse=collapse, include_short=include_short, threads=threads
+            )
+        )
+        return (Pair(name_of(each.left), name_of(each.right), each.similarity) for each in found)
+
+    def pairs(
+        self, *, match: str | MatchRule | None = None, collapse: bool = False, include_short: bool = False,
+        threads: int | None = None,
+    ) -> Rows[Pair]:  # fmt: skip
+        """Every pair of documents that the rule calls near, the most similar first.
+
+        With `collapse` documents with equal sketches are paired with the first of them only. Documents of few words
+        stay out unless `include_short`. Memory grows with the pairs: see `iter_pairs`.
+        """
+        found = self.iter_pairs(match=match, collapse=collapse, include_short=include_short, threads=threads)
+        return Rows(Pair, sorted(found, key=lambda pair: (-pair.similarity, pair.left, pair.right)))
+
+    def cluster(
+        self,
+        *,
+        match: str | MatchRule | None = None,
+        bound: float | None = None,
+        canonical: str | CanonicalRule | None = None,
+        dry_run: bool = False,
+        threads: int | None = None,
+    ) -> Clustering:
+        """Put every document into its cluster, as `neardup cluster` does, and write what changed.
+
+        `bound` is how far apart (0 to 1) two of a cluster may be, `canonical` which document stands for it: "earliest",
+        "longest", "field:NAME" or "field:NAME:desc". With `dry_run` nothing is written.
+        """
+        from indexer.clustering.canonical import parse_canonical
+        from indexer.clustering.clusters import cluster
+
+        chosen = parse_canonical(canonical) if isinstance(canonical, str) else canonical
+        with self._lock:
+            rule = self._rule(match)
+            found = cluster(self.store, rule, bound=bound, canonical=chosen, dry_run=dry_run, threads=threads)
+        return Clustering(
+            str(rule), found.documents, found.compared, found.lacking, found.clusters, found.clustered, found.largest,
+            found.split, found.changes.documents,
+        )  # fmt: skip
+
+    def clusters(self, *, least: int = 2) -> Rows[Cluster]:
+        """The clusters of `least` documents or more that were made, the largest first."""
+        from indexer.clustering.stored import stored_clusters
+
+        with self._lock:
+            found = [
+                Cluster(
+                    each.id, len(each.members), name_of(each.canonical), tuple(map(name_of, each.members)),
+                    each.similarities,
+                )
+                for each in stored_clusters(self.store, least=least)
+            ]  # fmt: skip
+        return Rows(Cluster, sorted(found, key=lambda each: (-each.size, each.id)))
+
+    def prune(
+        self,
+        *,
+        delete: bool = False,
+        dry_run: bool = False,
+        identical: bool = False,
+        verify: Literal["sketch", "text"] | None = None,
+        unverified: bool = False,
+    ) -> Pruned:
+        """Mark the documents of each cluster that are not canonical, or delete them, as `neardup prune` does.
+
+        `dry_run` lists them and does nothing. `identical` takes only those whose texts are the canonical document's,
+        `verify` demands more of what is near, and `unverified` lets go what a simhash alone calls near. Raises
+        UsageError where deleting takes a verification.
+        """
+        from indexer.clustering.prune import Pruning, verification
+
+        with self._lock:
+            measure = verification(self.store, verify) if verify else None
+            pruning = Pruning(self.store, verify=measure, unverified=unverified, identical=identical)
+            none: Rows[Surplus] = Rows(Surplus)
+            if delete and not dry_run:
+                return Pruned(none, deleted=pruning.delete())
+            if not dry_run:
+                done = pruning.mark()
+                return Pruned(none, marked=done.documents, unmarked=done.removed)
+            found = [
+                Surplus(
+                    name_of(each.record.ref), name_of(each.canonical), each.similarity, each.identical, each.kept,
+                    each.record.title, each.record.source, each.cluster,
+                )
+                for each in pruning.surplus()
+            ]  # fmt: skip
+        return Pruned(Rows(Surplus, found))
+
+    def report(self, *, clusters: int = 1000, members: int = 10, pairs: int = 25, time_field: str = "") -> Report:
+        """How much is duplicated, where and how: figures, and a page. Raises UsageError before any clustering."""
+        from indexer.library.reports import Report
+        from indexer.report.contents import Asked, build_report
+
+        with self._lock:
+            return Report(build_report(self.store, self.name, Asked(clusters, members, pairs, time_field)))
+
+    # Being open
+
+    def close(self) -> None:
+        """Let go of the store; twice does nothing."""
+        with self._lock:
+            self.store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Collection({self.name!r}): {self._said()}"
+
+    def _repr_html_(self) -> str:
+        return html_table((), [("collection", self.name), ("documents", self._said())])
+
+    def _said(self) -> str:
+        try:
+            return f"{len(self):,} documents"
+        except StoreError:
+            return "closed"
+
+    def _index(
+        self,
+        inputs: Iterable[Input | Rejected],
+        settings: Settings,
+        *,
+        cluster: bool = False,
+        skip: bool = False,
+        progress: Progress | None = None,
+        total: int | None = None,
+    ) -> Indexed:
+        from indexer.clustering.arrivals import Arrivals, rule_for
+
+        summary = Summary()
+
+        def told() -> Iterator[Input | Rejected]:
+            for each in inputs:
+                if progress:
+                    progress(summary.done, total)
+                yield each
+
+        with self._lock:
+            schemes = schemes_of(self.store, self._added)
+            for scheme in schemes:
+                self.store.add_scheme(scheme.info)
+            options = Options(content=cast(Content, self.store.info.content))
+            made = replace(settings, options=options, schemes=schemes)
+            coming = None
+            if cluster or skip:
+                coming = Arrivals(self.store, rule_for(self.store, cluster=cluster), cluster=cluster, skip=skip)
+            run_index(told(), self.store, made, summary=summary, arrivals=coming)
+            if coming:
+                coming.close()
+        if progress:
+            progress(summary.done, total)
+        new, near = (coming.counts.new, coming.counts.near) if coming else (0, 0)
+        return Indexed(
+            summary.indexed, summary.replaced, summary.unchanged, dict(summary.failed), summary.failed_before,
+            summary.duplicates, summary.short, summary.empty, new, near, summary.seconds,
+        )  # fmt: skip
+
+    def _rule(self, match: str | MatchRule | None) -> MatchRule:
+        if match is None:
+            return default_rule(self.store)
+        return match if isinstance(match, MatchRule) else parse_rule(match, self.store)
+
+    def _question(
+        self, text: str | os.PathLike[str] | None, path: str | os.PathLike[str] | None, identity: str | None
+    ) -> Question:
+        from indexer.matching.question import Question, stored_as
+
+        if sum(each is not None for each in (text, path, identity)) != 1:
+            raise UsageError("ask about one thing: a text, path=, or id=")
+        if identity is not None:
+            refs = self._refs([identity])
+            [record] = self.store.get(refs) if refs else [None]
+            if record is None:
+                raise NotFoundError(f"{identity}: no document with this id is stored")
+            return Question(identity, record=record, ref=record.ref)
+        if isinstance(text, str):
+            return Question("the text", text)
+        from indexer.extract import extract
+
+        file = os.fspath(cast(str, path if text is None else text))
+        if not os.path.lexists(file):
+            raise NotFoundError(f"{file}: no such file")
+        found = extract(file, options=Options(content=cast(Content, self.store.info.content)))
+        return Question(file, found.text, title=found.title, ref=stored_as(self.store, file, self._folder))
+
+    def _refs(self, names: Sequence[str]) -> list[Ref]:
+        """The identities that names mean, without those that mean none. UsageError where one means several."""
+        found = []
+        for name, refs in zip(names, self.store.find_each(names), strict=True):
+            if len(refs) > 1:
+                raise UsageError(f"{name}: {len(refs)} documents have this id: name one as {name_of(refs[0])}")
+            found += refs
+        return found
+
+    def _stored(self, refs: Sequence[Ref]) -> list[Stored]:
+        from indexer.clustering.prune import MARK
+
+        found = []
+        for record, noted in zip(self.store.get(refs, sketches=False), self.store.annotations(refs), strict=True):
+            if record is not None:
+                said: Mapping[str, Any] = noted or {}
+                about = said.get("cluster", {}).get("id", ""), str(said.get(MARK, ""))
+                found.append(
+                    Stored(
+                        name_of(record.ref), record.title, record.source, record.format, record.tokens, record.short,
+                        record.size, record.indexed_at, *about, record.metadata,
+                    )
+                )  # fmt: skip
+        return found
+
+    def _turns(self, make: Callable[[], Iterator[T]]) -> Iterator[T]:
+        """What an iterator over the store gives, some at a time, so that other threads have their turn between."""
+        with self._lock:
+            found = make()
+        while True:
+            with self._lock:
+                some = list(islice(found, _AT_ONCE))
+            if not some:
+                return
+            yield from some
+
+    @property
+    def _folder(self) -> str:
+        """The folder that ids of files are seen from: that of an embedded store's file, empty for another."""
+        path = getattr(self.store, "path", None)
+        return os.path.dirname(os.path.abspath(path)) if isinstance(path, os.PathLike) else ""

@@ -1,0 +1,227 @@
+"""An index of documents in memory: insert, query, remove, save and load."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from indexer.errors import UsageError
+from indexer.library.making import Given, all_sketches, sketches_of
+from indexer.library.postings import Postings
+from indexer.library.rows import Rows
+from indexer.matching.lookups import plans
+from indexer.matching.rule import Finder, MatchRule, default_rule, parse_rule
+from indexer.model import Sketch
+from indexer.model.ragged import Ragged
+from indexer.schemes.base import SLACK
+
+# So many documents, and half of all, may be gone before their places are given away.
+_FEW_GONE = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """A document of an index that is near a question, and its similarity (0 to 1) by the rule's measure."""
+
+    id: Any
+    similarity: float
+
+
+class MemoryIndex:
+    """Documents in memory, found by a match rule: the same answers as from a store, without one.
+
+    `match` is a rule as in `parse_rule` (`minhash@0.7`), one that compares sketches; where None, the rule of a new
+    store. Ids are strings or integers. Texts may be given as features, see `sketches`. Threads may share an index: the
+    core lets go of the GIL while it sketches, and the rest takes turns. Memory: some 800 bytes a document by the usual
+    rule. Raises UsageError for a rule that reads texts.
+    """
+
+    def __init__(self, match: str | MatchRule | None = None) -> None:
+        self.rule = rule_without_store(match)
+        self._plans = plans(self.rule)
+        self._ids: list[Hashable | None] = []
+        self._place: dict[Hashable, int] = {}
+        self._payloads: dict[str, list[bytes]] = {name: [] for name in self.rule.schemes}
+        self._postings = {finder.name: Postings() for finder in self.rule.finders}
+        # Two calls may sketch at once; what they look at and change is looked at and changed by one.
+        self._lock = threading.RLock()
+
+    def insert(self, id: str | int, text: Given) -> None:  # noqa: A002 - what users call it
+        """Take in a document, in the place of one with the same id."""
+        self.insert_sketches(id, sketches_of(text, self.rule.schemes))
+
+    def insert_many(self, documents: Iterable[tuple[str | int, Given]], *, threads: int | None = None) -> int:
+        """Take in pairs of id and text; how many they were. `threads` is the number of processors where None."""
+        ids: list[str | int] = []
+
+        def texts() -> Iterator[Given]:
+            for id_, text in documents:
+                ids.append(id_)
+                yield text
+
+        for count, found in enumerate(all_sketches(texts(), self.rule.schemes, threads)):
+            self.insert_sketches(ids[count], found)
+        return len(ids)
+
+    def query(self, text: Given, *, limit: int | None = 10, at_least: float | None = None) -> Rows[Near]:
+        """The documents that the rule calls near a text, the most similar first, then as they came.
+
+        `limit` is how many are given at most, None for all. `at_least` (0 to 1) takes the place of every threshold but
+        is looked up by the same keys; 0 gives the nearest candidates.
+        """
+        return self.query_sketches(sketches_of(text, self.rule.schemes), limit, at_least)
+
+    def query_many(
+        self, texts: Iterable[Given], *, limit: int | None = 10, at_least: float | None = None,
+        threads: int | None = None,
+    ) -> Iterator[Rows[Near]]:  # fmt: skip
+        """The answer to each text, in order. `threads` is the number of processors where None."""
+        for found in all_sketches(texts, self.rule.schemes, threads):
+            yield self.query_sketches(found, limit, at_least)
+
+    def remove(self, id: str | int) -> bool:  # noqa: A002
+        """Forget a document; whether it was there."""
+        with self._lock:
+            place = self._place.pop(id, None)
+            if place is None:
+                return False
+            self._ids[place] = None
+            for rows in self._payloads.values():
+                rows[place] = b""
+            if len(self._ids) - len(self._place) > max(_FEW_GONE, len(self._place)):
+                self._compact()
+            return True
+
+    def __len__(self) -> int:
+        return len(self._place)
+
+    def __contains__(self, id: object) -> bool:  # noqa: A002
+        return id in self._place
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(list(self._place))
+
+    def __repr__(self) -> str:
+        return f"MemoryIndex({str(self.rule)!r}): {len(self):,} documents"
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the index to one file: a new one first, then renamed. Raises StoreError."""
+        from indexer.library.saving import save
+
+        with self._lock:
+            self._compact()
+            ids = list(self._place)
+            payloads = {name: Ragged.of_bytes(rows) for name, rows in self._payloads.items()}
+            postings = {name: each.in_order() for name, each in self._postings.items()}
+        save(path, self.rule, ids, payloads, postings)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> MemoryIndex:
+        """The index that `save` wrote. Raises StoreError for a file that is none, or damaged."""
+        from indexer.library.saving import load
+
+        saved = load(path)
+        index = cls(saved.rule)
+        index._ids = list(saved.ids)
+        index._place = {id_: place for place, id_ in enumerate(saved.ids)}
+        index._payloads = {
+            name: [rows.bytes_of(place) for place in range(len(rows))] for name, rows in saved.payloads.items()
+        }
+        for name, (keys, owners) in saved.postings.items():
+            index._postings[name].extend(owners, keys)
+        return index
+
+    def insert_sketches(self, id_: str | int, found: Mapping[str, Sketch | None]) -> None:
+        """Take in a document by its sketches, as `indexer.library.making` makes them for the rule's schemes."""
+        if isinstance(id_, bool) or not isinstance(id_, str | int):
+            raise UsageError(f"an id is a string or an integer, not {id_!r}"[:200])
+        with self._lock:
+            self.remove(id_)
+            place = len(self._ids)
+            self._ids.append(id_)
+            self._place[id_] = place
+            for name, rows in self._payloads.items():
+                sketch = found[name]
+                rows.append(sketch.payload if sketch else b"")
+                if sketch and name in self._postings:
+                    self._postings[name].add(place, sketch.keys)
+
+    def query_sketches(
+        self, asked: Mapping[str, Sketch | None], limit: int | None = 10, at_least: float | None = None
+    ) -> Rows[Near]:
+        """The same as query(), by the sketches of the text."""
+        measure = self.rule.measure
+        assert isinstance(measure, Finder)  # noqa: S101 - the constructor refuses others
+        sketch = asked[measure.name]
+        if sketch is None:
+            return Rows(Near)
+        with self._lock:
+            places = self._candidates(asked)
+            if not places:
+                return Rows(Near)
+            near = np.zeros(len(places), dtype=np.bool_)
+            values = self._similarities(measure, sketch.payload, places)
+            for finder in self.rule.finders:
+                one = asked[finder.name]
+                if one is not None:
+                    same = values if finder.name == measure.name else self._similarities(finder, one.payload, places)
+                    near |= same >= (finder.similarity if at_least is None else at_least) - SLACK
+            near &= values >= max((measure.similarity if at_least is None else at_least) - SLACK, 0.0)
+            kept = np.flatnonzero(near)
+            nearest = kept[np.argsort(-values[kept], kind="stable")][:limit]
+            return Rows(Near, [Near(self._ids[places[each]], float(values[each])) for each in nearest.tolist()])
+
+    def _candidates(self, asked: Mapping[str, Sketch | None]) -> list[int]:
+        """The places of the documents that have enough of a finder's keys, in order."""
+        found: set[int] = set()
+        for finder, plan in self._plans:
+            sketch = asked[finder.name]
+            if sketch is None:
+                continue
+            keys = list(dict.fromkeys(finder.scheme.probes(sketch, finder.similarity)))
+            owners = self._postings[finder.name].owners(keys)
+            if plan.agreeing == 1:
+                found.update(*(some for _, some in owners))
+                continue
+            tables: dict[int, set[int]] = {}
+            for key, some in owners:
+                for owner in some:
+                    tables.setdefault(owner, set()).add(key >> finder.scheme.layout.bits)
+            found.update(owner for owner, met in tables.items() if len(met) >= plan.agreeing)
+        return sorted(place for place in found if self._ids[place] is not None)
+
+    def _similarities(self, finder: Finder, payload: bytes, places: Sequence[int]) -> npt.NDArray[np.float64]:
+        """The similarities of the documents at some places, below 0 for those without a sketch."""
+        rows = self._payloads[finder.name]
+        others = [rows[place] for place in places]
+        if all(others):
+            return finder.scheme.similarities(payload, others)
+        found = np.full(len(places), -1.0)
+        there = [number for number, each in enumerate(others) if each]
+        found[there] = finder.scheme.similarities(payload, [others[number] for number in there])
+        return found
+
+    def _compact(self) -> None:
+        """Give the places of those that are gone to the others."""
+        kept = np.array([each is not None for each in self._ids], dtype=np.bool_)
+        place = np.where(kept, np.cumsum(kept) - 1, -1)
+        for postings in self._postings.values():
+            postings.keep(place)
+        numbers = np.flatnonzero(kept).tolist()
+        self._ids = [self._ids[number] for number in numbers]
+        self._place = {id_: number for number, id_ in enumerate(self._ids) if id_ is not None}
+        self._payloads = {name: [rows[number] for number in numbers] for name, rows in self._payloads.items()}
+
+
+def rule_without_store(match: str | MatchRule | None) -> MatchRule:
+    """The rule that is asked for. Raises UsageError for one that reads texts, which there is nothing to read from."""
+    rule = default_rule() if match is None else match if isinstance(match, MatchRule) else parse_rule(match)
+    if not isinstance(rule.measure, Finder):
+        raise UsageError(f"{rule}: without a store texts can't be read again; verify by a sketch, as in +minhash@0.6")
+    return rule

@@ -1,0 +1,80 @@
+"""A report on a collection, as a page, as figures, and in a notebook."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from indexer import own_files
+from indexer.errors import UsageError
+from indexer.library.rows import html_table
+from indexer.report import contents
+from indexer.report.html import report_html
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Report:
+    """How much of a collection is duplicated, where and how."""
+
+    contents: contents.Report
+
+    @property
+    def documents(self) -> int:
+        """How many documents there are."""
+        return self.contents.figures.total.documents
+
+    @property
+    def redundant(self) -> int:
+        """How many documents another one stands for."""
+        return self.contents.figures.total.redundant
+
+    def to_dict(self) -> dict[str, Any]:
+        """All figures, as `neardup report --format json` has them."""
+        found: dict[str, Any] = json.loads(contents.report_json(self.contents))
+        return found
+
+    def to_html(self) -> str:
+        """The whole page, which loads nothing."""
+        from indexer import __version__
+
+        return report_html(self.contents, __version__)
+
+    def to_markdown(self) -> str:
+        """The figures and the largest clusters as Markdown tables."""
+        return contents.report_markdown(self.contents)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the report to a file: its figures where the name ends so (.json, .csv, .md), else the page.
+
+        Raises UsageError.
+        """
+        ways = {
+            ".json": contents.report_json, ".csv": contents.report_csv, ".md": contents.report_markdown,
+        }  # fmt: skip
+        way = ways.get(Path(path).suffix.lower())
+        text = way(self.contents) if way else self.to_html()
+        try:
+            with open(path, "wb", opener=own_files.writer) as file:
+                file.write(text.encode("utf-8"))
+        except OSError as error:
+            raise UsageError(f"{os.fspath(path)}: the report can't be written: {error.strerror}") from None
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{name:<12}  {value}" for name, value in self._cells())
+
+    def _repr_html_(self) -> str:
+        return html_table((), self._cells())
+
+    def _cells(self) -> list[tuple[str, str]]:
+        numbers = self.contents.figures
+        return [
+            ("collection", self.contents.store),
+            ("rule", str(numbers.rule)),
+            ("documents", f"{numbers.total.documents:,}"),
+            ("redundant", f"{numbers.total.redundant:,} ({numbers.total.part:.1%})"),
+            ("clusters", f"{numbers.clusters:,}"),
+            ("bytes", f"{numbers.total.octets:,}, of them redundant {numbers.total.redundant_octets:,}"),
+        ]

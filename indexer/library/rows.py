@@ -1,0 +1,181 @@
+"""Records as a sequence that prints as a table, and turns into numpy arrays, Arrow tables and DataFrames."""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields
+from typing import Any, Generic, TypeVar, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from indexer.errors import UsageError
+from indexer.text.visible import printable
+
+Row = TypeVar("Row")
+
+_SHOWN = 10
+_WIDEST = 48
+_NUMBERS: Mapping[str, Any] = {"int": np.int64, "float": np.float64, "bool": np.bool_}
+
+
+class Rows(Sequence[Row], Generic[Row]):
+    """Records of one kind in order, of which the names of the fields are the columns.
+
+    `note` is a sentence that is printed with them.
+    """
+
+    def __init__(self, kind: type[Row], rows: Iterable[Row] = (), note: str = "") -> None:
+        self._kind, self._rows, self.note = kind, tuple(rows), note
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return tuple(self._types)
+
+    @property
+    def _types(self) -> dict[str, str]:
+        return {each.name: str(each.type) for each in fields(self._kind)}  # type: ignore[arg-type]
+
+    def column(self, name: str) -> npt.NDArray[Any]:
+        """A column of shape (n,): int64, float64, bool, or objects. Raises UsageError where there is none so named."""
+        if name not in self._types:
+            raise UsageError(f"there is no column {name!r}; there are: {', '.join(self.columns)}")
+        values = [getattr(row, name) for row in self._rows]
+        kind = _NUMBERS.get(self._types[name])
+        if kind is not None:
+            return np.array(values, dtype=kind)
+        found = np.empty(len(values), dtype=object)
+        found[:] = values
+        return found
+
+    def to_numpy(self) -> dict[str, npt.NDArray[Any]]:
+        """Every column by its name."""
+        return {name: self.column(name) for name in self.columns}
+
+    def to_arrow(self) -> Any:
+        """A `pyarrow.Table`; metadata are JSON in text. Takes the extra parquet; UsageError without it."""
+        try:
+            import pyarrow as pa
+        except ImportError as error:
+            raise UsageError("an Arrow table takes pyarrow: pip install 'neardup[parquet]'") from error
+        kinds = {
+            "int": pa.int64(), "int | None": pa.int64(), "float": pa.float64(), "bool": pa.bool_(), "str": pa.string(),
+            "tuple[str, ...]": pa.list_(pa.string()), "tuple[float, ...]": pa.list_(pa.float64()),
+        }  # fmt: skip
+        arrays = {
+            name: pa.array([_plain(getattr(row, name)) for row in self._rows], kinds.get(kind, pa.string()))
+            for name, kind in self._types.items()
+        }
+        return pa.table(arrays)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The rows by Arrow's own interface, for polars, DuckDB and whatever else reads it."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+    def to_pandas(self) -> Any:
+        """A `pandas.DataFrame`. UsageError where pandas is not installed."""
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise UsageError("a DataFrame takes pandas: pip install pandas") from error
+        return pd.DataFrame(self.to_numpy())
+
+    @overload
+    def __getitem__(self, place: int) -> Row: ...
+    @overload
+    def __getitem__(self, place: slice) -> Rows[Row]: ...
+    def __getitem__(self, place: int | slice) -> Row | Rows[Row]:
+        if isinstance(place, slice):
+            return type(self)(self._kind, self._rows[place], self.note)
+        return self._rows[place]
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self._rows)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Rows) and (self._kind, self._rows) == (other._kind, other._rows)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        columns, cells = self._shown()
+        widths = [max(map(len, column)) for column in zip(columns, *cells, strict=True)]
+        lines = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in (columns, *cells)] if cells else []
+        return "\n".join([*lines, *self._remarks()])
+
+    def _repr_html_(self) -> str:
+        columns, cells = self._shown()
+        return html_table(columns, cells) + "".join(f"<p>{html.escape(each)}</p>" for each in self._remarks())
+
+    def _shown(self) -> tuple[list[str], list[list[str]]]:
+        """The columns that say something, and the cells of the first rows."""
+        some = [[_cell(getattr(row, name)) for name in self.columns] for row in self._rows[:_SHOWN]]
+        told = [place for place in range(len(self.columns)) if any(line[place] for line in some)]
+        return [self.columns[place] for place in told], [[line[place] for place in told] for line in some]
+
+    def _remarks(self) -> list[str]:
+        left = len(self) - _SHOWN
+        none = "" if self else f"no {self._kind.__name__.lower()}"
+        counted = f"... {left:,} more" if left > 0 else none
+        return [each for each in (counted, printable(self.note)) if each]
+
+
+class Shown:
+    """A record that prints as its fields, one a line, and as a table in a notebook."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        cells = self._cells()
+        width = max(map(len, (name for name, _ in cells)))
+        return "\n".join([type(self).__name__, *(f"  {name:<{width}}  {value}" for name, value in cells)])
+
+    def _repr_html_(self) -> str:
+        return html_table((), self._cells())
+
+    def _cells(self) -> list[tuple[str, str]]:
+        found = [(each.name, getattr(self, each.name)) for each in fields(self) if each.repr]  # type: ignore[arg-type]
+        # What did not happen goes without saying.
+        return [(name, _cell(value)) for place, (name, value) in enumerate(found) if value or not place]
+
+
+def html_table(columns: Sequence[str], cells: Sequence[Sequence[str]]) -> str:
+    """A table of texts, escaped."""
+    head = "".join(f"<th>{html.escape(each)}</th>" for each in columns)
+    body = "".join(f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in line)}</tr>" for line in cells)
+    return f"<table>{f'<thead><tr>{head}</tr></thead>' if columns else ''}<tbody>{body}</tbody></table>"
+
+
+def _cell(value: Any) -> str:
+    if value is None or value == {}:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else ""
+    if isinstance(value, float):
+        # What is not all is never shown as all.
+        return f"{min(value, 0.9999) if value < 1 else value:.4g}"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, tuple):
+        value = ", ".join(map(_cell, value[:3])) + (", ..." if len(value) > 3 else "")
+    text = printable(json.dumps(value, default=str) if isinstance(value, Mapping) else str(value))
+    if len(text) <= _WIDEST:
+        return text
+    half = (_WIDEST - 1) // 2
+    return f"{text[:half]}…{text[-half:]}"
+
+
+def _plain(value: Any) -> Any:
+    """A value as Arrow takes it."""
+    if isinstance(value, Mapping):
+        return json.dumps(value, default=str)
+    if isinstance(value, str):
+        # Lone surrogates, as of file names, are in no encoding.
+        return value.encode("utf-8", "backslashreplace").decode("utf-8")
+    return list(map(_plain, value)) if isinstance(value, tuple) else value

@@ -1,0 +1,266 @@
+"""A collection as a program uses it: filled, asked, clustered, pruned, reported on, and shared by threads."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from written import changed, prose
+
+import indexer
+from indexer.errors import NoStoreError, NotFoundError, StoreError, UsageError
+from indexer.library.given import Fields
+
+
+@pytest.fixture
+def collection(tmp_path: Path) -> Iterator[indexer.Collection]:
+    with indexer.open(tmp_path / "collection.neardup") as opened:
+        yield opened
+
+
+def test_a_text_is_put_in_and_found(collection: indexer.Collection) -> None:
+    assert collection.add("tea", prose(1), title="Tea", source="https://example.org/tea", year=2024) == "indexed"
+    assert collection.add("tea", prose(1), title="Tea", source="https://example.org/tea", year=2024) == "unchanged"
+    assert collection.add("tea", prose(1), title="Green tea", year=2024) == "replaced"
+    stored = collection["tea"]
+    assert (stored.title, stored.metadata, stored.format) == ("Green tea", {"year": 2024}, "text")
+    assert stored.tokens == len(prose(1).split())
+    [match] = collection.similar(changed(prose(1)))
+    assert match.id == "tea"
+    assert 0.6 <= match.similarity < 1
+    assert match.label == "near"
+    assert collection.similar(prose(1))[0].label == "identical"
+    assert not collection.similar(prose(2))
+
+
+def test_a_collection_is_kept(tmp_path: Path) -> None:
+    with indexer.open(tmp_path / "kept.neardup") as first:
+        first.add("a", prose(1))
+    with indexer.open(tmp_path / "kept.neardup", read_only=True) as again:
+        assert [document.id for document in again] == ["a"]
+        assert "a" in again
+        assert len(again) == 1
+        with pytest.raises(StoreError, match="read only"):
+            again.add("b", prose(2))
+    assert repr(again).endswith("closed")
+
+
+def test_to_read_a_store_that_is_not_there_makes_none(tmp_path: Path) -> None:
+    with pytest.raises(NoStoreError):
+        indexer.open(tmp_path / "none.neardup", read_only=True)
+    assert not list(tmp_path.iterdir())
+
+
+def test_ids_and_texts_are_what_they_should_be(collection: indexer.Collection) -> None:
+    for wrong in ("", 7, None):
+        with pytest.raises(UsageError, match="an id, a string"):
+            collection.add(wrong, prose(1))  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="a text"):
+        collection.add("a", None)  # type: ignore[arg-type]
+    assert len(collection) == 0
+    assert "a" not in collection
+    assert collection.get("a") is None
+    with pytest.raises(KeyError):
+        collection["a"]
+
+
+def test_the_same_text_is_the_same_document_by_every_way(collection: indexer.Collection, tmp_path: Path) -> None:
+    collection.add("a", prose(1))
+    (tmp_path / "lines.jsonl").write_text(json.dumps({"id": "b", "text": prose(1)}) + "\n", "utf-8")
+    assert collection.index(tmp_path / "lines.jsonl", jobs=1).indexed == 1
+    one, other = collection.store.get(collection._refs(["a", "b"]))
+    assert one is not None
+    assert other is not None
+    assert (one.fingerprint, one.sketches, one.text_digest, one.source_digest, one.title, one.extractor) == (
+        (other.fingerprint, other.sketches, other.text_digest, other.source_digest, other.title, other.extractor)
+    )
+
+
+def test_files_are_read_and_asked_about(collection: indexer.Collection, tmp_path: Path) -> None:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (docs / "a.html").write_text(f"<title>A</title><p>{prose(1)}</p>", "utf-8")
+    (docs / "b.txt").write_text(changed(prose(1)), "utf-8")
+    (docs / "c.xml").write_text("<a>", "utf-8")
+    told: list[tuple[int, int | None]] = []
+    found = collection.index(docs, jobs=1, progress=lambda done, total: told.append((done, total)))
+    assert (found.indexed, found.failed, found.done) == (2, {"malformed": 1}, 3)
+    assert told[0] == (0, 3)
+    assert told[-1] == (3, 3)
+    [failed] = collection.failures()
+    assert (failed.id, failed.reason) == ("docs/c.xml", "malformed")
+    assert [match.id for match in collection.similar(path=docs / "a.html")] == ["docs/b.txt"]
+    assert [match.id for match in collection.similar(docs / "b.txt")] == ["docs/a.html"]
+    assert [match.id for match in collection.similar(id="docs/b.txt")] == ["docs/a.html"]
+    with pytest.raises(NotFoundError, match="no such file"):
+        collection.similar(path=tmp_path / "none.txt")
+    with pytest.raises(NotFoundError, match="no document"):
+        collection.similar(id="none")
+    with pytest.raises(NotFoundError):
+        collection.index(tmp_path / "none")
+    for wrong in ({}, {"text": "a", "id": "b"}, {"id": "b", "path": "c"}):
+        with pytest.raises(UsageError, match="one thing"):
+            collection.similar(**wrong)  # type: ignore[arg-type]
+
+
+def test_pairs_clusters_and_prune(collection: indexer.Collection) -> None:
+    collection.add_many([("a", prose(1)), ("b", prose(1)), ("c", changed(prose(1))), ("d", prose(2))])
+    pairs = collection.pairs()
+    assert [(pair.left, pair.right) for pair in pairs] == [("a", "b"), ("a", "c"), ("b", "c")]
+    assert set(collection.iter_pairs()) == set(pairs)
+    assert len(collection.pairs(collapse=True)) == 2
+    assert len(collection.pairs(match="minhash@1")) == 1
+    dry = collection.cluster(dry_run=True)
+    assert not collection.clusters()
+    done = collection.cluster(canonical="longest")
+    assert (done.clusters, done.clustered, done.largest) == (dry.clusters, dry.clustered, dry.largest) == (1, 3, 3)
+    [cluster] = collection.clusters()
+    assert (cluster.size, cluster.members[0], set(cluster.members)) == (3, cluster.canonical, {"a", "b", "c"})
+    surplus = collection.prune(dry_run=True).surplus
+    assert {each.id for each in surplus} == {"a", "b", "c"} - {cluster.canonical}
+    assert {each.id for each in surplus if each.identical} < {"a", "b"}
+    assert collection.prune().marked == 2
+    assert collection[surplus[0].id].duplicate_of == cluster.canonical
+    assert collection[cluster.canonical].duplicate_of == ""
+    assert collection.prune(delete=True).deleted == 2
+    assert {document.id for document in collection} == {cluster.canonical, "d"}
+
+
+def test_a_rule_is_refused_as_on_the_command_line(collection: indexer.Collection) -> None:
+    for call in (collection.pairs, collection.cluster):
+        with pytest.raises(UsageError, match="nonsense"):
+            call(match="nonsense")
+    with pytest.raises(UsageError, match="bound"):
+        collection.cluster(bound=7)
+
+
+def test_reports_say_the_same_in_every_form(collection: indexer.Collection, tmp_path: Path) -> None:
+    collection.add_many([("a", prose(1)), ("b", changed(prose(1))), ("c", prose(2))])
+    with pytest.raises(UsageError):
+        collection.report()
+    collection.cluster()
+    report = collection.report()
+    assert (report.documents, report.redundant) == (3, 1)
+    assert report.to_dict()["redundant"] == 1
+    for name, start in (("r.html", "<!doctype html>"), ("r.json", "{"), ("r.csv", "section,"), ("r.md", "# Near")):
+        report.save(tmp_path / name)
+        assert (tmp_path / name).read_text("utf-8").lower().startswith(start.lower())
+    with pytest.raises(UsageError, match="can't be written"):
+        report.save(tmp_path)
+    assert "1 (33.3%)" in repr(report)
+    assert "<td>1 (33.3%)</td>" in report._repr_html_()
+
+
+def test_what_comes_is_compared_with_what_is_there(collection: indexer.Collection) -> None:
+    collection.add_many([("a", prose(1)), ("b", prose(2))], cluster=True)
+    found = collection.add_many([("c", changed(prose(1))), ("d", prose(3))], skip_duplicates=True)
+    assert (found.indexed, found.duplicates, found.new, found.near) == (1, 1, 1, 0)
+    assert "c" not in collection
+    [left_out] = collection.failures()
+    assert (left_out.id, left_out.reason) == ("c", "duplicate")
+    assert "a" in left_out.detail
+    assert collection.add_many([("e", changed(prose(2)))], cluster=True).near == 1
+    assert [set(each.members) for each in collection.clusters()] == [{"b", "e"}]
+
+
+def test_documents_are_deleted(collection: indexer.Collection) -> None:
+    collection.add_many((str(number), prose(number)) for number in range(5))
+    assert collection.delete("0") == 1
+    assert collection.delete(["1", "2", "none"]) == 2
+    assert sorted(document.id for document in collection) == ["3", "4"]
+    assert not collection.similar(prose(0))
+
+
+def test_schemes_of_a_new_and_of_another_store(tmp_path: Path) -> None:
+    with indexer.open(tmp_path / "a.neardup", schemes=["minhash:values=256", "supershingles"]) as first:
+        first.add("a", prose(1))
+        assert sorted(each.name for each in first.store.info.schemes) == ["minhash", "supershingles"]
+        assert first.similar(prose(1), match="supershingles@0.9")
+    with indexer.open(tmp_path / "b.neardup", schemes=[]) as lean:
+        lean.add("a", prose(1))
+        assert not lean.store.info.schemes
+        assert lean.similar(prose(1))[0].bits == 0
+    with indexer.open(tmp_path / "b.neardup", schemes=["minhash"]) as more:
+        more.add("b", prose(2))
+        assert [each.name for each in more.store.info.schemes] == ["minhash"]
+    with pytest.raises(UsageError, match="content"):
+        indexer.open(tmp_path / "a.neardup", content="full")
+    with indexer.open(tmp_path / "a.neardup", wait=0.1), pytest.raises(UsageError, match="filter"):
+        indexer.open(tmp_path / "a.neardup", filter="a:b")
+
+
+def test_threads_share_a_collection(collection: indexer.Collection) -> None:
+    """Six threads that add, ask, list and delete at once leave what one after the other would."""
+
+    def work(number: int) -> int:
+        collection.add(f"own-{number}", prose(100 + number))
+        collection.add_many([(f"{number}-{n}", prose(10 * number + n)) for n in range(8)])
+        assert collection.delete(f"{number}-0") == 1
+        found = [match.id for n in range(1, 8) for match in collection.similar(prose(10 * number + n))]
+        assert [name for name in found if name.startswith(f"{number}-")] == [f"{number}-{n}" for n in range(1, 8)]
+        return len(list(collection))
+
+    with ThreadPoolExecutor(6) as pool:
+        seen = list(pool.map(work, range(1, 7)))
+    assert all(8 <= count <= 6 * 9 for count in seen)
+    assert len(collection) == 6 * 8
+
+
+def test_iterating_does_not_keep_others_out(collection: indexer.Collection) -> None:
+    collection.add_many((str(number), prose(number)) for number in range(3))
+    listing = iter(collection)
+    next(listing)
+    other = threading.Thread(target=lambda: collection.add("new", prose(50)), daemon=True)
+    other.start()
+    other.join(30)
+    assert "new" in collection
+    assert len(list(listing)) == 2  # as of when it began
+
+
+def test_documents_may_come_from_the_collection_itself(collection: indexer.Collection) -> None:
+    collection.add_many((str(number), prose(number)) for number in range(3))
+    more = ((f"again-{each.id}", prose(int(each.id))) for each in collection)
+    assert collection.add_many(more).indexed == 3
+
+
+def _ask(collection: indexer.Collection, answer: multiprocessing.SimpleQueue[str]) -> None:
+    try:
+        answer.put(str(len(collection)))
+    except StoreError as error:
+        answer.put(str(error))
+
+
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_a_forked_process_is_told_to_open_its_own(collection: indexer.Collection) -> None:
+    collection.add("a", prose(1))
+    context = multiprocessing.get_context("fork")
+    answer: multiprocessing.SimpleQueue[str] = context.SimpleQueue()
+    child = context.Process(target=_ask, args=(collection, answer))
+    child.start()
+    assert "open another one" in answer.get()
+    child.join()
+
+
+def test_an_interrupted_run_has_kept_what_was_done(collection: indexer.Collection) -> None:
+    def given() -> Iterator[tuple[str, str]]:
+        yield from ((str(number), prose(number)) for number in range(100))
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        collection.add_many(given())
+    assert len(collection) >= 64
+    assert collection.add_many((str(number), prose(number)) for number in range(100)).done == 100
+    assert len(collection) == 100
+
+
+def test_fields_have_the_names_that_they_have(collection: indexer.Collection) -> None:
+    rows = [{"key": 7, "body": prose(1), "headline": "One", "url": "https://example.org/1", "year": 2024}]
+    named = Fields(id="key", text="body", title="headline", source="url")
+    assert collection.add_many(rows, fields=named).indexed == 1
+    stored = collection["7"]
+    assert (stored.title, stored.source, stored.metadata) == ("One", "https://example.org/1", {"year": 2024})

@@ -1,0 +1,112 @@
+"""The page about schemes of one's own: what it shows is a scheme like any other, in a process that has it installed."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from written import prose
+
+from indexer.errors import IncompatibleStoreError, UsageError
+from indexer.schemes import registry
+from indexer.stores import open_store
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "own-schemes.md"
+FILE = re.compile(r'^```\w+ title="([\w.]+)"\n(.*?)^```$', re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the files of the page, and what an installation leaves beside them."""
+    folder = tmp_path_factory.mktemp("installed")
+    files = dict(FILE.findall(PAGE.read_text("utf-8")))
+    for name, content in files.items():
+        (folder / name).write_text(content, "utf-8")
+    declare(folder, tomllib.loads(files["pyproject.toml"])["project"]["entry-points"]["neardup.schemes"])
+    return folder
+
+
+def declare(folder: Path, named: dict[str, str], package: str = "one") -> None:
+    """Say, as an installed package does, which schemes there are."""
+    beside = folder / f"{package}-1.0.dist-info"
+    beside.mkdir()
+    (beside / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n", "utf-8")
+    lines = "".join(f"{name} = {place}\n" for name, place in named.items())
+    (beside / "entry_points.txt").write_text(f"[neardup.schemes]\n{lines}", "utf-8")
+
+
+def ran(folder: Path, *command: str, cwd: Path) -> str:
+    done = subprocess.run(
+        [sys.executable, *command],
+        cwd=cwd,
+        env={**os.environ, "PYTHONPATH": str(folder)},
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_it_keeps_the_contract(installed: Path, tmp_path: Path) -> None:
+    out = ran(installed, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(installed), cwd=tmp_path)
+    passed = re.search(r"(\d+) passed", out)
+    assert passed
+    assert int(passed[1]) > 40
+
+
+def test_the_example_runs(installed: Path, tmp_path: Path) -> None:
+    assert ran(installed, str(installed / "use.py"), cwd=tmp_path) == "0 1\n"
+
+
+def test_the_command_has_it(installed: Path, tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    for name, text in (("a", prose(1)), ("b", prose(1).replace("a", "o", 9)), ("c", prose(2))):
+        (tmp_path / "docs" / f"{name}.txt").write_text(text, "utf-8")
+    neardup = ("-m", "indexer")
+    assert "runs-of-letters" in ran(installed, *neardup, "schemes", cwd=tmp_path)
+    ran(installed, *neardup, "index", "docs", "--scheme", "runs-of-letters", cwd=tmp_path)
+    pairs = ran(installed, *neardup, "pairs", "--match", "runs-of-letters@0.5", cwd=tmp_path)
+    assert [sorted(line.split(",")[:2]) for line in pairs.splitlines()[1:]] == [["docs/a.txt", "docs/b.txt"]]
+    # Where it is not installed the store opens, and says what it lacks.
+    with open_store(tmp_path / "collection.neardup") as store:
+        from indexer.matching.rule import default_rule, parse_rule
+
+        assert default_rule(store)
+        with pytest.raises(IncompatibleStoreError, match="a package that is not installed here"):
+            parse_rule("runs-of-letters@0.5", store)
+
+
+@pytest.mark.parametrize(
+    ("place", "says"),
+    [
+        ("no_such_module:Scheme", "can't be loaded: ModuleNotFoundError"),
+        ("json:nothing", "can't be loaded: AttributeError"),
+        ("json:loads", "is no class"),
+        ("json:JSONDecoder", "is no class"),
+        ("indexer.schemes.minhash:Minhash", "with the family 'odd'"),
+    ],
+)
+def test_what_is_no_scheme_is_told(place: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    declare(tmp_path, {"odd": place})
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert "odd" in registry.families()
+    with pytest.raises(UsageError, match=f"odd: {place}.*{says}"):
+        registry.scheme("odd")
+
+
+def test_a_name_is_brought_once_and_never_one_of_our_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    declare(tmp_path, {"odd": "json:loads", "minhash": "json:loads"})
+    declare(tmp_path, {"odd": "json:dumps"}, package="two")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(UsageError, match=r"several packages bring a scheme of this name \(json:dumps, json:loads\)"):
+        registry.scheme("odd")
+    assert registry.scheme("minhash").family == "minhash"
+    assert registry.families().count("minhash") == 1
+    with pytest.raises(UsageError, match=r"there are: simhash-doc, .*odd"):
+        registry.scheme("none")

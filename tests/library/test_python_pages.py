@@ -1,0 +1,48 @@
+"""The Python in the pages runs, and prints what it is said to print."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from pages import DOCS, steps
+
+SCRIPTS = DOCS / "how-to" / "scripts.md"
+END = "==== end of step"
+
+
+def test_the_examples_print_what_they_promise(tmp_path: Path) -> None:
+    subprocess.run(["bash", "-ec", steps(DOCS / "tutorial.md")[0][0]], cwd=tmp_path, check=True, timeout=60)
+    shown = steps(SCRIPTS, "python")
+    assert len(shown) >= 5
+    script = "".join(f"{block}\nprint({END!r})\n" for block, _ in shown)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", script],
+        cwd=tmp_path / "tutorial",
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split(f"{END}\n")[:-1] == [text for _, text in shown]
+
+
+@pytest.mark.parametrize("page", ["coming-from.md", "reference/python.md"])
+def test_every_name_of_the_package_in_a_page_is_there(page: str) -> None:
+    text = (DOCS / page).read_text("utf-8")
+    named = set(re.findall(r"\bindexer(?:\.\w+)+", text))
+    assert len(named) > 5
+    for name in named:
+        module, parts = "indexer", name.split(".")[1:]
+        while len(parts) > 1 and importlib.util.find_spec(f"{module}.{parts[0]}"):
+            module = f"{module}.{parts.pop(0)}"
+        found = importlib.import_module(module)
+        for part in parts:
+            # A module is there once it was imported.
+            whole = f"{found.__name__}.{part}"
+            found = getattr(found, part) if hasattr(found, part) else importlib.import_module(whole)
