@@ -14,7 +14,7 @@ from indexer.text.counts import counted
 
 _BLANK = b"\0 \t\r\n\f"
 _HEAD = 4096
-_MAX_TITLE = 500
+MAX_TITLE = 500
 _MAX_DETAIL = 300
 
 
@@ -51,7 +51,7 @@ def read_document(data: bytes, name: str, options: Options, limits: Limits) -> D
             raise too_large("the text", size, limits)
     return Document(
         text=found.text,
-        title=found.title[:_MAX_TITLE],
+        title=found.title[:MAX_TITLE],
         format=kind,
         extractor=found.engine,
         content=options.content,

@@ -54,7 +54,7 @@ class Input:
     """One document to index: a file not yet read (`path`), or bytes already at hand (`data`).
 
     `id` is empty where it is to be made from the content. `source` is what a user would open: an absolute path
-    or a URL. `name` is the name of a file whose octets are at hand. `again` asks for a document to be tried that failed
+    or a URL. `name` is the name of a file whose bytes are at hand. `again` asks for a document to be tried that failed
     before and has not changed.
     """
 
@@ -273,7 +273,7 @@ class Sources:
         except OSError as error:
             return _rejected(file.path, "unreadable", str(error))
         if len(data) > limit:
-            return _rejected(file.path, "too-large", f"the limit is {limit:,} octets")
+            return _rejected(file.path, "too-large", f"the limit is {limit:,} bytes")
         return Input(self._id(file), file.path, data=data, name=os.path.basename(file.path))
 
     def _id(self, file: _File) -> str:
