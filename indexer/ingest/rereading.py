@@ -22,8 +22,8 @@ _UNREADABLE = "unreadable"
 class Texts:
     """Reads the texts of a store's documents: files, lines of files with JSON lines, fields of an index.
 
-    A text is given where it is what was fingerprinted. Memory: a page of documents, and some 100 bytes for each line of
-    the files with JSON lines that were read.
+    A text is given where it is what was fingerprinted. Memory: a page of documents, and 32 bytes for each line of the
+    files with JSON lines that were read.
     """
 
     def __init__(self, store: Store) -> None:
