@@ -126,9 +126,9 @@ void nd_pack(const uint32_t *signature, size_t values, unsigned bits, uint8_t *p
     }
     size_t each = 8 / bits;
     for (size_t i = 0; i < values; i += each) {
-        unsigned octet = 0;
-        for (size_t j = 0; j < each; j++) octet = octet << bits | (i + j < values ? signature[i + j] >> (32 - bits) : 0);
-        packed[i / each] = (uint8_t)octet;
+        unsigned byte = 0;
+        for (size_t j = 0; j < each; j++) byte = byte << bits | (i + j < values ? signature[i + j] >> (32 - bits) : 0);
+        packed[i / each] = (uint8_t)byte;
     }
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 
-# What is raised where the process is told to stop: nothing is waited for then.
+# What is raised where the process is asked to stop: nothing is waited for then.
 STOPPED = (KeyboardInterrupt, SystemExit)
 _MACHINE = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC, errno.EDQUOT))
 
@@ -25,7 +25,7 @@ class UsageError(NeardupError):
 
 
 class PayloadError(UsageError):
-    """A payload is none of its scheme: of another one, or out of a store that is damaged."""
+    """A payload that does not belong to its scheme: another's, or one from a damaged store."""
 
     exit_code = 3
 
@@ -41,7 +41,7 @@ class NoStoreError(StoreError):
 
 
 class StoreBusyError(StoreError):
-    """Another process holds the store for writing and did not let go in time."""
+    """Another process holds the store for writing and did not release it in time."""
 
 
 class IncompatibleStoreError(StoreError):

@@ -27,6 +27,7 @@ from indexer.cli import (
     setup,
     similar,
 )
+from indexer.cli.options.renamed import with_present_names
 from indexer.cli.terminal.grouped import Grouped
 from indexer.cli.terminal.hints import name_store, with_store
 from indexer.cli.terminal.interrupts import second_ends
@@ -108,6 +109,7 @@ def cli(ctx: click.Context, config: Path | None, debug: bool) -> None:
     """Find near-duplicate documents: index HTML, PDF, XML and text, then ask what is similar."""
     settings, path = load_settings(config)
     ctx.obj = Given(debug, path)
+    settings = with_present_names(settings, cli.commands.values())
     ctx.default_map = command_defaults(
         settings, {name: _settings_of(each) for name, each in cli.commands.items()}, path
     )

@@ -18,6 +18,7 @@ import click
 from indexer import own_files
 from indexer.cli.clusters import arrivals
 from indexer.cli.options.clustering import Arriving, arrival_options
+from indexer.cli.options.columns import NamedColumns, column_options
 from indexer.cli.options.groups import Group
 from indexer.cli.options.schemes import Fingerprinting, fingerprint_options
 from indexer.cli.options.shared import (
@@ -43,6 +44,7 @@ from indexer.extract.base import Content
 from indexer.ingest.indexing import Settings, Summary, store_info
 from indexer.ingest.indexing import index as run_index
 from indexer.ingest.sources import IdFrom, Selection, Sources, list_of_paths
+from indexer.text.counts import counted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -70,6 +72,7 @@ class Walk:
     hidden: bool
     follow_links: bool
     id_from: IdFrom
+    columns: NamedColumns
 
 
 walk_options = Group(
@@ -95,6 +98,7 @@ walk_options = Group(
         "absolute path, its path below the folder named, its file name, that without suffix, or a digest of its "
         "content. JSON lines bring their own.",
     ),
+    column_options,
 )
 
 
@@ -124,7 +128,7 @@ loading_options = Group(
         "--bulk-load",
         is_flag=True,
         help="In a cluster: no refreshes and no replicas of the index while documents are loaded; its own settings are "
-        "put back at the end.",
+        "restored at the end.",
     ),
     click.option("--retry-failed", is_flag=True, help="Try documents again that failed before and have not changed."),
     click.option("--strict", is_flag=True, help="End with exit code 6 if any document failed."),
@@ -144,9 +148,10 @@ Examples:
   neardup index docs/ --exclude 'drafts/*' --store ~/all.neardup
 
 A folder is walked: hidden files are passed over, so are links to folders, and files that are no documents by their
-name (styles, scripts, pictures, archives); the summary counts them as left out. Files that end in .jsonl, .ndjson or
-either with .gz, and "-", hold JSON lines: {"id", "text" or "html", and if you like "title", "url"; the rest is kept
-as metadata}.
+name (styles, scripts, pictures); the summary counts them as left out. ZIP and TAR archives are folders. Files that
+end in .jsonl or .ndjson, and "-", hold JSON lines: {"id", "text" or "html", and if you like "title", "url"; the rest
+is kept as metadata}. Of .csv, .tsv and .parquet each row is a document, of .warc and .wet each response, of .rss and
+.atom each item. What has no id is named by its file and number. Files may be compressed, and lie on s3:// or gs://.
 
 Running the same command again goes on where it ended: what is stored and has not changed is not read by a worker
 again. A document that fails is recorded with its reason, never stops the run, and is left alone until it changes or
@@ -182,7 +187,7 @@ def index(
 
     letters_file = letters_path(loading.dead_letters, paths)
     _keep_out(store, letters_file)
-    selection = _selection(store, walk, extraction.max_size)
+    selection = _selection(store, walk, extraction)
 
     def sources() -> Sources:
         return Sources(paths, selection, paths_from=list_of_paths(walk.paths_from) if walk.paths_from else ())
@@ -254,7 +259,7 @@ def _keep_out(store: str, letters: Path) -> None:
         command.with_resource(own_files.in_use(path, store=True))
 
 
-def _selection(store: str, walk: Walk, line_limit: int) -> Selection:
+def _selection(store: str, walk: Walk, extraction: Extraction) -> Selection:
     from indexer.cli.files.refused import PATTERN
 
     return Selection(
@@ -264,7 +269,8 @@ def _selection(store: str, walk: Walk, line_limit: int) -> Selection:
         follow_links=walk.follow_links,
         id_from=walk.id_from,
         base=store_folder(store),
-        line_limit=line_limit,
+        line_limit=extraction.max_size,
+        columns=walk.columns.columns(extraction),
     )
 
 
@@ -282,7 +288,7 @@ def _content_for(store: str) -> Content:
 def _list(found: Sources) -> int:
     for item in found:
         click.echo(f"{printable(item.id)}\t{printable(item.source)}")
-    say(f"a dry run: nothing was read or stored; {found.left_out} files left out by name")
+    say(f"a dry run: nothing was read or stored; {counted(found.left_out, 'file')} left out by name")
     return 0
 
 

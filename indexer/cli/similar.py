@@ -11,6 +11,7 @@ import click
 from indexer.cli.options import arguments
 from indexer.cli.options.groups import Group
 from indexer.cli.options.matching import Matching, match_options, rule_json, show_rule, tell_lacking, tell_unread
+from indexer.cli.options.renamed import Renamed
 from indexer.cli.options.shared import (
     Extraction,
     content_of,
@@ -25,6 +26,7 @@ from indexer.cli.options.shared import (
 from indexer.cli.terminal.output import answer_json, fingerprint_json, match_json, say, shown_store, table
 from indexer.ingest.sources import STDIN
 from indexer.model import name_of, parse_fingerprint
+from indexer.text.counts import counted
 
 if TYPE_CHECKING:
     from indexer.matching.lookups import Answer, Match
@@ -59,7 +61,7 @@ class Listing:
     limit: int
     include_short: bool
     filter: str | None
-    verify_in_cluster: bool
+    verify_in_engine: bool
 
 
 listing_options = Group(
@@ -68,7 +70,7 @@ listing_options = Group(
         "--at-least",
         type=click.FloatRange(0, 1),
         metavar="S",
-        help="Show candidates from this similarity on, whatever the rule demands; 0 shows the nearest.",
+        help="Show candidates of at least this similarity, whatever the rule demands; 0 shows the nearest.",
     ),
     click.option(
         "--limit", type=click.IntRange(1), metavar="N", default=20, show_default=True, help="Show the nearest N only."
@@ -79,8 +81,8 @@ listing_options = Group(
     filter_option,
     click.option(
         "--verify-in-engine",
-        "--verify-in-cluster",
-        "verify_in_cluster",
+        cls=Renamed,
+        former="verify-in-cluster",
         is_flag=True,
         help="With a rule of simhash-doc alone: let the engine leave out what lies too far (a Painless script); the "
         "answer is the same.",
@@ -153,7 +155,7 @@ def similar(
             include_short=listing.include_short,
             exclude=own,
             at_least=listing.at_least,
-            inside=listing.verify_in_cluster,
+            inside=listing.verify_in_engine,
         )
         empty = not found.matches and next(source.scan(sketches=False), None) is None
     _show(question, found, as_json=json, explain=matching.explain, empty=shown_store(store) if empty else "")
@@ -167,7 +169,7 @@ def _warn(question: Question) -> None:
         say(f"{question.name} has no words, so it has no fingerprint and matches nothing")
     elif question.short:
         say(
-            f"{question.name} has only {fingerprint.tokens} words: too few for a meaningful fingerprint, "
+            f"{question.name} has only {counted(fingerprint.tokens, 'word')}: too few for a meaningful fingerprint, "
             "so it may match by chance, and may miss its near-duplicates"
         )
 

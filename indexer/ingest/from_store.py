@@ -1,4 +1,4 @@
-"""The documents of a store, to be read again from where they came from: files, lines of files, fields of an index."""
+"""The documents of a store, to be read again from where they came from: files, parts of files, fields of an index."""
 
 from __future__ import annotations
 
@@ -11,18 +11,10 @@ from typing import TYPE_CHECKING, Any, cast, get_args
 
 import numpy as np
 
-from indexer.errors import UsageError
+from indexer.errors import NotFoundError, UsageError
 from indexer.extract.base import Content, Engine, Format, Options
-from indexer.ingest import jsonlines
 from indexer.ingest.indexing import content_id, source_digest
-from indexer.ingest.sources import (
-    Input,
-    Rejected,
-    UnreadableError,
-    is_json_lines,
-    open_regular,
-    path_of_printable,
-)
+from indexer.ingest.sources import Input, Rejected, Selection, Sources, container_of, path_of_printable, possible_ids
 from indexer.model import Record, Ref
 from indexer.stores.base import Store
 from indexer.stores.search.client.names import path_of
@@ -48,34 +40,34 @@ _PAGE_BYTES = 8 << 20
 
 
 def stored_inputs(
-    store: Store, records: Iterable[Record], line_limit: int, fields: TextFields | None = None
+    store: Store, records: Iterable[Record], chosen: Selection, fields: TextFields | None = None
 ) -> Iterator[Input | Rejected]:
     """Each of a store's records as what can be read again, under its id; where nothing can be, the reason.
 
     Of an index the `fields` that annotate was given are read: those that it remembers where none are named. A file is
-    taken as it is now. A line of a file with JSON lines, and a document of an index, is taken where it is what was
-    fingerprinted; such a file is read once, after all others, each line of at most `line_limit` bytes.
-    Memory: about ten bytes for each line, and a page of documents. Raises UsageError for fields that no index has,
+    taken as it is now. A part of a file that holds many documents, and a document of an index, is taken where it is
+    what was fingerprinted; such a file is read once, after all others, as was `chosen` when it was indexed. Memory:
+    about ten bytes for each part, and a page of documents. Raises UsageError for fields that no index has,
     StoreError.
     """
     from indexer.stores.search.store import SearchStore
 
     cluster = store if isinstance(store, SearchStore) else None
     if fields and not cluster:
-        raise UsageError("only a store in a cluster has fields; leave --field out")
+        raise UsageError("only a store in a search engine has fields; leave --field out")
     index = IndexTexts(cluster, fields) if cluster else None
-    lines: dict[str, array[int]] = {}
+    parts: dict[str, array[int]] = {}
     for record in records:
         if index and index.has(record):
             yield from (found for _, found in index.take(record))
-        elif os.path.isabs(record.source) and is_json_lines(record.source):
-            lines.setdefault(record.source, array("Q")).append(mark_of(record))
+        elif container := container_of(record.source):
+            parts.setdefault(container, array("Q")).append(mark_of(record))
         else:
             yield file_of(record)
     if index:
         yield from (found for _, found in index.read())
-    for source, marks in lines.items():
-        yield from _lines(store, source, marks, line_limit)
+    for container, marks in parts.items():
+        yield from _parts(store, container, marks, chosen)
 
 
 def file_of(record: Record) -> Input | Rejected:
@@ -88,49 +80,62 @@ def file_of(record: Record) -> Input | Rejected:
     return Rejected(name, source, "unreadable", f"{why}, and its text is not kept")
 
 
-# Lines of files
+# Parts of files
 
 
-def _lines(store: Store, source: str, marks: array[int], limit: int) -> Iterator[Input | Rejected]:
-    """Of a file with JSON lines those that were indexed, each once, and a reason for each that is missing."""
+def _parts(store: Store, container: str, marks: array[int], chosen: Selection) -> Iterator[Input | Rejected]:
+    """Of a file with many documents those that were indexed, each once, and a reason for each that is missing."""
     wanted = np.unique(np.frombuffer(marks, dtype=np.uint64))
     found = np.zeros(wanted.size, dtype=bool)
     reason, detail = CHANGED, REASONS[CHANGED]
+    selection = Selection(line_limit=chosen.line_limit, columns=chosen.columns, include=("*",), hidden=True)
     try:
-        with open_regular(path_of_printable(source)) as raw:
-            for line in jsonlines.read(raw, compressed=source.lower().endswith(".gz"), limit=limit):
-                if isinstance(line, jsonlines.BadLine):
-                    continue
-                for mark, name in marks_of(store, line):
-                    place = int(np.searchsorted(wanted, np.uint64(mark)))
-                    if place < wanted.size and int(wanted[place]) == mark:
-                        if not found[place]:
-                            found[place] = True
-                            yield Input(name, source, "", line.data, line.format, line.title)
-                        break
-    except UnreadableError as error:
-        reason, detail = error.reason, error.detail
+        for item in Sources([path_of_printable(container)], selection):
+            if isinstance(item, Rejected):
+                if item.id == container:
+                    reason, detail = item.reason, item.detail
+                continue
+            for mark, name in marks_of(store, item, container):
+                place = int(np.searchsorted(wanted, np.uint64(mark)))
+                if place < wanted.size and int(wanted[place]) == mark:
+                    if not found[place]:
+                        found[place] = True
+                        yield dataclasses.replace(item, id=name, metadata={})
+                    break
+    except NotFoundError:
+        reason, detail = "unreadable", "the file is gone"
     for _ in range(int(wanted.size - found.sum())):
-        yield Rejected(source, source, reason, detail)
+        yield Rejected(container, container, reason, detail)
 
 
 def mark_of(record: Record) -> int:
-    """What a record is found by among lines."""
+    """What a record is found by among the parts of a file."""
     return _mark(record.ref.id, record.source_digest)
 
 
-def marks_of(store: Store, line: jsonlines.Line) -> Iterator[tuple[int, str]]:
-    """What a line's record is known by, with its id, for every way in which it can have been indexed."""
+def marks_of(store: Store, item: Input, container: str) -> Iterator[tuple[int, str]]:
+    """What a document's record is known by, with its id, for every way in which it can have been indexed."""
+    names = dict.fromkeys((*_ids(item, container), content_id(item.data)))
     for engine in get_args(Engine):
-        options = Options(engine=engine, format=line.format)
-        digest = source_digest(line.data, store.info, options, title=line.title)
-        for name in dict.fromkeys((line.id, content_id(line.data))):
+        options = Options(engine=engine, format=item.format)
+        digest = source_digest(item.data, store.info, options, name=item.name, title=item.title)
+        for name in names:
             yield _mark(name, digest), name
 
 
+def _ids(item: Input, container: str) -> list[str]:
+    """The ids that a document can have been given: its own, or one that its place in the file makes."""
+    if not item.id.startswith(container):
+        return [item.id]
+    path, colon, number = item.id.rpartition(":")
+    if not (colon and number.isdecimal()):
+        path, colon, number = item.id, "", ""
+    return [f"{name}{colon}{number}" for name in possible_ids(path, "")]
+
+
 def _mark(name: str, digest: str) -> int:
-    octets = hashlib.blake2b(f"{digest} {name}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    return int.from_bytes(octets, "big")
+    digested = hashlib.blake2b(f"{digest} {name}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digested, "big")
 
 
 # Fields of an index

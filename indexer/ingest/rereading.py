@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator
 from typing import cast
 
 from indexer.errors import ExtractionError
 from indexer.extract.base import REASONS, Content, Limits, Options
 from indexer.ingest.from_store import CHANGED, IN_FIELDS, IndexTexts, file_of
-from indexer.ingest.lines_again import StoredLines
-from indexer.ingest.sources import Input, Rejected, UnreadableError, is_json_lines, read_file
+from indexer.ingest.parts_again import StoredParts
+from indexer.ingest.sources import Input, Rejected, UnreadableError, container_of, read_file
 from indexer.model import Record
 from indexer.stores.base import Store
 
@@ -20,10 +19,10 @@ _UNREADABLE = "unreadable"
 
 
 class Texts:
-    """Reads the texts of a store's documents: files, lines of files with JSON lines, fields of an index.
+    """Reads the texts of a store's documents: files, parts of files that hold many, fields of an index.
 
-    A text is given where it is what was fingerprinted. Memory: a page of documents, and 32 bytes for each line of the
-    files with JSON lines that were read.
+    A text is given where it is what was fingerprinted. Memory: a page of documents, and some 100 bytes for each
+    document of the files that hold many.
     """
 
     def __init__(self, store: Store) -> None:
@@ -31,7 +30,7 @@ class Texts:
 
         self._store = store
         self._index = IndexTexts(store) if isinstance(store, SearchStore) else None
-        self._lines: dict[str, StoredLines | UnreadableError] = {}
+        self._parts: dict[str, StoredParts | UnreadableError] = {}
 
     def of(self, record: Record) -> str:
         """The text of one document. Raises ExtractionError, which says why there is none."""
@@ -49,42 +48,37 @@ class Texts:
                 yield record, error
 
     def _found(self, records: Iterable[Record]) -> Iterator[tuple[Record, Input | Rejected]]:
-        lines: dict[str, list[Record]] = {}
+        parts: dict[str, list[Record]] = {}
         for record in records:
             if self._index and self._index.has(record):
                 yield from self._index.take(record)
-            elif os.path.isabs(record.source) and is_json_lines(record.source):
-                lines.setdefault(record.source, []).append(record)
+            elif container := container_of(record.source):
+                parts.setdefault(container, []).append(record)
             else:
                 yield record, file_of(record)
         if self._index:
             yield from self._index.read()
-        for source, wanted in lines.items():
-            yield from self._of_lines(source, wanted)
+        for container, wanted in parts.items():
+            yield from self._of_parts(container, wanted)
 
-    def _of_lines(self, source: str, records: list[Record]) -> Iterator[tuple[Record, Input | Rejected]]:
+    def _of_parts(self, container: str, records: list[Record]) -> Iterator[tuple[Record, Input | Rejected]]:
         waiting = {id(record): record for record in records}
         try:
-            for record, line in self._in_file(source).read(records):
+            for record, part in self._in_file(container).read(records):
                 del waiting[id(record)]
-                name = record.ref.id
-                yield (
-                    record,
-                    Input(name, source, "", line.data, line.format, line.title)
-                    if line
-                    else Rejected(name, source, CHANGED, "the file no longer holds the line that was indexed"),
-                )
+                gone = Rejected(record.ref.id, container, CHANGED, "the file no longer holds the text that was indexed")
+                yield record, part or gone
         except UnreadableError as error:
             for record in waiting.values():
-                yield record, Rejected(record.ref.id, source, error.reason, error.detail)
+                yield record, Rejected(record.ref.id, container, error.reason, error.detail)
 
-    def _in_file(self, source: str) -> StoredLines:
-        if source not in self._lines:
+    def _in_file(self, container: str) -> StoredParts:
+        if container not in self._parts:
             try:
-                self._lines[source] = StoredLines(self._store, source, _LIMITS.input_bytes)
+                self._parts[container] = StoredParts(self._store, container, _LIMITS.input_bytes)
             except UnreadableError as error:
-                self._lines[source] = error
-        found = self._lines[source]
+                self._parts[container] = error
+        found = self._parts[container]
         if isinstance(found, UnreadableError):
             raise found
         return found
@@ -100,7 +94,7 @@ class Texts:
         try:
             data = read_file(found.path, _LIMITS.input_bytes) if found.path else found.data
             options = Options(content=cast(Content, self._store.info.content), format=found.format)
-            text = extract(data, name=found.path, options=options, limits=_LIMITS).text
+            text = extract(data, name=found.path or found.name, options=options, limits=_LIMITS).text
         except UnreadableError as error:
             raise ExtractionError(error.reason, error.detail) from None
         except ExtractionError as error:
@@ -114,6 +108,6 @@ class Texts:
 def stored_text(store: Store, record: Record) -> str:
     """The text of one stored document.
 
-    Raises ExtractionError where it is gone, unreadable, or no longer what was indexed: its fingerprint tells.
+    Raises ExtractionError where it is gone, unreadable, or no longer what was indexed: its fingerprint shows it.
     """
     return Texts(store).of(record)

@@ -181,7 +181,7 @@ def test_what_cluster_says(indexed: Neardup) -> None:
     done = indexed("cluster", "--dry-run")
     for words in (f"rule       {USUAL}", "8, of them 6 compared", "1, the largest of 5", "4 of them not canonical"):
         assert words in done.out
-    assert "to write   5 documents, 1 clusters" in done.out
+    assert "to write   5 documents, 1 cluster" in done.out
     assert "a dry run: nothing was written" in done.err
     assert "a simhash alone" not in done.err
     lean = indexed("cluster", "-k", "3")
@@ -340,11 +340,11 @@ def test_prune_leaves_what_is_no_longer_true(indexed: Neardup) -> None:
     plain = indexed("prune", "--keep", "canonical", "--dry-run")
     assert plain.out == ""
     assert plain.err.count("neardup: kept: docs/") == 2
-    assert "2 documents of the same clusters are kept" in plain.err
+    assert "2 documents of the same clusters will be kept" in plain.err
     assert indexed("prune", "--keep", "canonical", "--json").json == {"marked": 0, "unmarked": 3, "contended": 0}
     gone = indexed("prune", "--keep", "canonical", "--delete", "--yes", "--json")
     assert gone.json == {"deleted": 0, "stripped": 0, "contended": 0}
-    assert "2 others of their clusters are kept, --dry-run says why" in gone.err
+    assert "2 others of their clusters will be kept, --dry-run says why" in gone.err
 
 
 def test_a_simhash_alone_deletes_nothing_unless_told(indexed: Neardup) -> None:

@@ -103,7 +103,7 @@ def test_completion_completes(neardup: Neardup) -> None:
     asked = {"_NEARDUP_COMPLETE": "bash_complete"}
     words = neardup(COMP_WORDS="neardup sim", COMP_CWORD="1", **asked).out.split()
     assert words == ["plain,similar"]
-    options = neardup(COMP_WORDS="neardup index --id", COMP_CWORD="2", **asked).out.split()
+    options = neardup(COMP_WORDS="neardup index --id-fr", COMP_CWORD="2", **asked).out.split()
     assert options == ["plain,--id-from"]
     rules = neardup(COMP_WORDS="neardup index --id-from ", COMP_CWORD="3", **asked).out.split()
     assert "plain,relative" in rules

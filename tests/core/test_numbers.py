@@ -30,7 +30,7 @@ def test_lookup8_of_every_length(length: int) -> None:
 
 
 # What the function `hash` of the published lookup8.c gives, compiled by itself: length of the key, initial value, hash.
-# The octets of the key are 1, 8, 15 and so on, in steps of 7.
+# The bytes of the key are 1, 8, 15 and so on, in steps of 7.
 PUBLISHED = [
     (0, 0, 0x8DB63936938575BF),
     (0, 0x0123456789ABCDEF, 0xB613D174EC079629),

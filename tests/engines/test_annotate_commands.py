@@ -29,7 +29,7 @@ DOCUMENTS = {
 
 
 class Both:
-    """The command, in this process, on a store in a cluster and on an embedded one with the same documents."""
+    """The command, in this process, on a store in a search engine and on an embedded one with the same documents."""
 
     def __init__(self, url: str, prefix: str, output: pytest.CaptureFixture[str]) -> None:
         self.url, self.prefix, self._output = url, prefix, output
@@ -151,7 +151,7 @@ def test_texts_are_read_again_from_the_fields(
     aside = not both.url.endswith(index_name)
     assert found["documents"] == 4
     assert sum("(changed: " in note for note in found["notes"]) == 1
-    assert ("left out: 1 documents (unreadable)" in found["notes"]) == aside
+    assert ("left out: 1 document (unreadable)" in found["notes"]) == aside
 
 
 def forget(server: Server, index: str) -> None:

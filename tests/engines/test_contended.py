@@ -1,4 +1,4 @@
-"""A document that somebody else changes all the time: the others are done, it is told, and the next run does it."""
+"""A document that somebody else changes all the time: the others are done, it is reported, and the next run does it."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_clustering(index_name: str, documents: str, changing: Changing, capsys:
         answer, said = ran(capsys, "cluster", "--store", f"{proxy.url}/{index_name}")
     assert answer["contended"] == 1
     assert answer["written"] == {"documents": 39, "clusters": 2, "removed": 0}
-    assert f"1 documents ({HOT}) are changed by others all the time and were left as they are" in said
+    assert f"others keep changing 1 document ({HOT})" in said
     found = clusters(documents)
     assert not found.pop(HOT)
     assert len(set(found.values())) == 2

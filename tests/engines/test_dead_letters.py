@@ -11,9 +11,9 @@ from servers import Server
 
 from indexer.cli import main
 from indexer.errors import StoreError
-from indexer.ingest import jsonlines
 from indexer.ingest.dead_letters import DeadLetters
 from indexer.ingest.indexing import store_info
+from indexer.ingest.readers import JSON_LINES, Asked, Entry
 from indexer.model import REASON_KEY
 from indexer.stores import open_store
 from indexer.stores.search.fields import mapping
@@ -30,14 +30,14 @@ def test_a_refused_document_is_read_again(tmp_path: Path) -> None:
         letters.write("c", "r", "x")
     assert path.stat().st_mode & 0o777 == 0o600
     with path.open("rb") as opened:
-        first, second, third = jsonlines.read(opened, compressed=False, limit=10_000)
-    assert isinstance(first, jsonlines.Line)
+        first, second, third = JSON_LINES.entries(opened, "", Asked(10_000))
+    assert isinstance(first, Entry)
     assert (first.id, first.data, first.title, first.url) == ("a", b"some text\n", "T", "u")
     assert (first.metadata, first.again) == ({"k": [1]}, True)
-    assert isinstance(second, jsonlines.Line)
+    assert isinstance(second, Entry)
     assert second.format == "html"
     assert second.data.endswith("<p>ü</p>".encode())
-    assert isinstance(third, jsonlines.Line)
+    assert isinstance(third, Entry)
 
 
 def indexed(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> Any:

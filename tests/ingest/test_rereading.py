@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from indexer.errors import ExtractionError
-from indexer.ingest import jsonlines
 from indexer.ingest.indexing import Settings, index, store_info
+from indexer.ingest.readers import jsonlines
 from indexer.ingest.rereading import Texts, stored_text
 from indexer.ingest.sources import Selection, Sources
 from indexer.stores import Store, open_store
@@ -69,9 +69,9 @@ def test_a_file_is_read_once_for_many_texts(store: Store, tmp_path: Path, monkey
     read: list[int] = []
     document = jsonlines._document
 
-    def counted(number: int, line: bytes) -> jsonlines.Line | jsonlines.BadLine:
+    def counted(number: int, line: bytes, columns: Any) -> Any:
         read.append(number)
-        return document(number, line)
+        return document(number, line, columns)
 
     monkeypatch.setattr(jsonlines, "_document", counted)
     texts = Texts(store)

@@ -1,4 +1,4 @@
-"""--field and --html of commands that read the texts of an index again."""
+"""Options of commands that read texts again: --field and --html for an index, others for files with many documents."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from indexer.cli.options.columns import NamedColumns, column_options
 from indexer.cli.options.groups import Group
 from indexer.errors import UsageError
 
@@ -16,10 +17,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class NamedFields:
-    """Where the command line says that the texts of an index are."""
+    """Where the command line says that the texts of an index are, and those of files that hold many documents."""
 
     field: tuple[str, ...]
     html: bool
+    columns: NamedColumns
 
     def fields(self, *, stored: bool) -> TextFields | None:
         """The fields that were named; UsageError where documents of no store are read (`stored` False)."""
@@ -44,6 +46,7 @@ field_options = Group(
         "annotate, in the same order.  [default: those that the index remembers]",
     ),
     click.option("--html", is_flag=True, help="The fields hold HTML, whose text is extracted."),
+    column_options,
 )
 
 

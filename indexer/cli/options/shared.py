@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeVar, cast, get_args
 import click
 
 from indexer.cli.options.groups import Decorator, Group
+from indexer.cli.options.renamed import Renamed
 from indexer.cli.terminal.hints import name_store
 from indexer.cli.terminal.output import fields, say, shown_store
 from indexer.config import DEFAULT_STORE
@@ -24,23 +25,23 @@ if TYPE_CHECKING:
     from indexer.stores import Store, StoreInfo
     from indexer.stores.base import Refresh
 
-    _OctetsType = click.ParamType[int]
+    _BytesType = click.ParamType[int]
     _SecondsType = click.ParamType[float]
 else:
-    _OctetsType = _SecondsType = click.ParamType
+    _BytesType = _SecondsType = click.ParamType
 
 _DAY = 86_400
 Found = TypeVar("Found")
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 
 
-class Size(_OctetsType):
-    """A number of octets: 500000, 200MB (powers of 1000), 2GiB (powers of 1024)."""
+class Size(_BytesType):
+    """A number of bytes: 500000, 200MB (powers of 1000), 2GiB (powers of 1024)."""
 
     name = "size"
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """The number of octets."""
+        """The number of bytes."""
         found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]i?)?b?\s*", str(value).lower())
         if not found:
             self.fail(f"{value!r} is no size; write for example 500000, 200MB or 2GiB", param, ctx)
@@ -66,7 +67,7 @@ class Seconds(_SecondsType):
 
 @dataclass(frozen=True, slots=True)
 class WorkerLimits:
-    """What one document may take: `timeout` in seconds, `memory` in octets."""
+    """What one document may take: `timeout` in seconds, `memory` in bytes."""
 
     timeout: float
     memory: int
@@ -95,17 +96,17 @@ limit_options = Group(
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """How documents are read; `content` and `format` are None where nothing was asked, `max_size` is in octets."""
+    """How documents are read; `content` and `format` are None where nothing was asked, `max_size` is in bytes."""
 
     content: Content | None
-    engine: Engine
+    extractor: Engine
     format: Format | None
     worker: WorkerLimits
     max_size: int
 
     def options(self, content: Content) -> Options:
-        """What the extraction is told, in a content mode."""
-        return Options(content=content, engine=self.engine, format=self.format)
+        """The options of the extraction, in a content mode."""
+        return Options(content=content, engine=self.extractor, format=self.format)
 
     @property
     def limits(self) -> Limits:
@@ -133,7 +134,9 @@ extraction_options = Group(
         "[default: the store's own; landmarks for a new store or without one]",
     ),
     click.option(
-        "--engine",
+        "--extractor",
+        cls=Renamed,
+        former="engine",
         type=click.Choice(get_args(Engine)),
         default="auto",
         show_default=True,
@@ -190,7 +193,7 @@ store_option = click.option(
 
 
 def index_option(says: str) -> Decorator:
-    """The option that names an index of a cluster."""
+    """The option that names an index of a search engine."""
     return click.option(
         "--store", metavar="URL", envvar="NEARDUP_STORE", required=True, show_envvar=True, callback=_noted, help=says
     )
@@ -201,14 +204,14 @@ refresh_option = click.option(
     type=click.Choice(["wait", "none", "true"]),
     default="wait",
     show_default=True,
-    help="In a cluster: when what was written is found: when the command has ended (wait), after each batch too "
+    help="In a search engine: when what was written is found: when the command has ended (wait), after each batch too "
     "(true), or when the index refreshes itself (none).",
 )
 
 filter_option = click.option(
     "--filter",
     metavar="QUERY",
-    help="Only documents that match a query of the cluster's own (query string syntax), as 'lang:en AND year:2024'.",
+    help="Only documents that match a query in the engine's query string syntax, as 'lang:en AND year:2024'.",
 )
 
 json_option = click.option("--json", is_flag=True, help="Answer in JSON.")
@@ -256,8 +259,8 @@ def opened(store: str, *, create: StoreInfo | None = None, read_only: bool = Fal
 
 def tell_contended(store: Store) -> int:
     """Say which documents a command left as they are, because others change them all the time; how many."""
-    if told := store.contended.told():
-        say(told)
+    if sentence := store.contended.sentence():
+        say(sentence)
     return store.contended.count
 
 

@@ -13,6 +13,7 @@ import click
 from indexer.cli.terminal.hints import with_store
 from indexer.model import Fingerprint, Record
 from indexer.text import visible
+from indexer.text.counts import counted
 from indexer.text.hiding import shown_name, without_credentials
 
 if TYPE_CHECKING:
@@ -116,14 +117,16 @@ def cut_to(text: str, width: int) -> str:
     return set_cell_size(text, width - 1 - tail).rstrip() + "…" + end.lstrip()
 
 
-def size(octets: int) -> str:
-    """A number of octets with a unit, powers of 1000."""
-    value = float(octets)
-    for unit in ("octets", "kB", "MB", "GB"):
-        if value < 1000:
-            return f"{value:.0f} {unit}" if unit == "octets" else f"{value:.1f} {unit}"
+def size(number: int) -> str:
+    """A number of bytes with a unit, powers of 1000."""
+    if number < 1000:
+        return counted(number, "byte")
+    value = float(number)
+    for unit in ("kB", "MB", "GB"):
         value /= 1000
-    return f"{value:.1f} TB"
+        if value < 1000:
+            return f"{value:.1f} {unit}"
+    return f"{value / 1000:.1f} TB"
 
 
 def fingerprint_json(fingerprint: Fingerprint | None) -> dict[str, Any]:

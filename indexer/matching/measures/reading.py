@@ -1,4 +1,4 @@
-"""Measures that read what documents hold: the texts themselves, or sketches as far as these can tell."""
+"""Measures that read what documents hold: the texts themselves, or sketches as far as these can say."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _NOTHING = "it has nothing to be verified by"
 
 
 class Reader(ABC):
-    """Gives similarities of stored documents; what can't be told is below 0, and stands in `unread` with the reason."""
+    """Gives similarities of stored documents; what is unknown is below 0, and stands in `unread` with the reason."""
 
     remembered = 2000
-    """So many documents' evidence is kept in memory."""
+    """This many documents' evidence is kept in memory."""
 
     def __init__(self, store: Store) -> None:
         self.store = store

@@ -152,10 +152,10 @@ def parse_url(url: str) -> Target:
         raise UsageError(
             f"{shown}: holds an @ behind a / ? or #; in a password write these as %2F %3F %23, and @ as %40"
         )
-    found = _URL.match(url)
-    if not found:
+    matched = _URL.match(url)
+    if not matched:
         raise UsageError(f"{shown}: write https://host:9200/INDEX, several hosts with commas between")
-    engine, scheme, authority, path = found.groups(default="")
+    engine, scheme, authority, path = matched.groups(default="")
     userinfo, _, places = authority.rpartition("@")
     parts = [urllib.parse.unquote(part) for part in path.strip("/").split("/")]
     name = parts.pop()
@@ -174,12 +174,12 @@ def parse_url(url: str) -> Target:
 
 def is_host(place: str) -> bool:
     """Whether this is a host as a URL has it, with a port or without."""
-    found = PLACE.match(place)
+    matched = PLACE.match(place)
     try:
         urllib.parse.urlsplit(f"//{place}")
     except ValueError:
         return False
-    return bool(found and int(found[1] or 0) < 1 << 16)
+    return bool(matched and int(matched[1] or 0) < 1 << 16)
 
 
 def _check_name(name: str, shown: str) -> None:
@@ -213,7 +213,7 @@ class Client(ABC):
 
     @abstractmethod
     def _closing(self, snapshot: str) -> tuple[str, object]:
-        """Path and body of the request that lets go of a point in time."""
+        """Path and body of the request that closes a point in time."""
 
     def close(self) -> None:
         """Let go of the connections; a request that waits to be tried again, in whatever thread, fails at once."""
@@ -330,7 +330,7 @@ def explain_answer(error: AnswerError, target: Target, access: Access) -> str:
     if error.status == 401:
         if not access.kind:
             return (
-                f"{target.shown}: the cluster wants to know who asks (401); set NEARDUP_API_KEY, or NEARDUP_USERNAME "
+                f"{target.shown}: the engine asks for credentials (401); set NEARDUP_API_KEY, or NEARDUP_USERNAME "
                 "and NEARDUP_PASSWORD, or write them to the credentials file"
             )
         return (
@@ -340,7 +340,7 @@ def explain_answer(error: AnswerError, target: Target, access: Access) -> str:
         return f"{target.shown}: {_LEADS_AWAY.format(status=error.status)}"
     if error.status == 403:
         who = access.kind or "anonymous user"
-        return f"{target.shown}: the cluster does not allow this to the {who} (403): {error.reason}"
+        return f"{target.shown}: the engine does not allow this to the {who} (403): {error.reason}"
     return f"{target.shown}: the cluster answered {error.status} {error.kind}: {error.reason}"
 
 
@@ -420,7 +420,7 @@ def _recognise(target: Target, access: Access, patience: Patience) -> str:
 
 
 def _engine_of(answer: Answer) -> str:
-    """Which engine gave this answer; empty where it does not tell."""
+    """Which engine gave this answer; empty where it does not say."""
     if "elasticsearch" in answer.headers.get("x-elastic-product", "").lower():
         return "elasticsearch"
     if b"opensearch" in answer.body.lower() or "opensearch" in answer.headers.get("www-authenticate", "").lower():

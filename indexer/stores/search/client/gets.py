@@ -31,8 +31,8 @@ def multi_get(
     attempt = 0
     while left:
         body = {"docs": [documents[place] for place in left]}
-        found = client.request("POST", f"{path}/_mget", body, deadline=deadline, **params)["docs"]
-        for place, answer in zip(left, found, strict=True):
+        hits = client.request("POST", f"{path}/_mget", body, deadline=deadline, **params)["docs"]
+        for place, answer in zip(left, hits, strict=True):
             answers[place] = answer
         left = [place for place in left if _is_unread(answers[place])]
         wait = client.patience.wait(attempt, None)

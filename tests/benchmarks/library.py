@@ -1,0 +1,122 @@
+"""What a program does without a store: sketches in one thread and in two, which texts to keep, an index in memory.
+
+Run as `python -m benchmarks library`. Texts are English-like, some with near-duplicates; beside datasketch in the same
+run, which gets the texts cut into 5-word passages by str.split, as its users do.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+import time
+from collections.abc import Callable, Sequence
+from itertools import islice
+
+from benchmarks.core import made_text
+from indexer import MemoryIndex, dedupe, fingerprints, sketches
+
+SIZES = (500, 2000, 20_000)
+OCTETS = 24_000_000
+ROUNDS = 5
+DOCUMENTS = 20_000
+
+
+def words() -> list[str]:
+    """20,000 made words."""
+    draw = random.Random(1)
+    return ["".join(draw.choices("etaoinshrdlucmfwypvbgk", k=draw.randint(1, 11))) for _ in range(20_000)]
+
+
+def texts_of(octets: int, count: int) -> list[str]:
+    """Texts of about so many bytes, cut from longer ones."""
+    whole = " ".join(made_text(words(), " ", 2)).split()
+    draw, each = random.Random(octets), octets // 6
+    return [" ".join(whole[start : start + each]) for start in draw.choices(range(len(whole) - each), k=count)]
+
+
+def with_copies(texts: Sequence[str]) -> list[str]:
+    """The same texts, of which every fourth is one of the others with three words changed."""
+    draw, found = random.Random(3), list(texts)
+    for place in range(3, len(found), 4):
+        copied = found[draw.randrange(place)].split()
+        for _ in range(3):
+            copied[draw.randrange(len(copied))] = "changed"
+        found[place] = " ".join(copied)
+    return found
+
+
+def seconds(ways: dict[str, Callable[[], object]], rounds: int = ROUNDS) -> dict[str, float]:
+    """The least of some rounds, all ways in turn, so that a change of the machine's speed meets them all."""
+    found = dict.fromkeys(ways, float("inf"))
+    for _ in range(rounds):
+        for name, way in ways.items():
+            start = time.perf_counter()
+            way()
+            found[name] = min(found[name], time.perf_counter() - start)
+    return found
+
+
+def threads() -> dict[str, float]:
+    """How much faster two threads are than one, by the size of the texts."""
+    found = {}
+    for octets in SIZES:
+        texts = texts_of(octets, OCTETS // octets // 4)
+        for name, make in (("sketches", sketches), ("fingerprints", fingerprints)):
+            ways: dict[str, Callable[[], object]] = {
+                str(count): lambda count=count, make=make, texts=texts: make(texts, threads=count)  # type: ignore[misc]
+                for count in (1, 2)
+            }
+            taken = seconds(ways)
+            gain = found[f"{name}, {octets}"] = taken["1"] / taken["2"]
+            rate = len(texts) / taken["1"]
+            print(f"{name:13} {octets:6,} bytes: {rate:9,.0f} a second in one thread, {gain:.2f} x in two")
+    return found
+
+
+def passages(text: str) -> set[bytes]:
+    """The 5-word passages, as users of datasketch cut them."""
+    found = text.split()
+    return {" ".join(found[place : place + 5]).encode() for place in range(len(found) - 4)}
+
+
+def indices() -> dict[str, float]:
+    """Documents a second into an index, questions a second, and those of datasketch."""
+    texts = with_copies(texts_of(2000, DOCUMENTS))
+    asked = texts[:2000]
+    index = MemoryIndex("minhash@0.7")
+    found = {
+        "inserted": DOCUMENTS / seconds({"": lambda: index.insert_many(enumerate(texts), threads=1)}, 1)[""],
+        "asked": len(asked) / seconds({"": lambda: list(index.query_many(asked, threads=1))}, 3)[""],
+        "dedupe": DOCUMENTS / seconds({"": lambda: dedupe(texts, "minhash@0.7")}, 1)[""],
+    }
+    try:
+        from datasketch import MinHash, MinHashLSH
+    except ImportError:
+        print("datasketch is not installed: no ratio (make bench installs it)")
+    else:
+        # As many values as the sketch has bytes; both take the texts as they are.
+        def made(text: str) -> MinHash:
+            return MinHash.bulk([passages(text)], num_perm=128)[0]
+
+        other, few = MinHashLSH(threshold=0.7, num_perm=128), texts[: DOCUMENTS // 10]
+
+        def insert() -> None:
+            for place, text in enumerate(few):
+                other.insert(place, made(text))
+
+        found["datasketch, inserted"] = len(few) / seconds({"": insert}, 1)[""]
+        ask = seconds({"": lambda: [other.query(made(text)) for text in islice(asked, 500)]}, 1)[""]
+        found["datasketch, asked"] = 500 / ask
+    for name, rate in found.items():
+        print(f"{name:22} {rate:9,.0f} texts of 2 kB a second")
+    return found
+
+
+def run() -> dict[str, float]:
+    """Measure and print; gives the figures."""
+    return {**threads(), **indices()}
+
+
+if __name__ == "__main__":
+    run()
+    sys.exit()
