@@ -50,8 +50,8 @@ def words(seed: int, count: int) -> list[str]:
 
 def document(seed: int, count: int = 300) -> str:
     """A made-up text of this many words, in sentences; equal seeds begin alike."""
-    found = words(seed, count)
-    return " ".join(" ".join(found[n : n + 12]).capitalize() + "." for n in range(0, count, 12))
+    sentences = words(seed, count)
+    return " ".join(" ".join(sentences[n : n + 12]).capitalize() + "." for n in range(0, count, 12))
 
 
 NO_FEATURES = ("", " \n\t", "\u200b\u00ad", " . , ! ( ) ")
@@ -98,9 +98,9 @@ class SchemeContract:
         return registry.scheme(specification or self.specification, self.corpus)
 
     def sketched(self, scheme: Scheme, text: str | bytes) -> Sketch:
-        found = scheme.sketch(text)
-        assert found is not None
-        return found
+        sketch = scheme.sketch(text)
+        assert sketch is not None
+        return sketch
 
     # The scheme itself
 
@@ -185,16 +185,16 @@ class SchemeContract:
     def test_no_bytes_are_too_odd(self, data: bytes) -> None:
         scheme = self.made()
         for whole in (data, document(5, 60).encode() + data):
-            found = scheme.sketch(whole)
-            if found is not None:
-                self.check(scheme, found)
+            sketch = scheme.sketch(whole)
+            if sketch is not None:
+                self.check(scheme, sketch)
 
     @pytest.mark.parametrize("text", ODD, ids=range(len(ODD)))
     def test_no_text_is_too_odd(self, scheme: Scheme, text: str) -> None:
-        found = scheme.sketch(text)
-        if found is not None:
-            self.check(scheme, found)
-            assert scheme.similarities(found.payload, [found.payload]).tolist() == [1.0]
+        sketch = scheme.sketch(text)
+        if sketch is not None:
+            self.check(scheme, sketch)
+            assert scheme.similarities(sketch.payload, [sketch.payload]).tolist() == [1.0]
 
     @pytest.mark.parametrize("text", NO_FEATURES)
     def test_a_text_without_features_has_no_sketch(self, scheme: Scheme, text: str) -> None:
@@ -228,16 +228,16 @@ class SchemeContract:
     def test_pairs_of_a_table_are_compared_as_one_by_one(self, scheme: Scheme) -> None:
         payloads = [self.sketched(scheme, document(seed // 3, 200 + seed)).payload for seed in range(12)]
         left, right = (places.ravel() for places in np.mgrid[: len(payloads), : len(payloads)])
-        found = scheme.compare(Ragged.of_bytes(payloads), left, right)
+        values = scheme.compare(Ragged.of_bytes(payloads), left, right)
         wanted = [scheme.similarities(payloads[i], [payloads[j]])[0] for i, j in zip(left, right, strict=True)]
-        assert found.tolist() == pytest.approx(wanted, abs=1e-12)
+        assert values.tolist() == pytest.approx(wanted, abs=1e-12)
 
     def test_a_join_finds_what_lookups_find(self, scheme: Scheme) -> None:
         texts = [document(seed // 4, 200) + " " + document(seed % 4, 10 * (seed % 5)) for seed in range(39)]
         texts.append(texts[17])
-        found = [self.sketched(scheme, text) for text in texts]
+        made = [self.sketched(scheme, text) for text in texts]
         sketches = Sketches(
-            Ragged.of_bytes([each.payload for each in found]), Ragged.of_integers([each.keys for each in found])
+            Ragged.of_bytes([sketch.payload for sketch in made]), Ragged.of_integers([sketch.keys for sketch in made])
         )
         asked = scheme.default_similarity
         blocks = list(scheme.join(sketches, asked))
@@ -248,12 +248,12 @@ class SchemeContract:
             (i, j)
             for i in range(40)
             for j in range(i + 1, 40)
-            if scheme.similarities(found[i].payload, [found[j].payload])[0] >= asked
+            if scheme.similarities(made[i].payload, [made[j].payload])[0] >= asked
         }
         by_lookup = {
             (i, j)
             for i, j in near
-            if len({scheme.layout.unpack(key)[0] for key in {*scheme.probes(found[i], asked)} & {*found[j].keys}})
+            if len({scheme.layout.unpack(key)[0] for key in {*scheme.probes(made[i], asked)} & {*made[j].keys}})
             >= scheme.plan(asked).agreeing
         }
         assert by_lookup <= set(met)
@@ -296,8 +296,8 @@ class SchemeContract:
     def probed(self, scheme: Scheme, data: bytes) -> None:
         """Bytes that are not a payload are reported, or not looked up by: keys are enough for some."""
         with suppress(PayloadError):
-            found = scheme.probes(Sketch(scheme.id, data, (0,), 1), scheme.default_similarity)
-            assert all(0 <= key < scheme.layout.end for key in found)
+            probes = scheme.probes(Sketch(scheme.id, data, (0,), 1), scheme.default_similarity)
+            assert all(0 <= key < scheme.layout.end for key in probes)
 
     # Lookups
 
@@ -309,16 +309,16 @@ class SchemeContract:
 
     def served(self, scheme: Scheme) -> list[float]:
         """The similarities that the scheme makes a plan for; those from its default one on must be among them."""
-        found = []
+        similarities = []
         for similarity in SIMILARITIES:
             try:
                 scheme.plan(similarity)
             except UsageError:
                 continue
-            found.append(similarity)
-        assert found == [similarity for similarity in SIMILARITIES if similarity >= found[0]]
-        assert found[0] <= scheme.default_similarity
-        return found
+            similarities.append(similarity)
+        assert similarities == [similarity for similarity in SIMILARITIES if similarity >= similarities[0]]
+        assert similarities[0] <= scheme.default_similarity
+        return similarities
 
     def test_plans_say_what_they_find(self, scheme: Scheme) -> None:
         recalls: dict[int, list[float]] = {}
@@ -332,8 +332,8 @@ class SchemeContract:
             assert plan.explanation.endswith(".")
             assert "\n" not in plan.explanation
             recalls.setdefault(plan.probes, []).append(round(plan.recall, 12))
-        for found in recalls.values():
-            assert found == sorted(found), "with as many probes, the more similar, the more is found"
+        for recall in recalls.values():
+            assert recall == sorted(recall), "with as many probes, the more similar, the more is found"
         assert scheme.plan(1.0).recall == 1.0, "equal texts are always found"
 
     def test_the_probes_are_those_of_the_plan_and_find_the_text_itself(self, scheme: Scheme) -> None:

@@ -41,15 +41,15 @@ def fields_of_run(
         source_paths(mappings, [name], shown)[0] if name else ""
         for name in (wanted.source_field or first.source, wanted.title_field or first.title)
     ]
-    found = TextFields(paths, wanted.html if wanted.fields else first.html, *about)
+    texts = TextFields(paths, wanted.html if wanted.fields else first.html, *about)
     require_readable(mappings, [*paths, *filter(None, about)], shown)
-    other = next((index for index, fields in kept.items() if not fields.is_as(found)), None)
+    other = next((index for index, fields in kept.items() if not fields.is_as(texts)), None)
     if other is not None and not wanted.fields_changed:
         raise UsageError(
-            f"{shown}: the fingerprints of {other} were made with {kept[other].options()}; with {found.options()} all "
+            f"{shown}: the fingerprints of {other} were made with {kept[other].options()}; with {texts.options()} all "
             "of them would be made again. Name the same fields, or leave them out; --fields-changed makes all again"
         )
-    return found
+    return texts
 
 
 def remember_fields(client: Client, aside: Client | None, mappings: Mapping[str, Any], fields: TextFields) -> bool:
@@ -72,15 +72,15 @@ def _remembered(
 ) -> dict[str, TextFields]:
     """What each index remembers, or the one beside of it."""
     where, name = (mappings, OWN) if aside is None else (_mappings_of(aside), client.target.name)
-    found = {index: noted(each).get(name) for index, each in where.items()}
-    return {index: fields for index, fields in found.items() if fields}
+    remembered = {index: noted(mapping).get(name) for index, mapping in where.items()}
+    return {index: fields for index, fields in remembered.items() if fields}
 
 
 def _mappings_of(client: Client) -> dict[str, Mapping[str, Any]]:
     try:
-        found = client.request("GET", f"{path_of(client.target.name)}/_mapping")
+        answer = client.request("GET", f"{path_of(client.target.name)}/_mapping")
     except AnswerError as error:
         if error.status == 404:
             return {}
         raise
-    return {index: each.get("mappings", {}) for index, each in sorted(found.items())}
+    return {index: described.get("mappings", {}) for index, described in sorted(answer.items())}

@@ -146,7 +146,9 @@ class _Run:
         self._options = Options(content=self.info.content, format="html" if self._fields.html else "text")  # type: ignore[arg-type]
         if not aside:
             settings = self.client.request("GET", f"/{self._path}/_settings", flat_settings="true")
-            require_harmless(mappings, {name: each["settings"] for name, each in settings.items()}, self.shown)
+            require_harmless(
+                mappings, {name: described["settings"] for name, described in settings.items()}, self.shown
+            )
             if not wanted.allow_version_change:
                 self._sample_versions()
         self._sink: Sink = (
@@ -182,13 +184,15 @@ class _Run:
             raise
 
     def _mappings(self) -> dict[str, dict[str, Any]]:
-        found = {name: each.get("mappings", {}) for name, each in sorted(self._get("_mapping").items())}
-        if not found:
+        mappings = {name: described.get("mappings", {}) for name, described in sorted(self._get("_mapping").items())}
+        if not mappings:
             raise StoreError(f"{self.shown}: no index has this name")
-        return found
+        return mappings
 
     def _info(self, mappings: Mapping[str, Mapping[str, Any]]) -> StoreInfo:
-        known = (mapping.info_of(each, f"{self.shown} ({name})") for name, each in mappings.items())
+        known = (
+            mapping.info_of(mapping_of_index, f"{self.shown} ({name})") for name, mapping_of_index in mappings.items()
+        )
         first = next((info for info in known if info), None)
         made = store_info(
             self.wanted.content or (first.content if first else "landmarks"),  # type: ignore[arg-type]
@@ -196,7 +200,11 @@ class _Run:
         )
         if first is None:
             return made
-        there = {scheme.name: scheme for each in mappings.values() for scheme in mapping.schemes_of(each)}
+        there = {
+            scheme.name: scheme
+            for mapping_of_index in mappings.values()
+            for scheme in mapping.schemes_of(mapping_of_index)
+        }
         self._require_exactly(there)
         return dataclasses.replace(made, schemes=tuple(there.values()))
 
@@ -268,9 +276,9 @@ class _Run:
                 for place in places[start : start + _PAGE]
             ]
             hits = multi_get(self.client, docs)
-            found = [hit for hit in hits if hit.get("found")]
-            self.summary.gone += len(hits) - len(found)
-            yield found
+            present = [hit for hit in hits if hit.get("found")]
+            self.summary.gone += len(hits) - len(present)
+            yield present
 
     def _pass(self, workers: Extraction[Sketched], pages: Iterable[list[dict[str, Any]]]) -> None:
         records = self._records(workers, pages)
@@ -399,8 +407,8 @@ def _timely(records: Iterable[Done]) -> Iterator[list[Done]]:
     iterator = iter(records)
     for first in iterator:
         batch, begin = [first], time.monotonic()
-        for each in islice(iterator, BATCH_RECORDS - 1):
-            batch.append(each)
+        for item in islice(iterator, BATCH_RECORDS - 1):
+            batch.append(item)
             if time.monotonic() - begin >= _BATCH_SECONDS:
                 break
         yield batch

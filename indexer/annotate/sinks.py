@@ -161,7 +161,7 @@ class InPlace(Sink):
 
     def __init__(self, client: Client, bodies: Bodies, single: bool, store: SearchStore | None) -> None:
         self._client, self._bodies, self._single, self._store = client, bodies, single, store
-        self._wanted = [each.name for each in bodies.info.schemes]
+        self._wanted = [scheme.name for scheme in bodies.info.schemes]
         # All of it: whether it is neardup's at all is seen anew in every document.
         self.fields = [ROOT]
 
@@ -170,7 +170,9 @@ class InPlace(Sink):
         if self._store:
             self.schemes = _added(self._store, specifications)
             self._bodies = self._store.context.bodies
-        names = [scheme.family for scheme in self.schemes] or [split(each)[0] for each in specifications]
+        names = [scheme.family for scheme in self.schemes] or [
+            split(specification)[0] for specification in specifications
+        ]
         self._wanted = list(dict.fromkeys([*self._wanted, *names]))
 
     def ref(self, place: Ref) -> Ref:
@@ -214,7 +216,7 @@ class InPlace(Sink):
         outcomes = send(self._client, actions) if actions else []
         written += [Written(done, outcome.status, outcome.reason) for done, outcome in zip(sent, outcomes, strict=True)]
         if self._store:
-            stored = [each.done.record.ref for each in written if each.status < 300]
+            stored = [one.done.record.ref for one in written if one.status < 300]
             forget_failures(self._store.context.failures, stored)
             if self._store.refresh == "true":
                 self._store.context.show()
@@ -263,7 +265,7 @@ class Sidecar(Sink):
             self._store = with_schemes(SearchStore(client, create=info, read_only=dry_run), info)
             self._store.refresh = refresh
             if not self._store.created:
-                self.had = [each.name for each in self._store.info.schemes]
+                self.had = [scheme.name for scheme in self._store.info.schemes]
         # A template may have given the new index an alias.
         self._require_apart()
 
@@ -341,8 +343,8 @@ class Sidecar(Sink):
             if gone := self._gone(places):
                 # A run beside this one may bring a document and its record back: then the record is another one.
                 refs = [ref for ref, _ in gone]
-                found = dict(zip(refs, self._store.versioned(refs), strict=True))
-                versions = {ref: each.version for ref, _ in self._gone(gone) if (each := found[ref])}
+                versioned = dict(zip(refs, self._store.versioned(refs), strict=True))
+                versions = {ref: read.version for ref, _ in self._gone(gone) if (read := versioned[ref])}
                 self.removed += self._store.delete(list(versions), versions=versions)
         if self._store.refresh != "none":
             self._store.context.settle()
@@ -352,22 +354,22 @@ class Sidecar(Sink):
         # Without a field that is asked for, the engines leave the routing out.
         docs = [{**item_at(place), "_source": False, "stored_fields": ["_routing"]} for _, place in places]
         hits = self._origin.request("POST", "/_mget", {"docs": docs})["docs"]
-        return [each for each, hit in zip(places, hits, strict=True) if _is_gone(hit, each[1])]
+        return [one for one, hit in zip(places, hits, strict=True) if _is_gone(hit, one[1])]
 
     def _origins(self, store: SearchStore) -> Iterator[list[tuple[Ref, Ref]]]:
-        found = (
+        origins = (
             (record.ref, Ref(record.metadata["id"], record.metadata["index"], record.metadata["routing"]))
             for record in store.scan(sketches=False)
             if set(record.metadata) == {"index", "id", "routing"}
         )
-        yield from chunks(found, BATCH_RECORDS)
+        yield from chunks(origins, BATCH_RECORDS)
 
 
 def _added(store: SearchStore, specifications: Sequence[str]) -> Sequence[Scheme]:
     """The schemes that a store has and those named, once it has them all."""
-    found = wanted_schemes(store, specifications)
-    _add(store, found)
-    return found
+    schemes = wanted_schemes(store, specifications)
+    _add(store, schemes)
+    return schemes
 
 
 def _add(store: SearchStore, schemes: Sequence[Scheme]) -> None:

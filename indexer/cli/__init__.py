@@ -111,13 +111,17 @@ def cli(ctx: click.Context, config: Path | None, debug: bool) -> None:
     ctx.obj = Given(debug, path)
     settings = with_present_names(settings, cli.commands.values())
     ctx.default_map = command_defaults(
-        settings, {name: _settings_of(each) for name, each in cli.commands.items()}, path
+        settings, {name: _settings_of(command) for name, command in cli.commands.items()}, path
     )
 
 
 def _settings_of(command: click.Command) -> dict[str, bool]:
     """The options that can stand in a settings file, and whether each takes several values."""
-    options = {max(each.opts, key=len).lstrip("-"): each for each in command.params if isinstance(each, click.Option)}
+    options = {
+        max(parameter.opts, key=len).lstrip("-"): parameter
+        for parameter in command.params
+        if isinstance(parameter, click.Option)
+    }
     return {name: option.multiple for name, option in options.items() if name not in _NO_SETTINGS}
 
 

@@ -61,11 +61,11 @@ def arrivals(store: Store, asked: Arriving) -> Iterator[Arrivals | None]:
         say(f"documents are stored, each in a cluster of its own: {by.refused}")
     with _lines_to(asked.new_to) as write:
 
-        def told(record: Record, near: Near | None) -> None:
+        def on_stored(record: Record, near: Near | None) -> None:
             if near is None and write:
                 write(record.ref.id)
 
-        coming = Arrivals(store, by, cluster=asked.cluster, skip=asked.skip_duplicates, told=told)
+        coming = Arrivals(store, by, cluster=asked.cluster, skip=asked.skip_duplicates, on_stored=on_stored)
         yield coming
         coming.close()
 
@@ -157,8 +157,10 @@ def pairs(
             show_rule(rule)
         reader = reader_of(source, rule)
         other = _other(source, rule, against, include_short=include_short) if against else None
-        found = pairs_of(source, rule, against=other, collapse=collapse, include_short=include_short, reader=reader)
-        count = written(found, format, output, Form(rule, places=source.capabilities.routing))
+        near_pairs = pairs_of(
+            source, rule, against=other, collapse=collapse, include_short=include_short, reader=reader
+        )
+        count = written(near_pairs, format, output, Form(rule, places=source.capabilities.routing))
     tell_unread(reader.unread if reader else {})
     pairs_named = counted(count, "pair")
     say(f"{pairs_named} by {rule}" + (f", written to {output}" if output else ""))
@@ -226,17 +228,22 @@ def cluster(
         if matching.explain:
             show_rule(rule)
         reader = reader_of(target, rule)
-        found = clustered(target, rule, bound=clustering.bound, canonical=canonical, dry_run=dry_run, reader=reader)
+        made = clustered(target, rule, bound=clustering.bound, canonical=canonical, dry_run=dry_run, reader=reader)
         contended = tell_contended(target)
     tell_unread(reader.unread if reader else {})
-    changes = found.changes
+    changes = made.changes
     written = {"documents": changes.documents, "clusters": changes.clusters, "removed": changes.removed}
     if json:
         names = ("documents", "compared", "clusters", "clustered", "largest", "split", "comparisons")
-        counts = {name: getattr(found, name) for name in names} | {"not_comparable": found.lacking}
+        counts = {name: getattr(made, name) for name in names} | {"not_comparable": made.lacking}
         costliest = [
-            {"id": each.example.id, "scheme": each.scheme, "documents": each.documents, "comparisons": each.comparisons}
-            for each in found.costliest
+            {
+                "id": one.example.id,
+                "scheme": one.scheme,
+                "documents": one.documents,
+                "comparisons": one.comparisons,
+            }
+            for one in made.costliest
         ]
         summary = {"rule": str(rule), **counts, "costliest": costliest}
         answer_json({**summary, "written": written, "contended": contended, "dry_run": dry_run})
@@ -244,13 +251,13 @@ def cluster(
     fields(
         [
             ("rule", str(rule)),
-            ("documents", f"{found.documents:,}, of them {found.compared:,} compared"),
-            ("clusters", f"{found.clusters:,}, the largest of {found.largest:,}" if found.clusters else "0"),
+            ("documents", f"{made.documents:,}, of them {made.compared:,} compared"),
+            ("clusters", f"{made.clusters:,}, the largest of {made.largest:,}" if made.clusters else "0"),
             (
                 "clustered",
-                f"{counted(found.clustered, 'document')}, {found.clustered - found.clusters:,} of them not canonical",
+                f"{counted(made.clustered, 'document')}, {made.clustered - made.clusters:,} of them not canonical",
             ),
-            ("split", f"{counted(found.split, 'chain was', 'chains were')} too wide" if found.split else ""),
+            ("split", f"{counted(made.split, 'chain was', 'chains were')} too wide" if made.split else ""),
             (
                 "to write" if dry_run else "written",
                 f"{counted(changes.documents, 'document')}, {counted(changes.clusters, 'cluster')}; "
@@ -258,12 +265,12 @@ def cluster(
             ),
         ]
     )
-    for each in found.costliest:
+    for one in made.costliest:
         say(
-            f"{counted(each.documents, 'document')} with a key of {each.scheme} in common with {each.example.id} took "
-            f"{counted(each.comparisons, 'comparison')}; most of what they share is probably not their text"
+            f"{counted(one.documents, 'document')} with a key of {one.scheme} in common with {one.example.id} took "
+            f"{counted(one.comparisons, 'comparison')}; most of what they share is probably not their text"
         )
-    tell_lacking(found.lacking, rule)
+    tell_lacking(made.lacking, rule)
     if rule.by_hash_alone:
         say("a simhash alone also puts documents together that share nothing but their language; see neardup compare")
     if dry_run:
@@ -369,8 +376,8 @@ def _delete(pruning: Pruning, shown: str, *, asked: bool) -> int:
     from indexer.clustering.prune import Tally
 
     tally = Tally()
-    for each in pruning.surplus():
-        tally.add(each)
+    for document in pruning.surplus():
+        tally.add(document)
     count, total = tally.named, pruning.store.stats().documents
     more = f"; {counted(tally.kept, 'other')} of their clusters will be kept, --dry-run says why" if tally.kept else ""
     owners = "" if pruning.store.capabilities.embedded else "; what is its owner's stays, and loses neardup's fields"
@@ -389,22 +396,24 @@ def _list_surplus(pruning: Pruning, *, as_json: bool) -> None:
     from indexer.clustering.prune import Tally
 
     tally = Tally()
-    for each in pruning.surplus():
-        tally.add(each)
+    for document in pruning.surplus():
+        tally.add(document)
         if as_json:
-            about = {"cluster": each.cluster, "canonical": each.canonical.id, "similarity": each.similarity}
-            answer_json({**about, "identical": each.identical, "kept": each.kept, **record_json(each.record)})
-        elif each.kept:
-            say(f"kept: {each.record.ref.id}: {each.kept}")
-        elif each.identical:
-            answer(f"{each.record.ref.id}  is identical with {each.canonical.id}")
+            about = {"cluster": document.cluster, "canonical": document.canonical.id, "similarity": document.similarity}
+            answer_json(
+                {**about, "identical": document.identical, "kept": document.kept, **record_json(document.record)}
+            )
+        elif document.kept:
+            say(f"kept: {document.record.ref.id}: {document.kept}")
+        elif document.identical:
+            answer(f"{document.record.ref.id}  is identical with {document.canonical.id}")
         else:
-            answer(f"{each.record.ref.id}  {pruning.rule.said(each.similarity, each.canonical.id)}")
+            answer(f"{document.record.ref.id}  {pruning.rule.said(document.similarity, document.canonical.id)}")
     count, same = tally.named, tally.identical
-    found = f"{counted(count, 'document')} with another in place ({size(tally.octets)})"
+    summary = f"{counted(count, 'document')} with another in place ({size(tally.octets)})"
     kinds = [f"{same:,} identical"] * bool(same)
     kinds += [f"{count - same:,} near, the least similar {pruning.rule.shown(tally.least)}"] * (count > same)
-    say(f"a dry run: {found}" + f": {' and '.join(kinds)}" * bool(kinds) + "; nothing was changed")
+    say(f"a dry run: {summary}" + f": {' and '.join(kinds)}" * bool(kinds) + "; nothing was changed")
     if tally.kept:
         say(f"{counted(tally.kept, 'document')} of the same clusters will be kept")
 

@@ -25,9 +25,9 @@ Examples:
 @click.pass_context
 def completion_command(ctx: click.Context, shell: Shell) -> None:
     """Print the script that teaches a shell to complete neardup's commands and options."""
-    found = get_completion_class(shell)
-    assert found is not None  # noqa: S101 - the choices above are click's own shells
-    click.echo(found(ctx.find_root().command, {}, "neardup", "_NEARDUP_COMPLETE").source())
+    script = get_completion_class(shell)
+    assert script is not None  # noqa: S101 - the choices above are click's own shells
+    click.echo(script(ctx.find_root().command, {}, "neardup", "_NEARDUP_COMPLETE").source())
 
 
 COMMANDS = (completion_command,)

@@ -145,23 +145,23 @@ def evaluate(
     require_two(texts)
     corpus = judging.corpus_of(texts.texts)
     wanted = measuring.schemes or (_usual(named, measuring, store), *judging.DEFAULT_RULES)
-    named_rules = [judging.read_rule(each, corpus) for each in wanted]
+    named_rules = [judging.read_rule(text, corpus) for text in wanted]
     rules = list({rule.written(whole=True): rule for rule in named_rules}.values())
     notes = [
-        f"left out: {counted(count, 'document')} ({explained(each)})" for each, count in sorted(texts.failed.items())
+        f"left out: {counted(count, 'document')} ({explained(text)})" for text, count in sorted(texts.failed.items())
     ]
     known = None
     if named:
         known, missing = placed(named, texts.ids)
         if missing:
             notes.append(f"left out: {counted(missing, 'pair')} of {named.name}, with a document that is not here")
-    found = judging.evaluate(
+    evaluation = judging.evaluate(
         texts.texts, rules, known, alike=measuring.alike, right=measuring.right, progress=_told(json=json)
     )
-    found = dataclasses.replace(found, notes=(*found.notes, *notes))
+    evaluation = dataclasses.replace(evaluation, notes=(*evaluation.notes, *notes))
     if measuring.picture:
-        _write(measuring.picture, showing.picture(found))
-    _show(found, as_json=json)
+        _write(measuring.picture, showing.picture(evaluation))
+    _show(evaluation, as_json=json)
 
 
 def _usual(named: Named | None, measuring: Measuring, store: str) -> str:
@@ -194,8 +194,8 @@ def _texts(
 
     processes = jobs or default_jobs()
     if measuring.documents:
-        found = Sources(measuring.documents, chosen)
-        return read_texts(found, *extraction.reading(None), processes)
+        sources = Sources(measuring.documents, chosen)
+        return read_texts(sources, *extraction.reading(None), processes)
     if named and named.paths:
         options, limits = extraction.reading(None)
         return read_texts(named_inputs(named.paths, chosen), options, limits, processes)
@@ -205,19 +205,19 @@ def _texts(
         return read_texts(stored_inputs(source, records, chosen, fields), options, limits, processes)
 
 
-def _show(found: Evaluation, *, as_json: bool) -> None:
+def _show(evaluation: Evaluation, *, as_json: bool) -> None:
     from indexer.evaluation import showing
 
     if as_json:
-        answer_json(showing.as_json(found))
+        answer_json(showing.as_json(evaluation))
         return
-    for line in showing.heading(found):
+    for line in showing.heading(evaluation):
         answer(line)
-    for line in showing.in_words(found):
+    for line in showing.in_words(evaluation):
         answer(line)
     answer("")
     columns = showing.COLUMNS
-    table(columns, showing.rows(found), right=columns[1:])
+    table(columns, showing.rows(evaluation), right=columns[1:])
 
 
 def _write(name: str, text: str) -> None:

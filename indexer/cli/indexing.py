@@ -40,7 +40,7 @@ from indexer.cli.terminal.hints import with_store
 from indexer.cli.terminal.interrupts import end_at_once
 from indexer.cli.terminal.output import answer, answer_json, printable, say, shown_store, size
 from indexer.errors import ExtractionError, NoStoreError, UsageError
-from indexer.extract.base import Content
+from indexer.extract.base import Content, Limits
 from indexer.ingest.indexing import Settings, Summary, store_info
 from indexer.ingest.indexing import index as run_index
 from indexer.ingest.sources import IdFrom, Selection, Sources, list_of_paths
@@ -187,23 +187,23 @@ def index(
 
     letters_file = letters_path(loading.dead_letters, paths)
     _keep_out(store, letters_file)
-    selection = _selection(store, walk, extraction)
+    selection, limits = _selection(store, walk, extraction), extraction.limits
 
     def sources() -> Sources:
         return Sources(paths, selection, paths_from=list_of_paths(walk.paths_from) if walk.paths_from else ())
 
-    found = sources()
+    all_sources = sources()
     if loading.dry_run:
-        return _list(found)
-    inputs = begun(found, store)
+        return _list(all_sources)
+    inputs = begun(all_sources, store)
     if inputs is None:
         say("no document was found, so no store was made")
-        _report(Summary(), found.left_out, store, as_json=talk.json, stopped=_Stopped())
+        _report(Summary(), all_sources.left_out, store, as_json=talk.json, stopped=_Stopped())
         return 0
     from indexer.matching.kept import schemes_of, schemes_of_new
 
     content = extraction.content or _content_for(store)
-    settings = _settings(content, making, extraction, retry_failed=loading.retry_failed)
+    settings = _settings(content, making, extraction, limits, retry_failed=loading.retry_failed)
     summary, near = Summary(), None
     letters = Refused(letters_file, settings.options, settings.limits)
     made = store_info(content, schemes_of_new(making.schemes))
@@ -212,26 +212,28 @@ def index(
             settings = dataclasses.replace(settings, schemes=schemes_of(target, making.scheme, making.schemes))
             for scheme in settings.schemes:
                 target.add_scheme(scheme.info)
-            relaxed = _bulk_load(target) if loading.bulk_load else nullcontext()
+            reduced = _bulk_load(target) if loading.bulk_load else nullcontext()
             bar = _bar(summary, sources) if talk.progress else nullcontext()
-            with relaxed, letters, arrivals(target, arriving) as coming, bar:
+            with reduced, letters, arrivals(target, arriving) as coming, bar:
                 near = coming.counts if coming else None
                 run_index(inputs, target, settings, summary=summary, stop=stop, arrivals=coming, refused=letters)
             tell_contended(target)
         except KeyboardInterrupt:
             stopped.number = stopped.number or signal.SIGINT
     if not talk.is_enough(summary):
-        _report(summary, found.left_out, store, as_json=talk.json, stopped=stopped, near=near, letters=letters)
+        _report(summary, all_sources.left_out, store, as_json=talk.json, stopped=stopped, near=near, letters=letters)
     if stopped.number:
         say("stopped; what was done is stored, and the same command again goes on from here")
         return 128 + stopped.number
     return ExtractionError.exit_code if loading.strict and summary.failures + summary.failed_before else 0
 
 
-def _settings(content: Content, making: Fingerprinting, extraction: Extraction, *, retry_failed: bool) -> Settings:
+def _settings(
+    content: Content, making: Fingerprinting, extraction: Extraction, limits: Limits, *, retry_failed: bool
+) -> Settings:
     return Settings(
         options=extraction.options(content),
-        limits=extraction.limits,
+        limits=limits,
         jobs=making.processes,
         min_tokens=making.min_tokens,
         retry_failed=retry_failed,
@@ -279,16 +281,16 @@ def _content_for(store: str) -> Content:
     from indexer.stores import open_store
 
     try:
-        with open_store(store, read_only=True) as found:
-            return content_of(found)
+        with open_store(store, read_only=True) as opened_store:
+            return content_of(opened_store)
     except NoStoreError:
         return "landmarks"
 
 
-def _list(found: Sources) -> int:
-    for item in found:
+def _list(sources: Sources) -> int:
+    for item in sources:
         click.echo(f"{printable(item.id)}\t{printable(item.source)}")
-    say(f"a dry run: nothing was read or stored; {counted(found.left_out, 'file')} left out by name")
+    say(f"a dry run: nothing was read or stored; {counted(sources.left_out, 'file')} left out by name")
     return 0
 
 

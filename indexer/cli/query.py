@@ -59,30 +59,36 @@ def compare(a: str, b: str, store: str, matching: Matching, extraction: Extracti
         )
         if matching.explain:
             show_rule(rule)
-        found = compared(rule, one, two, source)
+        comparison = compared(rule, one, two, source)
     if json:
-        sides = {key: {"name": each.name, **fingerprint_json(each.simhash)} for key, each in (("a", one), ("b", two))}
+        sides = {
+            key: {"name": document.name, **fingerprint_json(document.simhash)}
+            for key, document in (("a", one), ("b", two))
+        }
         names = ("near", "identical", "similarity", "shares", "estimated", "bits")
-        answer_json({"rule": str(rule), **{name: getattr(found, name) for name in names}, **sides})
+        answer_json({"rule": str(rule), **{name: getattr(comparison, name) for name in names}, **sides})
         return
     fields(
         [
-            ("near", f"{'yes' if found.near else 'no'}, by {rule}"),
-            *([("identical", "yes, but for case and white space")] if found.identical else []),
-            ("shares", _shares(found)),
-            ("simhash", f"{found.bits} of 64 bits differ: 0 to 3 in close copies, 18 on average in unrelated English"),
-            *((side, _side(each)) for side, each in (("A", one), ("B", two))),
+            ("near", f"{'yes' if comparison.near else 'no'}, by {rule}"),
+            *([("identical", "yes, but for case and white space")] if comparison.identical else []),
+            ("shares", _shares(comparison)),
+            (
+                "simhash",
+                f"{comparison.bits} of 64 bits differ: 0 to 3 in close copies, 18 on average in unrelated English",
+            ),
+            *((side, _side(document)) for side, document in (("A", one), ("B", two))),
         ]
     )
 
 
-def _shares(found: Compared) -> str:
+def _shares(comparison: Compared) -> str:
     from indexer.matching.rule import share_shown
 
-    if found.shares is None:
+    if comparison.shares is None:
         return ""
-    how = "estimated from sketches" if found.estimated else "counted in the texts"
-    return f"{share_shown(found.shares)} of all 5-word passages are in both ({how})"
+    how = "estimated from sketches" if comparison.estimated else "counted in the texts"
+    return f"{share_shown(comparison.shares)} of all 5-word passages are in both ({how})"
 
 
 def _side(question: Question) -> str:

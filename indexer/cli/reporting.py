@@ -187,7 +187,9 @@ def diff(a: str, b: str, store: str, context: int, max_words: int, extraction: E
     difference = word_difference(left, right, limit=max_words)
     pieces = list(shortened(difference.pieces, context))
     if json:
-        shown = [{"kind": each.kind, "left": each.left, "right": each.right, "words": each.words} for each in pieces]
+        shown = [
+            {"kind": piece.kind, "left": piece.left, "right": piece.right, "words": piece.words} for piece in pieces
+        ]
         counts = {name: getattr(difference, name) for name in ("same", "removed", "added", "limit", "cut")}
         answer_json({**counts, "pieces": shown})
         return

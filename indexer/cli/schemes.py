@@ -68,12 +68,12 @@ def schemes_command(store: str | None, remove: str | None, json: bool) -> None:
         answer_json({"schemes": listed} | ({"stored": stored} if store is not None else {}))
         return
     columns = ("name", "near from", "bytes", "keys", "measure")
-    table(columns, [[str(each[name.replace(" ", "_")]) for name in columns] for each in listed], right=columns[1:4])
-    for each in listed:
+    table(columns, [[str(row[name.replace(" ", "_")]) for name in columns] for row in listed], right=columns[1:4])
+    for row in listed:
         answer("")
-        written = ",".join(f"{name}={value}" for name, value in each["parameters"].items())
-        answer(f"{each['name']}  {each['summary']}")
-        answer(f"    {written or 'no parameters'}" + ("; needs neardup corpus first" if each["corpus"] else ""))
+        written = ",".join(f"{name}={value}" for name, value in row["parameters"].items())
+        answer(f"{row['name']}  {row['summary']}")
+        answer(f"    {written or 'no parameters'}" + ("; needs neardup corpus first" if row["corpus"] else ""))
     if store is not None:
         answer("")
         answer(f"{shown_store(store)} has:")
@@ -102,7 +102,7 @@ def _remove(store: str | None, name: str) -> None:
     with opened(store) as target:
         if name == target.info.scheme:
             raise UsageError(f"{name} is the store's first scheme, by which its documents are known; it stays")
-        if all(each.name != name for each in target.info.schemes):
+        if all(known.name != name for known in target.info.schemes):
             raise UsageError(f"{shown_store(store)}: has no scheme {name!r}")
         target.remove_scheme(name)
     say(f"{name} and its sketches are removed from {shown_store(store)}")
@@ -117,22 +117,20 @@ def _about(family: str) -> dict[str, Any]:
         corpora.append(name)
         return _sample_corpus(name)
 
-    found: Scheme = registry.scheme(family, sample)
-    sketch = found.sketch(_sample_text())
-    shown = {name: value for name, value in sorted(found.parameters.items()) if not (corpora and name == "corpus")}
+    made: Scheme = registry.scheme(family, sample)
+    sketch = made.sketch(_sample_text())
+    shown = {name: value for name, value in sorted(made.parameters.items()) if not (corpora and name == "corpus")}
     return {
         "name": family,
-        "summary": found.summary,
-        "measure": found.measure,
+        "summary": made.summary,
+        "measure": made.measure,
         "parameters": {name: str(value).lower() if isinstance(value, bool) else value for name, value in shown.items()},
-        "tables": found.layout.tables,
+        "tables": made.layout.tables,
         "bytes": len(sketch.payload) if sketch else 0,
         "keys": len(sketch.keys) if sketch else 0,
-        "agreeing": found.agreeing,
-        "similarity": round(found.default_similarity, 3),
-        "near_from": found.written(found.default_similarity)
-        if found.unit == "bits"
-        else f"{found.default_similarity:.3g}",
+        "agreeing": made.agreeing,
+        "similarity": round(made.default_similarity, 3),
+        "near_from": made.written(made.default_similarity) if made.unit == "bits" else f"{made.default_similarity:.3g}",
         "corpus": corpora[0] if corpora else "",
     }
 
@@ -203,7 +201,7 @@ def corpus(
     from indexer.ingest.sources import Selection, Sources
 
     wanted = named_fields.fields(stored=from_store)
-    names = list(dict.fromkeys(_needed(each) for each in scheme))
+    names = list(dict.fromkeys(_needed(specification) for specification in scheme))
     content = extraction.content or _content_of(store)
     columns = named_fields.columns.columns(extraction)
     selection = Selection(base=store_folder(store), line_limit=extraction.max_size, columns=columns)
@@ -215,12 +213,17 @@ def corpus(
             require_unused(target, name)
         inputs = named or stored_inputs(target, target.scan(sketches=False), selection, wanted)
         recipes = [_recipe(name) for name in names]
-        found = gather_corpora(inputs, recipes, extraction.options(content), extraction.limits, jobs or default_jobs())
-        if not found.documents:
+        gathered = gather_corpora(
+            inputs, recipes, extraction.options(content), extraction.limits, jobs or default_jobs()
+        )
+        if not gathered.documents:
             raise StoreError(
-                "no document could be read, so there is nothing to keep; what was kept before stays" + _why(found)
+                "no document could be read, so there is nothing to keep; what was kept before stays" + _why(gathered)
             )
-        made = [(name, each, each.to_bytes()) for name, each in zip(names, found.corpora, strict=True)]
+        made = [
+            (name, specification, specification.to_bytes())
+            for name, specification in zip(names, gathered.corpora, strict=True)
+        ]
         for name, _, data in made:
             target.put_resource(name, data)
     if json:
@@ -234,23 +237,23 @@ def corpus(
             }
             for name, e, data in made
         ]
-        answer_json({"corpora": corpora, "documents": found.documents, "failed": found.failures})
+        answer_json({"corpora": corpora, "documents": gathered.documents, "failed": gathered.failures})
         return
-    fields([("documents", f"{found.documents:,}"), ("failed", f"{found.failures:,}{_why(found)}")])
-    for name, each, data in made:
-        fields([("corpus", f"{name}, {counted(each.hashes.size, 'term')}, {size(len(data))}")])
+    fields([("documents", f"{gathered.documents:,}"), ("failed", f"{gathered.failures:,}{_why(gathered)}")])
+    for name, specification, data in made:
+        fields([("corpus", f"{name}, {counted(specification.hashes.size, 'term')}, {size(len(data))}")])
 
 
-def _why(found: Gathered) -> str:
+def _why(gathered: Gathered) -> str:
     """The reasons of what could not be read, to be added to a sentence."""
-    told = "; ".join(f"{explained(reason)} ({count:,})" for reason, count in found.failed.most_common())
-    return f": {told}" if told else ""
+    reasons = "; ".join(f"{explained(reason)} ({count:,})" for reason, count in gathered.failed.most_common())
+    return f": {reasons}" if reasons else ""
 
 
 def _content_of(store: str) -> Content:
     try:
-        with opened(store, read_only=True) as found:
-            return content_of(found)
+        with opened(store, read_only=True) as opened_store:
+            return content_of(opened_store)
     except NeardupError:
         # What is wrong with it, if anything, is said when it is opened to be written.
         return "landmarks"

@@ -237,7 +237,7 @@ def _repairs(client: Client) -> list[Step]:
     from indexer.provision.setup import Step
     from indexer.stores.search.fields.relaxed import repairs
 
-    return [Step(*each) for each in repairs(client)]
+    return [Step(*repair) for repair in repairs(client)]
 
 
 def _removal(provision: Provision, pipelines: PipelineChoice, dashboards: str | None) -> list[Step]:

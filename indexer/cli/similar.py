@@ -148,7 +148,7 @@ def similar_command(
         if own is None and file and file != STDIN:
             own = stored_as(source, file, store_folder(store))
         _warn(question)
-        found = lookup(
+        matches = lookup(
             source,
             rule,
             question,
@@ -158,10 +158,10 @@ def similar_command(
             at_least=listing.at_least,
             inside=listing.verify_in_engine,
         )
-        empty = not found.matches and next(source.scan(sketches=False), None) is None
-    _show(question, found, as_json=json, explain=matching.explain, empty=shown_store(store) if empty else "")
-    tell_unread(found.unread)
-    tell_lacking(found.lacking, rule)
+        empty = not matches.matches and next(source.scan(sketches=False), None) is None
+    _show(question, matches, as_json=json, explain=matching.explain, empty=shown_store(store) if empty else "")
+    tell_unread(matches.unread)
+    tell_lacking(matches.lacking, rule)
 
 
 def _warn(question: Question) -> None:
@@ -188,13 +188,13 @@ def _question(source: Store, file: str | None, about: Asked, extraction: Extract
     return Question(given, fingerprint=parse_fingerprint(given))
 
 
-def _show(question: Question, found: Answer, *, as_json: bool, explain: bool, empty: str) -> None:
+def _show(question: Question, answered: Answer, *, as_json: bool, explain: bool, empty: str) -> None:
     """`empty` is the name of a store without documents."""
-    rule, matches = found.rule, found.matches
+    rule, matches = answered.rule, answered.matches
     if as_json:
         about = {"name": question.name, "title": question.title, **fingerprint_json(question.simhash)}
         plan = {"plan": rule_json(rule)} if explain else {}
-        counts = {"total": found.total, "not_comparable": found.lacking}
+        counts = {"total": answered.total, "not_comparable": answered.lacking}
         answer_json({"query": about, "rule": str(rule), **plan, **counts, "matches": list(map(match_json, matches))})
         return
     if empty:
@@ -210,8 +210,8 @@ def _show(question: Question, found: Answer, *, as_json: bool, explain: bool, em
     if rule.unit == "bits":
         columns, rows = [columns[0], *columns[2:]], [(row[0], *row[2:]) for row in rows]
     table(columns, rows, right=("shares", "bits"))
-    if found.total > len(matches):
-        say(f"the nearest {len(matches)} of {found.total}; --limit shows more")
+    if answered.total > len(matches):
+        say(f"the nearest {len(matches)} of {answered.total}; --limit shows more")
 
 
 def _row(match: Match) -> tuple[str, ...]:

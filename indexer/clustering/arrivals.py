@@ -109,24 +109,26 @@ def rule_for(
     if not cluster:
         return _served(store, chosen)
     try:
-        found = remembered(store)
+        clustering = remembered(store)
     except StoreError as error:
         return replace(_served(store, chosen), refused=str(error))
-    if found is None:
+    if clustering is None:
         return _served(store, chosen)
-    kept = note_of(found.rule, found.bound, found.canonical)
-    asked = note_of(wanted or found.rule, found.bound if bound is None else bound, canonical or found.canonical)
+    kept = note_of(clustering.rule, clustering.bound, clustering.canonical)
+    asked = note_of(
+        wanted or clustering.rule, clustering.bound if bound is None else bound, canonical or clustering.canonical
+    )
     for name, ours, theirs, same in (
-        ("rule", wanted, found.rule, asked.rule == kept.rule),
-        ("bound", bound, found.bound, asked.bound == kept.bound),
-        ("canonical rule", canonical, found.canonical, asked.canonical == kept.canonical),
+        ("rule", wanted, clustering.rule, asked.rule == kept.rule),
+        ("bound", bound, clustering.bound, asked.bound == kept.bound),
+        ("canonical rule", canonical, clustering.canonical, asked.canonical == kept.canonical),
     ):
         if not same:
             raise UsageError(
                 f"the store's clusters were made with the {name} {'of the match rule' if theirs is None else theirs}, "
                 f"not {ours}: leave it out, or run neardup cluster with the new one first"
             )
-    return _served(store, ArrivalRule(found.rule, found.bound, found.canonical))
+    return _served(store, ArrivalRule(clustering.rule, clustering.bound, clustering.canonical))
 
 
 def _served(store: Store, by: ArrivalRule) -> ArrivalRule:
@@ -145,7 +147,7 @@ class Arrivals:
     """Looks each document up as it comes; with `cluster` puts it into its cluster, with `skip` names what it repeats.
 
     `examine` is called with a batch before it is stored, `stored` with those of it that were, `close` at the end.
-    `told` is called with each compared document, once it is stored, and what was near when it came.
+    `on_stored` is called with each compared document, once it is stored, and what was near when it came.
 
     The clusters that a new document touches are grouped anew, by themselves, as `cluster` would group them: where no
     component is cut, and none of their clusters has more than 1,000 documents together, the outcome is the same
@@ -160,10 +162,10 @@ class Arrivals:
         *,
         cluster: bool = True,
         skip: bool = False,
-        told: Callable[[Record, Near | None], None] | None = None,
+        on_stored: Callable[[Record, Near | None], None] | None = None,
     ) -> None:
         self.store, self.rule, self.by = store, by.rule, by
-        self.cluster, self.skip, self.told = cluster and not by.refused, skip, told
+        self.cluster, self.skip, self.on_stored = cluster and not by.refused, skip, on_stored
         self.counts = Arrived()
         self._assigner = _RememberingAssigner(store, by.canonical)
         self._latest = Recent(by.rule, REMEMBERED)
@@ -191,14 +193,14 @@ class Arrivals:
         """
         often = Counter(record.ref for record in records)
         coming = set(often)
-        noted = self.store.annotations([record.ref for record in records])
+        annotations = self.store.annotations([record.ref for record in records])
         self._near = {}
-        self._left = {name for fields in noted if fields and (name := cluster_of(fields))}
+        self._left = {name for fields in annotations if fields and (name := cluster_of(fields))}
         kept = Recent(self.rule)
         answers: list[Near | None] = []
         askings = [self._asking(record) for record in records]
         stored = self._stored_near([asking for asking in askings if asking], coming)
-        for record, before, asking in zip(records, noted, askings, strict=True):
+        for record, before, asking in zip(records, annotations, askings, strict=True):
             if asking is None:
                 answers.append(None)
                 continue
@@ -233,8 +235,8 @@ class Arrivals:
         """What is stored and near, and not about to be replaced, by what is asked; equal questions are asked once."""
         distinct = {_held(asking): asking for asking in askings}
         answers: dict[tuple[bytes, ...], list[Near]] = {}
-        found = self.store.probe_many([each.probes for each in distinct.values()], list(self.rule.schemes))
-        for (name, asking), batches in zip(distinct.items(), found, strict=True):
+        results = self.store.probe_many([one.probes for one in distinct.values()], list(self.rule.schemes))
+        for (name, asking), batches in zip(distinct.items(), results, strict=True):
             near: dict[Ref, Near] = {}
             for batch in batches:
                 values = asking.near(batch)
@@ -257,8 +259,8 @@ class Arrivals:
             near = self._near[record.ref]
             self.counts.near += bool(near)
             self.counts.new += not near
-            if self.told:
-                self.told(record, near[0] if near else None)
+            if self.on_stored:
+                self.on_stored(record, near[0] if near else None)
         if self.cluster:
             self._begin()
             for touching in self._components(fresh):
@@ -297,27 +299,27 @@ class Arrivals:
         # What lost a member by replacement is looked at too, even where nothing new touches it.
         for name in self._left:
             joined.add(name)
-        found: dict[object, _Touching] = {}
+        components: dict[object, _Touching] = {}
         for record in fresh:
-            touching = found.setdefault(joined.root(record.ref), _Touching())
+            touching = components.setdefault(joined.root(record.ref), _Touching())
             touching.new.append(record)
             names, loose = touched[record.ref]
             touching.clusters |= names
             touching.loose += loose
         for name in self._left:
-            found.setdefault(joined.root(name), _Touching()).clusters.add(name)
+            components.setdefault(joined.root(name), _Touching()).clusters.add(name)
         self._left = set()
-        return list(found.values())
+        return list(components.values())
 
     def _names(self, refs: Sequence[Ref]) -> dict[Ref, str]:
         """The cluster of each stored document, empty where it is alone."""
-        found: dict[Ref, str] = {}
+        names: dict[Ref, str] = {}
         for start in range(0, len(refs), READ_AT_ONCE):
-            some = refs[start : start + READ_AT_ONCE]
-            for ref, fields in zip(some, self.store.annotations(some), strict=True):
+            part = refs[start : start + READ_AT_ONCE]
+            for ref, fields in zip(part, self.store.annotations(part), strict=True):
                 if fields is not None:
-                    found[ref] = "" if is_alone(ref, fields) else cluster_of(fields) or ""
-        return found
+                    names[ref] = "" if is_alone(ref, fields) else cluster_of(fields) or ""
+        return names
 
     def _assign(self, touching: _Touching) -> None:
         if not touching.clusters and not touching.loose and len(touching.new) == 1:
@@ -325,18 +327,18 @@ class Arrivals:
             return
         names = sorted(touching.clusters)
         known = dict(zip(names, self.store.get_clusters(names), strict=True))
-        large = [each for each in known.values() if each]
-        if sum(each.size for each in large) <= _REGROUPED:
+        large = [known_cluster for known_cluster in known.values() if known_cluster]
+        if sum(known_cluster.size for known_cluster in large) <= _REGROUPED:
             self._regroup(touching)
             return
-        canonical = dict(zip(large, self.store.get([each.canonical for each in large]), strict=True))
+        canonical = dict(zip(large, self.store.get([known_cluster.canonical for known_cluster in large]), strict=True))
         there = [record for record in canonical.values() if record]
         for record in touching.new:
             asking = self._asking(record)
             values = asking.near(found_of(there, self.rule, keys=False)) if asking and there else np.empty(0)
             best = int(values.argmax()) if values.size else -1
             if best >= 0 and values[best] >= 0:
-                [name] = [each.id for each, found in canonical.items() if found is there[best]]
+                [name] = [known_cluster.id for known_cluster, document in canonical.items() if document is there[best]]
                 self._join(name, record, float(values[best]))
             else:
                 self._set_alone([record.ref])
@@ -344,11 +346,11 @@ class Arrivals:
     def _join(self, name: str, record: Record, similarity: float) -> None:
         """Add a document to a large cluster without reading its members."""
         [cluster] = self.store.get_clusters([name])
-        [noted] = self.store.annotations([record.ref])
-        if cluster is None or noted is None:
+        [annotations] = self.store.annotations([record.ref])
+        if cluster is None or annotations is None:
             return
         value = round(similarity, 4)
-        self._assigner.note([(record.ref, membership(name, False, value, cluster.size + 1), noted)])
+        self._assigner.note([(record.ref, membership(name, False, value, cluster.size + 1), annotations)])
         self._assigner.put_clusters([_grown(cluster, record, value)])
 
     def _regroup(self, touching: _Touching) -> None:
@@ -358,26 +360,26 @@ class Arrivals:
         records = [record for record in self._read(refs) if not record.short and record.fingerprint is not None]
         nodes = nodes_of(self.rule, [found_of(records, self.rule)] if records else [])
         comparison = Comparison(self.rule, nodes.payloads)
-        found = group(nodes, comparison, radius=radius_of(self.by.bound), threads=1)
-        groups = document_groups(nodes, found)
+        grouped = group(nodes, comparison, radius=radius_of(self.by.bound), threads=1)
+        groups = document_groups(nodes, grouped)
 
         def similar(left: Positions, right: Positions) -> npt.NDArray[np.float64]:
             return similar_documents(nodes, comparison, left, right)
 
         kept = set(self._assigner.assign(nodes.refs, groups, similar))
-        inside = {ref for each in groups for ref in nodes.refs.take(each)}
+        inside = {ref for members in groups for ref in nodes.refs.take(members)}
         outside = [ref for ref in refs if ref not in inside]
         for start in range(0, len(outside), READ_AT_ONCE):
             self._set_alone(outside[start : start + READ_AT_ONCE])
         stale = [name for name in names if name not in kept]
         there = self.store.get_clusters(stale)
-        self._assigner.remove_clusters([name for name, each in zip(stale, there, strict=True) if each])
+        self._assigner.remove_clusters([name for name, members in zip(stale, there, strict=True) if members])
 
     def _set_alone(self, refs: Sequence[Ref]) -> None:
-        noted = self.store.annotations(refs)
+        annotations = self.store.annotations(refs)
         changed = [
             (ref, alone(ref), fields)
-            for ref, fields in zip(refs, noted, strict=True)
+            for ref, fields in zip(refs, annotations, strict=True)
             if fields is not None and not is_alone(ref, fields)
         ]
         self._assigner.note(changed)

@@ -130,36 +130,36 @@ class Assigner:
         if sum(group.size for group in groups) <= READ_AT_ONCE:
             kept = list(batches)
             batches = iter(kept)
-        found = [_Group() for _ in groups]
+        new_groups = [_Group() for _ in groups]
         for batch in batches:
             for member in batch:
-                found[member.group].add(member, self.rule)
-        near = self._similarities(found, groups, similar)
+                new_groups[member.group].add(member, self.rule)
+        near = self._similarities(new_groups, groups, similar)
         for batch in iter(kept) if kept is not None else self._members(refs, groups):
-            wanted = [self._wanted(m, found[m.group], float(near[m.group][m.place])) for m in batch]
+            wanted = [self._wanted(m, new_groups[m.group], float(near[m.group][m.place])) for m in batch]
             self.note([(m.record.ref, new, m.noted) for m, new in zip(batch, wanted, strict=True)])
-        real = [group for group in found if group.size > 1]
+        real = [group for group in new_groups if group.size > 1]
         self.put_clusters([group.cluster_record() for group in real])
         return [group.id for group in real]
 
     @staticmethod
     def _similarities(
-        found: Sequence[_Group], groups: Sequence[Positions], similar: Similar
+        new_groups: Sequence[_Group], groups: Sequence[Positions], similar: Similar
     ) -> list[npt.NDArray[np.float64]]:
         """The similarities of each group's members to its canonical document, after it was given its id."""
-        there = [number for number, group in enumerate(found) if group.canonical is not None]
+        there = [number for number, group in enumerate(new_groups) if group.canonical is not None]
         near = [np.ones(positions.size) for positions in groups]
         if not there:
             return near
         for number in there:
-            found[number].choose_id()
+            new_groups[number].choose_id()
         sizes = [groups[number].size for number in there]
-        canonical = np.repeat(np.array([found[number].position for number in there], dtype=np.int64), sizes)
+        canonical = np.repeat(np.array([new_groups[number].position for number in there], dtype=np.int64), sizes)
         # A similarity is written to four decimal places: what is read back is then what was written.
         values = np.maximum(similar(canonical, np.concatenate([groups[number] for number in there])), 0.0)
         for number, own in zip(there, np.split(np.round(values, 4), np.cumsum(sizes)[:-1]), strict=True):
             near[number] = np.asarray(own, dtype=np.float64)
-            found[number].least_similarity = float(own.min())
+            new_groups[number].least_similarity = float(own.min())
         return near
 
     def _members(self, table: RefTable, groups: Sequence[Positions]) -> Iterator[list[_Member]]:
@@ -169,19 +169,19 @@ class Assigner:
         numbers = np.repeat(np.arange(len(groups)), [group.size for group in groups])
         places = np.concatenate([np.arange(group.size) for group in groups])
         for start in range(0, positions.size, READ_AT_ONCE):
-            some = positions[start : start + READ_AT_ONCE]
-            refs = table.take(some)
+            part = positions[start : start + READ_AT_ONCE]
+            refs = table.take(part)
             yield [
-                _Member(number, place, position, record, noted)
-                for number, place, position, record, noted in zip(
+                _Member(number, place, position, record, annotations)
+                for number, place, position, record, annotations in zip(
                     numbers[start : start + READ_AT_ONCE].tolist(),
                     places[start : start + READ_AT_ONCE].tolist(),
-                    some.tolist(),
+                    part.tolist(),
                     self.store.get(refs, sketches=False),
                     self.store.annotations(refs),
                     strict=True,
                 )
-                if record is not None and noted is not None
+                if record is not None and annotations is not None
             ]
 
     def _wanted(self, member: _Member, group: _Group, similarity: float) -> dict[str, Any]:
@@ -192,7 +192,7 @@ class Assigner:
 
     def note(self, wanted: Sequence[tuple[Ref, Mapping[str, Any], Mapping[str, Any]]]) -> None:
         """Write the membership of documents, each given with the wanted one and all annotations as they are."""
-        changed = [(ref, {"cluster": new}) for ref, new, noted in wanted if noted.get("cluster") != new]
+        changed = [(ref, {"cluster": new}) for ref, new, annotations in wanted if annotations.get("cluster") != new]
         self.changes.documents += len(changed)
         if changed and not self.dry_run:
             before = self.store.contended.count
@@ -225,14 +225,14 @@ def alone(ref: Ref) -> dict[str, Any]:
     return membership(own_cluster_id(ref), True, 1.0, 1)
 
 
-def is_alone(ref: Ref, noted: Mapping[str, Any]) -> bool:
+def is_alone(ref: Ref, annotations: Mapping[str, Any]) -> bool:
     """Whether a document's annotations say that it has no near-duplicates; saying nothing says so too."""
-    name = cluster_of(noted)
-    return name is None or (name == own_cluster_id(ref) and not noted["cluster"].get("size_class"))
+    name = cluster_of(annotations)
+    return name is None or (name == own_cluster_id(ref) and not annotations["cluster"].get("size_class"))
 
 
-def cluster_of(noted: Mapping[str, Any]) -> str | None:
+def cluster_of(annotations: Mapping[str, Any]) -> str | None:
     """The cluster id in a document's annotations, None where there is none."""
-    cluster = noted.get("cluster")
-    found = cluster.get("id") if isinstance(cluster, dict) else None
-    return found if isinstance(found, str) else None
+    cluster = annotations.get("cluster")
+    name = cluster.get("id") if isinstance(cluster, dict) else None
+    return name if isinstance(name, str) else None

@@ -93,8 +93,8 @@ def cluster(
     reading = reader or reader_of(store, rule)
     nodes = read_nodes(store, rule, whole=reading is not None)
     comparison = Comparison(rule, nodes.payloads, measured_by(nodes, reading) if reading else None)
-    found = group(nodes, comparison, radius=radius_of(bound), threads=threads)
-    groups = document_groups(nodes, found)
+    grouped = group(nodes, comparison, radius=radius_of(bound), threads=threads)
+    groups = document_groups(nodes, grouped)
 
     def similar(left: Positions, right: Positions) -> npt.NDArray[np.float64]:
         return similar_documents(nodes, comparison, left, right)
@@ -105,7 +105,7 @@ def cluster(
     _forget(store, assigner, np.sort(np.concatenate(kept)) if kept else np.empty(0, dtype=_ID))
     if not dry_run:
         finished(store, note)
-    sizes = [each.size for each in groups]
+    sizes = [group_of_nodes.size for group_of_nodes in groups]
     return Clustering(
         rule=rule,
         documents=store.stats().documents,
@@ -114,9 +114,9 @@ def cluster(
         clusters=len(groups),
         clustered=sum(sizes),
         largest=max(sizes, default=0),
-        split=found.split,
+        split=grouped.split,
         comparisons=comparison.compared,
-        costliest=tuple(_costly(nodes, bucket) for bucket in found.costliest),
+        costliest=tuple(_costly(nodes, bucket) for bucket in grouped.costliest),
         changes=assigner.changes,
     )
 
@@ -126,9 +126,9 @@ def _costly(nodes: Nodes, bucket: Bucket) -> Costly:
     return Costly(example, bucket.scheme, bucket.nodes, bucket.comparisons)
 
 
-def document_groups(nodes: Nodes, found: Groups) -> list[Positions]:
+def document_groups(nodes: Nodes, grouped: Groups) -> list[Positions]:
     """The positions of the documents of each group of two or more."""
-    labels = found.labels[nodes.node_of]
+    labels = grouped.labels[nodes.node_of]
     sizes = np.bincount(labels) if labels.size else np.empty(0, dtype=np.int64)
     inside = np.flatnonzero(sizes[labels] > 1)
     ordered = inside[np.argsort(labels[inside], kind="stable")]
@@ -141,23 +141,23 @@ def similar_documents(
 ) -> npt.NDArray[np.float64]:
     """The similarities of pairs of documents, 1 for those with equal sketches."""
     one, other = nodes.node_of[left], nodes.node_of[right]
-    found = np.ones(right.size)
+    similar = np.ones(right.size)
     differing = np.flatnonzero(one != other)
     if differing.size:
-        found[differing] = comparison.similarities(one[differing], other[differing])
-    return found
+        similar[differing] = comparison.similarities(one[differing], other[differing])
+    return similar
 
 
 def _batches(groups: Iterable[Positions]) -> Iterator[list[Positions]]:
     """Groups that are read and written together."""
     batch: list[Positions] = []
     count = 0
-    for each in groups:
-        if batch and count + each.size > READ_AT_ONCE:
+    for members in groups:
+        if batch and count + members.size > READ_AT_ONCE:
             yield batch
             batch, count = [], 0
-        batch.append(each)
-        count += each.size
+        batch.append(members)
+        count += members.size
     if batch:
         yield batch
 
@@ -173,16 +173,16 @@ def _set_alone(store: Store, assigner: Assigner, together: RefSet, *, whole_scan
     changed = RefTable()
     if whole_scan:
         scan = store.scan_annotations()
-        for some in chunks(scan, READ_AT_ONCE):
-            inside = together.contains([ref for ref, _ in some])
+        for page in chunks(scan, READ_AT_ONCE):
+            inside = together.contains([ref for ref, _ in page])
             changed.extend(
                 ref
-                for (ref, noted), known in zip(some, inside, strict=True)
-                if not known and cluster_of(noted) is not None and not is_alone(ref, noted)
+                for (ref, annotations), known in zip(page, inside, strict=True)
+                if not known and cluster_of(annotations) is not None and not is_alone(ref, annotations)
             )
     else:
         clusters = store.clusters()
-        while ids := [each.id for each in islice(clusters, READ_AT_ONCE)]:
+        while ids := [known_cluster.id for known_cluster in islice(clusters, READ_AT_ONCE)]:
             members = store.cluster_members(ids)
             while refs := [ref for _, ref in islice(members, READ_AT_ONCE)]:
                 changed.extend(ref for ref, known in zip(refs, together.contains(refs), strict=True) if not known)
@@ -195,8 +195,8 @@ def _forget(store: Store, assigner: Assigner, kept: npt.NDArray[np.bytes_]) -> N
     """Remove the clusters that were not found again."""
     stored = store.clusters()
     gone: list[str] = []
-    for some in chunks(stored, READ_AT_ONCE):
-        names = np.array([each.id.encode("utf-8", "replace") for each in some])
-        found = np.isin(names, kept)
-        gone += [each.id for each, there in zip(some, found.tolist(), strict=True) if not there]
+    for page in chunks(stored, READ_AT_ONCE):
+        names = np.array([known_cluster.id.encode("utf-8", "replace") for known_cluster in page])
+        present = np.isin(names, kept)
+        gone += [known_cluster.id for known_cluster, there in zip(page, present.tolist(), strict=True) if not there]
     assigner.remove_clusters(gone)

@@ -19,8 +19,8 @@ class Components:
         a, b = left, right
         while a.size:
             a, b = np.split(self.roots(np.concatenate((a, b))), 2)
-            apart = a != b
-            low, high = np.minimum(a, b)[apart], np.maximum(a, b)[apart]
+            separate = a != b
+            low, high = np.minimum(a, b)[separate], np.maximum(a, b)[separate]
             # Of several pairs with one root the lowest wins; the others come again.
             np.minimum.at(self._parent, high, low)
             a, b = low, high

@@ -69,10 +69,10 @@ def group(nodes: Nodes, comparison: Comparison, *, radius: float | None = None, 
     near it and has no centre yet. In components of up to _DENSEST nodes those with most documents near come first. The
     groups depend on what documents hold, and not on the order in which they came.
     """
-    found, costliest = Components(len(nodes)), []
+    components, costliest = Components(len(nodes)), []
     for finder in comparison.rule.finders:
-        costliest += _connect(found, nodes, comparison, finder, threads)
-    labels = found.labels()
+        costliest += _connect(components, nodes, comparison, finder, threads)
+    labels = components.labels()
     least = comparison.least if radius is None else 1 - radius - 1e-9
     split = _cut(labels, nodes, comparison, least)
     costliest.sort(key=lambda bucket: -bucket.comparisons)
@@ -80,20 +80,20 @@ def group(nodes: Nodes, comparison: Comparison, *, radius: float | None = None, 
 
 
 def _connect(
-    found: Components, nodes: Nodes, comparison: Comparison, finder: Finder, threads: int | None
+    components: Components, nodes: Nodes, comparison: Comparison, finder: Finder, threads: int | None
 ) -> list[Bucket]:
     """Join the nodes that a finder finds and the rule calls near; gives the costliest buckets."""
     sketches, where = _with_sketch(nodes, finder.name)
     scheme, costliest = finder.scheme, list[Bucket]()
     if scheme.joins_keys and type(scheme).probes is Scheme.probes:
         agreeing = scheme.plan(finder.similarity).agreeing
-        for left, right in _meeting(found, sketches, where, agreeing, scheme, costliest):
+        for left, right in _meeting(components, sketches, where, agreeing, scheme, costliest):
             near = comparison.near(finder, left, right) >= 0
-            found.join(left[near], right[near])
+            components.join(left[near], right[near])
         return costliest
-    for left, right in _joined(found, sketches, where, finder, threads):
+    for left, right in _joined(components, sketches, where, finder, threads):
         near = comparison.near(finder, left, right, exact=scheme.exact_join) >= 0
-        found.join(left[near], right[near])
+        components.join(left[near], right[near])
     return costliest
 
 
@@ -105,7 +105,7 @@ def _with_sketch(nodes: Nodes, family: str) -> tuple[Sketches, Positions]:
 
 
 def _joined(
-    found: Components, sketches: Sketches, where: Positions, finder: Finder, threads: int | None
+    components: Components, sketches: Sketches, where: Positions, finder: Finder, threads: int | None
 ) -> Iterator[tuple[Positions, Positions]]:
     """Pairs of nodes by a scheme's own join over distinct sketches, and those of equal ones, that nothing joins yet."""
     firsts, number = distinct_payloads(sketches)
@@ -113,23 +113,23 @@ def _joined(
     sizes = np.bincount(number, minlength=firsts.size)
     starts = np.cumsum(sizes) - sizes
     several = sizes > 1
-    for left, right in _within(found, order, starts[several], sizes[several], where):
+    for left, right in _within(components, order, starts[several], sizes[several], where):
         yield where[left], where[right]
     for left, right in finder.scheme.join(sketches.take(firsts), finder.similarity, threads=threads):
         counts = sizes[left] * sizes[right]
         for first, last in _spans(counts):
-            some = slice(first, last)
-            place = np.arange(int(counts[some].sum())) - np.repeat(np.cumsum(counts[some]) - counts[some], counts[some])
-            width = np.repeat(sizes[right[some]], counts[some])
-            one = where[order[np.repeat(starts[left[some]], counts[some]) + place // width]]
-            other = where[order[np.repeat(starts[right[some]], counts[some]) + place % width]]
-            apart = found.roots(one) != found.roots(other)
-            if apart.any():
-                yield one[apart], other[apart]
+            part = slice(first, last)
+            place = np.arange(int(counts[part].sum())) - np.repeat(np.cumsum(counts[part]) - counts[part], counts[part])
+            width = np.repeat(sizes[right[part]], counts[part])
+            one = where[order[np.repeat(starts[left[part]], counts[part]) + place // width]]
+            other = where[order[np.repeat(starts[right[part]], counts[part]) + place % width]]
+            separate = components.roots(one) != components.roots(other)
+            if separate.any():
+                yield one[separate], other[separate]
 
 
 def _meeting(
-    found: Components,
+    components: Components,
     sketches: Sketches,
     where: Positions,
     agreeing: int,
@@ -140,7 +140,7 @@ def _meeting(
     postings = Postings.shared(sketches.keys, scheme.layout)
     offsets = postings.buckets()
     taken = np.zeros(offsets.size - 1, dtype=np.int64)
-    for left, right in _within(found, postings.owners, offsets[:-1], np.diff(offsets), where, taken):
+    for left, right in _within(components, postings.owners, offsets[:-1], np.diff(offsets), where, taken):
         if agreeing > 1:
             enough = _agreeing(sketches, left, right, scheme) >= agreeing
             yield where[left[enough]], where[right[enough]]
@@ -154,7 +154,7 @@ def _meeting(
 
 
 def _within(
-    found: Components,
+    components: Components,
     owners: Positions,
     starts: Positions,
     sizes: Positions,
@@ -177,17 +177,17 @@ def _within(
             for cut in range(0, place.size, _BLOCK):
                 at = place[cut : cut + _BLOCK]
                 left, right = owners[at], owners[at + lag]
-                apart = found.roots(where[left]) != found.roots(where[right])
-                if apart.any():
-                    yield left[apart], right[apart]
+                separate = components.roots(where[left]) != components.roots(where[right])
+                if separate.any():
+                    yield left[separate], right[separate]
                 if taken is not None:
-                    np.add.at(taken, bucket[cut : cut + _BLOCK][apart], 1)
+                    np.add.at(taken, bucket[cut : cut + _BLOCK][separate], 1)
         lag += 1
         kept = sizes > lag
         starts, sizes, numbers = starts[kept], sizes[kept], numbers[kept]
         if lag & (lag - 1) == 0 and starts.size:
             # Once in a while, because it costs as much as the buckets hold.
-            unfinished = _not_one(found, owners, starts, sizes, where)
+            unfinished = _not_one(components, owners, starts, sizes, where)
             starts, sizes, numbers = starts[unfinished], sizes[unfinished], numbers[unfinished]
 
 
@@ -203,11 +203,11 @@ def _spans(counts: Positions) -> Iterator[tuple[int, int]]:
 
 
 def _not_one(
-    found: Components, owners: Positions, starts: Positions, sizes: Positions, where: Positions
+    components: Components, owners: Positions, starts: Positions, sizes: Positions, where: Positions
 ) -> npt.NDArray[np.bool_]:
     """Which buckets are not yet one component."""
     place = np.repeat(starts, sizes) + np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    roots = found.roots(where[owners[place]])
+    roots = components.roots(where[owners[place]])
     begins = np.cumsum(sizes) - sizes
     same = roots == np.repeat(roots[begins], sizes)
     return np.asarray(~np.logical_and.reduceat(same, begins), dtype=np.bool_)
@@ -219,11 +219,11 @@ def _agreeing(sketches: Sketches, left: Positions, right: Positions, scheme: Sch
     rows = keys.matrix(tables) if keys.width == tables else None
     if rows is not None and np.array_equal(rows >> scheme.layout.bits, np.broadcast_to(np.arange(tables), rows.shape)):
         return np.asarray((rows[left] == rows[right]).sum(axis=1), dtype=np.int64)
-    found = np.empty(left.size, dtype=np.int64)
+    counts = np.empty(left.size, dtype=np.int64)
     for number, (one, other) in enumerate(zip(left.tolist(), right.tolist(), strict=True)):
         shared = np.intersect1d(keys.row(one), keys.row(other))
-        found[number] = np.unique(shared >> scheme.layout.bits).size
-    return found
+        counts[number] = np.unique(shared >> scheme.layout.bits).size
+    return counts
 
 
 def _cut(labels: Positions, nodes: Nodes, comparison: Comparison, least: float) -> int:
@@ -241,9 +241,9 @@ def _cut(labels: Positions, nodes: Nodes, comparison: Comparison, least: float) 
     firsts = np.repeat(members[starts], counts)
     far = np.zeros(members.size, dtype=np.bool_)
     for begin in range(0, members.size, _BLOCK):
-        some = slice(begin, begin + _BLOCK)
-        others = np.flatnonzero(firsts[some] != members[some])
-        far[begin + others] = comparison.similarities(firsts[some][others], members[some][others]) < least
+        part = slice(begin, begin + _BLOCK)
+        others = np.flatnonzero(firsts[part] != members[part])
+        far[begin + others] = comparison.similarities(firsts[part][others], members[part][others]) < least
     wide = np.flatnonzero(np.logical_or.reduceat(far, starts))
     split = 0
     for start, count in zip(starts[wide].tolist(), counts[wide].tolist(), strict=True):

@@ -53,8 +53,8 @@ def arriving(store: Store, note: ClusteringNote, *, since: str = "") -> Clusteri
     """
     notes = store.clustering_notes().values()
     # Those that stand there already, and were never looked at, are not seen by what comes.
-    at = min((each.at for each in notes), default="")
-    runs = [run for each in notes for run in each.arrived] + [f"{since}/{now()}"] * bool(since)
+    at = min((one.at for one in notes), default="")
+    runs = [run for one in notes for run in one.arrived] + [f"{since}/{now()}"] * bool(since)
     return replace(note, finished=bool(since), at=at, arrived=tuple(dict.fromkeys(runs))[-_RUNS:])
 
 
@@ -62,7 +62,7 @@ def in_progress(store: Store, note: ClusteringNote) -> bool:
     """Note that clusters are being made; whether what stands of them may be left of a run that was broken off."""
     before = store.clustering_notes()
     store.put_clustering_note(replace(note, finished=False))
-    return not before or not all(each.finished for each in before.values())
+    return not before or not all(one.finished for one in before.values())
 
 
 def finished(store: Store, note: ClusteringNote) -> None:
@@ -110,7 +110,7 @@ def agreed(notes: Mapping[str, ClusteringNote]) -> ClusteringNote:
 
 def require_remembered(store: Store) -> Remembered:
     """The clustering that a store remembers; StoreError where there is none."""
-    found = remembered(store)
-    if found is None:
+    clustering = remembered(store)
+    if clustering is None:
         raise StoreError("no clusters are stored; run neardup cluster first")
-    return found
+    return clustering

@@ -64,16 +64,16 @@ class Tally:
     kept: int = 0
     least: float = 1.0
 
-    def add(self, each: Surplus) -> None:
+    def add(self, surplus: Surplus) -> None:
         """Count one more."""
-        if each.kept:
+        if surplus.kept:
             self.kept += 1
             return
         self.named += 1
-        self.octets += each.record.size
-        self.identical += each.identical
+        self.octets += surplus.record.size
+        self.identical += surplus.identical
         # Texts that are equal are wholly similar, whatever their sketches say.
-        self.least = min(self.least, 1.0 if each.identical else each.similarity)
+        self.least = min(self.least, 1.0 if surplus.identical else surplus.similarity)
 
 
 class Pruning:
@@ -101,20 +101,20 @@ class Pruning:
 
     def surplus(self) -> Iterator[Surplus]:
         """The documents of clusters that are not canonical, by cluster, the most similar first."""
-        for some in self._checked():
-            yield from some
+        for page in self._checked():
+            yield from page
 
     def _checked(self) -> Iterator[list[Surplus]]:
         """The same in batches, each read together with the documents that stand for it, and compared as it is then."""
-        pairs = ((each, ref) for each in stored_clusters(self.store, least=2) for ref in each.members[1:])
-        for some in chunks(pairs, READ_AT_ONCE):
-            stand_ins = list(dict.fromkeys(cluster.canonical for cluster, _ in some))
-            found = self.store.versioned([*stand_ins, *(ref for _, ref in some)])
-            first = dict(zip(stand_ins, found, strict=False))
+        pairs = ((stored, ref) for stored in stored_clusters(self.store, least=2) for ref in stored.members[1:])
+        for page in chunks(pairs, READ_AT_ONCE):
+            stand_ins = list(dict.fromkeys(cluster.canonical for cluster, _ in page))
+            versions = self.store.versioned([*stand_ins, *(ref for _, ref in page)])
+            first = dict(zip(stand_ins, versions, strict=False))
             members = [
-                (cluster, each, each.record)
-                for (cluster, _), each in zip(some, found[len(stand_ins) :], strict=True)
-                if each and each.record and cluster_of(each.annotations) == cluster.id
+                (cluster, stored, stored.record)
+                for (cluster, _), stored in zip(page, versions[len(stand_ins) :], strict=True)
+                if stored and stored.record and cluster_of(stored.annotations) == cluster.id
             ]
             canonical = [_still_canonical(first[cluster.canonical]) for cluster, _, _ in members]
             yield self._surplus(members, canonical)
@@ -123,22 +123,22 @@ class Pruning:
         self, members: Sequence[tuple[Cluster, Versioned, Record]], canonical: Sequence[Record | None]
     ) -> list[Surplus]:
         values, reasons = np.full(len(members), -1.0), [_GONE] * len(members)
-        there = [place for place, each in enumerate(canonical) if each is not None]
-        beside = [each for each in canonical if each is not None]
+        there = [place for place, one in enumerate(canonical) if one is not None]
+        beside = [one for one in canonical if one is not None]
         values[there], judged = self._compared(beside, [members[place][2] for place in there])
         for place, why in zip(there, judged, strict=True):
             reasons[place] = why
-        found = []
-        for (cluster, each, record), own, value, why in zip(members, canonical, values.tolist(), reasons, strict=True):
+        surplus = []
+        for (cluster, one, record), own, value, why in zip(members, canonical, values.tolist(), reasons, strict=True):
             same = own is not None and record.is_identical(own)
             other = f"its text is not identical with that of {cluster.canonical.id}" * (self.identical and not same)
-            found.append(
+            surplus.append(
                 Surplus(
-                    record, cluster.id, cluster.canonical, value, why or other, same, each.version,
+                    record, cluster.id, cluster.canonical, value, why or other, same, one.version,
                     len(cluster.members) - 1,
                 )
             )  # fmt: skip
-        return found
+        return surplus
 
     def _compared(self, canonical: Sequence[Record], records: Sequence[Record]) -> tuple[Similarities, list[str]]:
         """The similarities of records to those that stand for them, and why each is kept, empty where it is not."""
@@ -177,27 +177,27 @@ class Pruning:
             near |= self._similarities(finder, canonical, records) >= finder.similarity - SLACK
         finders = " or ".join(map(str, self.rule.finders))
         return [
-            "" if each else f"it is not near {own.ref.id} by {finders}"
-            for each, own in zip(near.tolist(), canonical, strict=True)
+            "" if value else f"it is not near {own.ref.id} by {finders}"
+            for value, own in zip(near.tolist(), canonical, strict=True)
         ]
 
     def _similarities(self, measure: Measure, canonical: Sequence[Record], records: Sequence[Record]) -> Similarities:
         """Below 0 where they are unknown."""
         if isinstance(measure, Reading):
-            return self._reader(measure).between([each.ref for each in canonical], [each.ref for each in records])
-        found = np.full(len(records), -1.0)
+            return self._reader(measure).between([one.ref for one in canonical], [one.ref for one in records])
+        similarities = np.full(len(records), -1.0)
         payloads = [
-            each.payload if each and each.scheme == measure.scheme.id else b""
-            for each in (record.sketch_of(measure.name) for record in (*canonical, *records))
+            one.payload if one and one.scheme == measure.scheme.id else b""
+            for one in (record.sketch_of(measure.name) for record in (*canonical, *records))
         ]
         left = np.arange(len(records))
-        sizes = np.array([len(each) for each in payloads], dtype=np.int64)
+        sizes = np.array([len(one) for one in payloads], dtype=np.int64)
         left = left[(sizes[left] > 0) & (sizes[left + len(records)] > 0)]
         if left.size:
             # Without the empty ones all rows have the length that the scheme's payloads have.
-            rows, place = Ragged.of_bytes([each for each in payloads if each]), np.cumsum(sizes > 0) - 1
-            found[left] = measure.scheme.compare(rows, place[left], place[left + len(records)])
-        return found
+            rows, place = Ragged.of_bytes([one for one in payloads if one]), np.cumsum(sizes > 0) - 1
+            similarities[left] = measure.scheme.compare(rows, place[left], place[left + len(records)])
+        return similarities
 
     def _reader(self, reading: Reading) -> Reader:
         if str(reading) not in self._readers:
@@ -211,15 +211,15 @@ class Pruning:
         Only what changed is written. The counts are of documents marked (`documents`) and unmarked (`removed`).
         """
         store, changes, marked = self.store, Changes(), RefTable()
-        found = (each for each in self.surplus() if not each.kept)
-        for some in chunks(found, READ_AT_ONCE):
-            refs = [each.record.ref for each in some]
+        surplus = (document for document in self.surplus() if not document.kept)
+        for page in chunks(surplus, READ_AT_ONCE):
+            refs = [document.record.ref for document in page]
             marked.extend(refs)
-            noted = store.annotations(refs)
+            annotations = store.annotations(refs)
             changed = [
-                (each.record.ref, {MARK: each.canonical.id})
-                for each, old in zip(some, noted, strict=True)
-                if old is not None and old.get(MARK) != each.canonical.id
+                (document.record.ref, {MARK: document.canonical.id})
+                for document, old in zip(page, annotations, strict=True)
+                if old is not None and old.get(MARK) != document.canonical.id
             ]
             changes.documents += len(changed)
             if changed and not dry_run:
@@ -227,7 +227,7 @@ class Pruning:
                 store.annotate(changed)
                 changes.documents -= store.contended.count - before
         right = RefSet(marked, np.arange(len(marked)))
-        having = (ref for ref, noted in store.scan_annotations() if MARK in noted)
+        having = (ref for ref, annotations in store.scan_annotations() if MARK in annotations)
         for refs in chunks(having, READ_AT_ONCE):
             stale = [(ref, {MARK: None}) for ref, known in zip(refs, right.contains(refs), strict=True) if not known]
             changes.removed += len(stale)
@@ -257,27 +257,29 @@ class Pruning:
         # A store whose marks can't be written keeps its documents.
         store.annotate(())
         gone: Counter[str] = Counter()
-        for some in self._checked():
-            named = {each.record.ref: each for each in some if not each.kept}
-            deleted = store.delete(list(named), versions={ref: each.version for ref, each in named.items()})
+        for page in self._checked():
+            named = {document.record.ref: document for document in page if not document.kept}
+            deleted = store.delete(list(named), versions={ref: document.version for ref, document in named.items()})
             count += deleted
             if deleted < len(named):
                 left = zip(list(named), store.get(list(named), sketches=False), strict=True)
                 for ref in [ref for ref, record in left if record is not None]:
                     del named[ref]
-            gone.update(each.cluster for each in named.values())
-            emptied = {each.cluster: each.canonical for each in some if gone[each.cluster] == each.others}
+            gone.update(document.cluster for document in named.values())
+            emptied = {
+                document.cluster: document.canonical for document in page if gone[document.cluster] == document.others
+            }
             if emptied:
                 store.annotate([(ref, {"cluster": alone(ref)}) for ref in emptied.values()])
                 store.delete_clusters(list(emptied))
             # The members of one cluster come one after the other.
-            gone = Counter({each.cluster: gone[each.cluster] for each in some[-1:]})
+            gone = Counter({document.cluster: gone[document.cluster] for document in page[-1:]})
         return count
 
 
-def _still_canonical(found: Versioned | None) -> Record | None:
+def _still_canonical(read: Versioned | None) -> Record | None:
     """The record of a document that still stands for its cluster."""
-    return found.record if found and found.annotations.get("cluster", {}).get("is_canonical") else None
+    return read.record if read and read.annotations.get("cluster", {}).get("is_canonical") else None
 
 
 def verification(store: Store, way: str) -> Measure:

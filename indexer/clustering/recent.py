@@ -54,8 +54,8 @@ class Recent:
         held = self._sketches(record)
         self._held[record.ref] = held
         if held not in self._equal:
-            found = ((finder.name, record.sketch_of(finder.name)) for finder in self._rule.finders)
-            slots = [(name, key) for name, sketch in found if sketch for key in dict.fromkeys(sketch.keys)]
+            sketches = ((finder.name, record.sketch_of(finder.name)) for finder in self._rule.finders)
+            slots = [(name, key) for name, sketch in sketches if sketch for key in dict.fromkeys(sketch.keys)]
             self._equal[held] = _Equal(record, slots)
             for slot in slots:
                 self._holders.setdefault(slot, {})[held] = None
@@ -81,8 +81,8 @@ class Recent:
 
     def equal(self, record: Record) -> Ref | None:
         """The first document with the same sketches that is another one; None where there is none."""
-        found = self._equal.get(self._sketches(record))
-        return _first(found, (record.ref,)) if found else None
+        earlier = self._equal.get(self._sketches(record))
+        return _first(earlier, (record.ref,)) if earlier else None
 
     def near(self, asking: Asking, without: Collection[Ref] = ()) -> Iterator[tuple[float, Ref]]:
         """What is near a question, with its similarity, in no given order: of equal documents the first.
@@ -96,25 +96,25 @@ class Recent:
         )
         listed = [self._equal[held] for held in met]
         for start in range(0, len(listed), _COMPARED_AT_ONCE):
-            some = listed[start : start + _COMPARED_AT_ONCE]
-            values = asking.near(found_of([each.record for each in some], asking.rule, keys=False))
+            part = listed[start : start + _COMPARED_AT_ONCE]
+            values = asking.near(found_of([holder.record for holder in part], asking.rule, keys=False))
             for place in np.flatnonzero(values >= 0).tolist():
-                ref = _first(some[place], without)
+                ref = _first(part[place], without)
                 if ref is not None:
                     yield float(values[place]), ref
 
     def _sketches(self, record: Record) -> Held:
         """All that a rule needs of a document."""
         sketches = (record.sketch_of(name) for name in self._rule.schemes)
-        return tuple((each.payload, each.keys) if each else None for each in sketches)
+        return tuple((sketch.payload, sketch.keys) if sketch else None for sketch in sketches)
 
     def _meeting(self, probe: Probe, layout: KeyLayout) -> list[Held]:
         """Those that share a key with a probe in enough tables."""
         keys = [key for key in dict.fromkeys(probe.keys) if (probe.scheme, key) in self._holders]
-        found = [(key >> layout.bits, self._holders[probe.scheme, key]) for key in keys]
+        owners = [(key >> layout.bits, self._holders[probe.scheme, key]) for key in keys]
         if probe.agreeing == 1:
-            return [held for _, holders in found for held in holders]
-        tables = {(held, table) for table, holders in found for held in holders}
+            return [held for _, holders in owners for held in holders]
+        tables = {(held, table) for table, holders in owners for held in holders}
         counts = Counter(held for held, _ in tables)
         return [held for held, count in counts.items() if count >= probe.agreeing]
 

@@ -41,8 +41,8 @@ def stored_clusters(store: Store, *, least: int = 1) -> Iterator[Cluster]:
     refs = RefTable()
     names = bytearray()
     ranks: list[float] = []
-    for ref, noted in store.scan_annotations():
-        name = cluster_of(noted)
+    for ref, fields in store.scan_annotations():
+        name = cluster_of(fields)
         if name is None:
             if least > 1:
                 continue
@@ -52,7 +52,7 @@ def stored_clusters(store: Store, *, least: int = 1) -> Iterator[Cluster]:
             continue
         refs.extend((ref,))
         names += encoded
-        cluster = noted.get("cluster", {"is_canonical": True})
+        cluster = fields.get("cluster", {"is_canonical": True})
         # The canonical document before those that equal it.
         ranks.append(2.0 if cluster.get("is_canonical") else similarity_of(cluster))
     ids = np.frombuffer(bytes(names), dtype=_ID)
@@ -62,17 +62,17 @@ def stored_clusters(store: Store, *, least: int = 1) -> Iterator[Cluster]:
     for start, end in pairwise([*starts, int(ordered.size)]):
         if end - start >= least:
             positions = order[start:end]
-            found = sorted(
+            in_order = sorted(
                 zip((ranks[position] for position in positions.tolist()), refs.take(positions), strict=True),
                 key=lambda pair: (-pair[0], ref_order(pair[1])),
             )
-            members = tuple(ref for _, ref in found)
+            members = tuple(ref for _, ref in in_order)
             yield Cluster(
-                ordered[start].decode("ascii"), members[0], members, tuple(min(rank, 1.0) for rank, _ in found)
+                ordered[start].decode("ascii"), members[0], members, tuple(min(rank, 1.0) for rank, _ in in_order)
             )
 
 
 def similarity_of(cluster: Mapping[str, Any]) -> float:
     """The similarity to the canonical document in a document's annotation; older ones hold a distance of 0 to 64."""
-    found = cluster.get("similarity")
-    return float(found) if found is not None else 1 - cluster.get("distance", 64) / 64
+    similarity = cluster.get("similarity")
+    return float(similarity) if similarity is not None else 1 - cluster.get("distance", 64) / 64

@@ -47,7 +47,7 @@ class Named:
     @property
     def ids(self) -> frozenset[str]:
         """Every id that a pair or a path names."""
-        return frozenset(each for pair in self.pairs for each in pair) | frozenset(self.paths)
+        return frozenset(name for pair in self.pairs for name in pair) | frozenset(self.paths)
 
 
 def read_texts(inputs: Iterable[Input | Rejected], options: Options, limits: Limits, jobs: int) -> Texts:
@@ -55,7 +55,7 @@ def read_texts(inputs: Iterable[Input | Rejected], options: Options, limits: Lim
 
     They come in the order of the inputs; of several with one id the last is kept, in the place of the first.
     """
-    found = Texts()
+    result = Texts()
     last: dict[str, tuple[int, str]] = {}
     first: dict[str, int] = {}
 
@@ -70,14 +70,14 @@ def read_texts(inputs: Iterable[Input | Rejected], options: Options, limits: Lim
     with texts(jobs, options, limits) as workers:
         for outcome in workers.outcomes(numbered()):
             if isinstance(outcome, Failed):
-                found.failed[outcome.reason] += 1
+                result.failed[outcome.reason] += 1
                 continue
             place, name = outcome.key
             last[name] = max(last.get(name, (-1, "")), (place, outcome.document.text))
     for name in sorted(last, key=first.__getitem__):
-        found.ids.append(name)
-        found.texts.append(last[name][1])
-    return found
+        result.ids.append(name)
+        result.texts.append(last[name][1])
+    return result
 
 
 def named_inputs(paths: Mapping[str, str], chosen: Selection) -> Iterator[Input | Rejected]:
@@ -90,19 +90,19 @@ def named_inputs(paths: Mapping[str, str], chosen: Selection) -> Iterator[Input 
             yield Input(name, path, path)
     for path, names in lines.items():
         missing = set(names)
-        for found in Sources([path], chosen) if os.path.lexists(path) else ():
-            if isinstance(found, Input) and found.id in names:
-                missing.discard(found.id)
-                yield found
+        for source in Sources([path], chosen) if os.path.lexists(path) else ():
+            if isinstance(source, Input) and source.id in names:
+                missing.discard(source.id)
+                yield source
         for name in sorted(missing):
             yield Rejected(name, path, "unreadable", "nothing in the file that can be read has this id")
 
 
-def require_two(found: Texts) -> None:
+def require_two(texts: Texts) -> None:
     """Raise UsageError, with what was left out, where there are too few texts to compare."""
-    if len(found.ids) < 2 and found.failures:
+    if len(texts.ids) < 2 and texts.failures:
         raise UsageError(
-            f"{len(found.ids)} documents with text: an evaluation compares at least two; left out: {found.reasons}"
+            f"{len(texts.ids)} documents with text: an evaluation compares at least two; left out: {texts.reasons}"
         )
 
 
@@ -186,10 +186,10 @@ def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 def placed(named: Named, ids: Collection[str]) -> tuple[Truth, int]:
     """The named pairs as positions among the ids, and how many pairs name a document that is not there."""
     places = {name: place for place, name in enumerate(ids)}
-    found = {
+    place_of = {
         (min(places[a], places[b]), max(places[a], places[b])) for a, b in named.pairs if a in places and b in places
     }
-    return Truth(frozenset(found), f"pairs of {named.name}"), len(named.pairs) - len(found)
+    return Truth(frozenset(place_of), f"pairs of {named.name}"), len(named.pairs) - len(place_of)
 
 
 def _pair(one: str, other: str) -> tuple[str, str]:

@@ -155,9 +155,9 @@ def evaluate(
     sketched: dict[str, _Sketches] = {}
     for rule in rules:
         tell(str(rule))
-        for each in rule.schemes.values():
-            if each.id not in sketched:
-                sketched[each.id] = _Sketches.made(each, texts)
+        for scheme in rule.schemes.values():
+            if scheme.id not in sketched:
+                sketched[scheme.id] = _Sketches.made(scheme, texts)
         results.append(_measured(rule, sketched, judge))
     size = sum(len(text.encode("utf-8", "surrogatepass")) for text in texts)
     named = truth.name if truth else f"Jaccard from {alike:g}; right from {right:g}"
@@ -225,25 +225,25 @@ def _known(exact: ExactPairs) -> dict[Pair, float]:
 
 
 def _measured(rule: MatchRule, sketched: dict[str, _Sketches], judge: Judge) -> Result:
-    made = {name: sketched[each.id] for name, each in rule.schemes.items()}
+    made = {name: sketched[scheme.id] for name, scheme in rule.schemes.items()}
     begin = time.perf_counter()
-    found = candidates(rule, {name: each.sketches for name, each in made.items()})
+    near = candidates(rule, {name: scheme.sketches for name, scheme in made.items()})
     seconds = time.perf_counter() - begin
-    pairs = list(zip(found.left.tolist(), found.right.tolist(), strict=True))
+    pairs = list(zip(near.left.tolist(), near.right.tolist(), strict=True))
     finders = [(finder.scheme, made[finder.name].sketches) for finder in rule.finders]
     documents = len(finders[0][1])
-    payloads = sum(len(sketch.payload) for each in made.values() for sketch in each.sketches if sketch)
+    payloads = sum(len(sketch.payload) for scheme in made.values() for sketch in scheme.sketches if sketch)
     keys = sum(
         len(sketch.keys) * ((by.layout.bits + 7) // 8) for by, sketches in finders for sketch in sketches if sketch
     )
     return Result(
         rule=rule,
-        judged=judge.judge(pairs, found.scores, rule.measure.similarity - SLACK),
-        seconds=sum(each.seconds for each in made.values()),
+        judged=judge.judge(pairs, near.scores, rule.measure.similarity - SLACK),
+        seconds=sum(scheme.seconds for scheme in made.values()),
         payload_octets=payloads / documents,
         key_octets=keys / documents,
-        candidates=2 * found.compared / documents,
-        probes=found.probes,
+        candidates=2 * near.compared / documents,
+        probes=near.probes,
         lookup_seconds=seconds / documents,
         without=sum(sketch is None for sketch in made[rule.measure.name].sketches),
     )
@@ -287,7 +287,7 @@ def candidates(rule: MatchRule, sketches: Mapping[str, Sequence[Sketch | None]])
     """
     count = len(next(iter(sketches.values())))
     payloads = {
-        name: Ragged.of_bytes([each.payload if each else b"" for each in some]) for name, some in sketches.items()
+        name: Ragged.of_bytes([each.payload if each else b"" for each in column]) for name, column in sketches.items()
     }
     comparison = Comparison(rule, payloads)
     codes: list[npt.NDArray[np.int64]] = [np.empty(0, dtype=np.int64)]

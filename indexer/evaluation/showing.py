@@ -27,10 +27,10 @@ COLUMNS = (
 )
 
 
-def rows(found: Evaluation) -> Iterator[tuple[str, ...]]:
+def rows(evaluation: Evaluation) -> Iterator[tuple[str, ...]]:
     """A row of the table for each rule; recall by band, then the figures at its threshold, then its costs."""
-    for result in found.results:
-        costs = _costs(found, result)
+    for result in evaluation.results:
+        costs = _costs(evaluation, result)
         yield (
             str(result.rule),
             *judged_cells(result.judged, result.rule.measure.similarity),
@@ -52,40 +52,41 @@ def judged_cells(judged: Judged, threshold: float) -> Iterator[str]:
     yield _share(judged.best.f1)
 
 
-def heading(found: Evaluation) -> Iterator[str]:
+def heading(figures: Evaluation) -> Iterator[str]:
     """What was measured, a line each."""
-    by_band = ", ".join(f"{count:,} from {low:.1f}" for (low, _), count in zip(BANDS, found.band_pairs, strict=True))
-    yield f"{counted(found.documents, 'document')}, {found.octets / 1e6:,.1f} MB of text; pairs by Jaccard: {by_band}"
-    yield f"wanted: {counted(found.wanted, 'pair')} ({found.truth})"
-    yield from found.notes
+    by_band = ", ".join(f"{count:,} from {low:.1f}" for (low, _), count in zip(BANDS, figures.band_pairs, strict=True))
+    documents = counted(figures.documents, "document")
+    yield f"{documents}, {figures.octets / 1e6:,.1f} MB of text; pairs by Jaccard: {by_band}"
+    yield f"wanted: {counted(figures.wanted, 'pair')} ({figures.truth})"
+    yield from figures.notes
 
 
-def in_words(found: Evaluation, first: int = 2) -> Iterator[str]:
+def in_words(evaluation: Evaluation, first: int = 2) -> Iterator[str]:
     """What the first rules do, a line each, for readers who know no scheme."""
-    for result in found.results[:first]:
+    for result in evaluation.results[:first]:
         judged = result.judged
         wrong = f"{judged.wrong:,} of them wrong" if judged.wrong else "none of them wrong"
         share = "" if judged.overall is None else f", and finds {judged.overall:.1%} of what should be found"
         yield f"{result.rule} calls {counted(judged.returned, 'pair')} near, {wrong}{share}"
 
 
-def as_json(found: Evaluation) -> dict[str, Any]:
+def as_json(evaluation: Evaluation) -> dict[str, Any]:
     """The evaluation as JSON types."""
     return {
-        "documents": found.documents,
-        "bytes": found.octets,
+        "documents": evaluation.documents,
+        "bytes": evaluation.octets,
         "bands": [
             {"from": low, "to": high, "pairs": count}
-            for (low, high), count in zip(BANDS, found.band_pairs, strict=True)
+            for (low, high), count in zip(BANDS, evaluation.band_pairs, strict=True)
         ],
-        "wanted": found.wanted,
-        "truth": found.truth,
-        "notes": list(found.notes),
-        "rules": [_rule(found, result) for result in found.results],
+        "wanted": evaluation.wanted,
+        "truth": evaluation.truth,
+        "notes": list(evaluation.notes),
+        "rules": [_rule(evaluation, result) for result in evaluation.results],
     }
 
 
-def _rule(found: Evaluation, result: Result) -> dict[str, Any]:
+def _rule(evaluation: Evaluation, result: Result) -> dict[str, Any]:
     rule = result.rule
     return {
         "rule": rule.written(whole=True),
@@ -100,7 +101,7 @@ def _rule(found: Evaluation, result: Result) -> dict[str, Any]:
         "wrong": result.judged.wrong,
         "best": _point(result.judged.best),
         "curve": [_point(point) for point in result.judged.curve],
-        **_costs(found, result),
+        **_costs(evaluation, result),
         "candidates_per_query": result.candidates,
         "keys_asked": result.probes,
         "lookup_seconds": result.lookup_seconds,
@@ -108,11 +109,11 @@ def _rule(found: Evaluation, result: Result) -> dict[str, Any]:
     }
 
 
-def _costs(found: Evaluation, result: Result) -> dict[str, float]:
+def _costs(evaluation: Evaluation, result: Result) -> dict[str, float]:
     seconds = max(result.seconds, 1e-9)
     return {
-        "megabytes_per_second": found.octets / 1e6 / seconds,
-        "documents_per_second": found.documents / seconds,
+        "megabytes_per_second": evaluation.octets / 1e6 / seconds,
+        "documents_per_second": evaluation.documents / seconds,
         "payload_octets": result.payload_octets,
         "key_octets": result.key_octets,
     }
@@ -126,7 +127,7 @@ def _share(share: float | None) -> str:
     return "-" if share is None else f"{share:.3f}"
 
 
-def picture(found: Evaluation) -> str:
+def picture(evaluation: Evaluation) -> str:
     """Precision over recall of every rule as an SVG: one line a rule, a point a threshold."""
     import leather
 
@@ -135,7 +136,7 @@ def picture(found: Evaluation) -> str:
     chart.add_y_scale(0, 1)
     chart.add_x_axis(name="recall", ticks=[0, 0.25, 0.5, 0.75, 1])
     chart.add_y_axis(name="precision", ticks=[0, 0.25, 0.5, 0.75, 1])
-    for result in found.results:
+    for result in evaluation.results:
         points = _line(result.judged.curve)
         if points:
             chart.add_line(points, name=str(result.rule))

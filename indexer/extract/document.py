@@ -43,20 +43,20 @@ def read_document(data: bytes, name: str, options: Options, limits: Limits) -> D
     if not content[:_HEAD].strip(_BLANK) and not content.strip(_BLANK):
         return Document("", format=options.format or "text", content=options.content, size=len(data), notes=notes)
     kind = options.format or sniff(content, unpacked.name)
-    found = _read(kind, content, options, limits)
+    extracted = _read(kind, content, options, limits)
     # Encoded only if it may matter: no character takes more than four bytes.
-    if 4 * len(found.text) > limits.input_bytes:
-        size = len(found.text.encode("utf-8", "replace"))
+    if 4 * len(extracted.text) > limits.input_bytes:
+        size = len(extracted.text.encode("utf-8", "replace"))
         if size > limits.input_bytes:
             raise too_large("the text", size, limits)
     return Document(
-        text=found.text,
-        title=found.title[:MAX_TITLE],
+        text=extracted.text,
+        title=extracted.title[:MAX_TITLE],
         format=kind,
-        extractor=found.engine,
+        extractor=extracted.engine,
         content=options.content,
         size=len(data),
-        notes=notes + found.notes,
+        notes=notes + extracted.notes,
     )
 
 
@@ -66,18 +66,18 @@ def _read(kind: Format, data: bytes, options: Options, limits: Limits) -> Extrac
     first: Extracted | ExtractionError | None = None
     for engine in engines:
         try:
-            found = _read_with(kind, engine, data, options, limits, probe=first is not None)
+            extracted = _read_with(kind, engine, data, options, limits, probe=first is not None)
         except ExtractionError as error:
             if error.reason not in ("malformed", "encrypted"):
                 raise
             first = first or error
             continue
-        if found.text:
+        if extracted.text:
             if first is None:
-                return found
+                return extracted
             why = f"failed ({first.detail})" if isinstance(first, ExtractionError) else "found no text"
-            return found._replace(notes=(*found.notes, cleaned(f"the fast engine {why}")))
-        first = first or found
+            return extracted._replace(notes=(*extracted.notes, cleaned(f"the fast engine {why}")))
+        first = first or extracted
     if isinstance(first, Extracted):
         return first
     raise first or ExtractionError("malformed")

@@ -131,8 +131,8 @@ def _declared(head: bytes) -> str:
     if b"<!--" in head:
         head = _COMMENT.sub(b"", head)
     labels = (_CHARSET.search(meta[0]) for meta in _META.finditer(head))
-    found = next(filter(None, labels), None) or _XML_ENCODING.match(head)
-    return found[1].decode("ascii", "replace") if found else ""
+    label = next(filter(None, labels), None) or _XML_ENCODING.match(head)
+    return label[1].decode("ascii", "replace") if label else ""
 
 
 def _spaced(source: bytes, any_case: bool) -> bytes:
@@ -295,10 +295,10 @@ def _read_fast(source: bytes, content: Content, unusual: bool) -> tuple[str, str
 def _pruned(source: bytes, content: Content, unusual: bool) -> tuple[LexborHTMLParser, str]:
     """The page without what is no part of its text, and its title."""
     page = LexborHTMLParser(source, options=LexborDocumentOptions.WO_EVENTS)
-    found = page.css(_selector(content, unusual))
-    named = next((node for node in found if node.tag == "title"), None) or page.css_first("h1")
+    unwanted = page.css(_selector(content, unusual))
+    named = next((node for node in unwanted if node.tag == "title"), None) or page.css_first("h1")
     title = named.text() if named is not None else ""
-    for node in found:
+    for node in unwanted:
         if _left_out(_FastElement(node), content):
             node.decompose()
     return page, cleaned(title)

@@ -125,15 +125,15 @@ def _joined(text: str) -> str:
     # The halves of broken words say nothing of which words there are.
     known: set[str] = set()
     end = 0
-    for found in breaks:
-        known.update(_WORD.findall(text[end : found.start - len(found.left)].lower()))
-        end = found.end + len(found.right)
+    for broken in breaks:
+        known.update(_WORD.findall(text[end : broken.start - len(broken.left)].lower()))
+        end = broken.end + len(broken.right)
     known.update(_WORD.findall(text[end:].lower()))
     parts: list[str] = []
     end = 0
-    for found in breaks:
-        parts += (text[end : found.start], "-" if _keeps_hyphen(found, known) else "")
-        end = found.end
+    for broken in breaks:
+        parts += (text[end : broken.start], "-" if _keeps_hyphen(broken, known) else "")
+        end = broken.end
     parts.append(text[end:])
     return "".join(parts)
 
@@ -149,24 +149,24 @@ class _Broken(NamedTuple):
 def _breaks(text: str) -> Iterator[_Broken]:
     """Where a hyphen at a line's end stands between two halves."""
     end = 0
-    for found in _BREAK.finditer(text):
-        mark = found[0]
+    for matched in _BREAK.finditer(text):
+        mark = matched[0]
         soft = mark[0] == "\u00ad"
         if not soft and mark[-1] not in _BREAK_MARKS:
             continue
-        left = _WORD_BEFORE.search(text[max(end, found.start() - _LONGEST_WORD) : found.start()])
-        right = _WORD_AFTER.match(text, found.end())
+        left = _WORD_BEFORE.search(text[max(end, matched.start() - _LONGEST_WORD) : matched.start()])
+        right = _WORD_AFTER.match(text, matched.end())
         if left and right:
-            end = found.end()
-            yield _Broken(left[0], right[0], soft, found.start(), end)
+            end = matched.end()
+            yield _Broken(left[0], right[0], soft, matched.start(), end)
 
 
-def _keeps_hyphen(found: _Broken, known: set[str]) -> bool:
-    if found.soft:
+def _keeps_hyphen(broken: _Broken, known: set[str]) -> bool:
+    if broken.soft:
         return False
-    if not found.right[0].islower():
+    if not broken.right[0].islower():
         return True
-    left, right = found.left.lower(), found.right.lower()
+    left, right = broken.left.lower(), broken.right.lower()
     if left + right in known:
         return False
     return f"{left}-{right}" in known or (left in known and right in known)
@@ -231,10 +231,10 @@ def _read_reference(data: bytes, limits: Limits, probe: bool) -> tuple[str, list
             yield [line for box in page if isinstance(box, LTTextContainer) for line in _lines(box.get_text())]
 
     try:
-        found = pages()
-        first = _bounded(islice(found, _PROBE), limits)
+        texts = pages()
+        first = _bounded(islice(texts, _PROBE), limits)
         if probe and not any(first):
             return "", first
-        return "", first + _bounded(found, limits)
+        return "", first + _bounded(texts, limits)
     except (PDFPasswordIncorrect, PDFEncryptionError) as error:
         raise ExtractionError("encrypted", f"an empty password does not open it: {error}") from None

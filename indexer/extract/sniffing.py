@@ -115,8 +115,8 @@ def sniff(data: bytes, name: str = "") -> Format:
         if head.startswith(magic):
             raise ExtractionError("unsupported", f"this is {what}")
     named = _SUFFIXES.get(os.path.splitext(name)[1].lower())
-    if found := _markup(head, named):
-        return found
+    if marked_up := _markup(head, named):
+        return marked_up
     if named == "pdf":
         return "pdf" if data.strip() else "text"
     if _is_binary(head):

@@ -59,13 +59,13 @@ def stored_inputs(
     parts: dict[str, array[int]] = {}
     for record in records:
         if index and index.has(record):
-            yield from (found for _, found in index.take(record))
+            yield from (read for _, read in index.take(record))
         elif container := container_of(record.source):
             parts.setdefault(container, array("Q")).append(mark_of(record))
         else:
             yield file_of(record)
     if index:
-        yield from (found for _, found in index.read())
+        yield from (read for _, read in index.read())
     for container, marks in parts.items():
         yield from _parts(store, container, marks, chosen)
 
@@ -168,8 +168,8 @@ class IndexTexts:
 
     def take(self, record: Record) -> Iterator[tuple[Record, Input | Rejected]]:
         """Wait for a page to be full; then its documents."""
-        found = self._place(record)
-        place, fields = found or (record.ref, None)
+        where = self._place(record)
+        place, fields = where or (record.ref, None)
         if not fields:
             yield record, Rejected(record.ref.id, record.source, IN_FIELDS, REASONS[IN_FIELDS])
             return
@@ -219,9 +219,9 @@ class IndexTexts:
         if index in self._store.context.mappings:
             return self._store.context.mappings
         try:
-            found = self._store.client.request("GET", f"{path_of(index)}/_mapping")
+            answer = self._store.client.request("GET", f"{path_of(index)}/_mapping")
         except AnswerError as error:
             if error.status == 404:
                 return {}
             raise
-        return {name: each.get("mappings", {}) for name, each in found.items()}
+        return {name: described.get("mappings", {}) for name, described in answer.items()}

@@ -33,20 +33,20 @@ def gather_corpora(
     Memory: what the counting needs (see `indexer.text.corpus.CorpusBuilder`), and a few documents.
     """
     builders = [CorpusBuilder(recipe) for recipe in recipes]
-    found = Gathered()
+    gathered = Gathered()
     task, made = "indexer.ingest.gathering:features_of", (tuple(recipes),)
     extraction: Extraction[list[bytes]] = Extraction(jobs, options, limits, task=task, given=made)
     with extraction as workers:
         for outcome in workers.outcomes(read(inputs, limits.input_bytes)):
             if isinstance(outcome, Failed):
-                found.failed[outcome.reason] += 1
+                gathered.failed[outcome.reason] += 1
                 continue
-            found.documents += 1
+            gathered.documents += 1
             for builder, hashed in zip(builders, outcome.made, strict=True):
                 hashes = np.frombuffer(hashed, dtype="<u8").astype(np.uint64)
                 builder.add_features(Features(hashes, np.ones(hashes.size, dtype=np.int64)))
-    found.corpora = [builder.corpus() for builder in builders]
-    return found
+    gathered.corpora = [builder.corpus() for builder in builders]
+    return gathered
 
 
 def features_of(recipes: Sequence[Recipe], document: Document) -> list[bytes]:

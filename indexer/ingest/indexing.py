@@ -258,12 +258,12 @@ class _Run:
         size = 0
         for item in inputs:
             self._halt_when_told()
-            found = self._read(item)
-            if isinstance(found, Failed):
-                yield found
+            item_read = self._read(item)
+            if isinstance(item_read, Failed):
+                yield item_read
             else:
-                group.append(found)
-                size += len(found.data)
+                group.append(item_read)
+                size += len(item_read.data)
             if len(group) >= _GROUP_ITEMS or size >= _GROUP_BYTES:
                 yield group
                 group, size = [], 0
@@ -271,10 +271,10 @@ class _Run:
         yield group
 
     def _read(self, given: Input | Rejected) -> _Pending | _Unread:
-        found = read_one(given, self.settings.limits.input_bytes)
-        if isinstance(found, Failed):
-            return found
-        item, data = found.key, found.data
+        outcome = read_one(given, self.settings.limits.input_bytes)
+        if isinstance(outcome, Failed):
+            return outcome
+        item, data = outcome.key, outcome.data
         self.summary.octets += len(data)
         options = self._options_for(item.format)
         digest = source_digest(data, self.store.info, options, name=item.path or item.name, title=item.title)
@@ -356,8 +356,8 @@ class _Run:
             return
         waiting = self._waiting.pop(pending.digest, [])
         if isinstance(outcome, Failed):
-            for each in (pending, *waiting):
-                self._fail_pending(each, outcome.reason, outcome.detail)
+            for one in (pending, *waiting):
+                self._fail_pending(one, outcome.reason, outcome.detail)
             return
         item = pending.item
         record = record_of(
@@ -370,8 +370,8 @@ class _Run:
             metadata=item.metadata,
         )
         self._accept(pending, record)
-        for each in waiting:
-            self._reuse(each, record)
+        for one in waiting:
+            self._reuse(one, record)
 
     def _accept(self, pending: _Pending, record: Record) -> None:
         if self._newest.get(pending.ref) is not pending:

@@ -90,19 +90,19 @@ class Counts:
 
 def read(inputs: Iterable[Input | Rejected], limit: int) -> Iterator[Item[Input] | Failed[Input | Rejected]]:
     """The documents that inputs stand for, each of at most `limit` bytes; one at a time is held."""
-    for found in inputs:
-        yield read_one(found, limit)
+    for source in inputs:
+        yield read_one(source, limit)
 
 
-def read_one(found: Input | Rejected, limit: int) -> Item[Input] | Failed[Input | Rejected]:
+def read_one(source: Input | Rejected, limit: int) -> Item[Input] | Failed[Input | Rejected]:
     """The document that an input stands for, of at most `limit` bytes."""
-    if isinstance(found, Rejected):
-        return Failed(found, found.reason, found.detail)
+    if isinstance(source, Rejected):
+        return Failed(source, source.reason, source.detail)
     try:
-        data = read_file(found.path, limit) if found.path else found.data
+        data = read_file(source.path, limit) if source.path else source.data
     except UnreadableError as error:
-        return Failed(found, error.reason, error.detail)
-    return Item(found, data, found.path or found.name, found.format)
+        return Failed(source, error.reason, error.detail)
+    return Item(source, data, source.path or source.name, source.format)
 
 
 class _Done(NamedTuple):
@@ -240,7 +240,7 @@ def texts(jobs: int, options: Options, limits: Limits) -> Extraction[None]:
 
 
 def record_of(
-    found: Extracted[Any, Sketched],
+    extracted: Extracted[Any, Sketched],
     ref: Ref,
     source_digest: str,
     *,
@@ -254,8 +254,8 @@ def record_of(
 
     `title`, and `size` in bytes, are the document's own where they are not given.
     """
-    fingerprint, keys, sketches, same = found.made
-    document = found.document
+    fingerprint, keys, sketches, same = extracted.made
+    document = extracted.document
     return Record(
         ref=ref,
         fingerprint=fingerprint,

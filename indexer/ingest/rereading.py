@@ -34,16 +34,16 @@ class Texts:
 
     def of(self, record: Record) -> str:
         """The text of one document. Raises ExtractionError, which says why there is none."""
-        [(_, found)] = self.read([record])
-        if isinstance(found, ExtractionError):
-            raise found
-        return found
+        [(_, text)] = self.read([record])
+        if isinstance(text, ExtractionError):
+            raise text
+        return text
 
     def read(self, records: Iterable[Record]) -> Iterator[tuple[Record, str | ExtractionError]]:
         """The text of each document, or why there is none, in an order that is quick to read."""
-        for record, found in self._found(records):
+        for record, source in self._found(records):
             try:
-                yield record, self._text(record, found)
+                yield record, self._text(record, source)
             except ExtractionError as error:
                 yield record, error
 
@@ -78,23 +78,23 @@ class Texts:
                 self._parts[container] = StoredParts(self._store, container, _LIMITS.input_bytes)
             except UnreadableError as error:
                 self._parts[container] = error
-        found = self._parts[container]
-        if isinstance(found, UnreadableError):
-            raise found
-        return found
+        lines = self._parts[container]
+        if isinstance(lines, UnreadableError):
+            raise lines
+        return lines
 
-    def _text(self, record: Record, found: Input | Rejected) -> str:
+    def _text(self, record: Record, source: Input | Rejected) -> str:
         from indexer.extract import extract
         from indexer.schemes import simhash
 
-        if isinstance(found, Rejected):
+        if isinstance(source, Rejected):
             # Of the reasons for a document, these are no words of extraction.
-            reason = _UNREADABLE if found.reason in (CHANGED, IN_FIELDS) else found.reason
-            raise ExtractionError(reason, found.detail)
+            reason = _UNREADABLE if source.reason in (CHANGED, IN_FIELDS) else source.reason
+            raise ExtractionError(reason, source.detail)
         try:
-            data = read_file(found.path, _LIMITS.input_bytes) if found.path else found.data
-            options = Options(content=cast(Content, self._store.info.content), format=found.format)
-            text = extract(data, name=found.path or found.name, options=options, limits=_LIMITS).text
+            data = read_file(source.path, _LIMITS.input_bytes) if source.path else source.data
+            options = Options(content=cast(Content, self._store.info.content), format=source.format)
+            text = extract(data, name=source.path or source.name, options=options, limits=_LIMITS).text
         except UnreadableError as error:
             raise ExtractionError(error.reason, error.detail) from None
         except ExtractionError as error:

@@ -17,15 +17,15 @@ def sketch_document(schemes: Sequence[Scheme], document: Document) -> Sketched:
 
     A text without words has the last alone, whatever a scheme makes of its numbers: it matches nothing.
     """
-    text, found = document.text, dict[str, Sketch | None]()
+    text, sketches_made = document.text, dict[str, Sketch | None]()
     digest = text_digest(text).hex()
     both = next((scheme for scheme in schemes if scheme.one_pass), None)
     if both is None:
         fingerprint = simhash.fingerprint(text)
     else:
-        fingerprint, found[both.family] = both.fingerprint_and_sketch(text)
+        fingerprint, sketches_made[both.family] = both.fingerprint_and_sketch(text)
     if fingerprint is None:
         return None, (), {scheme.family: Sketch.without_features(scheme.id) for scheme in schemes}, digest
-    found |= {scheme.family: scheme.sketch(text) for scheme in schemes if scheme is not both}
-    sketches = {scheme.family: found[scheme.family] or Sketch.without_features(scheme.id) for scheme in schemes}
+    sketches_made |= {scheme.family: scheme.sketch(text) for scheme in schemes if scheme is not both}
+    sketches = {scheme.family: sketches_made[scheme.family] or Sketch.without_features(scheme.id) for scheme in schemes}
     return fingerprint, simhash.keys(fingerprint), sketches, digest

@@ -158,8 +158,8 @@ class Sources:
             return None
         total = 0
         for name in self._names:
-            for found in self._named(name):
-                if isinstance(found, _File) and reader_of(found.path):
+            for file in self._named(name):
+                if isinstance(file, _File) and reader_of(file.path):
                     return None
                 total += 1
         return total
@@ -171,17 +171,17 @@ class Sources:
         if os.path.lexists(name):
             yield from self._walk_or_file(name)
             return
-        found = False
+        any_file = False
         root = _fixed_part(name)
         for path in glob.iglob(name, recursive=True, include_hidden=self.selection.hidden):
-            found = True
+            any_file = True
             if os.path.isdir(path):
                 # With "**" the folder's files come by themselves.
                 if not name.endswith(("**", "**/")):
                     yield from self._walk(path)
             elif self._wanted(os.path.basename(path), os.path.relpath(path, root), path):
                 yield _File(path, os.path.relpath(path, root), named=False)
-        if not found:
+        if not any_file:
             raise NotFoundError(f"{printable_path(name)}: no file matches this pattern")
 
     def _remote(self, name: str) -> Iterator[_File]:
@@ -253,8 +253,8 @@ class Sources:
     def _excluded(self, name: str, relative: str) -> bool:
         return any(_matches(name, relative, pattern) for pattern in self.selection.exclude)
 
-    def _inputs(self, found: Iterable[_File | Rejected]) -> Iterator[Input | Rejected]:
-        for file in found:
+    def _inputs(self, files: Iterable[_File | Rejected]) -> Iterator[Input | Rejected]:
+        for file in files:
             if isinstance(file, Rejected):
                 yield file
             elif reader := reader_of(file.path) or _reader_inside(file):
@@ -447,7 +447,7 @@ def printable_path(path: str) -> str:
 def path_of_printable(text: str) -> str:
     """The path that printable_path() wrote."""
     data = text.encode("utf-8", "surrogatepass")
-    return os.fsdecode(_WRITTEN_OUT.sub(lambda found: bytes([int(found[1], 16)]), data))
+    return os.fsdecode(_WRITTEN_OUT.sub(lambda written: bytes([int(written[1], 16)]), data))
 
 
 def container_of(source: str) -> str:
@@ -480,7 +480,7 @@ def _kind(name: str) -> str:
     suffix = os.path.splitext(name)[1].lower()
     if suffix in SUFFIXES and reader_of(name):
         suffix = os.path.splitext(without_suffix(name))[1].lower()
-    beside = next((each for each in own_files.SIDE_FILES if suffix.endswith(each)), "")
+    beside = next((ending for ending in own_files.SIDE_FILES if suffix.endswith(ending)), "")
     return suffix.removesuffix(beside)
 
 

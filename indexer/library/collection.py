@@ -56,21 +56,21 @@ def open(  # noqa: A001 - as `shelve.open` and others
     finds no store, and UsageError.
     """
     try:
-        found = open_store(store, read_only=read_only, wait=wait, any_thread=True)
+        opened = open_store(store, read_only=read_only, wait=wait, any_thread=True)
     except NoStoreError:
         if read_only:
             raise
         made = schemes_of_new(None if schemes is None else ",".join((SIMHASH_DOC, *schemes)))
         info = store_info(content or "landmarks", made)
-        found = open_store(store, create=info, wait=wait, any_thread=True)
+        opened = open_store(store, create=info, wait=wait, any_thread=True)
     try:
-        if content is not None and content != found.info.content:
-            raise UsageError(f"content={content!r}: the store holds fingerprints of {found.info.content!r}")
+        if content is not None and content != opened.info.content:
+            raise UsageError(f"content={content!r}: the store holds fingerprints of {opened.info.content!r}")
         if filter is not None:
-            found.narrow(filter)
-        return Collection(found, shown_name(os.fspath(store)), schemes or ())
+            opened.narrow(filter)
+        return Collection(opened, shown_name(os.fspath(store)), schemes or ())
     except BaseException:
-        found.close()
+        opened.close()
         raise
 
 
@@ -100,11 +100,11 @@ class Collection:
         if not isinstance(id, str) or not id or not isinstance(text, str):
             raise UsageError("add() takes an id, a string that is not empty, and a text")
         given = document(id, text, title=title, source=source, metadata=metadata)
-        found = self._index((given,), Settings(jobs=0))
-        for reason in found.failed:
-            failed = next((each for each in self.failures() if each.id == id), None)
+        summary = self._index((given,), Settings(jobs=0))
+        for reason in summary.failed:
+            failed = next((failure for failure in self.failures() if failure.id == id), None)
             raise UsageError(f"{id}: {reason}" + (f": {failed.detail}" if failed else ""))
-        return "indexed" if found.indexed else "replaced" if found.replaced else "unchanged"
+        return "indexed" if summary.indexed else "replaced" if summary.replaced else "unchanged"
 
     def add_many(
         self,
@@ -170,11 +170,11 @@ class Collection:
     def failures(self) -> Rows[Failure]:
         """What could not be indexed, and why."""
         with self._lock:
-            found = [
-                Failure(name_of(each.ref), each.reason, each.detail, each.source, each.failed_at)
-                for each in self.store.failures()
+            rows = [
+                Failure(name_of(failure.ref), failure.reason, failure.detail, failure.source, failure.failed_at)
+                for failure in self.store.failures()
             ]
-        return Rows(Failure, found)
+        return Rows(Failure, rows)
 
     def stats(self) -> Stats:
         """Counts of the store."""
@@ -191,17 +191,17 @@ class Collection:
         return isinstance(id, str) and self.get(id) is not None
 
     def __getitem__(self, id: str) -> Stored:  # noqa: A002
-        found = self.get(id)
-        if found is None:
+        record = self.get(id)
+        if record is None:
             raise KeyError(id)
-        return found
+        return record
 
     def __iter__(self) -> Iterator[Stored]:
         scan = self._turns(lambda: (record.ref for record in self.store.scan(sketches=False)))
         for refs in chunks(scan, _AT_ONCE):
             with self._lock:
-                found = self._stored(refs)
-            yield from found
+                stored = self._stored(refs)
+            yield from stored
 
     # What is near
 
@@ -227,18 +227,18 @@ class Collection:
         with self._lock:
             rule = self._rule(match)
             question = self._question(text, path, id)
-            found = lookup(
+            answer = lookup(
                 self.store, rule, question, limit=limit, at_least=at_least, include_short=include_short,
                 exclude=question.ref,
             )  # fmt: skip
         rows = [
             Match(
-                name_of(each.record.ref), each.similarity, each.bits, each.label, each.record.title,
-                each.record.source, each.record.metadata,
+                name_of(one.record.ref), one.similarity, one.bits, one.label, one.record.title,
+                one.record.source, one.record.metadata,
             )
-            for each in found.matches
+            for one in answer.matches
         ]  # fmt: skip
-        more = f"the nearest {len(rows):,} of {found.total:,}" if found.total > len(rows) else ""
+        more = f"the nearest {len(rows):,} of {answer.total:,}" if answer.total > len(rows) else ""
         few = f"{question.name} has fewer than {DEFAULT_MIN_TOKENS} words, so that it may match by chance, or miss"
         return Rows(Match, rows, more or (few if question.short else "" if rows else f"nothing is near by {rule}"))
 
@@ -249,12 +249,12 @@ class Collection:
         """Every pair of documents that the rule calls near, as they are found; see `pairs`."""
         from indexer.matching.pairing import pairs_of
 
-        found = self._turns(
+        pairs = self._turns(
             lambda: pairs_of(
                 self.store, self._rule(match), collapse=collapse, include_short=include_short, threads=threads
             )
         )
-        return (Pair(name_of(each.left), name_of(each.right), each.similarity) for each in found)
+        return (Pair(name_of(pair.left), name_of(pair.right), pair.similarity) for pair in pairs)
 
     def pairs(
         self, *, match: str | MatchRule | None = None, collapse: bool = False, include_short: bool = False,
@@ -265,8 +265,8 @@ class Collection:
         With `collapse` documents with equal sketches are paired with the first of them only. Documents of few words
         stay out unless `include_short`. Memory grows with the pairs: see `iter_pairs`.
         """
-        found = self.iter_pairs(match=match, collapse=collapse, include_short=include_short, threads=threads)
-        return Rows(Pair, sorted(found, key=lambda pair: (-pair.similarity, pair.left, pair.right)))
+        iterated = self.iter_pairs(match=match, collapse=collapse, include_short=include_short, threads=threads)
+        return Rows(Pair, sorted(iterated, key=lambda pair: (-pair.similarity, pair.left, pair.right)))
 
     def cluster(
         self,
@@ -288,10 +288,10 @@ class Collection:
         chosen = parse_canonical(canonical) if isinstance(canonical, str) else canonical
         with self._lock:
             rule = self._rule(match)
-            found = cluster(self.store, rule, bound=bound, canonical=chosen, dry_run=dry_run, threads=threads)
+            made = cluster(self.store, rule, bound=bound, canonical=chosen, dry_run=dry_run, threads=threads)
         return Clustering(
-            str(rule), found.documents, found.compared, found.lacking, found.clusters, found.clustered, found.largest,
-            found.split, found.changes.documents,
+            str(rule), made.documents, made.compared, made.lacking, made.clusters, made.clustered, made.largest,
+            made.split, made.changes.documents,
         )  # fmt: skip
 
     def clusters(self, *, least: int = 2) -> Rows[Cluster]:
@@ -299,14 +299,14 @@ class Collection:
         from indexer.clustering.stored import stored_clusters
 
         with self._lock:
-            found = [
+            rows = [
                 Cluster(
-                    each.id, len(each.members), name_of(each.canonical), tuple(map(name_of, each.members)),
-                    each.similarities,
+                    one.id, len(one.members), name_of(one.canonical), tuple(map(name_of, one.members)),
+                    one.similarities,
                 )
-                for each in stored_clusters(self.store, least=least)
+                for one in stored_clusters(self.store, least=least)
             ]  # fmt: skip
-        return Rows(Cluster, sorted(found, key=lambda each: (-each.size, each.id)))
+        return Rows(Cluster, sorted(rows, key=lambda one: (-one.size, one.id)))
 
     def prune(
         self,
@@ -334,14 +334,14 @@ class Collection:
             if not dry_run:
                 done = pruning.mark()
                 return Pruned(none, marked=done.documents, unmarked=done.removed)
-            found = [
+            rows = [
                 Surplus(
-                    name_of(each.record.ref), name_of(each.canonical), each.similarity, each.identical, each.kept,
-                    each.record.title, each.record.source, each.cluster,
+                    name_of(one.record.ref), name_of(one.canonical), one.similarity, one.identical, one.kept,
+                    one.record.title, one.record.source, one.cluster,
                 )
-                for each in pruning.surplus()
+                for one in pruning.surplus()
             ]  # fmt: skip
-        return Pruned(Rows(Surplus, found))
+        return Pruned(Rows(Surplus, rows))
 
     def report(self, *, clusters: int = 1000, members: int = 10, pairs: int = 25, time_field: str = "") -> Report:
         """How much is duplicated, where and how: figures, and a page. Raises UsageError before any clustering."""
@@ -392,11 +392,11 @@ class Collection:
 
         summary = Summary()
 
-        def told() -> Iterator[Input | Rejected]:
-            for each in inputs:
+        def read_items() -> Iterator[Input | Rejected]:
+            for item in inputs:
                 if progress:
                     progress(summary.done, total)
-                yield each
+                yield item
 
         with self._lock:
             schemes = schemes_of(self.store, self._added)
@@ -407,7 +407,7 @@ class Collection:
             coming = None
             if cluster or skip:
                 coming = Arrivals(self.store, rule_for(self.store, cluster=cluster), cluster=cluster, skip=skip)
-            run_index(told(), self.store, made, summary=summary, arrivals=coming)
+            run_index(read_items(), self.store, made, summary=summary, arrivals=coming)
             if coming:
                 coming.close()
         if progress:
@@ -428,7 +428,7 @@ class Collection:
     ) -> Question:
         from indexer.matching.question import Question, stored_as
 
-        if sum(each is not None for each in (text, path, identity)) != 1:
+        if sum(given is not None for given in (text, path, identity)) != 1:
             raise UsageError("ask about one thing: a text, path=, or id=")
         if identity is not None:
             refs = self._refs([identity])
@@ -443,44 +443,44 @@ class Collection:
         file = os.fspath(cast(str, path if text is None else text))
         if not os.path.lexists(file):
             raise NotFoundError(f"{file}: no such file")
-        found = extract(file, options=Options(content=cast(Content, self.store.info.content)))
-        return Question(file, found.text, title=found.title, ref=stored_as(self.store, file, self._folder))
+        document = extract(file, options=Options(content=cast(Content, self.store.info.content)))
+        return Question(file, document.text, title=document.title, ref=stored_as(self.store, file, self._folder))
 
     def _refs(self, names: Sequence[str]) -> list[Ref]:
         """The identities that names mean, without those that mean none. UsageError where one means several."""
-        found = []
+        places = []
         for name, refs in zip(names, self.store.find_each(names), strict=True):
             if len(refs) > 1:
                 raise UsageError(f"{name}: {len(refs)} documents have this id: name one as {name_of(refs[0])}")
-            found += refs
-        return found
+            places += refs
+        return places
 
     def _stored(self, refs: Sequence[Ref]) -> list[Stored]:
         from indexer.clustering.prune import MARK
 
-        found = []
-        for record, noted in zip(self.store.get(refs, sketches=False), self.store.annotations(refs), strict=True):
+        documents = []
+        for record, fields in zip(self.store.get(refs, sketches=False), self.store.annotations(refs), strict=True):
             if record is not None:
-                said: Mapping[str, Any] = noted or {}
+                said: Mapping[str, Any] = fields or {}
                 about = said.get("cluster", {}).get("id", ""), str(said.get(MARK, ""))
-                found.append(
+                documents.append(
                     Stored(
                         name_of(record.ref), record.title, record.source, record.format, record.tokens, record.short,
                         record.size, record.indexed_at, *about, record.metadata,
                     )
                 )  # fmt: skip
-        return found
+        return documents
 
     def _turns(self, make: Callable[[], Iterator[T]]) -> Iterator[T]:
         """What an iterator over the store gives, some at a time, so that other threads have their turn between."""
         with self._lock:
-            found = make()
+            items = make()
         while True:
             with self._lock:
-                some = list(islice(found, _AT_ONCE))
-            if not some:
+                page = list(islice(items, _AT_ONCE))
+            if not page:
                 return
-            yield from some
+            yield from page
 
     @property
     def _folder(self) -> str:

@@ -63,9 +63,9 @@ def document(
 def plain(value: Any) -> Any:
     """A value as JSON has it; what JSON has not, as text, and None for what is no number."""
     if isinstance(value, Mapping):
-        return {str(name): kept for name, each in value.items() if (kept := plain(each)) is not None}
+        return {str(name): kept for name, element in value.items() if (kept := plain(element)) is not None}
     if isinstance(value, list | tuple | set | frozenset):
-        return [plain(each) for each in value]
+        return [plain(element) for element in value]
     if type(value).__module__ == "numpy" and hasattr(value, "tolist"):
         return plain(value.tolist())
     if isinstance(value, float):

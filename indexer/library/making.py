@@ -35,17 +35,17 @@ def sketches_of(given: Any, schemes: Mapping[str, Scheme]) -> dict[str, Sketch |
     if not isinstance(given, str | bytes):
         features, weights = hashed(given)
         return {name: scheme.sketch_features(features, weights) for name, scheme in schemes.items()}
-    found: dict[str, Sketch | None] = {}
+    sketches: dict[str, Sketch | None] = {}
     both = next((scheme for scheme in schemes.values() if scheme.one_pass), None)
     if both is not None and SIMHASH_DOC in schemes:
         from indexer.schemes.simhash import keys
 
-        of, found[both.family] = both.fingerprint_and_sketch(given)
+        of, sketches[both.family] = both.fingerprint_and_sketch(given)
         if of is not None:
-            found[SIMHASH_DOC] = Sketch(SIMHASH_DOC, of.value.to_bytes(8, "big"), keys(of), of.tokens)
+            sketches[SIMHASH_DOC] = Sketch(SIMHASH_DOC, of.value.to_bytes(8, "big"), keys(of), of.tokens)
         else:
-            found[SIMHASH_DOC] = None
-    return {name: found[name] if name in found else scheme.sketch(given) for name, scheme in schemes.items()}
+            sketches[SIMHASH_DOC] = None
+    return {name: sketches[name] if name in sketches else scheme.sketch(given) for name, scheme in schemes.items()}
 
 
 def hashed(features: Any) -> tuple[Hashes, Weights | None]:
@@ -64,7 +64,7 @@ def hashed(features: Any) -> tuple[Hashes, Weights | None]:
         return _hashed_numbers(features), weights
     if not isinstance(features, Iterable):
         raise UsageError(f"{type(features).__name__} is neither a text nor features")
-    return _hashed_tokens([_token(each) for each in features]), weights
+    return _hashed_tokens([_token(feature) for feature in features]), weights
 
 
 def _token(given: Any) -> bytes:
@@ -99,20 +99,20 @@ def all_sketches(
     if workers < 1:
         raise UsageError(f"threads must be at least 1, not {threads}")
     if workers == 1:
-        yield from (sketches_of(each, schemes) for each in given)
+        yield from (sketches_of(part, schemes) for part in given)
         return
     with ThreadPoolExecutor(workers, thread_name_prefix="sketches") as pool:
         waiting: deque[Future[list[dict[str, Sketch | None]]]] = deque()
         texts = iter(given)
-        for some in chunks(texts, _AT_ONCE):
-            waiting.append(pool.submit(_part, some, schemes))
+        for batch in chunks(texts, _AT_ONCE):
+            waiting.append(pool.submit(_part, batch, schemes))
             if len(waiting) > 2 * workers:
                 yield from waiting.popleft().result()
-        yield from chain.from_iterable(each.result() for each in waiting)
+        yield from chain.from_iterable(part.result() for part in waiting)
 
 
-def _part(some: Sequence[Any], schemes: Mapping[str, Scheme]) -> list[dict[str, Sketch | None]]:
-    return [sketches_of(each, schemes) for each in some]
+def _part(batch: Sequence[Any], schemes: Mapping[str, Scheme]) -> list[dict[str, Sketch | None]]:
+    return [sketches_of(text, schemes) for text in batch]
 
 
 def default_threads() -> int:

@@ -66,8 +66,8 @@ class MemoryIndex:
                 ids.append(id_)
                 yield text
 
-        for count, found in enumerate(all_sketches(texts(), self.rule.schemes, threads)):
-            self.insert_sketches(ids[count], found)
+        for count, sketches in enumerate(all_sketches(texts(), self.rule.schemes, threads)):
+            self.insert_sketches(ids[count], sketches)
         return len(ids)
 
     def query(self, text: Given, *, limit: int | None = 10, at_least: float | None = None) -> Rows[Near]:
@@ -83,8 +83,8 @@ class MemoryIndex:
         threads: int | None = None,
     ) -> Iterator[Rows[Near]]:  # fmt: skip
         """The answer to each text, in order. `threads` is the number of processors where None."""
-        for found in all_sketches(texts, self.rule.schemes, threads):
-            yield self.query_sketches(found, limit, at_least)
+        for sketches in all_sketches(texts, self.rule.schemes, threads):
+            yield self.query_sketches(sketches, limit, at_least)
 
     def remove(self, id: str | int) -> bool:  # noqa: A002
         """Forget a document; whether it was there."""
@@ -119,7 +119,7 @@ class MemoryIndex:
             self._compact()
             ids = list(self._place)
             payloads = {name: Ragged.of_bytes(rows) for name, rows in self._payloads.items()}
-            postings = {name: each.in_order() for name, each in self._postings.items()}
+            postings = {name: table.in_order() for name, table in self._postings.items()}
         save(path, self.rule, ids, payloads, postings)
 
     @classmethod
@@ -138,7 +138,7 @@ class MemoryIndex:
             index._postings[name].extend(owners, keys)
         return index
 
-    def insert_sketches(self, id_: str | int, found: Mapping[str, Sketch | None]) -> None:
+    def insert_sketches(self, id_: str | int, sketches: Mapping[str, Sketch | None]) -> None:
         """Take in a document by its sketches, as `indexer.library.making` makes them for the rule's schemes."""
         if isinstance(id_, bool) or not isinstance(id_, str | int):
             raise UsageError(f"an id is a string or an integer, not {id_!r}"[:200])
@@ -148,7 +148,7 @@ class MemoryIndex:
             self._ids.append(id_)
             self._place[id_] = place
             for name, rows in self._payloads.items():
-                sketch = found[name]
+                sketch = sketches[name]
                 rows.append(sketch.payload if sketch else b"")
                 if sketch and name in self._postings:
                     self._postings[name].add(place, sketch.keys)
@@ -176,11 +176,11 @@ class MemoryIndex:
             near &= values >= max((measure.similarity if at_least is None else at_least) - SLACK, 0.0)
             kept = np.flatnonzero(near)
             nearest = kept[np.argsort(-values[kept], kind="stable")][:limit]
-            return Rows(Near, [Near(self._ids[places[each]], float(values[each])) for each in nearest.tolist()])
+            return Rows(Near, [Near(self._ids[places[place]], float(values[place])) for place in nearest.tolist()])
 
     def _candidates(self, asked: Mapping[str, Sketch | None]) -> list[int]:
         """The places of the documents that have enough of a finder's keys, in order."""
-        found: set[int] = set()
+        candidates: set[int] = set()
         for finder, plan in self._plans:
             sketch = asked[finder.name]
             if sketch is None:
@@ -188,14 +188,14 @@ class MemoryIndex:
             keys = list(dict.fromkeys(finder.scheme.probes(sketch, finder.similarity)))
             owners = self._postings[finder.name].owners(keys)
             if plan.agreeing == 1:
-                found.update(*(some for _, some in owners))
+                candidates.update(*(holders for _, holders in owners))
                 continue
             tables: dict[int, set[int]] = {}
-            for key, some in owners:
-                for owner in some:
+            for key, holders in owners:
+                for owner in holders:
                     tables.setdefault(owner, set()).add(key >> finder.scheme.layout.bits)
-            found.update(owner for owner, met in tables.items() if len(met) >= plan.agreeing)
-        return sorted(place for place in found if self._ids[place] is not None)
+            candidates.update(owner for owner, met in tables.items() if len(met) >= plan.agreeing)
+        return sorted(place for place in candidates if self._ids[place] is not None)
 
     def _similarities(self, finder: Finder, payload: bytes, places: Sequence[int]) -> npt.NDArray[np.float64]:
         """The similarities of the documents at some places, below 0 for those without a sketch."""
@@ -203,14 +203,14 @@ class MemoryIndex:
         others = [rows[place] for place in places]
         if all(others):
             return finder.scheme.similarities(payload, others)
-        found = np.full(len(places), -1.0)
-        there = [number for number, each in enumerate(others) if each]
-        found[there] = finder.scheme.similarities(payload, [others[number] for number in there])
-        return found
+        similarities = np.full(len(places), -1.0)
+        there = [number for number, sketch in enumerate(others) if sketch]
+        similarities[there] = finder.scheme.similarities(payload, [others[number] for number in there])
+        return similarities
 
     def _compact(self) -> None:
         """Give the places of those that are gone to the others."""
-        kept = np.array([each is not None for each in self._ids], dtype=np.bool_)
+        kept = np.array([one is not None for one in self._ids], dtype=np.bool_)
         place = np.where(kept, np.cumsum(kept) - 1, -1)
         for postings in self._postings.values():
             postings.keep(place)

@@ -38,14 +38,14 @@ class Postings:
 
     def owners(self, keys: Sequence[int]) -> list[tuple[int, list[int]]]:
         """Of these keys those that somebody has, with who has them; a key may come twice."""
-        found = [(key, self._recent[key]) for key in keys if key in self._recent]
+        owned = [(key, self._recent[key]) for key in keys if key in self._recent]
         if self._keys.size:
             asked = np.array(keys, dtype=np.int64)
             starts = self._keys.searchsorted(asked)
             for place in np.flatnonzero(self._keys.take(starts, mode="clip") == asked).tolist():
                 start, end = int(starts[place]), int(self._keys.searchsorted(asked[place], side="right"))
-                found.append((int(asked[place]), self._owners[start:end].tolist()))
-        return found
+                owned.append((int(asked[place]), self._owners[start:end].tolist()))
+        return owned
 
     def in_order(self) -> tuple[Positions, Positions]:
         """(keys, owners): every key, in order, with who has it."""
@@ -61,7 +61,7 @@ class Postings:
 
     def _sort(self) -> None:
         keys = [key for key, owners in self._recent.items() for _ in owners]
-        owners = [owner for each in self._recent.values() for owner in each]
+        owners = [owner for listed in self._recent.values() for owner in listed]
         self._recent, self._waiting = {}, 0
         self._merge(np.array(keys, dtype=np.int64), np.array(owners, dtype=np.int32))
 

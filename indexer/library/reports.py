@@ -33,8 +33,8 @@ class Report:
 
     def to_dict(self) -> dict[str, Any]:
         """All figures, as `neardup report --format json` has them."""
-        found: dict[str, Any] = json.loads(contents.report_json(self.contents))
-        return found
+        figures: dict[str, Any] = json.loads(contents.report_json(self.contents))
+        return figures
 
     def to_html(self) -> str:
         """The whole page, which loads nothing."""

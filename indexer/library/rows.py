@@ -37,7 +37,7 @@ class Rows(Sequence[Row], Generic[Row]):
 
     @property
     def _types(self) -> dict[str, str]:
-        return {each.name: str(each.type) for each in fields(self._kind)}  # type: ignore[arg-type]
+        return {field.name: str(field.type) for field in fields(self._kind)}  # type: ignore[arg-type]
 
     def column(self, name: str) -> npt.NDArray[Any]:
         """A column of shape (n,): int64, float64, bool, or objects. Raises UsageError where there is none so named."""
@@ -47,9 +47,9 @@ class Rows(Sequence[Row], Generic[Row]):
         kind = _NUMBERS.get(self._types[name])
         if kind is not None:
             return np.array(values, dtype=kind)
-        found = np.empty(len(values), dtype=object)
-        found[:] = values
-        return found
+        cells = np.empty(len(values), dtype=object)
+        cells[:] = values
+        return cells
 
     def to_numpy(self) -> dict[str, npt.NDArray[Any]]:
         """Every column by its name."""
@@ -111,19 +111,19 @@ class Rows(Sequence[Row], Generic[Row]):
 
     def _repr_html_(self) -> str:
         columns, cells = self._shown()
-        return html_table(columns, cells) + "".join(f"<p>{html.escape(each)}</p>" for each in self._remarks())
+        return html_table(columns, cells) + "".join(f"<p>{html.escape(remark)}</p>" for remark in self._remarks())
 
     def _shown(self) -> tuple[list[str], list[list[str]]]:
         """The columns that say something, and the cells of the first rows."""
-        some = [[_cell(getattr(row, name)) for name in self.columns] for row in self._rows[:_SHOWN]]
-        told = [place for place in range(len(self.columns)) if any(line[place] for line in some)]
-        return [self.columns[place] for place in told], [[line[place] for place in told] for line in some]
+        lines = [[_cell(getattr(row, name)) for name in self.columns] for row in self._rows[:_SHOWN]]
+        filled = [place for place in range(len(self.columns)) if any(line[place] for line in lines)]
+        return [self.columns[place] for place in filled], [[line[place] for place in filled] for line in lines]
 
     def _remarks(self) -> list[str]:
         left = len(self) - _SHOWN
         none = "" if self else f"no {self._kind.__name__.lower()}"
         counted = f"... {left:,} more" if left > 0 else none
-        return [each for each in (counted, printable(self.note)) if each]
+        return [remark for remark in (counted, printable(self.note)) if remark]
 
 
 class Shown:
@@ -140,14 +140,14 @@ class Shown:
         return html_table((), self._cells())
 
     def _cells(self) -> list[tuple[str, str]]:
-        found = [(each.name, getattr(self, each.name)) for each in fields(self) if each.repr]  # type: ignore[arg-type]
+        cells = [(field.name, getattr(self, field.name)) for field in fields(self) if field.repr]  # type: ignore[arg-type]
         # What did not happen goes without saying.
-        return [(name, _cell(value)) for place, (name, value) in enumerate(found) if value or not place]
+        return [(name, _cell(value)) for place, (name, value) in enumerate(cells) if value or not place]
 
 
 def html_table(columns: Sequence[str], cells: Sequence[Sequence[str]]) -> str:
     """A table of texts, escaped."""
-    head = "".join(f"<th>{html.escape(each)}</th>" for each in columns)
+    head = "".join(f"<th>{html.escape(column)}</th>" for column in columns)
     body = "".join(f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in line)}</tr>" for line in cells)
     return f"<table>{f'<thead><tr>{head}</tr></thead>' if columns else ''}<tbody>{body}</tbody></table>"
 

@@ -77,7 +77,7 @@ def _read(arrays: Any) -> Saved:
     if header["format"] != FORMAT:
         raise ValueError(header["format"])
     rule, ids = parse_rule(header["rule"]), header["ids"]
-    if not all(type(each) in (str, int) for each in ids) or len(set(ids)) < len(ids):
+    if not all(type(one) in (str, int) for one in ids) or len(set(ids)) < len(ids):
         raise ValueError("ids")
     payloads = {name: _payloads(arrays, name, len(ids)) for name in rule.schemes}
     postings = {finder.name: _postings(arrays, finder.name, len(ids)) for finder in rule.finders}

@@ -62,18 +62,18 @@ class TextSketches:
         width = int(sizes.max(initial=0))
         if np.any(sizes != width):
             raise UsageError(f"sketches of {self.scheme.family} are of unequal lengths: see payloads")
-        found = np.zeros((len(self), width), dtype=np.uint8)
-        found[self.mask] = self.payloads.values.reshape(sizes.size, width)
-        return found
+        rows = np.zeros((len(self), width), dtype=np.uint8)
+        rows[self.mask] = self.payloads.values.reshape(sizes.size, width)
+        return rows
 
     def similarities(self, left: npt.ArrayLike, right: npt.ArrayLike) -> Similarities:
         """The similarities (0 to 1) of texts by their positions, left[i] and right[i]; NaN where one has no sketch."""
         one, other = np.asarray(left, dtype=np.int64), np.asarray(right, dtype=np.int64)
         place = np.cumsum(self.mask) - 1
-        found = np.full(one.shape, np.nan)
+        values = np.full(one.shape, np.nan)
         there = self.mask[one] & self.mask[other]
-        found[there] = self.scheme.compare(self.payloads.take(self.mask), place[one[there]], place[other[there]])
-        return found
+        values[there] = self.scheme.compare(self.payloads.take(self.mask), place[one[there]], place[other[there]])
+        return values
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +137,7 @@ def fingerprints(texts: Iterable[Given], *, threads: int | None = None) -> Finge
     `threads` is the number of processors where None. Raises UsageError.
     """
     made = all_sketches(given_texts(texts), {SIMHASH_DOC: registry.scheme(SIMHASH_DOC)}, threads)
-    payloads = [sketch.payload if (sketch := found[SIMHASH_DOC]) else b"" for found in made]
+    payloads = [sketch.payload if (sketch := sketch_of[SIMHASH_DOC]) else b"" for sketch_of in made]
     values = np.frombuffer(b"".join(payload or bytes(8) for payload in payloads), dtype=">u8").astype(np.uint64)
     return Fingerprints(values, np.array([bool(payload) for payload in payloads], dtype=np.bool_))
 
@@ -150,9 +150,16 @@ def sketches(texts: Iterable[Given], scheme: str | Scheme = "minhash", *, thread
     `threads` is the number of processors where None. Raises UsageError.
     """
     made = registry.scheme(scheme) if isinstance(scheme, str) else scheme
-    found = [each[made.family] for each in all_sketches(given_texts(texts), {made.family: made}, threads)]
-    mask = np.array([each is not None for each in found], dtype=np.bool_)
-    return TextSketches(made, Ragged.of_bytes([each.payload if each else b"" for each in found]), mask)
+    made_sketches = [
+        sketches_of_text[made.family]
+        for sketches_of_text in all_sketches(given_texts(texts), {made.family: made}, threads)
+    ]
+    mask = np.array([sketches_of_text is not None for sketches_of_text in made_sketches], dtype=np.bool_)
+    return TextSketches(
+        made,
+        Ragged.of_bytes([sketches_of_text.payload if sketches_of_text else b"" for sketches_of_text in made_sketches]),
+        mask,
+    )
 
 
 def pairs_of(
@@ -169,8 +176,8 @@ def pairs_of(
     rule = rule_without_store(match)
     nodes = nodes_of(rule, _batches(all_sketches(given_texts(texts), rule.schemes, threads), rule))
     pairs = document_pairs(nodes, Comparison(rule, nodes.payloads), collapse=collapse, threads=threads)
-    found = ((int(pair.left.id), int(pair.right.id), pair.similarity) for pair in pairs)
-    return Rows(TextPair, (TextPair(*each) for each in sorted(found)))
+    triples = ((int(pair.left.id), int(pair.right.id), pair.similarity) for pair in pairs)
+    return Rows(TextPair, (TextPair(*triple) for triple in sorted(triples)))
 
 
 def dedupe(
@@ -204,13 +211,13 @@ def dedupe(
                 fresh.append(place)
                 yield text
 
-    for number, found in enumerate(all_sketches(distinct(), index.rule.schemes, threads)):
+    for number, sketches in enumerate(all_sketches(distinct(), index.rule.schemes, threads)):
         place = fresh[number]
-        near = index.query_sketches(found, limit=1)
+        near = index.query_sketches(sketches, limit=1)
         if near:
             of[place], shares[place] = near[0].id, near[0].similarity
         else:
-            index.insert_sketches(place, found)
+            index.insert_sketches(place, sketches)
     # What equals a copy is a copy of the same.
     first = np.array(same, dtype=np.int64)
     kept, similarity = np.array(of, dtype=np.int64)[first], np.array(shares, dtype=np.float64)[first]
@@ -224,7 +231,7 @@ def given_texts(texts: Iterable[Any]) -> Iterable[Any]:
     if not isinstance(texts, Iterable):
         raise UsageError(f"{type(texts).__name__} is no list of texts")
     listed = texts.to_pylist() if hasattr(texts, "to_pylist") else texts
-    return ("" if each is None or isinstance(each, float) else each for each in listed)
+    return ("" if text is None or isinstance(text, float) else text for text in listed)
 
 
 def _ordered(texts: Iterable[Any], keep: Keep) -> tuple[Positions | None, Iterable[Any]]:
@@ -233,14 +240,14 @@ def _ordered(texts: Iterable[Any], keep: Keep) -> tuple[Positions | None, Iterab
     every = list(texts)
     order = np.arange(len(every))[::-1]
     if keep == "longest":
-        order = np.argsort([-len(each) for each in every], kind="stable")
+        order = np.argsort([-len(members) for members in every], kind="stable")
     return order, (every[place] for place in order.tolist())
 
 
 def _as_given(of: Positions, similarity: Similarities, order: Positions) -> Deduped:
-    found, shares = np.empty_like(of), np.empty_like(similarity)
-    found[order], shares[order] = order[of], similarity
-    return Deduped(found, shares)
+    positions, shares = np.empty_like(of), np.empty_like(similarity)
+    positions[order], shares[order] = order[of], similarity
+    return Deduped(positions, shares)
 
 
 def _digest(text: str | bytes) -> bytes:
@@ -251,8 +258,8 @@ def _digest(text: str | bytes) -> bytes:
 def _batches(made: Iterator[dict[str, Any]], rule: MatchRule) -> Iterator[Found]:
     """The sketches of texts as batches of a scan; a text is named by its position."""
     rows: list[tuple[int, dict[str, Any]]] = []
-    for place, found in enumerate(made):
-        rows.append((place, found))
+    for place, sketches in enumerate(made):
+        rows.append((place, sketches))
         if len(rows) == _ROWS_AT_ONCE:
             yield _batch(rows, rule)
             rows = []
@@ -260,9 +267,12 @@ def _batches(made: Iterator[dict[str, Any]], rule: MatchRule) -> Iterator[Found]
 
 
 def _batch(rows: Sequence[tuple[int, dict[str, Any]]], rule: MatchRule) -> Found:
-    columns = {name: [found[name] for _, found in rows] for name in rule.schemes}
+    columns = {name: [sketches[name] for _, sketches in rows] for name in rule.schemes}
     payloads = {
-        name: Ragged.of_bytes([each.payload if each else b"" for each in some]) for name, some in columns.items()
+        name: Ragged.of_bytes([sketch.payload if sketch else b"" for sketch in column])
+        for name, column in columns.items()
     }
-    keys = {name: Ragged.of_integers([each.keys if each else () for each in columns[name]]) for name in keyed(rule)}
+    keys = {
+        name: Ragged.of_integers([sketch.keys if sketch else () for sketch in columns[name]]) for name in keyed(rule)
+    }
     return Found([Ref(str(place)) for place, _ in rows], payloads, keys)

@@ -38,21 +38,21 @@ def compare(rule: MatchRule, one: Question, other: Question, store: Store | None
     Where the rule verifies by reading, stored documents of `store` are read again. Raises UsageError where one lacks
     what the rule compares, and ExtractionError where one has no words or can't be read again.
     """
-    for each in (one, other):
-        if each.simhash is None:
-            raise ExtractionError("empty", f"{each.name} has no words, so there is nothing to compare")
+    for question in (one, other):
+        if question.simhash is None:
+            raise ExtractionError("empty", f"{question.name} has no words, so there is nothing to compare")
     left, right = one.simhash, other.simhash
     bits = left.distance(right) if left and right else None
     measure = rule.measure
     if isinstance(measure, Reading):
         texts = Texts(store) if store else None
-        one, other = (_read(measure, each, texts) for each in (one, other))
+        one, other = (_read(measure, question, texts) for question in (one, other))
         value = _by_texts(measure, one, other)
     else:
         value = _by(measure.scheme, one, other)
-    found = any(_by(finder.scheme, one, other) >= finder.similarity - SLACK for finder in rule.finders)
+    any_found = any(_by(finder.scheme, one, other) >= finder.similarity - SLACK for finder in rule.finders)
     shares, estimated = _shares(one, other, store)
-    near = found and value >= measure.similarity - SLACK
+    near = any_found and value >= measure.similarity - SLACK
     digests = one.text_digest, other.text_digest
     identical = digests[0] == digests[1] if all(digests) else None
     return Compared(rule, near, max(value, 0.0), bits, shares, estimated, identical)
@@ -91,7 +91,7 @@ def _shares(one: Question, other: Question, store: Store | None) -> tuple[float 
     scheme = preferred(store) if store else None
     if scheme is None or scheme.parameters["shingle"] != exact.SHINGLE:
         return None, False
-    if any(each.text is None and _lacks(each, scheme) for each in (one, other)):
+    if any(question.text is None and _lacks(question, scheme) for question in (one, other)):
         return None, False
     value = _by(scheme, one, other)
     return (None, False) if value < 0 else (value, True)

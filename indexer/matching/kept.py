@@ -39,5 +39,5 @@ def schemes_of(store: Store, added: Sequence[str] = (), exactly: str | None = No
     where one is there with other parameters.
     """
     if exactly is not None and not store.created:
-        require_exactly(schemes_of_new(exactly), [each.name for each in store.info.schemes], added)
+        require_exactly(schemes_of_new(exactly), [scheme.name for scheme in store.info.schemes], added)
     return wanted_schemes(store, added)

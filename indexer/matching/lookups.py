@@ -110,8 +110,8 @@ def lookup(
     if not asking.probes:
         return Answer(rule)
     check = _check(rule, question) if inside else None
-    found = store.probe(asking.probes, list(rule.schemes), check=check, include_short=include_short)
-    entries = asking.entries(found)
+    answer = store.probe(asking.probes, list(rule.schemes), check=check, include_short=include_short)
+    entries = asking.entries(answer)
     best = sorted(entries, key=_nearest) if limit is None else heapq.nsmallest(limit, entries, key=_nearest)
     # For none at all, nothing was read yet.
     deque(entries, maxlen=0)
@@ -204,8 +204,8 @@ class Asking:
         else:
             values = by_scheme[measure.name]
         wanted = max((measure.similarity if least is None else least) - SLACK, 0.0)
-        found = np.where(passed & (values >= wanted), values, -1.0)
-        return found, found >= 0 if least is None else near & (found >= measure.similarity - SLACK)
+        judged = np.where(passed & (values >= wanted), values, -1.0)
+        return judged, judged >= 0 if least is None else near & (judged >= measure.similarity - SLACK)
 
     def _reached(self, by_scheme: dict[str, Similarities], at_least: float | None) -> npt.NDArray[np.bool_]:
         """Which documents at least one finder finds."""
@@ -222,10 +222,10 @@ class Asking:
         if rows.width > 0:
             return scheme.compare_one(payload, rows)
         there = np.flatnonzero(rows.sizes)
-        found = np.full(len(rows), -1.0)
+        similarities = np.full(len(rows), -1.0)
         if there.size:
-            found[there] = scheme.compare_one(payload, rows.take(there))
-        return found
+            similarities[there] = scheme.compare_one(payload, rows.take(there))
+        return similarities
 
     def bits(self, record: Record) -> int | None:
         """How many bits of simhash-doc a record differs in."""

@@ -46,7 +46,7 @@ class Nodes:
     @property
     def payloads(self) -> dict[str, Ragged]:
         """The payloads of each scheme, a row for each node."""
-        return {name: each.payloads for name, each in self.sketches.items()}
+        return {name: column.payloads for name, column in self.sketches.items()}
 
     def present(self, family: str) -> Positions:
         """The nodes that have a sketch of a scheme."""
@@ -116,18 +116,20 @@ def nodes_of(rule: MatchRule, batches: Iterable[Found], *, whole: bool = False, 
 def comparable(rule: MatchRule, batch: Found) -> npt.NDArray[np.bool_]:
     """Which documents of a batch the rule can compare: those that its verifier has a sketch of, or else a finder."""
     finders = [batch.payloads[finder.name].sizes > 0 for finder in rule.finders]
-    found = np.asarray(np.any(finders, axis=0), dtype=np.bool_)
+    able = np.asarray(np.any(finders, axis=0), dtype=np.bool_)
     if isinstance(rule.verifier, Finder):
-        found &= batch.payloads[rule.verifier.name].sizes > 0
-    return found
+        able &= batch.payloads[rule.verifier.name].sizes > 0
+    return able
 
 
 def found_of(records: Sequence[Record], rule: MatchRule, *, keys: bool = True) -> Found:
     """Records as a batch of a scan, with the keys that find pairs unless these are not asked for."""
     sketches = {name: [record.sketch_of(name) for record in records] for name in rule.schemes}
-    payloads = {name: Ragged.of_bytes([each.payload if each else b"" for each in sketches[name]]) for name in sketches}
+    payloads = {
+        name: Ragged.of_bytes([sketch.payload if sketch else b"" for sketch in sketches[name]]) for name in sketches
+    }
     families = keyed(rule) if keys else []
-    rows = {name: Ragged.of_integers([each.keys if each else () for each in sketches[name]]) for name in families}
+    rows = {name: Ragged.of_integers([sketch.keys if sketch else () for sketch in sketches[name]]) for name in families}
     return Found([record.ref for record in records], payloads, rows)
 
 
@@ -147,11 +149,11 @@ def _distinct(sketches: dict[str, Sketches], digests: Hashes) -> tuple[Positions
     same = np.ones(count, dtype=np.bool_)
     others = np.flatnonzero(firsts[numbers] != np.arange(count)) if count else order
     for start in range(0, others.size, _ROWS_AT_ONCE):
-        some = others[start : start + _ROWS_AT_ONCE]
-        for each in sketches.values():
-            for rows in (each.payloads, each.keys):
+        part = others[start : start + _ROWS_AT_ONCE]
+        for column in sketches.values():
+            for rows in (column.payloads, column.keys):
                 if len(rows):
-                    same[some] &= _equal_rows(rows, some, firsts[numbers[some]])
+                    same[part] &= _equal_rows(rows, part, firsts[numbers[part]])
     strangers = np.flatnonzero(~same)
     numbers[strangers] = firsts.size + np.arange(strangers.size)
     return np.concatenate((firsts, strangers)), numbers
@@ -175,20 +177,20 @@ def _equal_rows(rows: Ragged, left: Positions, right: Positions) -> npt.NDArray[
 
 def _digests(sketches: dict[str, Sketches], count: int) -> Hashes:
     """Two 64-bit hashes of each row's payloads and keys; the same on every machine."""
-    found = np.zeros((count, 2), dtype=np.uint64)
+    digests = np.zeros((count, 2), dtype=np.uint64)
     for name in sorted(sketches):
-        each = sketches[name]
-        for rows in (each.payloads, each.keys):
+        column = sketches[name]
+        for rows in (column.payloads, column.keys):
             if len(rows):
                 for start in range(0, count, _ROWS_AT_ONCE):
-                    some = slice(start, min(start + _ROWS_AT_ONCE, count))
-                    found[some] = _mixed(found[some] + _ODD) ^ _row_hashes(rows, some)
-    return found
+                    part = slice(start, min(start + _ROWS_AT_ONCE, count))
+                    digests[part] = _mixed(digests[part] + _ODD) ^ _row_hashes(rows, part)
+    return digests
 
 
-def _row_hashes(rows: Ragged, some: slice) -> Hashes:
+def _row_hashes(rows: Ragged, part: slice) -> Hashes:
     """A sum of each value times a number that belongs to its place and to the hash; shape (n, 2)."""
-    offsets = rows.offsets[some.start : some.stop + 1]
+    offsets = rows.offsets[part.start : part.stop + 1]
     values = rows.values[offsets[0] : offsets[-1]]
     offsets = offsets - offsets[0]
     sizes = np.diff(offsets)
@@ -196,16 +198,16 @@ def _row_hashes(rows: Ragged, some: slice) -> Hashes:
         values, offsets, sizes = np.ascontiguousarray(values).view("<u8"), offsets // 8, sizes // 8
     words = values.astype(np.uint64)
     places = (np.arange(words.size) - np.repeat(offsets[:-1], sizes)).astype(np.uint64)
-    found = np.empty((sizes.size, 2), dtype=np.uint64)
+    hashes = np.empty((sizes.size, 2), dtype=np.uint64)
     for number, step in enumerate(_STEPS):
         factors = _mixed((places + np.uint64(number + 1)) * step) | np.uint64(1)
         sums = np.concatenate((np.zeros(1, dtype=np.uint64), np.cumsum(_mixed(words * factors), dtype=np.uint64)))
-        found[:, number] = _mixed(sums[offsets[1:]] - sums[offsets[:-1]] + sizes.astype(np.uint64) * step)
-    return found
+        hashes[:, number] = _mixed(sums[offsets[1:]] - sums[offsets[:-1]] + sizes.astype(np.uint64) * step)
+    return hashes
 
 
 def _mixed(values: Hashes) -> Hashes:
     """The finaliser of SplitMix64 (Steele, Lea and Flood 2014)."""
-    found = (values ^ (values >> np.uint64(30))) * _STEPS[0]
-    found = (found ^ (found >> np.uint64(27))) * _STEPS[1]
-    return np.asarray(found ^ (found >> np.uint64(31)), dtype=np.uint64)
+    mixed = (values ^ (values >> np.uint64(30))) * _STEPS[0]
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * _STEPS[1]
+    return np.asarray(mixed ^ (mixed >> np.uint64(31)), dtype=np.uint64)

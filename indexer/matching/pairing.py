@@ -64,14 +64,14 @@ def measured_by(nodes: Nodes, reader: Reader) -> Measured:
     """Similarities of nodes, each of one document, by reading."""
 
     def measured(left: Positions, right: Positions) -> Similarities:
-        found = [
+        values_found = [
             reader.between(
                 nodes.refs.take(left[start : start + _REFS_AT_ONCE]),
                 nodes.refs.take(right[start : start + _REFS_AT_ONCE]),
             )
             for start in range(0, left.size, _REFS_AT_ONCE)
         ]
-        return np.concatenate(found) if found else np.empty(0)
+        return np.concatenate(values_found) if values_found else np.empty(0)
 
     return measured
 
@@ -158,13 +158,13 @@ def _between(nodes: Nodes, against: Nodes, threads: int | None) -> Iterator[Pair
                 for a, b, value in zip(left.tolist(), (right - first).tolist(), values.tolist(), strict=True):
                     many = theirs[their_offsets[b] : their_offsets[b + 1]]
                     for own in ours[our_offsets[a] : our_offsets[a + 1]].tolist():
-                        found = zip(nodes.refs.take([own]) * many.size, against.refs.take(many), strict=True)
-                        yield from (Pair(*refs, value) for refs in found)
+                        pairs = zip(nodes.refs.take([own]) * many.size, against.refs.take(many), strict=True)
+                        yield from (Pair(*refs, value) for refs in pairs)
 
 
 def _listed(nodes: Nodes, left: Positions, right: Positions, values: Similarities | float) -> Iterator[Pair]:
     for start in range(0, left.size, _REFS_AT_ONCE):
-        some = slice(start, start + _REFS_AT_ONCE)
-        one, other = nodes.refs.take(left[some]), nodes.refs.take(right[some])
-        shown = [values] * len(one) if isinstance(values, float) else values[some].tolist()
+        part = slice(start, start + _REFS_AT_ONCE)
+        one, other = nodes.refs.take(left[part]), nodes.refs.take(right[part])
+        shown = [values] * len(one) if isinstance(values, float) else values[part].tolist()
         yield from map(Pair, one, other, shown)

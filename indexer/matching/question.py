@@ -48,13 +48,13 @@ class Question:
         if self.record is not None:
             if self.record.fingerprint is None:
                 return None
-            found = self.record.sketch_of(scheme.family)
-            if found is None:
+            stored = self.record.sketch_of(scheme.family)
+            if stored is None:
                 raise UsageError(
                     f"{self.name} has no sketch of {scheme.family}: it was stored before the store kept them; index it "
                     f"again, or ask with --match {SIMHASH_DOC}@3bits"
                 )
-            return found if found.payload else None
+            return stored if stored.payload else None
         if self.fingerprint is None:
             return None
         if scheme.family != SIMHASH_DOC:
@@ -78,8 +78,8 @@ class Question:
             return self.record.fingerprint
         if self.fingerprint is not None or self.text is None:
             return self.fingerprint
-        found = self.sketch(SimhashDoc())
-        return Fingerprint(int.from_bytes(found.payload, "big"), found.features) if found else None
+        sketch = self.sketch(SimhashDoc())
+        return Fingerprint(int.from_bytes(sketch.payload, "big"), sketch.features) if sketch else None
 
     @property
     def short(self) -> bool:

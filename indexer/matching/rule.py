@@ -129,10 +129,10 @@ class MatchRule:
     @cached_property
     def schemes(self) -> Mapping[str, Scheme]:
         """The schemes whose sketches it takes, by family."""
-        found = {finder.name: finder.scheme for finder in self.finders}
+        by_name = {finder.name: finder.scheme for finder in self.finders}
         if isinstance(self.verifier, Finder):
-            found[self.verifier.name] = self.verifier.scheme
-        return found
+            by_name[self.verifier.name] = self.verifier.scheme
+        return by_name
 
     def require_served(self, store: Store) -> None:
         """IncompatibleStoreError where a store has sketches of one of the schemes with other parameters."""
@@ -154,8 +154,8 @@ class MatchRule:
 
     def written(self, *, whole: bool = False) -> str:
         """The written form; `whole` names every parameter of its schemes."""
-        found = "/".join(finder.written(whole=whole) for finder in self.finders)
-        return found + (f"+{self.verifier.written(whole=whole)}" if self.verifier else "")
+        finders = "/".join(finder.written(whole=whole) for finder in self.finders)
+        return finders + (f"+{self.verifier.written(whole=whole)}" if self.verifier else "")
 
     def __str__(self) -> str:
         return self.written()
@@ -206,16 +206,16 @@ def parse_rule(text: str, store: Store | None = None, *, scheme: Callable[[str],
     Raises UsageError that says what is wrong, and IncompatibleStoreError where the store has a scheme with other
     parameters.
     """
-    found, plus, verified = text.strip().partition("+")
+    finding, plus, verified = text.strip().partition("+")
     if "+" in verified:
         raise UsageError(f"{text!r}: a rule has one verifier, after one +")
-    if not found or (plus and not verified):
+    if not finding or (plus and not verified):
         raise UsageError(
             f"{text!r} is no match rule; write for example simhash-doc@3bits, minhash@0.6, or "
             "simhash-doc@7bits+minhash@0.6"
         )
     made = scheme or (lambda name: named_scheme(name, store))
-    finders = tuple(_finder(part, made) for part in found.split("/"))
+    finders = tuple(_finder(part, made) for part in finding.split("/"))
     return MatchRule(finders, _verifier(verified, made) if plus else None)
 
 

@@ -47,7 +47,7 @@ class Wanted:
     @property
     def given(self) -> bool:
         """Whether anything is asked."""
-        return any(getattr(self, each.name) is not None for each in fields(self))
+        return any(getattr(self, field.name) is not None for field in fields(self))
 
 
 def rule_of(wanted: Wanted, store: Store | None = None, *, hashes: bool = False) -> MatchRule:
@@ -70,9 +70,9 @@ def rule_of(wanted: Wanted, store: Store | None = None, *, hashes: bool = False)
             raise UsageError("-k counts bits of the simhash; give --similarity in its place, or --verify hamming too")
     if wanted.verify == "sketch" and wanted.min_containment is not None:
         raise UsageError("sketches can't measure containment: give --min-jaccard, or --verify text")
-    found = _found(wanted, store)
+    rule = _found(wanted, store)
     verifier = _verifier(wanted, store)
-    return MatchRule(found.finders, verifier or found.verifier)
+    return MatchRule(rule.finders, verifier or rule.verifier)
 
 
 def rule_asked(wanted: Wanted, store: Store | None = None) -> MatchRule | None:
@@ -113,7 +113,7 @@ def _serving(similarity: float, store: Store | None) -> MatchRule:
             refused.append(str(error))
     if not rules:
         raise UsageError("; ".join(refused) + f"; for less, index with --scheme {PREFERRED}")
-    return max(rules, key=lambda each: each[0])[1]
+    return max(rules, key=lambda ranked_rule: ranked_rule[0])[1]
 
 
 def _verifier(wanted: Wanted, store: Store | None) -> Finder | Reading | None:

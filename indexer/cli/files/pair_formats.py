@@ -112,10 +112,10 @@ def _write_parquet(pairs: Iterable[Pair], file: IO[bytes], form: Form) -> int:
     schema = pyarrow.schema([(name, kinds.get(name, pyarrow.string())) for name in form.columns])
     count = 0
     with pyarrow.parquet.ParquetWriter(file, schema) as out:
-        for some in chunks(pairs, _AT_ONCE):
-            rows = [[_utf8(cell) for cell in form.row(pair)] for pair in some]
+        for batch in chunks(pairs, _AT_ONCE):
+            rows = [[_utf8(cell) for cell in form.row(pair)] for pair in batch]
             out.write_batch(pyarrow.record_batch(list(map(list, zip(*rows, strict=True))), schema=schema))
-            count += len(some)
+            count += len(batch)
     return count
 
 

@@ -25,7 +25,7 @@ class Group:
         def made(**values: object) -> object:
             return kind(**values)
 
-        made.__annotations__ = {each.name: each.type for each in dataclasses.fields(kind)}
+        made.__annotations__ = {member.name: member.type for member in dataclasses.fields(kind)}
         wrapped: Callable[..., object] = made
         for option in reversed(options):
             wrapped = option(wrapped)
@@ -42,7 +42,7 @@ class Group:
     def __call__(self, command: Callable[..., Result]) -> Callable[..., Result]:
         """Add the options to a command."""
         place = self._place(command)
-        names = [str(each.name) for each in self.parameters]
+        names = [str(parameter.name) for parameter in self.parameters]
 
         @functools.wraps(command)
         def wrapped(*arguments: object, **given: object) -> Result:
@@ -56,15 +56,15 @@ class Group:
     def _place(self, command: Callable[..., object]) -> str:
         """The name of the parameter that takes the object."""
         # Annotations are not evaluated, so that what they name need not be imported.
-        found = [name for name, kind in command.__annotations__.items() if kind == self.kind.__name__]
-        if len(found) != 1:
+        names = [name for name, kind in command.__annotations__.items() if kind == self.kind.__name__]
+        if len(names) != 1:
             raise TypeError(f"{command.__name__} needs one parameter of {self.kind.__name__}")
-        return found[0]
+        return names[0]
 
     def _require_complete(self, fields: Mapping[str, object]) -> None:
         """TypeError unless every field is filled, and nothing else is given."""
         try:
-            self.made({str(each.name): None for each in self.parameters})
+            self.made({str(parameter.name): None for parameter in self.parameters})
         except TypeError as error:
             named = ", ".join(fields)
             raise TypeError(f"the options of {self.kind.__name__} are not its fields, {named}: {error}") from None

@@ -114,7 +114,7 @@ def rule_json(rule: MatchRule) -> dict[str, Any]:
     """A rule for --json: as written, and for each finder what it looks up."""
     from indexer.matching.lookups import plans
 
-    found = [
+    finders = [
         {
             "scheme": finder.scheme.id,
             "measure": finder.scheme.measure,
@@ -129,7 +129,7 @@ def rule_json(rule: MatchRule) -> dict[str, Any]:
     ]
     return {
         "rule": rule.written(whole=True),
-        "finders": found,
+        "finders": finders,
         "verifier": str(rule.verifier) if rule.verifier else None,
     }
 

@@ -42,10 +42,10 @@ class Size(_BytesType):
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """The number of bytes."""
-        found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]i?)?b?\s*", str(value).lower())
-        if not found:
+        matched = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]i?)?b?\s*", str(value).lower())
+        if not matched:
             self.fail(f"{value!r} is no size; write for example 500000, 200MB or 2GiB", param, ctx)
-        return int(float(found[1]) * _UNITS[found[2] or ""])
+        return int(float(matched[1]) * _UNITS[matched[2] or ""])
 
 
 class Seconds(_SecondsType):
@@ -250,11 +250,11 @@ def opened(store: str, *, create: StoreInfo | None = None, read_only: bool = Fal
     """Open the store; one that is not there is made only where `create` says with what."""
     from indexer.stores import open_store
 
-    found = open_store(store, create=create, read_only=read_only)
-    found.refresh = refresh
-    for notice in found.notices() if read_only else ():
+    opened_store = open_store(store, create=create, read_only=read_only)
+    opened_store.refresh = refresh
+    for notice in opened_store.notices() if read_only else ():
         say(notice)
-    return found
+    return opened_store
 
 
 def tell_contended(store: Store) -> int:

@@ -28,4 +28,4 @@ def with_store(text: str) -> str:
     if store == DEFAULT_STORE:
         return text
     option = f" --store {shlex.quote(shown_name(store))}"
-    return _HINT.sub(lambda found: found[0] + option, text)
+    return _HINT.sub(lambda hint: hint[0] + option, text)

@@ -80,14 +80,14 @@ def jaccard_pairs(sets: ShingleSets, floor: float) -> ExactPairs:
     members = _equal_sets(sets)
     distinct = [group[0] for group in members]
     left, right = _candidates(sets.take(distinct), floor)
-    found = jaccard(sets, np.array(distinct, dtype=np.int64)[left], np.array(distinct, dtype=np.int64)[right])
-    kept = found >= floor
-    return _spread(members, left[kept], right[kept], found[kept])
+    coefficients = jaccard(sets, np.array(distinct, dtype=np.int64)[left], np.array(distinct, dtype=np.int64)[right])
+    kept = coefficients >= floor
+    return _spread(members, left[kept], right[kept], coefficients[kept])
 
 
 def _joined(sets: Sequence[npt.NDArray[np.uint64]]) -> ShingleSets:
     offsets = np.zeros(len(sets) + 1, dtype=np.int64)
-    np.cumsum([each.size for each in sets], out=offsets[1:])
+    np.cumsum([one.size for one in sets], out=offsets[1:])
     return ShingleSets(np.concatenate([*sets, np.empty(0, dtype=np.uint64)]), offsets)
 
 
@@ -144,11 +144,11 @@ def _spread(
     members: Sequence[Sequence[int]],
     left: npt.NDArray[np.int64],
     right: npt.NDArray[np.int64],
-    found: npt.NDArray[np.float64],
+    coefficients: npt.NDArray[np.float64],
 ) -> ExactPairs:
     """Pairs of distinct sets as pairs of all documents that have them, and the pairs of equal ones."""
     groups = [np.array(group, dtype=np.int64) for group in members]
-    blocks = [(groups[a], groups[b], value) for a, b, value in zip(left, right, found, strict=True)]
+    blocks = [(groups[a], groups[b], value) for a, b, value in zip(left, right, coefficients, strict=True)]
     ones = [np.repeat(a, b.size) for a, b, _ in blocks]
     others = [np.tile(b, a.size) for a, b, _ in blocks]
     values = [np.full(a.size * b.size, value) for a, b, value in blocks]

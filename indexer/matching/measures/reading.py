@@ -54,14 +54,14 @@ class Reader(ABC):
     def between(self, left: Sequence[Ref], right: Sequence[Ref]) -> Similarities:
         """The similarities of pairs of stored documents; shape (len(left),)."""
         known = self._evidence([*left, *right])
-        found = np.full(len(left), UNKNOWN)
+        similarities = np.full(len(left), UNKNOWN)
         numbers: dict[Ref, int] = {}
         owners = np.array([numbers.setdefault(ref, len(numbers)) for ref in left], dtype=np.int64)
         order = np.argsort(owners, kind="stable")
         for start, end in runs(owners[order]):
             places = order[start:end]
-            found[places] = self._to(known[left[places[0]]], [known[right[place]] for place in places.tolist()])
-        return found
+            similarities[places] = self._to(known[left[places[0]]], [known[right[place]] for place in places.tolist()])
+        return similarities
 
     def to_asked(self, asked: Any, refs: Sequence[Ref]) -> Similarities:
         """The similarities of stored documents to what asked() gave; shape (len(refs),)."""
@@ -69,25 +69,25 @@ class Reader(ABC):
         return self._to(asked, [known[ref] for ref in refs])
 
     def _to(self, one: Any, others: Sequence[Any]) -> Similarities:
-        found = np.full(len(others), UNKNOWN)
+        similarities = np.full(len(others), UNKNOWN)
         there = [place for place, other in enumerate(others) if other is not None]
         if one is not None and there:
-            found[there] = self._compared(one, [others[place] for place in there])
-        return found
+            similarities[there] = self._compared(one, [others[place] for place in there])
+        return similarities
 
     def _evidence(self, refs: Sequence[Ref]) -> dict[Ref, Any]:
         wanted = list(dict.fromkeys(refs))
-        found = {ref: self._known[ref] for ref in wanted if ref in self._known}
-        missing = [ref for ref in wanted if ref not in found]
+        known = {ref: self._known[ref] for ref in wanted if ref in self._known}
+        missing = [ref for ref in wanted if ref not in known]
         for start in range(0, len(missing), _READ):
-            some = missing[start : start + _READ]
-            for ref, evidence in self._of(some):
-                found[ref] = self._known[ref] = evidence
+            page = missing[start : start + _READ]
+            for ref, evidence in self._of(page):
+                known[ref] = self._known[ref] = evidence
         for ref in wanted:
             self._known.move_to_end(ref)
         while len(self._known) > self.remembered:
             self._known.popitem(last=False)
-        return found
+        return known
 
     def _of(self, refs: Sequence[Ref]) -> Iterator[tuple[Ref, Any]]:
         there = {ref: record for ref, record in zip(refs, self.store.get(refs), strict=True) if record}
@@ -116,8 +116,8 @@ class TextReader(Reader):
     def _evidence_of(
         self, records: Sequence[Record]
     ) -> Iterator[tuple[Record, exact.ShingleSets | ExtractionError | None]]:
-        for record, found in self._texts.read(records):
-            yield record, found if isinstance(found, ExtractionError) else _shingles(found)
+        for record, text in self._texts.read(records):
+            yield record, text if isinstance(text, ExtractionError) else _shingles(text)
 
     def asked(self, question: Question) -> exact.ShingleSets | None:
         """The set of the question's shingles."""

@@ -43,9 +43,9 @@ class Comparison:
         """
         rule = self.rule
         if finder is rule.measure:
-            found = self.similarities(left, right)
-            return np.where(found >= self.least, found, -1.0)
-        found = np.full(left.size, -1.0)
+            similarities = self.similarities(left, right)
+            return np.where(similarities >= self.least, similarities, -1.0)
+        similarities = np.full(left.size, -1.0)
         # Where both are of one scheme, one similarity has to reach both thresholds.
         same = isinstance(rule.verifier, Finder) and rule.verifier.scheme.id == finder.scheme.id
         if exact or same:
@@ -55,8 +55,8 @@ class Comparison:
         if passed.size:
             values = self.similarities(left[passed], right[passed])
             least = max(self.least, finder.similarity - SLACK) if same else self.least
-            found[passed] = np.where(values >= least, values, -1.0)
-        return found
+            similarities[passed] = np.where(values >= least, values, -1.0)
+        return similarities
 
     def by(self, finder: Finder, left: Positions, right: Positions) -> Similarities:
         """The similarities of pairs by a finder's scheme, below 0 where one has no sketch; shape (len(left),)."""
@@ -66,9 +66,9 @@ class Comparison:
             return finder.scheme.compare(rows, left, right)
         one, other = place[left], place[right]
         there = (one >= 0) & (other >= 0)
-        found = np.full(left.size, -1.0)
-        found[there] = finder.scheme.compare(rows, one[there], other[there])
-        return found
+        similarities = np.full(left.size, -1.0)
+        similarities[there] = finder.scheme.compare(rows, one[there], other[there])
+        return similarities
 
 
 def _compact(payloads: Ragged) -> tuple[Ragged, Positions | None]:

@@ -38,10 +38,10 @@ class TextFields:
         return " ".join([*(f"--field {name}" for name in self.names), *(["--html"] if self.html else [])])
 
 
-def noted(found: Mapping[str, Any]) -> dict[str, TextFields]:
+def noted(described: Mapping[str, Any]) -> dict[str, TextFields]:
     """What a mapping remembers, by the name of the index whose documents have the fields (`OWN` for its own)."""
-    notes = mapping.own_meta(found).get(TEXTS)
-    read = {name: _read(each) for name, each in notes.items()} if isinstance(notes, Mapping) else {}
+    notes = mapping.own_meta(described).get(TEXTS)
+    read = {name: _read(note) for name, note in notes.items()} if isinstance(notes, Mapping) else {}
     return {name: fields for name, fields in read.items() if fields}
 
 
@@ -57,13 +57,13 @@ def _read(note: Any) -> TextFields | None:
 def remember(client: Client, index: str, name: str, fields: TextFields) -> bool:
     """Note in an index's `_meta` where the texts of `name` stand; False where its owner lets nobody change that."""
     try:
-        found = client.request("GET", f"{path_of(index)}/_mapping").get(index, {}).get("mappings", {})
-        old = noted(found)
+        described = client.request("GET", f"{path_of(index)}/_mapping").get(index, {}).get("mappings", {})
+        old = noted(described)
         # `_meta` is written as a whole, so it is written only where that changes something.
         if old.get(name) != fields:
-            notes = {each: _written(one) for each, one in {**old, name: fields}.items()}
-            own = {**mapping.own_meta(found), TEXTS: notes}
-            body = {"_meta": mapping.with_meta(found.get("_meta", {}), own)}
+            notes = {index_name: _written(one) for index_name, one in {**old, name: fields}.items()}
+            own = {**mapping.own_meta(described), TEXTS: notes}
+            body = {"_meta": mapping.with_meta(described.get("_meta", {}), own)}
             client.request("PUT", f"{path_of(index)}/_mapping", body)
     except StoreError as error:
         # Who may use an alias may not know the index behind it.
@@ -79,7 +79,7 @@ def _is_denied(error: StoreError) -> bool:
 
 def _written(fields: TextFields) -> dict[str, Any]:
     more = {"source": fields.source, "title": fields.title}
-    return {"fields": list(fields.names), "html": fields.html, **{name: each for name, each in more.items() if each}}
+    return {"fields": list(fields.names), "html": fields.html, **{name: value for name, value in more.items() if value}}
 
 
 class Noted:
@@ -89,8 +89,8 @@ class Noted:
         self._client = client
         self._own: dict[str, TextFields] = {}
         self._others: dict[str, TextFields] = {}
-        for index, found in mappings.items():
-            for name, fields in noted(found).items():
+        for index, described in mappings.items():
+            for name, fields in noted(described).items():
                 if name == OWN:
                     self._own[index] = fields
                 else:
@@ -111,17 +111,17 @@ class Noted:
         """The indices that a name means, itself too."""
         if name not in self._behind:
             try:
-                found = self._client.request("GET", f"/{reading_path(name)}/_settings/index.uuid")
+                answer = self._client.request("GET", f"/{reading_path(name)}/_settings/index.uuid")
             except StoreError as error:
                 gone = isinstance(error, AnswerError) and error.status == 404
                 if not gone and not _is_denied(error):
                     raise
-                found = {}
-            self._behind[name] = frozenset({name, *found})
+                answer = {}
+            self._behind[name] = frozenset({name, *answer})
         return self._behind[name]
 
 
 def _only(fields: Iterable[TextFields]) -> TextFields | None:
     """What all say; None where there is nothing, or more than one thing."""
-    found = set(fields)
-    return found.pop() if len(found) == 1 else None
+    names = set(fields)
+    return names.pop() if len(names) == 1 else None
