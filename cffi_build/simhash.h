@@ -53,6 +53,10 @@ uint64_t nd_lookup8(const uint8_t *key, size_t length, uint64_t initial);
    ND_NO_MEMORY. Uses about 1.1 times `length` octets of memory, at most 12 times for hostile text. */
 int nd_fingerprint(const uint8_t *text, size_t length, uint64_t *value, uint64_t *tokens);
 
+/* The same for `count` texts in one call: text t is the octets from offsets[t] to offsets[t + 1], which rise. Where one
+   holds no token, tokens[t] and values[t] are 0. ND_NO_MEMORY, with the texts before written. */
+int nd_fingerprint_many(const uint8_t *texts, const size_t *offsets, size_t count, uint64_t *values, uint64_t *tokens);
+
 /* The tokens that nd_fingerprint hashes. ND_NO_MEMORY. */
 int nd_tokenise(const uint8_t *text, size_t length, nd_tokens *tokens);
 
@@ -237,6 +241,12 @@ typedef struct {
    either kind, ND_NO_MEMORY. Uses about 1.1 times `length` octets of memory and 24 for each token. */
 int nd_fingerprint_and_minhash(const uint8_t *text, size_t length, const nd_minhash_form *form, nd_text_features *found,
                                uint8_t *packed, uint64_t *keys);
+
+/* The same for `count` texts in one call, which lie as for nd_fingerprint_many; the packed values of one (of whole octets)
+   and its keys lie behind those of the one before. Where a text holds no token of either kind, all of found[t] is 0, and
+   its packed values and keys are left as they were. ND_NO_MEMORY, with the texts before written. */
+int nd_fingerprint_and_minhash_many(const uint8_t *texts, const size_t *offsets, size_t count, const nd_minhash_form *form,
+                                    nd_text_features *found, uint8_t *packed, uint64_t *keys);
 
 /* How many of the groups of `bits` bits (1, 2, 4, 8 or 16) differ between one string of `octets` octets and each of
    `count` others of the same length, which lie behind one another. */

@@ -6,14 +6,15 @@ Every call lets go of the GIL for as long as the C code runs.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from indexer._core import ffi, lib
-from indexer.core import _check, _octets, _pointer, _taken, as_hashes
+from indexer.core import _check, _octets, _pointer, _taken, as_hashes, joined_texts
 from indexer.errors import UsageError
 
 ROUNDS: int = lib.ND_ROUNDS
@@ -56,12 +57,8 @@ def fingerprint_and_minhash(text: str | bytes, form: MinhashForm = DEFAULT_FORM)
     `form.numbers` a text of numbers has a sketch and no fingerprint. Raises MemoryError, UsageError for a form that is
     none.
     """
-    _check_values(form.values)
-    fits = 1 <= form.rows <= lib.ND_MAX_ROWS and 0 <= form.bands * form.rows <= form.values
-    if form.shingle < 1 or form.bits not in BITS or not fits:
-        raise UsageError(f"{form} is no form of a sketch")
+    asked = _asked(form)
     octets = _octets(text)
-    asked = ffi.new("nd_minhash_form *", (form.shingle, form.numbers, form.values, form.bits, form.bands, form.rows))
     found = ffi.new("nd_text_features *")
     packed = ffi.new("uint8_t[]", form.values * form.bits // 8)
     keys = ffi.new("uint64_t[]", form.bands)
@@ -71,6 +68,47 @@ def fingerprint_and_minhash(text: str | bytes, form: MinhashForm = DEFAULT_FORM)
     _check(status)
     fingerprint = (found.simhash, found.tokens) if found.tokens else None
     return TextFeatures(fingerprint, bytes(ffi.buffer(packed)), tuple(ffi.unpack(keys, form.bands)), found.shingles)
+
+
+class ManyFeatures(NamedTuple):
+    """The same of n texts: `simhash`, `tokens` and `shingles` are uint64 of shape (n,), 0 where there are none.
+
+    `packed` is uint8 of shape (n, octets), `keys` uint64 of shape (n, bands), zeros for a text without shingles.
+    """
+
+    simhash: NDArray[np.uint64]
+    tokens: NDArray[np.uint64]
+    shingles: NDArray[np.uint64]
+    packed: NDArray[np.uint8]
+    keys: NDArray[np.uint64]
+
+
+def fingerprints_and_minhashes(texts: Sequence[str | bytes], form: MinhashForm = DEFAULT_FORM) -> ManyFeatures:
+    """What `fingerprint_and_minhash` gives of many texts in one call, which takes about twice their memory.
+
+    Raises MemoryError, UsageError for a form that is none.
+    """
+    asked = _asked(form)
+    whole, offsets = joined_texts(texts)
+    count = len(texts)
+    found = np.empty((count, 3), dtype=np.uint64)
+    packed = np.zeros((count, form.values * form.bits // 8), dtype=np.uint8)
+    keys = np.zeros((count, form.bands), dtype=np.uint64)
+    _check(
+        lib.nd_fingerprint_and_minhash_many(
+            ffi.from_buffer(whole), _pointer("size_t[]", offsets), count, asked,
+            _pointer("nd_text_features[]", found), _pointer("uint8_t[]", packed), _pointer("uint64_t[]", keys),
+        )
+    )  # fmt: skip
+    return ManyFeatures(found[:, 0], found[:, 1], found[:, 2], packed, keys)
+
+
+def _asked(form: MinhashForm) -> Any:
+    _check_values(form.values)
+    fits = 1 <= form.rows <= lib.ND_MAX_ROWS and 0 <= form.bands * form.rows <= form.values
+    if form.shingle < 1 or form.bits not in BITS or not fits:
+        raise UsageError(f"{form} is no form of a sketch")
+    return ffi.new("nd_minhash_form *", (form.shingle, form.numbers, form.values, form.bits, form.bands, form.rows))
 
 
 def fast_minhash(features: ArrayLike, values: int, rounds: int = ROUNDS) -> NDArray[np.uint32] | None:

@@ -71,6 +71,16 @@ static void test_sketches(void) {
     uint8_t before = packed[1] = 77;
     CHECK(nd_fingerprint_and_minhash((const uint8_t *)text, strlen(text), &small, &found, packed, keys) == ND_OK);
     CHECK(found.tokens == 3 && found.shingles == 1 && packed[1] == before);
+    size_t offsets[] = {0, 0, strlen(text), strlen(text)};
+    nd_text_features three[3];
+    uint64_t values[3], tokens[3];
+    memset(packed, 77, 3);
+    CHECK(nd_fingerprint_and_minhash_many((const uint8_t *)text, offsets, 3, &small, three, packed, keys) == ND_OK);
+    CHECK(three[1].simhash == found.simhash && three[1].tokens == 3 && three[1].shingles == 1);
+    CHECK(three[0].shingles == 0 && three[2].tokens == 0 && packed[0] == 77 && packed[2] == 77);
+    CHECK(nd_fingerprint_many((const uint8_t *)text, offsets, 3, values, tokens) == ND_OK);
+    CHECK(values[1] == found.simhash && tokens[1] == 3 && values[0] == 0 && tokens[0] == 0 && tokens[2] == 0);
+    CHECK(nd_fingerprint_many(NULL, offsets, 0, NULL, NULL) == ND_OK);
     uint64_t numbers[6] = {0, 5, 0, UINT64_MAX, 5, 1};
     size_t count = 6;
     CHECK(nd_distinct(numbers, &count) == ND_OK && count == 4);
