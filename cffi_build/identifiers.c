@@ -129,7 +129,7 @@ static span at_hyphen(const uint8_t *text, size_t length, size_t mark) {
     return NONE;
 }
 
-/* The positions of the marks among the 64 octets at `at`, as bits. */
+/* The positions of the marks among the 64 bytes at `at`, as bits. */
 #ifdef ND_X86
 static inline uint64_t marks64(const uint8_t *at) {
     uint64_t found = 0;

@@ -14,7 +14,7 @@
 #include <immintrin.h>
 #endif
 
-/* Octets behind every text buffer that may be read (they are zero), so that loops take whole blocks. */
+/* Bytes behind every text buffer that may be read (they are zero), so that loops take whole blocks. */
 #define ND_SLACK 64
 
 typedef struct {
@@ -23,7 +23,7 @@ typedef struct {
     size_t capacity; /* without the slack */
 } nd_buffer;
 
-/* Room for `more` octets; false where memory runs out, and the buffer is as it was. */
+/* Room for `more` bytes; false where memory runs out, and the buffer is as it was. */
 bool nd_buffer_reserve(nd_buffer *buffer, size_t more);
 
 int nd_normalise_into(const uint8_t *text, size_t length, nd_buffer *out);
@@ -48,7 +48,7 @@ typedef struct {
 typedef bool (*nd_batch_sink)(void *state, const uint8_t *text, const nd_batch *batch);
 
 /* Gives every token of a normalised text to `sink`, in order, with `numbers` also pieces with no letter but a digit;
-   false where the sink stopped it. The text has ND_SLACK zero octets behind it. */
+   false where the sink stopped it. The text has ND_SLACK zero bytes behind it. */
 bool nd_scan_tokens(const uint8_t *text, size_t length, bool numbers, nd_batch_sink sink, void *state);
 
 /* lookup8 (initial value 0) of each token of a batch: ND_BATCH numbers at most. */
@@ -77,14 +77,14 @@ static inline void nd_permutation(size_t index, uint32_t *a, uint32_t *b);
 void nd_minima(const uint64_t *features, size_t count, const uint32_t *a, const uint32_t *b, size_t values,
                uint32_t *least);
 
-/* lookup8: what the state starts from, its whole blocks of 24 octets (gives how many octets they are), and the last mix
+/* lookup8: what the state starts from, its whole blocks of 24 bytes (gives how many bytes they are), and the last mix
    of `count` independent states at once, which leaves the hashes in c. */
 #define ND_GOLDEN 0x9E3779B97F4A7C13u
 #define ND_GOLDEN_GAMMA 0x9E3779B97F4A7C15u
 size_t nd_mix_blocks(const uint8_t *key, size_t length, uint64_t *a, uint64_t *b, uint64_t *c);
 void nd_mix_batch(uint64_t *a, uint64_t *b, uint64_t *c, size_t count);
 
-/* lookup8 (initial value 0) of the little-endian octets of words[i] to words[i + size - 1], for each i below `count`,
+/* lookup8 (initial value 0) of the little-endian bytes of words[i] to words[i + size - 1], for each i below `count`,
    which is at most ND_BATCH. */
 void nd_lookup8_windows(const uint64_t *words, size_t size, size_t count, uint64_t *hashes);
 
@@ -119,7 +119,7 @@ static inline void nd_store64(uint8_t *at, uint64_t word) {
 
 static inline bool nd_is_lower_alnum(uint8_t c) { return (uint8_t)(c - 'a') < 26 || (uint8_t)(c - '0') < 10; }
 
-/* Decodes the character at text[0], length > 0; gives its length in octets. */
+/* Decodes the character at text[0], length > 0; gives its length in bytes. */
 static inline size_t nd_decode(const uint8_t *text, size_t length, uint32_t *code) {
     uint8_t lead = text[0];
     *code = 0xFFFD;
@@ -133,7 +133,7 @@ static inline size_t nd_decode(const uint8_t *text, size_t length, uint32_t *cod
         *code = (uint32_t)(lead & 0x1F) << 6 | (text[1] & 0x3F);
         return 2;
     }
-    /* The second octet's range shuts out overlong forms, surrogates and what lies past U+10FFFF. */
+    /* The second byte's range shuts out overlong forms, surrogates and what lies past U+10FFFF. */
     uint8_t low = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
     uint8_t high = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
     if (length < 2 || text[1] < low || text[1] > high) return 1;
@@ -149,13 +149,13 @@ static inline size_t nd_decode(const uint8_t *text, size_t length, uint32_t *cod
 }
 
 /* Whether an ideograph from U+4000 to U+9FFF stands at text[0]; they are all alike to every table, as the generator of
-   the tables makes sure. The hexagrams among them, U+4DC0 to U+4DFF, begin with the octets E4 B7 and are left out. */
+   the tables makes sure. The hexagrams among them, U+4DC0 to U+4DFF, begin with the bytes E4 B7 and are left out. */
 static inline bool nd_is_common_han(const uint8_t *text, size_t length) {
     return length >= 3 && (uint8_t)(text[0] - 0xE4) < 6 && (text[1] & 0xC0) == 0x80 && (text[2] & 0xC0) == 0x80 &&
            !(text[0] == 0xE4 && text[1] == 0xB7);
 }
 
-/* The same for two ideographs at text[0..5], where eight octets may be read. */
+/* The same for two ideographs at text[0..5], where eight bytes may be read. */
 static inline bool nd_are_common_han(const uint8_t *text) {
     uint64_t word = nd_load64(text), nibbles = word & 0x0F00000Fu;
     uint64_t at_least_4 = nibbles + 0x0C00000Cu, at_least_10 = nibbles + 0x06000006u;
@@ -163,7 +163,7 @@ static inline bool nd_are_common_han(const uint8_t *text) {
            (word & 0xFFFF) != 0xB7E4 && (word >> 24 & 0xFFFF) != 0xB7E4;
 }
 
-/* Writes at most 4 octets. */
+/* Writes at most 4 bytes. */
 static inline size_t nd_encode(uint32_t code, uint8_t *out) {
     if (code < 0x80) {
         out[0] = (uint8_t)code;

@@ -39,7 +39,7 @@ uint64_t nd_lookup8(const uint8_t *key, size_t length, uint64_t initial) {
     if (length > done) memcpy(rest, key + done, length - done);
     a += nd_load64(rest);
     b += nd_load64(rest + 8);
-    /* The lowest octet of c is the length's. */
+    /* The lowest byte of c is the length's. */
     c += (nd_load64(rest + 16) << 8) + length;
     MIX(a, b, c);
     return c;

@@ -26,7 +26,7 @@ from make_unicode_tables import (
 )
 
 DIRECTORY = Path(__file__).resolve().parents[1] / "mappings" / "pipelines"
-# What lies above is handed over to `neardup annotate`.
+# What lies above is left to `neardup annotate`.
 END = 0x20000
 BLOCK = 32
 # Block numbers are written as ideographs: one character each, and none that an editor could change.

@@ -123,13 +123,13 @@ def word_trie() -> Trie:
 
 
 def require_alike(values: list[int], wanted: int) -> None:
-    """The C core looks none of the ideographs U+4000 to U+9FFF up, the octets E4 B7 in front aside."""
+    """The C core looks none of the ideographs U+4000 to U+9FFF up, the bytes E4 B7 in front aside."""
     if set(values[0x4000:0x4DC0] + values[0x4E00:0xA000]) != {wanted}:
         sys.exit("not all of U+4000 to U+9FFF are alike; change nd_is_common_han in internal.h")
 
 
-def letters_of_two_octets(words: Trie) -> list[int]:
-    """For each first octet C0 to DF, as bits by the lower six of the second: letters of ALetter and Hebrew_Letter."""
+def letters_of_two_bytes(words: Trie) -> list[int]:
+    """For each first byte C0 to DF, as bits by the lower six of the second: letters of ALetter and Hebrew_Letter."""
     classes = [WORD_BREAK_CLASSES.index((name,)) | KEPT | ALPHABETIC for name in ("ALetter", "Hebrew_Letter")]
     return [sum(1 << bit for bit, value in enumerate(words.block(lead)) if value in classes) for lead in range(32)]
 
@@ -184,11 +184,11 @@ class Normalisation:
             values[code] = seen[key]
         require_alike(values, 0)
         self.values = values
-        self.mapped += bytes(8)  # the C core copies eight octets at a time
+        self.mapped += bytes(8)  # the C core copies eight bytes at a time
         self.trie = Trie(values)
 
-    def pairs_of_octets(self) -> list[int]:
-        """For each code point of two octets what it becomes, low octet first, if that has two and meets nothing."""
+    def pairs_of_bytes(self) -> list[int]:
+        """For each code point of two bytes what it becomes, low byte first, if that has two and meets nothing."""
         found = [0] * 0x800
         for code in range(0x80, 0x800):
             at, length, _, _, _, last_class, flags = self.records[self.values[code]]
@@ -198,12 +198,12 @@ class Normalisation:
         return found
 
     def add_mapped(self, mapping: str) -> tuple[int, int]:
-        octets = mapping.encode()
-        at = self.mapped.find(octets)
+        encoded = mapping.encode()
+        at = self.mapped.find(encoded)
         if at < 0:
             at = len(self.mapped)
-            self.mapped += octets
-        return at, len(octets)
+            self.mapped += encoded
+        return at, len(encoded)
 
     def add_decomposed(self, decomposition: str) -> tuple[int, int]:
         at = len(self.decomposed)
@@ -243,10 +243,10 @@ def render() -> str:
             "",
             array("const uint16_t nd_word_index[ND_TRIE_INDEX]", numbers(words.index)),
             array(f"const uint8_t nd_word_blocks[{len(words.blocks)}]", numbers(words.blocks)),
-            array("const uint64_t nd_letter_pairs[32]", [f"0x{bits:X}u" for bits in letters_of_two_octets(words)]),
+            array("const uint64_t nd_letter_pairs[32]", [f"0x{bits:X}u" for bits in letters_of_two_bytes(words)]),
             array("const uint16_t nd_normal_index[ND_TRIE_INDEX]", numbers(trie.index)),
             array(f"const uint16_t nd_normal_blocks[{len(trie.blocks)}]", numbers(trie.blocks)),
-            array("const uint16_t nd_normal_pairs[0x800]", numbers(normalisation.pairs_of_octets())),
+            array("const uint16_t nd_normal_pairs[0x800]", numbers(normalisation.pairs_of_bytes())),
             array(f"const nd_normal_record nd_normal_records[{len(records)}]", records),
             array(f"const uint8_t nd_mapped[{len(normalisation.mapped)}]", numbers(normalisation.mapped)),
             array(f"const uint32_t nd_decomposed[{len(normalisation.decomposed)}]", numbers(normalisation.decomposed)),

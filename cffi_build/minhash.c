@@ -60,10 +60,10 @@ int nd_minhash(const uint64_t *features, size_t count, size_t values, uint32_t *
 }
 
 void nd_band_keys(const uint32_t *signature, size_t bands, size_t rows, uint64_t *keys) {
-    uint8_t octets[4 * ND_MAX_ROWS];
+    uint8_t bytes[4 * ND_MAX_ROWS];
     for (size_t band = 0; band < bands; band++) {
-        for (size_t at = 0; at < 4 * rows; at++) octets[at] = (uint8_t)(signature[band * rows + at / 4] >> 8 * (at % 4));
-        keys[band] = nd_lookup8(octets, 4 * rows, 0);
+        for (size_t at = 0; at < 4 * rows; at++) bytes[at] = (uint8_t)(signature[band * rows + at / 4] >> 8 * (at % 4));
+        keys[band] = nd_lookup8(bytes, 4 * rows, 0);
     }
 }
 
@@ -73,66 +73,66 @@ ND_INLINE uint32_t differing_groups(uint64_t x, unsigned bits, uint64_t lowest) 
     return (uint32_t)__builtin_popcountll(x & lowest);
 }
 
-ND_INLINE uint32_t difference(const uint8_t *one, const uint8_t *other, size_t octets, unsigned bits) {
+ND_INLINE uint32_t difference(const uint8_t *one, const uint8_t *other, size_t bytes, unsigned bits) {
     uint64_t lowest = ~(uint64_t)0 / (((uint64_t)1 << bits) - 1);
     uint32_t sum = 0;
     size_t at = 0;
-    for (; octets - at >= 8; at += 8) sum += differing_groups(nd_load64(one + at) ^ nd_load64(other + at), bits, lowest);
-    if (at < octets) {
+    for (; bytes - at >= 8; at += 8) sum += differing_groups(nd_load64(one + at) ^ nd_load64(other + at), bits, lowest);
+    if (at < bytes) {
         uint8_t left[8] = {0}, right[8] = {0};
-        memcpy(left, one + at, octets - at);
-        memcpy(right, other + at, octets - at);
+        memcpy(left, one + at, bytes - at);
+        memcpy(right, other + at, bytes - at);
         sum += differing_groups(nd_load64(left) ^ nd_load64(right), bits, lowest);
     }
     return sum;
 }
 
-ND_INLINE void differing(const uint8_t *one, const uint8_t *others, size_t count, size_t octets, unsigned bits,
+ND_INLINE void differing(const uint8_t *one, const uint8_t *others, size_t count, size_t bytes, unsigned bits,
                          uint32_t *found) {
-    for (size_t n = 0; n < count; n++) found[n] = difference(one, others + n * octets, octets, bits);
+    for (size_t n = 0; n < count; n++) found[n] = difference(one, others + n * bytes, bytes, bits);
 }
 
-ND_INLINE void differing_pairs(const uint8_t *packed, size_t octets, unsigned bits, const uint64_t *left,
+ND_INLINE void differing_pairs(const uint8_t *packed, size_t bytes, unsigned bits, const uint64_t *left,
                                const uint64_t *right, size_t pairs, uint32_t *found) {
     for (size_t p = 0; p < pairs; p++)
-        found[p] = difference(packed + left[p] * octets, packed + right[p] * octets, octets, bits);
+        found[p] = difference(packed + left[p] * bytes, packed + right[p] * bytes, bytes, bits);
 }
 
-static void differing_plain(const uint8_t *one, const uint8_t *others, size_t count, size_t octets, unsigned bits,
+static void differing_plain(const uint8_t *one, const uint8_t *others, size_t count, size_t bytes, unsigned bits,
                             uint32_t *found) {
-    differing(one, others, count, octets, bits, found);
+    differing(one, others, count, bytes, bits, found);
 }
 
-static void differing_pairs_plain(const uint8_t *packed, size_t octets, unsigned bits, const uint64_t *left,
+static void differing_pairs_plain(const uint8_t *packed, size_t bytes, unsigned bits, const uint64_t *left,
                                   const uint64_t *right, size_t pairs, uint32_t *found) {
-    differing_pairs(packed, octets, bits, left, right, pairs, found);
+    differing_pairs(packed, bytes, bits, left, right, pairs, found);
 }
 
 #ifdef ND_X86
-ND_AVX2 static void differing_avx2(const uint8_t *one, const uint8_t *others, size_t count, size_t octets,
+ND_AVX2 static void differing_avx2(const uint8_t *one, const uint8_t *others, size_t count, size_t bytes,
                                    unsigned bits, uint32_t *found) {
-    differing(one, others, count, octets, bits, found);
+    differing(one, others, count, bytes, bits, found);
 }
-ND_AVX512 static void differing_avx512(const uint8_t *one, const uint8_t *others, size_t count, size_t octets,
+ND_AVX512 static void differing_avx512(const uint8_t *one, const uint8_t *others, size_t count, size_t bytes,
                                        unsigned bits, uint32_t *found) {
-    differing(one, others, count, octets, bits, found);
+    differing(one, others, count, bytes, bits, found);
 }
-ND_AVX2 static void differing_pairs_avx2(const uint8_t *packed, size_t octets, unsigned bits, const uint64_t *left,
+ND_AVX2 static void differing_pairs_avx2(const uint8_t *packed, size_t bytes, unsigned bits, const uint64_t *left,
                                          const uint64_t *right, size_t pairs, uint32_t *found) {
-    differing_pairs(packed, octets, bits, left, right, pairs, found);
+    differing_pairs(packed, bytes, bits, left, right, pairs, found);
 }
-ND_AVX512 static void differing_pairs_avx512(const uint8_t *packed, size_t octets, unsigned bits, const uint64_t *left,
+ND_AVX512 static void differing_pairs_avx512(const uint8_t *packed, size_t bytes, unsigned bits, const uint64_t *left,
                                              const uint64_t *right, size_t pairs, uint32_t *found) {
-    differing_pairs(packed, octets, bits, left, right, pairs, found);
+    differing_pairs(packed, bytes, bits, left, right, pairs, found);
 }
 #endif
 
-void nd_differing(const uint8_t *one, const uint8_t *others, size_t count, size_t octets, unsigned bits,
+void nd_differing(const uint8_t *one, const uint8_t *others, size_t count, size_t bytes, unsigned bits,
                   uint32_t *found) {
-    ND_DISPATCH(differing, one, others, count, octets, bits, found);
+    ND_DISPATCH(differing, one, others, count, bytes, bits, found);
 }
 
-void nd_differing_pairs(const uint8_t *packed, size_t octets, unsigned bits, const uint64_t *left, const uint64_t *right,
+void nd_differing_pairs(const uint8_t *packed, size_t bytes, unsigned bits, const uint64_t *left, const uint64_t *right,
                         size_t pairs, uint32_t *found) {
-    ND_DISPATCH(differing_pairs, packed, octets, bits, left, right, pairs, found);
+    ND_DISPATCH(differing_pairs, packed, bytes, bits, left, right, pairs, found);
 }

@@ -186,13 +186,13 @@ fail:
     return done ? at : SIZE_MAX;
 }
 
-/* What 64 octets of text are, as bits. `han` are the first octets of the ideographs that nd_is_common_han knows. */
+/* What 64 bytes of text are, as bits. `han` are the first bytes of the ideographs that nd_is_common_han knows. */
 typedef struct {
-    uint64_t high[4]; /* bits 7 to 4 of the octets */
+    uint64_t high[4]; /* bits 7 to 4 of the bytes */
     uint64_t han;
 } window;
 
-/* Copies 64 octets, ASCII in lower case. */
+/* Copies 64 bytes, ASCII in lower case. */
 #ifdef ND_X86
 static inline uint64_t mask(__m128i v) { return (uint32_t)_mm_movemask_epi8(v); }
 
@@ -217,10 +217,10 @@ static inline window copy_window(const uint8_t *text, uint8_t *out) {
     return found;
 }
 #else
-/* The highest bits of the octets of a word, the first octet's lowest. */
+/* The highest bits of the bytes of a word, the first byte's lowest. */
 static inline uint64_t mask(uint64_t word) { return ((word >> 7 & 0x0101010101010101u) * 0x0102040810204080u) >> 56; }
 
-/* For octets whose highest bit is put aside: that bit in the sum, whether they are at least first and not above last. */
+/* For bytes whose highest bit is put aside: that bit in the sum, whether they are at least first and not above last. */
 static inline uint64_t between(uint64_t low, unsigned first, unsigned last) {
     const uint64_t each = 0x0101010101010101u;
     return (low + (0x80 - first) * each) & ~(low + (0x80 - last - 1) * each);
@@ -243,7 +243,7 @@ static inline window copy_window(const uint8_t *text, uint8_t *out) {
 }
 #endif
 
-/* Whether the character of three or four octets at text[0] becomes as many that start afresh and end in a starter; if so,
+/* Whether the character of three or four bytes at text[0] becomes as many that start afresh and end in a starter; if so,
    writes them. */
 static inline bool copy_long(const uint8_t *text, uint8_t *out) {
     uint32_t code;
@@ -256,8 +256,8 @@ static inline bool copy_long(const uint8_t *text, uint8_t *out) {
     return true;
 }
 
-/* Writes what text[0..] becomes to out, which has room for 64 octets, as far as its characters become as many octets that
-   start afresh and end in a starter, and at most 64 octets; gives how many. */
+/* Writes what text[0..] becomes to out, which has room for 64 bytes, as far as its characters become as many bytes that
+   start afresh and end in a starter, and at most 64 bytes; gives how many. */
 static size_t copy_simple(const uint8_t *text, size_t length, uint8_t *out) {
     uint8_t padded[64] = {0};
     if (length < 64) text = memcpy(padded, text, length);
@@ -284,7 +284,7 @@ static size_t copy_simple(const uint8_t *text, size_t length, uint8_t *out) {
     return end;
 }
 
-/* U+FFFD, which also stands for ill-formed octets and so can't be copied from the text. */
+/* U+FFFD, which also stands for ill-formed bytes and so can't be copied from the text. */
 static const nd_normal_record REPLACEMENT = {0, 3, 0, 1, 0, 0, ND_SELF | ND_BOUNDARY | ND_NEVER_COMPOSES};
 
 int nd_normalise_into(const uint8_t *text, size_t length, nd_buffer *out) {
@@ -293,7 +293,7 @@ int nd_normalise_into(const uint8_t *text, size_t length, nd_buffer *out) {
     /* Where the last character that starts afresh begins, in text and in out: what a mark takes us back to. */
     size_t fresh_in = 0, fresh_out = 0;
     uint8_t last_class = 0;
-    /* Always true at the loop's head: out has room for as many octets as text has left. */
+    /* Always true at the loop's head: out has room for as many bytes as text has left. */
     while (at < length) {
         size_t simple = copy_simple(text + at, length - at, out->data + out->length);
         if (simple != 0) {

@@ -4,7 +4,7 @@
 
 #include "internal.h"
 
-/* Up to so many values are compared each with each, without any table. */
+/* Up to this many values are compared each with each, without any table. */
 #define ND_BRUTE_COUNT 192
 
 /* Buckets of an index's table, as a power of two: 128 MB of offsets. */

@@ -2,7 +2,7 @@
 
 #include "internal.h"
 
-/* Where one set is so many times larger, its numbers are searched for and not walked through. */
+/* Where one set is this many times larger, its numbers are searched for and not walked through. */
 #define LOPSIDED 32
 
 /* Without branches on the numbers, which no processor could foresee. */

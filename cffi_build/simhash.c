@@ -65,7 +65,7 @@ uint64_t nd_counter_simhash(const nd_counter *counter) {
     return greater;
 }
 
-/* For a rest of n octets (0 to 23), which octets of the three words are its own. */
+/* For a rest of n bytes (0 to 23), which bytes of the three words are its own. */
 #define FIRST(n) ((n) >= 8 ? ~(uint64_t)0 : ((uint64_t)1 << (8 * ((n) & 7))) - 1)
 #define MASKS(n) {FIRST(n), (n) > 8 ? FIRST((n) - 8) : 0, (n) > 16 ? FIRST((n) - 16) : 0}
 static const uint64_t REST_MASKS[24][3] = {
@@ -185,7 +185,7 @@ int nd_normalise(const uint8_t *text, size_t length, nd_tokens *tokens) {
     return status;
 }
 
-/* How many octets the character of White_Space past ASCII has that stands at text[0] in a normalised text, where most
+/* How many bytes the character of White_Space past ASCII has that stands at text[0] in a normalised text, where most
    spaces have become U+0020; 0 where none does. */
 static inline size_t wide_space(const uint8_t *text) {
     if (text[0] == 0xC2) return text[1] == 0x85 ? 2 : 0;

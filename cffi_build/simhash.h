@@ -7,7 +7,7 @@
      or write outside of what it was given. A NULL pointer is allowed wherever the length beside it is 0.
    - Functions that can fail return ND_OK or one of the codes below and then leave their outputs untouched.
    - Nothing is kept between calls; every function may be called from several threads at once.
-   - Hashes are numbers: bit 1 is the most significant. Written as octets they are big-endian. Results do not depend
+   - Hashes are numbers: bit 1 is the most significant. Written as bytes they are big-endian. Results do not depend
      on the machine's byte order, on its instructions, or on nd_set_simd_level.
 
    Everything between the two cffi marks is read by the builder of the Python extension. */
@@ -44,16 +44,16 @@ typedef struct {
 /* The version of Unicode that all tables are of, such as "18.0.0". Static; never freed. */
 const char *nd_unicode_version(void);
 
-/* Jenkins' 64-bit hash (lookup8.c, function `hash`, 1997) of `length` octets with an initial value; octets are read as
+/* Jenkins' 64-bit hash (lookup8.c, function `hash`, 1997) of `length` bytes with an initial value; bytes are read as
    little-endian words, as there. */
 uint64_t nd_lookup8(const uint8_t *key, size_t length, uint64_t initial);
 
 /* The simhash-doc fingerprint of a text: normalised, identifiers blanked, cut into tokens, each hashed with lookup8
    (initial value 0), added up. Writes the hash and the number of tokens. ND_EMPTY where the text holds no token,
-   ND_NO_MEMORY. Uses about 1.1 times `length` octets of memory, at most 12 times for hostile text. */
+   ND_NO_MEMORY. Uses about 1.1 times `length` bytes of memory, at most 12 times for hostile text. */
 int nd_fingerprint(const uint8_t *text, size_t length, uint64_t *value, uint64_t *tokens);
 
-/* The same for `count` texts in one call: text t is the octets from offsets[t] to offsets[t + 1], which rise. Where one
+/* The same for `count` texts in one call: text t is the bytes from offsets[t] to offsets[t + 1], which rise. Where one
    holds no token, tokens[t] and values[t] are 0. ND_NO_MEMORY, with the texts before written. */
 int nd_fingerprint_many(const uint8_t *texts, const size_t *offsets, size_t count, uint64_t *values, uint64_t *tokens);
 
@@ -173,7 +173,7 @@ typedef struct {
 /* The hash of every token of a text, as nd_fingerprint adds them up. ND_NO_MEMORY. */
 int nd_token_hashes(const uint8_t *text, size_t length, nd_hashes *hashes);
 
-/* The hash of every run of `size` tokens (at least 1): lookup8, initial value 0, of the 8 * size octets of the tokens'
+/* The hash of every run of `size` tokens (at least 1): lookup8, initial value 0, of the 8 * size bytes of the tokens'
    hashes, each little-endian. A text of fewer tokens has one shingle, of all its tokens; one without tokens has none. With
    `numbers` (not 0) the tokens are those of nd_tokenise_with_numbers. ND_NO_MEMORY. */
 int nd_shingle_hashes(const uint8_t *text, size_t length, size_t size, int numbers, nd_hashes *hashes);
@@ -184,7 +184,7 @@ int nd_shingle_hashes(const uint8_t *text, size_t length, size_t size, int numbe
 int nd_character_hashes(const uint8_t *text, const size_t *starts, const size_t *ends, size_t count, size_t size,
                         nd_hashes *hashes);
 
-/* lookup8 (initial value 0) of text[starts[i]] to text[ends[i] - 1], for `count` spans of a text of `length` octets. */
+/* lookup8 (initial value 0) of text[starts[i]] to text[ends[i] - 1], for `count` spans of a text of `length` bytes. */
 void nd_hash_spans(const uint8_t *text, size_t length, const size_t *starts, const size_t *ends, size_t count,
                    uint64_t *hashes);
 
@@ -214,7 +214,7 @@ int nd_fast_minhash(const uint64_t *features, size_t count, size_t values, size_
    ND_NO_MEMORY the numbers are still the same set. */
 int nd_distinct(uint64_t *numbers, size_t *count);
 
-/* The highest `bits` bits (1, 2, 4, 8 or 16) of each value: 16 are two octets, the lower first; fewer than 8 fill an octet
+/* The highest `bits` bits (1, 2, 4, 8 or 16) of each value: 16 are two bytes, the lower first; fewer than 8 fill a byte
    from its highest bit on, the last with zeros. */
 void nd_pack(const uint32_t *signature, size_t values, unsigned bits, uint8_t *packed);
 
@@ -238,24 +238,24 @@ typedef struct {
 /* The simhash-doc fingerprint and the sketch of a text, from one pass over its tokens: what nd_fingerprint gives, and of the
    signature of the distinct shingles what nd_pack gives, and what nd_band_keys gives as packed keys: of each the lower 32
    bits, the band's number above them. ND_EMPTY where the text holds no token of
-   either kind, ND_NO_MEMORY. Uses about 1.1 times `length` octets of memory and 24 for each token. */
+   either kind, ND_NO_MEMORY. Uses about 1.1 times `length` bytes of memory and 24 for each token. */
 int nd_fingerprint_and_minhash(const uint8_t *text, size_t length, const nd_minhash_form *form, nd_text_features *found,
                                uint8_t *packed, uint64_t *keys);
 
-/* The same for `count` texts in one call, which lie as for nd_fingerprint_many; the packed values of one (of whole octets)
+/* The same for `count` texts in one call, which lie as for nd_fingerprint_many; the packed values of one (of whole bytes)
    and its keys lie behind those of the one before. Where a text holds no token of either kind, all of found[t] is 0, and
    its packed values and keys are left as they were. ND_NO_MEMORY, with the texts before written. */
 int nd_fingerprint_and_minhash_many(const uint8_t *texts, const size_t *offsets, size_t count, const nd_minhash_form *form,
                                     nd_text_features *found, uint8_t *packed, uint64_t *keys);
 
-/* How many of the groups of `bits` bits (1, 2, 4, 8 or 16) differ between one string of `octets` octets and each of
+/* How many of the groups of `bits` bits (1, 2, 4, 8 or 16) differ between one string of `size` bytes and each of
    `count` others of the same length, which lie behind one another. */
-void nd_differing(const uint8_t *one, const uint8_t *others, size_t count, size_t octets, unsigned bits,
+void nd_differing(const uint8_t *one, const uint8_t *others, size_t count, size_t size, unsigned bits,
                   uint32_t *differing);
 
 /* The same for pairs of strings, left[p] and right[p], numbers of strings that lie behind one another in `packed`. The
    caller makes sure that there are as many. */
-void nd_differing_pairs(const uint8_t *packed, size_t octets, unsigned bits, const uint64_t *left, const uint64_t *right,
+void nd_differing_pairs(const uint8_t *packed, size_t size, unsigned bits, const uint64_t *left, const uint64_t *right,
                         size_t pairs, uint32_t *differing);
 
 /* The sizes of intersections: set s is values[offsets[s]] to values[offsets[s + 1] - 1], rising; sizes[p] is how many
@@ -265,12 +265,12 @@ void nd_intersections(const uint64_t *values, const uint64_t *offsets, const uin
                       size_t pairs, uint64_t *sizes);
 
 /* The keys of the bands of a signature: band b is the values signature[b * rows] to signature[(b + 1) * rows - 1], and its
-   key lookup8 (initial value 0) of their 4 * rows octets, each value little-endian. `rows` is at most ND_MAX_ROWS. */
+   key lookup8 (initial value 0) of their 4 * rows bytes, each value little-endian. `rows` is at most ND_MAX_ROWS. */
 #define ND_MAX_ROWS 256
 void nd_band_keys(const uint32_t *signature, size_t bands, size_t rows, uint64_t *keys);
 
 /* A signature of improved consistent weighted sampling (Ioffe 2010) over distinct features and their weights, normal
-   numbers above 0: value i is the low 32 bits of lookup8 (initial value 0) of the 16 octets of the sampled feature and of
+   numbers above 0: value i is the low 32 bits of lookup8 (initial value 0) of the 16 bytes of the sampled feature and of
    its t, a two's complement integer, both little-endian. The random numbers of feature f for value i are numbers 3i to
    3i + 2 of SplitMix64 from seed f: r from the two halves of the first, c from those of the second, beta from the
    high half of the third; a half h stands for (h + 1/2) / 2^32. Logarithms are nd_log; of equal samples the feature that

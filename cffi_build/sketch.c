@@ -126,9 +126,9 @@ void nd_pack(const uint32_t *signature, size_t values, unsigned bits, uint8_t *p
     }
     size_t each = 8 / bits;
     for (size_t i = 0; i < values; i += each) {
-        unsigned octet = 0;
-        for (size_t j = 0; j < each; j++) octet = octet << bits | (i + j < values ? signature[i + j] >> (32 - bits) : 0);
-        packed[i / each] = (uint8_t)octet;
+        unsigned byte = 0;
+        for (size_t j = 0; j < each; j++) byte = byte << bits | (i + j < values ? signature[i + j] >> (32 - bits) : 0);
+        packed[i / each] = (uint8_t)byte;
     }
 }
 
@@ -205,11 +205,11 @@ int nd_fingerprint_and_minhash(const uint8_t *text, size_t length, const nd_minh
 
 int nd_fingerprint_and_minhash_many(const uint8_t *texts, const size_t *offsets, size_t count, const nd_minhash_form *form,
                                     nd_text_features *found, uint8_t *packed, uint64_t *keys) {
-    size_t octets = form->values * form->bits / 8;
+    size_t width = form->values * form->bits / 8;
     for (size_t t = 0; t < count; t++) {
         found[t] = (nd_text_features){0, 0, 0};
         int status = nd_fingerprint_and_minhash(texts + offsets[t], offsets[t + 1] - offsets[t], form, &found[t],
-                                                packed + t * octets, keys + t * form->bands);
+                                                packed + t * width, keys + t * form->bands);
         if (status != ND_OK && status != ND_EMPTY) return status;
     }
     return ND_OK;

@@ -31,14 +31,14 @@ enum { LETTER = ND_WB_ALETTER | ND_KEPT | ND_ALPHABETIC, HEBREW_LETTER = ND_WB_H
 
 static inline bool is_letter(uint8_t property) { return property == LETTER || property == HEBREW_LETTER; }
 
-/* What 64 octets of normalised text are, as bits. `resets` are the ASCII characters of class Other or Newline: no rule
+/* What 64 bytes of normalised text are, as bits. `resets` are the ASCII characters of class Other or Newline: no rule
    looks back over one. */
 typedef struct {
     uint64_t words;   /* a-z 0-9 _ */
     uint64_t letters; /* a-z */
     uint64_t resets;
     uint64_t past_ascii;
-    uint64_t leads; /* of characters of two or three octets */
+    uint64_t leads; /* of characters of two or three bytes */
 } classes;
 
 #ifdef ND_X86
@@ -86,7 +86,7 @@ static inline classes classify(const uint8_t *at) {
 }
 #endif
 
-/* Takes characters of two and three octets among the words up to the first that the rules must look at: letters, which
+/* Takes characters of two and three bytes among the words up to the first that the rules must look at: letters, which
    nothing tells from those of ASCII but the rules of Hebrew, and these need a character that is none; and marks directly
    behind what is of a word already. */
 static inline void add_words(const uint8_t *at, classes *here) {
@@ -102,10 +102,10 @@ static inline void add_words(const uint8_t *at, classes *here) {
         unsigned class = property & ND_WB_MASK;
         bool mark = class == ND_WB_EXTEND && (property & ND_KEPT) && place != 0 && (here->words >> (place - 1) & 1);
         if (!mark && !is_letter(property)) return;
-        uint64_t octets = (((uint64_t)1 << size) - 1) << place;
-        here->words |= octets;
-        if (property & ND_ALPHABETIC) here->letters |= octets;
-        here->past_ascii &= ~octets;
+        uint64_t bytes = (((uint64_t)1 << size) - 1) << place;
+        here->words |= bytes;
+        if (property & ND_ALPHABETIC) here->letters |= bytes;
+        here->past_ascii &= ~bytes;
     }
 }
 

@@ -28,8 +28,8 @@ enum {
 #define ND_KEPT 0x10       /* of a general category that tokens are made of */
 #define ND_ALPHABETIC 0x20 /* has the property Alphabetic */
 
-/* nd_letter_pairs: of the characters of two octets those of class ALetter or Hebrew_Letter that are kept and Alphabetic, by
-   the lower five bits of the first octet, and as bits by the lower six of the second. */
+/* nd_letter_pairs: of the characters of two bytes those of class ALetter or Hebrew_Letter that are kept and Alphabetic, by
+   the lower five bits of the first byte, and as bits by the lower six of the second. */
 
 /* Record 0 stands for every code point that NFKC_Casefold leaves alone, that has no decomposition but Hangul's, and
    that never meets the character before it. */
@@ -43,8 +43,8 @@ typedef struct {
     uint8_t flags;
 } nd_normal_record;
 
-/* nd_normal_pairs: for a code point of two octets what NFKC_Casefold makes of it, the first octet in the low half, if that
-   is two octets that start afresh and end in a starter; else 0. */
+/* nd_normal_pairs: for a code point of two bytes what NFKC_Casefold makes of it, the first byte in the low half, if that
+   is two bytes that start afresh and end in a starter; else 0. */
 
 #define ND_SELF 1           /* maps to itself */
 #define ND_BOUNDARY 2       /* starts with a starter that never composes with what stands before it */

@@ -46,14 +46,8 @@ _HOMES = {
     "read_document": "indexer.extract:extract",
     "sketches": "indexer.library.texts:sketches",
 }
-# Names that were here once.
-_MOVED = {
-    "Question": "indexer.matching.question:Question",
-    "Record": "indexer.model:Record",
-    "cluster": "indexer.clustering.clusters:cluster",
-    "lookup": "indexer.matching.lookups:lookup",
-}
-_MODULES = ("core", "testing")
+# Modules that the pages name, there without an import of their own.
+_MODULES = ("core", "errors", "hamming", "model", "schemes", "stores", "testing", "text")
 
 __all__ = [
     "Collection",
@@ -80,11 +74,6 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return importlib.import_module(f"{__name__}.{name}")
-    if name in _MOVED:
-        import warnings
-
-        warnings.warn(f"indexer.{name} has moved to {_MOVED[name].replace(':', '.')}", DeprecationWarning, stacklevel=2)
-        return _found(_MOVED[name])
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     globals()[name] = _found(_HOMES[name])

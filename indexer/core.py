@@ -1,6 +1,6 @@
 """The C core with Python's types: with `core_sketch` the only module that imports the extension.
 
-Every call lets go of the GIL for as long as the C code runs.
+Every call releases the GIL while the C code runs.
 """
 
 from __future__ import annotations
@@ -28,8 +28,11 @@ PairSink = Callable[[NDArray[np.uint64], NDArray[np.uint64]], bool]
 """Takes a block of pairs (smaller values, larger values), its own copies; False stops the search."""
 
 
-def _octets(text: str | bytes) -> bytes:
-    # A lone surrogate becomes three octets that no UTF-8 has; the core reads ill-formed octets as U+FFFD.
+_ALL_BITS = (1 << 64) - 1
+
+
+def _bytes(text: str | bytes) -> bytes:
+    # A lone surrogate becomes three bytes that no UTF-8 has; the core reads ill-formed bytes as U+FFFD.
     return text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
 
 
@@ -43,11 +46,11 @@ def _check(status: int) -> None:
 def fingerprint(text: str | bytes) -> tuple[int, int] | None:
     """The simhash-doc value (unsigned 64 bits) and the number of tokens of a text; None where it holds no token.
 
-    Octets are read as UTF-8, ill-formed ones as U+FFFD. Raises MemoryError.
+    Bytes are read as UTF-8, ill-formed ones as U+FFFD. Raises MemoryError.
     """
-    octets = _octets(text)
+    data = _bytes(text)
     out = ffi.new("uint64_t[2]")
-    status = lib.nd_fingerprint(ffi.from_buffer(octets), len(octets), out, out + 1)
+    status = lib.nd_fingerprint(ffi.from_buffer(data), len(data), out, out + 1)
     if status == lib.ND_EMPTY:
         return None
     _check(status)
@@ -56,10 +59,10 @@ def fingerprint(text: str | bytes) -> tuple[int, int] | None:
 
 def joined_texts(texts: Sequence[str | bytes]) -> tuple[bytes, NDArray[np.uintp]]:
     """Texts as UTF-8 behind one another, and their offsets, uintp of shape (n + 1,); the next one is one's end."""
-    octets = [_octets(text) for text in texts]
-    offsets = np.zeros(len(octets) + 1, dtype=np.uintp)
-    np.cumsum([len(each) for each in octets], out=offsets[1:])
-    return b"".join(octets), offsets
+    data = [_bytes(text) for text in texts]
+    offsets = np.zeros(len(data) + 1, dtype=np.uintp)
+    np.cumsum([len(each) for each in data], out=offsets[1:])
+    return b"".join(data), offsets
 
 
 def fingerprints(texts: Sequence[str | bytes]) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
@@ -88,11 +91,11 @@ def _adopted(values: Any, count: int, kind: type[Number]) -> NDArray[Number]:
     return array
 
 
-def _tokens(status: int, found: Any) -> Tokens:
+def _tokens(status: int, tokens: Any) -> Tokens:
     _check(status)
-    owned = ffi.gc(found.text, lib.nd_free)
-    starts, ends = (_adopted(each, found.count, np.uintp) for each in (found.starts, found.ends))
-    return Tokens(bytes(ffi.buffer(owned, found.length)) if found.length else b"", starts, ends)
+    owned = ffi.gc(tokens.text, lib.nd_free)
+    starts, ends = (_adopted(numbers, tokens.count, np.uintp) for numbers in (tokens.starts, tokens.ends))
+    return Tokens(bytes(ffi.buffer(owned, tokens.length)) if tokens.length else b"", starts, ends)
 
 
 def tokenise(text: str | bytes, *, numbers: bool = False) -> Tokens:
@@ -101,10 +104,10 @@ def tokenise(text: str | bytes, *, numbers: bool = False) -> Tokens:
     With `numbers` also the pieces that simhash-doc leaves out for having no letter, if they have a decimal digit.
     Raises MemoryError.
     """
-    octets = _octets(text)
-    found = ffi.new("nd_tokens *")
+    data = _bytes(text)
+    tokens = ffi.new("nd_tokens *")
     call = lib.nd_tokenise_with_numbers if numbers else lib.nd_tokenise
-    return _tokens(call(ffi.from_buffer(octets), len(octets), found), found)
+    return _tokens(call(ffi.from_buffer(data), len(data), tokens), tokens)
 
 
 def _spans(tokens: Tokens) -> tuple[Any, Any, Any, int]:
@@ -118,15 +121,15 @@ def _spans(tokens: Tokens) -> tuple[Any, Any, Any, int]:
 
 def strip_digits(tokens: Tokens) -> Tokens:
     """The tokens without their decimal digits, those of digits alone left out. Raises MemoryError."""
-    found = ffi.new("nd_tokens *")
-    return _tokens(lib.nd_strip_digits(*_spans(tokens), found), found)
+    stripped = ffi.new("nd_tokens *")
+    return _tokens(lib.nd_strip_digits(*_spans(tokens), stripped), stripped)
 
 
 def normalise(text: str | bytes) -> bytes:
     """toNFKC_Casefold of a text as UTF-8 (Unicode Standard, section 3.13). Raises MemoryError."""
-    octets = _octets(text)
+    data = _bytes(text)
     tokens = ffi.new("nd_tokens *")
-    _check(lib.nd_normalise(ffi.from_buffer(octets), len(octets), tokens))
+    _check(lib.nd_normalise(ffi.from_buffer(data), len(data), tokens))
     try:
         return _taken(tokens)
     finally:
@@ -134,13 +137,19 @@ def normalise(text: str | bytes) -> bytes:
 
 
 def lookup8(key: bytes, initial: int = 0) -> int:
-    """Jenkins' 64-bit hash (lookup8.c, `hash`) of octets with an initial value, unsigned."""
+    """Jenkins' 64-bit hash (lookup8.c, `hash`) of bytes with an initial value, unsigned."""
     return int(lib.nd_lookup8(ffi.from_buffer(key), len(key), initial))
 
 
 def as_hashes(values: ArrayLike, name: str) -> NDArray[np.uint64]:
-    """An array of 64-bit integers, unsigned or signed with the same bits, as uint64; else UsageError naming it."""
+    """An array of 64-bit integers, unsigned or signed with the same bits, as uint64; else UsageError naming it.
+
+    A sequence of Python's integers is one too, of both kinds side by side.
+    """
     array = np.asarray(values)
+    if array.ndim == 1 and array.dtype.kind in "fO":
+        # To numpy, integers on both sides of 2**63 are floats.
+        array = _integers(values, array)
     if array.dtype == np.uint64 and array.ndim == 1 and array.flags.c_contiguous:
         return array
     if array.size == 0:
@@ -151,6 +160,17 @@ def as_hashes(values: ArrayLike, name: str) -> NDArray[np.uint64]:
     return np.ascontiguousarray(
         array.view(np.uint64) if array.dtype == np.int64 else array.astype(np.uint64, copy=False)
     )
+
+
+def _integers(values: ArrayLike, otherwise: NDArray[Any]) -> NDArray[Any]:
+    """Python's integers with the bits that they have as 64 bits, signed or not; `otherwise` for anything else."""
+    whole: list[Any] = list(values) if isinstance(values, Sequence) else otherwise.tolist()
+    if not whole or not all(
+        isinstance(value, int | np.integer) and not isinstance(value, bool) and -(1 << 63) <= value < 1 << 64
+        for value in whole
+    ):
+        return otherwise
+    return np.array([int(value) & _ALL_BITS for value in whole], dtype=np.uint64)
 
 
 def _pointer(kind: str, array: NDArray[Any]) -> Any:
@@ -197,8 +217,12 @@ def simhash_keys(values: ArrayLike) -> NDArray[np.uint32]:
 
 
 def hamming_distances(query: int, values: ArrayLike) -> NDArray[np.uint8]:
-    """The Hamming distance, 0 to 64, of one unsigned hash to each of `values`: shape (n,) to uint8 of shape (n,)."""
+    """The Hamming distance, 0 to 64, of one hash to each of `values`: shape (n,) to uint8 of shape (n,).
+
+    Raises UsageError for numbers that are no 64-bit integers, unsigned or signed with the same bits.
+    """
     hashes = as_hashes(values, "values")
+    query = int(as_hashes([query], "query")[0])
     distances = np.empty(hashes.size, dtype=np.uint8)
     lib.nd_hamming_one(query, _pointer("uint64_t[]", hashes), hashes.size, _pointer("uint8_t[]", distances))
     return distances
@@ -223,7 +247,7 @@ def pairs_plan(distinct: NDArray[np.uint64], distance: int) -> NDArray[np.uint64
 
 
 def pairs_bucket_mask(mask: int, count: int) -> int:
-    """The bits of a table's mask that tell its buckets apart, for so many values."""
+    """The bits of a table's mask that distinguish its buckets, for this many values."""
     return int(lib.nd_pairs_bucket_mask(mask, count))
 
 
@@ -288,23 +312,23 @@ def find_values(values: NDArray[np.uint64], wanted: NDArray[np.uint64]) -> tuple
     Raises MemoryError.
     """
     room = wanted.size + 1024
-    found = ffi.new("size_t *")
+    hits = ffi.new("size_t *")
     while True:
         places, positions = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
         _check(
             lib.nd_find_values(
                 _pointer("uint64_t[]", values), values.size, _pointer("uint64_t[]", wanted), wanted.size,
-                _pointer("int64_t[]", places), _pointer("int64_t[]", positions), room, found,
+                _pointer("int64_t[]", places), _pointer("int64_t[]", positions), room, hits,
             )
         )  # fmt: skip
-        if found[0] <= room:
-            return places[: found[0]], positions[: found[0]]
-        room = found[0]
+        if hits[0] <= room:
+            return places[: hits[0]], positions[: hits[0]]
+        room = hits[0]
 
 
 @dataclass(frozen=True, slots=True)
 class IndexTable:
-    """A table of a lookup index, as the C core has it; `offsets` rise from 0 to the number of values."""
+    """A table of a lookup index, as the C core has it; `offsets` increase from 0 to the number of values."""
 
     mask: int
     first_bucket: int
@@ -333,20 +357,20 @@ def index_search(
     room = 1 << 16
     while progress[0] < queries.size:
         before = progress[0]
-        numbers, found = np.empty(room, dtype=np.uint64), np.empty(room, dtype=np.uint64)
+        numbers, values_found = np.empty(room, dtype=np.uint64), np.empty(room, dtype=np.uint64)
         lib.nd_index_search(
             array, len(tables), _pointer("uint64_t[]", queries), queries.size, distance, progress,
-            _pointer("uint64_t[]", numbers), _pointer("uint64_t[]", found), room, progress + 1,
+            _pointer("uint64_t[]", numbers), _pointer("uint64_t[]", values_found), room, progress + 1,
         )  # fmt: skip
         if progress[1]:
-            yield numbers[: progress[1]], found[: progress[1]]
+            yield numbers[: progress[1]], values_found[: progress[1]]
         if progress[0] == before:
             room *= 4  # one query alone has more finds than there was room for
 
 
-def _hashes(status: int, found: Any) -> NDArray[np.uint64]:
+def _hashes(status: int, hashes: Any) -> NDArray[np.uint64]:
     _check(status)
-    return _adopted(found.values, found.count, np.uint64)
+    return _adopted(hashes.values, hashes.count, np.uint64)
 
 
 def hash_tokens(tokens: Tokens) -> NDArray[np.uint64]:
@@ -365,8 +389,8 @@ def character_hashes(tokens: Tokens, size: int) -> NDArray[np.uint64]:
     """
     if size < 1:
         raise UsageError(f"a shingle has at least 1 character, not {size}")
-    found = ffi.new("nd_hashes *")
-    return _hashes(lib.nd_character_hashes(*_spans(tokens), size, found), found)
+    hashes = ffi.new("nd_hashes *")
+    return _hashes(lib.nd_character_hashes(*_spans(tokens), size, hashes), hashes)
 
 
 def token_hashes(text: str | bytes) -> NDArray[np.uint64]:
@@ -374,23 +398,23 @@ def token_hashes(text: str | bytes) -> NDArray[np.uint64]:
 
     It is lookup8 (initial value 0) of the token's UTF-8. Raises MemoryError.
     """
-    octets = _octets(text)
-    found = ffi.new("nd_hashes *")
-    return _hashes(lib.nd_token_hashes(ffi.from_buffer(octets), len(octets), found), found)
+    data = _bytes(text)
+    hashes = ffi.new("nd_hashes *")
+    return _hashes(lib.nd_token_hashes(ffi.from_buffer(data), len(data), hashes), hashes)
 
 
 def shingle_hashes(text: str | bytes, size: int, *, numbers: bool = False) -> NDArray[np.uint64]:
     """The hash of every shingle of `size` tokens (1 on), in the order of the text, with repeats: uint64 of shape (n,).
 
-    It is lookup8 (initial value 0) of the tokens' hashes, each written as 8 octets, the lowest first. A text of fewer
+    It is lookup8 (initial value 0) of the tokens' hashes, each written as 8 bytes, the lowest first. A text of fewer
     tokens has one shingle, of all its tokens; one without tokens has none. With `numbers` the tokens are those of
     `tokenise` with numbers. Raises UsageError for a size below 1, MemoryError.
     """
     if size < 1:
         raise UsageError(f"a shingle has at least 1 token, not {size}")
-    octets = _octets(text)
-    found = ffi.new("nd_hashes *")
-    return _hashes(lib.nd_shingle_hashes(ffi.from_buffer(octets), len(octets), size, numbers, found), found)
+    data = _bytes(text)
+    hashes = ffi.new("nd_hashes *")
+    return _hashes(lib.nd_shingle_hashes(ffi.from_buffer(data), len(data), size, numbers, hashes), hashes)
 
 
 def minhash(features: ArrayLike, values: int) -> NDArray[np.uint32] | None:
@@ -430,7 +454,7 @@ def weighted_minhash(features: ArrayLike, weights: ArrayLike, values: int) -> ND
 def band_keys(signature: NDArray[np.uint32], bands: int, rows: int) -> NDArray[np.uint64]:
     """The hash of each band of a signature's values, `rows` of them at a time: uint64 of shape (bands,).
 
-    It is lookup8 (initial value 0) of the values, each written as 4 octets, the lowest first. Raises UsageError where
+    It is lookup8 (initial value 0) of the values, each written as 4 bytes, the lowest first. Raises UsageError where
     the signature has fewer than bands * rows values, or rows are not 1 to 256.
     """
     if not 1 <= rows <= MAX_ROWS or bands * rows > signature.size:
@@ -461,14 +485,14 @@ def random_projection(features: ArrayLike, words: int) -> NDArray[np.uint64] | N
 
 
 def differing_values(one: bytes, others: Sequence[bytes], bits: int) -> NDArray[np.uint32]:
-    """How many of the packed groups of `bits` bits (1, 2, 4, 8 or 16) of one string of octets differ in each other.
+    """How many of the packed groups of `bits` bits (1, 2, 4, 8 or 16) of one string of bytes differ in each other.
 
     All strings have the same length. Gives uint32 of shape (len(others),). Raises UsageError for other lengths or bits.
     """
     if bits not in (1, 2, 4, 8, 16):
         raise UsageError(f"bits must be 1, 2, 4, 8 or 16, not {bits}")
     if any(len(other) != len(one) for other in others):
-        raise UsageError(f"packed values must all have {len(one)} octets")
+        raise UsageError(f"packed values must all have {len(one)} bytes")
     differing = np.empty(len(others), dtype=np.uint32)
     lib.nd_differing(
         ffi.from_buffer(one), ffi.from_buffer(b"".join(others)), len(others), len(one), bits,
@@ -480,20 +504,20 @@ def differing_values(one: bytes, others: Sequence[bytes], bits: int) -> NDArray[
 def intersection_sizes(values: ArrayLike, offsets: ArrayLike, left: ArrayLike, right: ArrayLike) -> NDArray[np.int64]:
     """How many numbers the sets numbered left[i] and right[i] share, for each i: int64 of the shape (n,) of `left`.
 
-    Set s is `values[offsets[s]:offsets[s + 1]]`, 64-bit integers that rise. Raises UsageError for a set that does not
-    rise, offsets that leave `values`, numbers of no set, and other shapes.
+    Set s is `values[offsets[s]:offsets[s + 1]]`, sorted 64-bit integers. Raises UsageError for a set that is not
+    sorted, offsets that leave `values`, numbers of no set, and other shapes.
     """
     numbers, ends = as_hashes(values, "values"), as_hashes(offsets, "offsets")
     lefts, rights = as_hashes(left, "left"), as_hashes(right, "right")
     if lefts.shape != rights.shape:
         raise UsageError(f"left has shape {lefts.shape}, right {rights.shape}")
     if ends.size == 0 or int(ends[-1]) > numbers.size or np.any(ends[1:] < ends[:-1]):
-        raise UsageError("offsets must rise, and end within the values")
+        raise UsageError("offsets must be sorted, and end within the values")
     if lefts.size and max(int(lefts.max()), int(rights.max())) >= ends.size - 1:
         raise UsageError(f"left and right must be numbers of the {ends.size - 1} sets")
     falls = np.flatnonzero(numbers[1:] <= numbers[:-1]) + 1
     if not np.isin(falls[falls < int(ends[-1])], ends).all():
-        raise UsageError("the numbers of each set must rise, without repeats")
+        raise UsageError("the numbers of each set must be sorted, without repeats")
     sizes = np.empty(lefts.size, dtype=np.int64)
     lib.nd_intersections(
         _pointer("uint64_t[]", numbers), _pointer("uint64_t[]", ends), _pointer("uint64_t[]", lefts),

@@ -1,6 +1,6 @@
 """Sketches and digests of texts by the C core, beside `indexer.core`.
 
-Every call lets go of the GIL for as long as the C code runs.
+Every call releases the GIL while the C code runs.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from indexer._core import ffi, lib
-from indexer.core import _check, _octets, _pointer, _taken, as_hashes, joined_texts
+from indexer.core import _bytes, _check, _pointer, _taken, as_hashes, joined_texts
 from indexer.errors import UsageError
 
 ROUNDS: int = lib.ND_ROUNDS
@@ -53,27 +53,27 @@ DEFAULT_FORM = MinhashForm()
 def fingerprint_and_minhash(text: str | bytes, form: MinhashForm = DEFAULT_FORM) -> TextFeatures | None:
     """The simhash-doc fingerprint and the minhash sketch of a text, from one pass over it; None without any token.
 
-    Octets are read as UTF-8, ill-formed ones as U+FFFD. A text of fewer tokens than a shingle has is one shingle. With
-    `form.numbers` a text of numbers has a sketch and no fingerprint. Raises MemoryError, UsageError for a form that is
-    none.
+    Bytes are read as UTF-8, ill-formed ones as U+FFFD. A text of fewer tokens than a shingle has is one shingle. With
+    `form.numbers` a text of numbers has a sketch and no fingerprint. Raises MemoryError, UsageError for an invalid
+    form.
     """
     asked = _asked(form)
-    octets = _octets(text)
-    found = ffi.new("nd_text_features *")
+    data = _bytes(text)
+    features = ffi.new("nd_text_features *")
     packed = ffi.new("uint8_t[]", form.values * form.bits // 8)
     keys = ffi.new("uint64_t[]", form.bands)
-    status = lib.nd_fingerprint_and_minhash(ffi.from_buffer(octets), len(octets), asked, found, packed, keys)
+    status = lib.nd_fingerprint_and_minhash(ffi.from_buffer(data), len(data), asked, features, packed, keys)
     if status == lib.ND_EMPTY:
         return None
     _check(status)
-    fingerprint = (found.simhash, found.tokens) if found.tokens else None
-    return TextFeatures(fingerprint, bytes(ffi.buffer(packed)), tuple(ffi.unpack(keys, form.bands)), found.shingles)
+    fingerprint = (features.simhash, features.tokens) if features.tokens else None
+    return TextFeatures(fingerprint, bytes(ffi.buffer(packed)), tuple(ffi.unpack(keys, form.bands)), features.shingles)
 
 
 class ManyFeatures(NamedTuple):
     """The same of n texts: `simhash`, `tokens` and `shingles` are uint64 of shape (n,), 0 where there are none.
 
-    `packed` is uint8 of shape (n, octets), `keys` uint64 of shape (n, bands), zeros for a text without shingles.
+    `packed` is uint8 of shape (n, width), `keys` uint64 of shape (n, bands), zeros for a text without shingles.
     """
 
     simhash: NDArray[np.uint64]
@@ -148,7 +148,7 @@ def distinct(numbers: ArrayLike) -> NDArray[np.uint64]:
 def pack(signature: NDArray[np.uint32], bits: int) -> bytes:
     """The highest `bits` bits (1, 2, 4, 8 or 16) of each value, in order.
 
-    16 bits are two octets, the lower first; fewer than 8 fill an octet from its highest bit on, the last with zeros.
+    16 bits are two bytes, the lower first; fewer than 8 fill a byte from its highest bit on, the last with zeros.
     """
     if bits not in BITS:
         raise UsageError(f"bits must be 1, 2, 4, 8 or 16, not {bits}")
@@ -159,14 +159,14 @@ def pack(signature: NDArray[np.uint32], bits: int) -> bytes:
 
 
 def equal_parts(one: bytes, packed: NDArray[np.uint8], bits: int = 1) -> NDArray[np.int32]:
-    """How many of the packed groups of `bits` bits of one string of octets are equal in each row of an array.
+    """How many of the packed groups of `bits` bits of one string of bytes are equal in each row of an array.
 
-    `packed` is uint8 of shape (n, len(one)); gives int32 of shape (n,). Bits that fill a last octet count as equal.
+    `packed` is uint8 of shape (n, len(one)); gives int32 of shape (n,). Bits that fill a last byte count as equal.
     Raises UsageError for other shapes, types or bits.
     """
     parts = _parts(packed, bits)
     if packed.shape[1] != len(one):
-        raise UsageError(f"packed values have {packed.shape[1]} octets each, the one to compare {len(one)}")
+        raise UsageError(f"packed values have {packed.shape[1]} bytes each, the one to compare {len(one)}")
     differing = np.empty(packed.shape[0], dtype=np.int32)
     rows = np.ascontiguousarray(packed)
     lib.nd_differing(
@@ -211,17 +211,17 @@ def folded_text(text: str | bytes) -> bytes:
 
     White_Space is the property of that name in Unicode. Raises MemoryError.
     """
-    octets = _octets(text)
-    found = ffi.new("nd_tokens *")
-    _check(lib.nd_fold_text(ffi.from_buffer(octets), len(octets), found))
+    data = _bytes(text)
+    folded = ffi.new("nd_tokens *")
+    _check(lib.nd_fold_text(ffi.from_buffer(data), len(data), folded))
     try:
-        return _taken(found)
+        return _taken(folded)
     finally:
-        lib.nd_tokens_free(found)
+        lib.nd_tokens_free(folded)
 
 
 def text_digest(text: str | bytes) -> bytes:
-    """What is equal for two texts only if they are equal but for case and white space: 16 octets.
+    """What is equal for two texts only if they are equal but for case and white space: 16 bytes.
 
     They are the first 16 of SHA-256 (FIPS 180-4), which scripts inside engines can make too, over `folded_text`; so
     numbers, symbols and URLs count. Raises MemoryError.

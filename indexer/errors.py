@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-# What is raised where the process is told to stop: nothing is waited for then.
+import errno
+
+# What is raised where the process is asked to stop: nothing is waited for then.
 STOPPED = (KeyboardInterrupt, SystemExit)
+_MACHINE = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC, errno.EDQUOT))
 
 
 class NeardupError(Exception):
@@ -22,7 +25,7 @@ class UsageError(NeardupError):
 
 
 class PayloadError(UsageError):
-    """A payload is none of its scheme: of another one, or out of a store that is damaged."""
+    """A payload that does not belong to its scheme: another's, or one from a damaged store."""
 
     exit_code = 3
 
@@ -38,13 +41,17 @@ class NoStoreError(StoreError):
 
 
 class StoreBusyError(StoreError):
-    """Another process holds the store for writing and did not let go in time."""
+    """Another process holds the store for writing and did not release it in time."""
 
 
 class IncompatibleStoreError(StoreError):
     """A store holds fingerprints that can't be compared with the ones asked for, or was made by a newer version."""
 
     exit_code = 4
+
+
+class MachineError(NeardupError):
+    """This machine lacks something: a package, memory, open files, room on a disk. It is no fault of any document."""
 
 
 class NotFoundError(NeardupError):
@@ -68,3 +75,20 @@ class ExtractionError(NeardupError):
 
     def __reduce__(self) -> tuple[type[ExtractionError], tuple[str, str]]:
         return type(self), (self.reason, self.detail)
+
+
+def machines_fault(error: Exception, doing: str) -> MachineError | None:
+    """The error for what the machine lacks, not the document at hand; None where it is the document's."""
+    if isinstance(error, OSError) and error.errno in _MACHINE:
+        return MachineError(f"{doing}: {error.strerror}; that is the machine's, so nothing is recorded of the document")
+    missing = isinstance(error, ModuleNotFoundError) or (isinstance(error, ImportError) and not _of_memory(error))
+    if missing:
+        return MachineError(
+            f"{doing}: {error}; install neardup again with what it needs (pip install --upgrade neardup)"
+        )
+    return None
+
+
+def _of_memory(error: ImportError) -> bool:
+    # A library that finds no room, because of what the document takes.
+    return "allocate memory" in str(error) or "failed to map" in str(error)

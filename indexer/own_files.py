@@ -2,7 +2,7 @@
 
 SQLite guards a store by POSIX locks, and closing any descriptor of a file takes away all that the process holds on it
 (fcntl(2)): to read a store's own file as a document would let others write over what was just stored. So such a file is
-told by device and inode, under whatever name, before it is opened.
+recognised by device and inode, under whatever name, before it is opened.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def _first_bytes(path: AnyPath) -> bytes:
 
 def _is_own(status: os.stat_result) -> bool:
     with _guard:
-        names = [name for each in _held for name in each]
+        names = [name for held in _held for name in held]
     return _is_one_of(status, names)
 
 
@@ -120,9 +120,9 @@ def _is_one_of(status: os.stat_result, names: list[str]) -> bool:
     # For each document of a run: without what would cost more than the system's answers.
     for name in names:
         try:
-            found = os.stat(name)
+            there = os.stat(name)
         except OSError:
             continue
-        if found.st_ino == status.st_ino and found.st_dev == status.st_dev:
+        if there.st_ino == status.st_ino and there.st_dev == status.st_dev:
             return True
     return False

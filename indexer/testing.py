@@ -1,7 +1,7 @@
 """What every scheme must do: a suite that a scheme's tests inherit as it is, in this package and in others.
 
 It takes the extra `testing` (pytest and Hypothesis). A subclass names its specification, the bad ones, and the most
-octets that a payload may have:
+bytes that a payload may have:
 
     class TestMinhash(SchemeContract):
         specification = "minhash"
@@ -39,7 +39,8 @@ VOCABULARY = sorted({"".join(random.Random(n).choices(SYLLABLES, k=2 + n % 3)) f
 
 
 def words(seed: int, count: int) -> list[str]:
-    """So many words of a made-up text: a stop-word about every third, the others more often the nearer to the front."""
+    """This many words of a made-up text: a stop-word about every third, the others more often the nearer to the
+    front."""
     draw = random.Random(seed)
     return [
         draw.choice(STOP_WORDS) if draw.random() < 0.35 else VOCABULARY[int(len(VOCABULARY) * draw.random() ** 1.7)]
@@ -48,7 +49,7 @@ def words(seed: int, count: int) -> list[str]:
 
 
 def document(seed: int, count: int = 300) -> str:
-    """A made-up text of so many words, in sentences; equal seeds begin alike."""
+    """A made-up text of this many words, in sentences; equal seeds begin alike."""
     found = words(seed, count)
     return " ".join(" ".join(found[n : n + 12]).capitalize() + "." for n in range(0, count, 12))
 
@@ -81,9 +82,9 @@ class SchemeContract:
     bad: ClassVar[Sequence[str]]
     """Specifications of the same family that have to be refused."""
     payload_limit: ClassVar[int]
-    """The most octets that a payload may have, whatever the text."""
+    """The most bytes that a payload may have, whatever the text."""
     bad_payloads: ClassVar[Sequence[bytes]] = (b"", b"x")
-    """Octets that are no payload of this scheme."""
+    """Bytes that are not a payload of this scheme."""
 
     def corpus(self, name: str) -> Any:
         """The statistics of a corpus, for a scheme that needs them."""
@@ -173,17 +174,17 @@ class SchemeContract:
 
     @given(st.text(max_size=200))
     @PROPERTY
-    def test_octets_and_text_give_the_same_sketch(self, text: str) -> None:
+    def test_bytes_and_text_give_the_same_sketch(self, text: str) -> None:
         scheme = self.made()
         for whole in (text, document(4, 60) + text):
-            octets = whole.encode("utf-8", "surrogatepass")
-            assert scheme.sketch(whole) == scheme.sketch(octets)
+            data = whole.encode("utf-8", "surrogatepass")
+            assert scheme.sketch(whole) == scheme.sketch(data)
 
     @given(st.binary(max_size=200))
     @PROPERTY
-    def test_no_octets_are_too_odd(self, octets: bytes) -> None:
+    def test_no_bytes_are_too_odd(self, data: bytes) -> None:
         scheme = self.made()
-        for whole in (octets, document(5, 60).encode() + octets):
+        for whole in (data, document(5, 60).encode() + data):
             found = scheme.sketch(whole)
             if found is not None:
                 self.check(scheme, found)
@@ -278,24 +279,24 @@ class SchemeContract:
             assert near >= far
             assert far < 1.0
 
-    def test_octets_that_are_no_payload_are_refused(self, scheme: Scheme) -> None:
+    def test_bytes_that_are_no_payload_are_refused(self, scheme: Scheme) -> None:
         good = self.sketched(scheme, document(1)).payload
-        for octets in self.bad_payloads:
+        for data in self.bad_payloads:
             with pytest.raises(PayloadError, match=scheme.family):
-                scheme.similarities(octets, [good])
+                scheme.similarities(data, [good])
             with pytest.raises(PayloadError, match=scheme.family):
-                scheme.similarities(good, [good, octets])
-            if not octets:
+                scheme.similarities(good, [good, data])
+            if not data:
                 continue  # a document without features is passed over before
             with pytest.raises(PayloadError, match="is damaged"):
-                scheme.compare(Ragged.of_bytes([good, octets]), np.array([0]), np.array([1]))
+                scheme.compare(Ragged.of_bytes([good, data]), np.array([0]), np.array([1]))
             if type(scheme).probes is not Scheme.probes:
-                self.probed(scheme, octets)
+                self.probed(scheme, data)
 
-    def probed(self, scheme: Scheme, octets: bytes) -> None:
-        """Octets that are no payload are told, or not asked by: keys are enough for some."""
+    def probed(self, scheme: Scheme, data: bytes) -> None:
+        """Bytes that are not a payload are reported, or not looked up by: keys are enough for some."""
         with suppress(PayloadError):
-            found = scheme.probes(Sketch(scheme.id, octets, (0,), 1), scheme.default_similarity)
+            found = scheme.probes(Sketch(scheme.id, data, (0,), 1), scheme.default_similarity)
             assert all(0 <= key < scheme.layout.end for key in found)
 
     # Lookups

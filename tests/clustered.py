@@ -31,7 +31,7 @@ def partition(store: Store) -> dict[str, str]:
 
 
 def wide(values: Sequence[int], bound: int) -> bool:
-    """Whether any two are further apart than the bound."""
+    """Whether any two are farther apart than the bound."""
     return any((a ^ b).bit_count() > bound for a in values for b in values)
 
 

@@ -195,7 +195,7 @@ def fold(text: str) -> str:
 
 
 def lookup8(key: bytes, initial: int = 0) -> int:
-    """Jenkins' hash from its description: three words, 24 octets a round, the length into the last."""
+    """Jenkins' hash from its description: three words, 24 bytes a round, the length into the last."""
     shifts = ((43, 9, 8), (38, 23, 5), (35, 49, 11), (12, 18, 22))
 
     def mix(a: int, b: int, c: int) -> tuple[int, int, int]:

@@ -93,7 +93,7 @@ class Oracle:
         }
 
     def by(self, measure: Finder | Reading, one: str, other: str) -> float:
-        """The similarity by one part of the rule, below 0 where it can't be told."""
+        """The similarity by one part of the rule, below 0 where it is unknown."""
         if isinstance(measure, Reading):
             sets = exact.shingle_sets([self.texts[one], self.texts[other]])
             return float((exact.jaccard if measure.kind == "text" else exact.containment)(sets, [0], [1])[0])

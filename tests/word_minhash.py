@@ -15,7 +15,7 @@ from indexer.schemes.keys.layout import KeyLayout
 
 
 class WordMinhash(Scheme):
-    """`bands` tables of `rows` values each; the payload is all values, two octets of each."""
+    """`bands` tables of `rows` values each; the payload is all values, two bytes of each."""
 
     family = "word-minhash"
     summary = "Compares sets of words, for tests."

@@ -1,4 +1,4 @@
-/* Fuzz target: any octets through every function that takes text, and the results held against each other.
+/* Fuzz target: any bytes through every function that takes text, and the results held against each other.
 
    With Clang this is driven by libFuzzer. Elsewhere the small driver below makes inputs by itself:
    fuzz_core [seconds] [seed]. */
@@ -79,7 +79,7 @@ static void sketches(const uint8_t *data, size_t size) {
     static uint32_t signature[ND_MAX_VALUES];
     static uint8_t packed[3][2 * ND_MAX_VALUES], expected[2 * ND_MAX_VALUES];
     static uint64_t keys[3][ND_MAX_VALUES], plain[ND_MAX_VALUES];
-    size_t octets = values * form.bits / 8;
+    size_t bytes = values * form.bits / 8;
     uint64_t simhash = 0, tokens = 0;
     nd_fingerprint(data, size, &simhash, &tokens);
     for (int level = 0; level < 3; level++) {
@@ -91,10 +91,10 @@ static void sketches(const uint8_t *data, size_t size) {
         if (nd_fast_minhash(shingles.values, shingles.count, values, ND_ROUNDS, signature) != ND_OK) continue;
         nd_pack(signature, values, form.bits, expected);
         nd_band_keys(signature, form.bands, form.rows, plain);
-        require(memcmp(packed[level], expected, octets) == 0, "sketch of one pass");
+        require(memcmp(packed[level], expected, bytes) == 0, "sketch of one pass");
         for (size_t i = 0; i < form.bands; i++)
             require(keys[level][i] == ((uint64_t)i << 32 | (uint32_t)plain[i]), "keys of one pass");
-        require(memcmp(packed[level], packed[0], octets) == 0, "sketch same by level");
+        require(memcmp(packed[level], packed[0], bytes) == 0, "sketch same by level");
     }
     size_t count = shingles.count, first = 0;
     uint64_t *numbers = malloc((count + 1) * sizeof *numbers);
@@ -135,11 +135,11 @@ static void characters(const nd_tokens *tokens, size_t size) {
     nd_hash_spans(exact, tokens->length, tokens->starts, tokens->ends, tokens->count, hashes);
     size_t length = 0, shingles = 0;
     for (size_t i = 0; i < tokens->count; i++) {
-        size_t octets = tokens->ends[i] - tokens->starts[i];
-        require(hashes[i] == nd_lookup8(exact + tokens->starts[i], octets, 0), "hash of a span");
+        size_t bytes = tokens->ends[i] - tokens->starts[i];
+        require(hashes[i] == nd_lookup8(exact + tokens->starts[i], bytes, 0), "hash of a span");
         if (i != 0 && tokens->starts[i] != tokens->ends[i - 1]) line[length++] = ' ';
-        memcpy(line + length, exact + tokens->starts[i], octets);
-        length += octets;
+        memcpy(line + length, exact + tokens->starts[i], bytes);
+        length += bytes;
     }
     nd_hashes found;
     require(nd_character_hashes(exact, tokens->starts, tokens->ends, tokens->count, size, &found) == ND_OK, "characters");
@@ -172,8 +172,8 @@ static void numbers(const uint8_t *data, size_t size) {
     for (size_t i = 0; i < stripped.count; i++) {
         require(stripped.starts[i] >= last && stripped.starts[i] < stripped.ends[i], "order");
         last = stripped.ends[i];
-        for (size_t octet = stripped.starts[i]; octet < last; octet++)
-            require(stripped.text[octet] < '0' || stripped.text[octet] > '9', "no digits");
+        for (size_t byte = stripped.starts[i]; byte < last; byte++)
+            require(stripped.text[byte] < '0' || stripped.text[byte] > '9', "no digits");
     }
     require(last == stripped.length, "nothing behind the last");
     characters(&plain, 1 + size % 9);
@@ -185,20 +185,20 @@ static void numbers(const uint8_t *data, size_t size) {
 
 /* Groups of packed bits that differ, against a loop over the bits. */
 static void packed(const uint8_t *data, size_t size) {
-    size_t octets = size / 3;
+    size_t bytes = size / 3;
     for (unsigned bits = 1; bits <= 16; bits *= 2) {
         uint32_t found[2] = {0, 0};
-        nd_differing(data, data + octets, 2, octets, bits, found);
+        nd_differing(data, data + bytes, 2, bytes, bits, found);
         uint64_t left[2] = {0, 2}, right[2] = {1, 0};
         uint32_t pairs[2] = {0, 0};
-        nd_differing_pairs(data, octets, bits, left, right, 2, pairs);
+        nd_differing_pairs(data, bytes, bits, left, right, 2, pairs);
         require(pairs[0] == found[0] && pairs[1] == found[1], "pairs");
         for (size_t other = 0; other < 2; other++) {
             uint32_t differing = 0;
-            for (size_t group = 0; group < octets * 8; group += bits) {
+            for (size_t group = 0; group < bytes * 8; group += bits) {
                 int differs = 0;
-                for (size_t bit = group; bit < group + bits && bit < octets * 8; bit++)
-                    differs |= (data[bit / 8] ^ data[(1 + other) * octets + bit / 8]) >> bit % 8 & 1;
+                for (size_t bit = group; bit < group + bits && bit < bytes * 8; bit++)
+                    differs |= (data[bit / 8] ^ data[(1 + other) * bytes + bit / 8]) >> bit % 8 & 1;
                 differing += differs != 0;
             }
             require(found[other] == differing, "differing groups");

@@ -101,7 +101,7 @@ static void test_ties_and_overflow(void) {
 /* Every prefix of a text in an allocation of its own, so that the sanitizers see a read past any end. */
 static void test_every_length(void) {
     const char *text = "Stra\xC3\x9F" "e caf\x65\xCC\x81 \xE4\xB8\xAD\xE6\x96\x87 http://a.b/c x@y.zz 10.1234/a-b_c \xF0\x9F\x91\xA8 "
-                       "the lazy dog's tail, www.example.org and so on until sixty-four octets have gone by twice over";
+                       "the lazy dog's tail, www.example.org and so on until sixty-four bytes have gone by twice over";
     for (size_t length = 0; length <= strlen(text); length++) {
         uint8_t *exact = malloc(length + 1);
         memcpy(exact, text, length);
@@ -141,7 +141,7 @@ static void test_keys(void) {
     CHECK(keys[15] == (15u << 28 | 0xCDEF9ABu));
 }
 
-/* A shingle is hashed like its octets, whatever its length, and as many features are met as there are. */
+/* A shingle is hashed like its bytes, whatever its length, and as many features are met as there are. */
 static void test_shingles(void) {
     const char *text = "one two three four five six seven eight nine ten";
     nd_hashes tokens, shingles;
@@ -151,13 +151,13 @@ static void test_shingles(void) {
         size_t run = size < 10 ? size : 10;
         CHECK(shingles.count == 11 - run);
         for (size_t i = 0; i < shingles.count; i++) {
-            uint8_t octets[80];
-            for (size_t at = 0; at < 8 * run; at++) octets[at] = (uint8_t)(tokens.values[i + at / 8] >> 8 * (at % 8));
-            CHECK(shingles.values[i] == nd_lookup8(octets, 8 * run, 0));
+            uint8_t bytes[80];
+            for (size_t at = 0; at < 8 * run; at++) bytes[at] = (uint8_t)(tokens.values[i + at / 8] >> 8 * (at % 8));
+            CHECK(shingles.values[i] == nd_lookup8(bytes, 8 * run, 0));
         }
         nd_hashes_free(&shingles);
     }
-    /* Allocations of exactly so many features, so that the sanitizers see a read past them. */
+    /* Allocations of exactly this many features, so that the sanitizers see a read past them. */
     for (size_t count = 1; count <= 10; count++) {
         uint64_t *exact = malloc(count * sizeof *exact), projection;
         memcpy(exact, tokens.values, count * sizeof *exact);

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
+from indexer.annotate.fields import described, fields_of_run, remember_fields
 from indexer.annotate.sinks import Done, Known, Sidecar, Sink, Written, in_place
 from indexer.errors import StoreError
 from indexer.extract.base import Content, Limits, Options
@@ -31,8 +32,6 @@ from indexer.stores.search.fields.source_fields import (
     ASIDE,
     BOM,
     require_harmless,
-    require_readable,
-    source_paths,
     text_at,
 )
 
@@ -47,6 +46,10 @@ _BATCH_SECONDS = 1.0
 class Wanted:
     """What to annotate: `fields` give the text, joined in this order, or the HTML to be extracted.
 
+    Where they are not given they are those that the index remembers; others than those are refused unless
+    `fields_changed`. `source_field` says where a document came from, `title_field` what it is called; they are
+    remembered too.
+
     Only documents without a fingerprint, or with one of another text, unless `everything`. `docs_per_second` limits how
     many are done; `slices` is how many parts of the index are read at once. `content` is None for the index's own mode,
     or "landmarks". `refresh` is when what was written is found (see `Store`). `allow_version_change` is leave to change
@@ -55,8 +58,11 @@ class Wanted:
     `exactly` another one that has others is refused.
     """
 
-    fields: tuple[str, ...]
+    fields: tuple[str, ...] = ()
     html: bool = False
+    fields_changed: bool = False
+    source_field: str = ""
+    title_field: str = ""
     everything: bool = False
     dry_run: bool = False
     schemes: tuple[str, ...] = ()
@@ -80,7 +86,7 @@ class Annotated(Counts):
     of the fields, `gone` were deleted meanwhile, `failed` counts by reason. Of the annotated, `missing` had none before
     and `stale` another text's, `empty` have no text and `short` too few tokens. `changed` were changed by others at the
     same moment and done again. `removed` are documents of a sidecar whose originals are gone. `total` is how many
-    documents there were at the start.
+    documents there were at the start. `forgotten` tells that the index's owner lets nobody note the fields in it.
     """
 
     total: int = 0
@@ -91,6 +97,7 @@ class Annotated(Counts):
     stale: int = 0
     changed: int = 0
     removed: int = 0
+    forgotten: bool = False
 
     @property
     def done(self) -> int:
@@ -121,6 +128,8 @@ class _Pending:
     octets: int
     conditions: Mapping[str, Any]
     known: Known
+    source: str
+    title: str
 
 
 class _Run:
@@ -129,12 +138,12 @@ class _Run:
         self.shown = client.target.shown
         self._path = reading_path(client.target.name)
         mappings = self._mappings()
-        self._paths = source_paths(mappings, wanted.fields, self.shown)
-        require_readable(mappings, self._paths, self.shown)
+        self._fields = fields_of_run(client, aside, mappings, wanted)
+        self._paths = self._fields.names
         self._aside = aside is not None
         self._indices = frozenset(mappings)
         self.info = self._info({} if aside else mappings)
-        self._options = Options(content=self.info.content, format="html" if wanted.html else "text")  # type: ignore[arg-type]
+        self._options = Options(content=self.info.content, format="html" if self._fields.html else "text")  # type: ignore[arg-type]
         if not aside:
             settings = self.client.request("GET", f"/{self._path}/_settings", flat_settings="true")
             require_harmless(mappings, {name: each["settings"] for name, each in settings.items()}, self.shown)
@@ -146,6 +155,7 @@ class _Run:
             else in_place(
                 client,
                 self.info,
+                wanted.schemes,
                 single=list(mappings) == [client.target.name],
                 dry_run=wanted.dry_run,
                 refresh=wanted.refresh,
@@ -154,6 +164,8 @@ class _Run:
         if aside and self._sink.had is not None:
             self._require_exactly(self._sink.had)
         self._sink.use(wanted.schemes)
+        if not wanted.dry_run:
+            self.summary.forgotten = not remember_fields(client, aside, mappings, self._fields)
         self._changed: list[Ref] = []
         self._failures: list[Failure] = []
         self._retrying = False
@@ -221,7 +233,8 @@ class _Run:
     def _rounds(self) -> None:
         self._refresh()
         self.summary.total = int(self._get("_count")["count"])
-        fields = [*self._paths, *self._sink.fields]
+        about = filter(None, (self._fields.source, self._fields.title))
+        fields = [*self._paths, *about, *self._sink.fields]
         body = {"query": {"match_all": {}}, "_source": fields, "version": True, "seq_no_primary_term": True}
         rate = self.wanted.docs_per_second
         # A page waits for its turn while its point in time is open.
@@ -301,13 +314,19 @@ class _Run:
         """What the workers get of a document; None where nothing is to be done."""
         if known.owners:
             return Failed(Ref(hit["_id"], hit["_index"], hit.get("_routing")), "owner's field", OWNERS_FIELD)
-        exact, data = text_at(hit.get("_source") or {}, self._paths)
-        if data is None and (not known.digest or known.source):
+        document = hit.get("_source") or {}
+        exact, data = text_at(document, self._paths)
+        place = Ref(hit["_id"], hit["_index"], hit.get("_routing"))
+        source, title = described(self._fields, document)
+        usual = self._sink.source(place)
+        if data is None and (not known.digest or known.source not in ("", usual, source)):
             # Without the fields, or made by `neardup index` from a file.
             self.summary.without += 1
             return None
         digest = source_digest(exact, self.info, self._options)
-        current = known.digest == digest and known.complete
+        source = source or usual
+        same = known.source == source and (not title or known.title == title)
+        current = known.digest == digest and known.complete and same
         if current and (self._retrying or not self.wanted.everything):
             # An update whose answer was lost is found done when it is tried again.
             self.summary.annotated += self._retrying
@@ -320,9 +339,8 @@ class _Run:
             self.summary.annotated += 1
             return None
         data = data or b""
-        place = Ref(hit["_id"], hit["_index"], hit.get("_routing"))
         conditions = {"if_seq_no": hit["_seq_no"], "if_primary_term": hit["_primary_term"]}
-        pending = _Pending(place, digest, len(data), conditions, known)
+        pending = _Pending(place, digest, len(data), conditions, known, source, title)
         return Item(pending, BOM + data)
 
     def _pace(self) -> None:
@@ -336,7 +354,15 @@ class _Run:
     def _done(self, outcome: Extracted[_Pending, Sketched]) -> Done:
         pending = outcome.key
         ref = self._sink.ref(pending.place)
-        record = record_of(outcome, ref, pending.digest, min_tokens=self.wanted.min_tokens, size=pending.octets)
+        record = record_of(
+            outcome,
+            ref,
+            pending.digest,
+            min_tokens=self.wanted.min_tokens,
+            source=pending.source,
+            title=pending.title,
+            size=pending.octets,
+        )
         return Done(pending.place, record, pending.conditions, pending.known)
 
     def _settle(self, written: Written) -> None:

@@ -10,13 +10,15 @@ from typing import Any
 from urllib.parse import quote
 
 from indexer.errors import UsageError
-from indexer.model import Failure, Record, Ref
+from indexer.model import SIMHASH_DOC, Failure, Record, Ref
 from indexer.provision.setup import Provision
+from indexer.schemes import registry
 from indexer.schemes.base import Scheme
+from indexer.schemes.keys.layout import SchemeInfo
 from indexer.schemes.registry import split
 from indexer.stores import PutStatus, StoreInfo, with_schemes
 from indexer.stores.base import Refresh
-from indexer.stores.schemes import wanted_schemes
+from indexer.stores.schemes import corpus_of, wanted_schemes
 from indexer.stores.search.client.bulk import BATCH_RECORDS, Action, chunks, send, update
 from indexer.stores.search.client.connection import Client
 from indexer.stores.search.client.gets import item_at, place_of
@@ -27,6 +29,7 @@ from indexer.stores.search.fields.bodies import ROOT, Bodies, is_owners, own_par
 from indexer.stores.search.fields.sketches import FEATURES, PAYLOAD
 from indexer.stores.search.side_index.documents import forget_failures
 from indexer.stores.search.store import SearchStore
+from indexer.text.corpus import Corpus
 
 _REFUSED = 400
 _DONE = 200
@@ -35,7 +38,7 @@ _ROUTING = "?routing="
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is stored of a document: nothing (`there` False), or the digest, signed bits and source of its record.
+    """What is stored of a document: nothing (`there` False), or of its record the digest, signed bits, source, title.
 
     `pending` says that an ingest pipeline left a mark instead of a fingerprint, `complete` that there is the digest of
     the text and a sketch of every scheme that is wanted, `owners` that the document has a field `neardup` of its
@@ -46,6 +49,7 @@ class Known:
     digest: str = ""
     bits: int | None = None
     source: str = ""
+    title: str = ""
     clustered: bool = False
     complete: bool = True
     pending: bool = False
@@ -94,6 +98,10 @@ class Sink(ABC):
     def ref(self, place: Ref) -> Ref:
         """The identity under which the document at (index, id, routing) is stored."""
 
+    def source(self, place: Ref) -> str:  # noqa: ARG002 a document says itself where it is
+        """What stands as the source of a document that names none."""
+        return ""
+
     @abstractmethod
     def known(self, hits: Sequence[Mapping[str, Any]]) -> list[Known]:
         """What is stored of these documents; their `_source` has this sink's `fields`."""
@@ -111,11 +119,17 @@ class Sink(ABC):
         """Make what was written visible, and clear up."""
 
 
-def in_place(client: Client, info: StoreInfo, *, single: bool, dry_run: bool, refresh: Refresh) -> InPlace:
-    """The sink in the owner's documents; puts neardup's fields into the mapping first, unless in a dry run."""
+def in_place(
+    client: Client, info: StoreInfo, specifications: Sequence[str], *, single: bool, dry_run: bool, refresh: Refresh
+) -> InPlace:
+    """The sink in the owner's documents; puts neardup's fields into the mapping first, unless in a dry run.
+
+    `specifications` are those of schemes beside the index's own. UsageError where the mapping has no room for all, or
+    one can't be made: no mapping can give up a field, so that none is added then.
+    """
     provision = Provision(client)
     # Annotating needs the fields; templates are for `neardup setup`, which may ask for more privileges.
-    steps = provision.fields(info)
+    steps = provision.fields(info, _asked(client, provision, specifications))
     if dry_run:
         return InPlace(client, Bodies(info), single, None)
     list(provision.carry_out(steps))
@@ -123,6 +137,22 @@ def in_place(client: Client, info: StoreInfo, *, single: bool, dry_run: bool, re
     store.refresh = refresh
     store.context.put_back()
     return InPlace(client, Bodies(info), single, store)
+
+
+def _asked(client: Client, provision: Provision, specifications: Sequence[str]) -> list[SchemeInfo]:
+    """The schemes that an index does not have yet."""
+    there = provision.schemes()
+    new = [each for each in specifications if split(each)[0] not in (SIMHASH_DOC, *(there or ()))]
+
+    def corpus(name: str) -> Corpus:
+        if there is None:
+            raise UsageError(
+                f"{provision.shown}: has no statistics of a corpus ({name}): annotate without that scheme, gather them "
+                "(neardup corpus --from-store), and annotate again"
+            )
+        return corpus_of(SearchStore(client, read_only=True))(name)
+
+    return [registry.scheme(each, corpus).info for each in new]
 
 
 class InPlace(Sink):
@@ -158,6 +188,7 @@ class InPlace(Sink):
             digest=own.get("source_digest") or "",
             bits=(own.get(self._bodies.scheme) or {}).get("bits"),
             source=own.get("source") or "",
+            title=own.get("title") or "",
             clustered=bool((own.get("cluster") or {}).get("id")),
             pending="pending" in own,
             complete=bool(own.get("text_digest"))
@@ -262,6 +293,10 @@ class Sidecar(Sink):
             name += "?"
         return Ref(name)
 
+    def source(self, place: Ref) -> str:
+        """See Sink.source."""
+        return f"{place.index}/{place.id}"
+
     def known(self, hits: Sequence[Mapping[str, Any]]) -> list[Known]:
         """See Sink.known."""
         if not self._store:
@@ -272,7 +307,7 @@ class Sidecar(Sink):
     def _known(self, record: Record) -> Known:
         bits = record.fingerprint.bits if record.fingerprint else None
         complete = bool(record.text_digest) and all(scheme.family in record.sketches for scheme in self.schemes)
-        return Known(True, record.source_digest, bits, complete=complete)
+        return Known(True, record.source_digest, bits, record.source, record.title, complete=complete)
 
     def write(self, batch: list[Done]) -> list[Written]:
         """See Sink.write."""
@@ -288,7 +323,7 @@ class Sidecar(Sink):
     def _record(self, done: Done) -> Record:
         place = done.place
         origin = {"index": place.index, "id": place.id, "routing": place.routing}
-        return dataclasses.replace(done.record, source=f"{place.index}/{place.id}", metadata=origin)
+        return dataclasses.replace(done.record, metadata=origin)
 
     def put_failures(self, failures: Sequence[Failure]) -> None:
         """See Sink.put_failures."""

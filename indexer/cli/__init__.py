@@ -27,10 +27,12 @@ from indexer.cli import (
     setup,
     similar,
 )
+from indexer.cli.options.renamed import with_present_names
 from indexer.cli.terminal.grouped import Grouped
+from indexer.cli.terminal.hints import name_store, with_store
 from indexer.cli.terminal.interrupts import second_ends
 from indexer.cli.terminal.output import printable
-from indexer.config import ENVIRONMENT_PREFIX, command_defaults, load_settings
+from indexer.config import DEFAULT_STORE, ENVIRONMENT_PREFIX, command_defaults, load_settings
 from indexer.errors import NeardupError
 from indexer.text.hiding import without_credentials
 
@@ -107,6 +109,7 @@ def cli(ctx: click.Context, config: Path | None, debug: bool) -> None:
     """Find near-duplicate documents: index HTML, PDF, XML and text, then ask what is similar."""
     settings, path = load_settings(config)
     ctx.obj = Given(debug, path)
+    settings = with_present_names(settings, cli.commands.values())
     ctx.default_map = command_defaults(
         settings, {name: _settings_of(each) for name, each in cli.commands.items()}, path
     )
@@ -137,6 +140,7 @@ for command in (
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
     words = sys.argv[1:] if arguments is None else list(arguments)
+    name_store(DEFAULT_STORE)
     _open_standard_streams()
     for stream in (sys.stdout, sys.stderr):
         # A terminal that can't show a character gets its escape, and the command goes on.
@@ -215,7 +219,7 @@ def _explain_usage(error: click.ClickException, words: Sequence[str]) -> int:
 
 def _complain(message: str, words: Sequence[str] = ()) -> None:
     """Say it, without what may have been meant for a store and was given in another place."""
-    click.echo(f"neardup: {printable(without_credentials(message, _parts(words)))}", err=True)
+    click.echo(f"neardup: {printable(with_store(without_credentials(message, _parts(words))))}", err=True)
 
 
 def _parts(words: Sequence[str]) -> list[str]:

@@ -39,6 +39,9 @@ class Annotating:
 
     field: tuple[str, ...]
     html: bool
+    fields_changed: bool
+    source_field: str
+    title_field: str
     content: Content | None
     to: str | None
     all: bool
@@ -53,11 +56,18 @@ annotating_options = Group(
     click.option(
         "--field",
         multiple=True,
-        required=True,
         metavar="NAME",
-        help="A field with the text; several are joined in this order. Always name the same ones for an index.",
+        help="A field with the text; several are joined in this order.  [default: those that the index remembers]",
     ),
     click.option("--html", is_flag=True, help="The fields hold HTML, whose text is extracted."),
+    click.option("--fields-changed", is_flag=True, help="Make all fingerprints again from other fields than before."),
+    click.option(
+        "--source-field",
+        default="",
+        metavar="NAME",
+        help="The field that says where a document came from, as a URL, a path or a name; reports count by it.",
+    ),
+    click.option("--title-field", default="", metavar="NAME", help="The field with the title, which answers show."),
     click.option(
         "--content",
         type=CONTENTS,
@@ -97,13 +107,15 @@ annotating_options = Group(
 Examples:
   neardup annotate --store https://host:9200/articles --field body --dry-run
   neardup annotate --store https://host:9200/articles --field title --field body
+  neardup annotate --store https://host:9200/articles --field body --source-field url --title-field title
   neardup annotate --store https://host:9200/pages --field html --html --docs-per-second 200
   neardup annotate --store https://host:9200/archive --field body --to archive-neardup
 
 Adds fields below "neardup" to documents that have none, or whose text has changed since, and changes nothing else. A
 document that somebody changes at the same moment is never overwritten; it is done again. Running the same command
 again goes on where it ended. An index that does not keep all of _source, is read-only, or has versions of its owner's
-is refused; --to keeps its fingerprints in an index of their own.
+is refused; --to keeps its fingerprints in an index of their own. The index remembers its fields: whatever reads texts
+again takes them, and annotate refuses others.
 """,
 )
 @index_option("The index, alias or data stream.")
@@ -133,11 +145,16 @@ def annotate(
         raise UsageError(
             f"{shown_store(store)}: only an index of a cluster has documents to annotate; name https://host:9200/INDEX"
         )
+    if annotating.html and not annotating.field:
+        raise UsageError("--html says what the fields hold; name them with --field")
     from indexer.matching.kept import schemes_of_new
 
     wanted = Wanted(
         fields=annotating.field,
         html=annotating.html,
+        fields_changed=annotating.fields_changed,
+        source_field=annotating.source_field,
+        title_field=annotating.title_field,
         everything=annotating.all,
         dry_run=annotating.dry_run,
         allow_version_change=annotating.allow_version_change,
@@ -163,7 +180,8 @@ def annotate(
         stack.enter_context(_bar(summary) if talk.progress else nullcontext())
         run(client, wanted, aside=aside, summary=summary)
         names_shown = client.target.shown, aside.target.shown if aside else None
-    _report(summary, *names_shown, dry_run=wanted.dry_run, as_json=talk.json)
+    if not talk.is_enough(summary):
+        _report(summary, *names_shown, dry_run=wanted.dry_run, as_json=talk.json)
     return 0
 
 
@@ -233,6 +251,11 @@ def _report(summary: Annotated, store: str, to: str | None, *, dry_run: bool, as
     for name, count, remark in lines:
         if count or name in ("annotated", "unchanged", "failed"):
             click.echo(f"{name:<13} {count:>9,}" + (f"  {remark}" if remark and count else ""))
+    if summary.forgotten:
+        say(
+            "the mapping of the index may not be changed here, so it does not remember the fields; name them with "
+            "--field wherever texts are read again"
+        )
     if dry_run:
         say("a dry run: nothing was changed")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -15,9 +16,18 @@ from indexer import own_files
 from indexer.cli.options.clustering import Arriving, Clustering, cluster_options
 from indexer.cli.options.groups import Group
 from indexer.cli.options.matching import Matching, match_options, show_rule, tell_lacking, tell_unread
-from indexer.cli.options.shared import filter_option, json_option, opened, refresh_option, store_option, tell_contended
+from indexer.cli.options.shared import (
+    Gone,
+    filter_option,
+    json_option,
+    opened,
+    refresh_option,
+    store_option,
+    tell_contended,
+)
 from indexer.cli.terminal.output import answer, answer_json, fields, record_json, say, shown_store, size
 from indexer.errors import NotFoundError, UsageError
+from indexer.text.counts import counted
 
 if TYPE_CHECKING:
     from indexer.clustering.arrivals import Arrivals, Near
@@ -150,7 +160,7 @@ def pairs(
         found = pairs_of(source, rule, against=other, collapse=collapse, include_short=include_short, reader=reader)
         count = written(found, format, output, Form(rule, places=source.capabilities.routing))
     tell_unread(reader.unread if reader else {})
-    pairs_named = "1 pair" if count == 1 else f"{count:,} pairs"
+    pairs_named = counted(count, "pair")
     say(f"{pairs_named} by {rule}" + (f", written to {output}" if output else ""))
 
 
@@ -228,26 +238,30 @@ def cluster(
             {"id": each.example.id, "scheme": each.scheme, "documents": each.documents, "comparisons": each.comparisons}
             for each in found.costliest
         ]
-        counted = {"rule": str(rule), **counts, "costliest": costliest}
-        answer_json({**counted, "written": written, "contended": contended, "dry_run": dry_run})
+        summary = {"rule": str(rule), **counts, "costliest": costliest}
+        answer_json({**summary, "written": written, "contended": contended, "dry_run": dry_run})
         return
     fields(
         [
             ("rule", str(rule)),
             ("documents", f"{found.documents:,}, of them {found.compared:,} compared"),
             ("clusters", f"{found.clusters:,}, the largest of {found.largest:,}" if found.clusters else "0"),
-            ("clustered", f"{found.clustered:,} documents, {found.clustered - found.clusters:,} of them not canonical"),
-            ("split", f"{found.split:,} chains were too wide" if found.split else ""),
+            (
+                "clustered",
+                f"{counted(found.clustered, 'document')}, {found.clustered - found.clusters:,} of them not canonical",
+            ),
+            ("split", f"{counted(found.split, 'chain was', 'chains were')} too wide" if found.split else ""),
             (
                 "to write" if dry_run else "written",
-                f"{changes.documents:,} documents, {changes.clusters:,} clusters; {changes.removed:,} clusters removed",
+                f"{counted(changes.documents, 'document')}, {counted(changes.clusters, 'cluster')}; "
+                f"{counted(changes.removed, 'cluster')} removed",
             ),
         ]
     )
     for each in found.costliest:
         say(
-            f"{each.documents:,} documents have a key of {each.scheme} in common with {each.example.id} and took "
-            f"{each.comparisons:,} comparisons; most of what they share is probably not their text"
+            f"{counted(each.documents, 'document')} with a key of {each.scheme} in common with {each.example.id} took "
+            f"{counted(each.comparisons, 'comparison')}; most of what they share is probably not their text"
         )
     tell_lacking(found.lacking, rule)
     if rule.by_hash_alone:
@@ -316,7 +330,8 @@ that has other fields than neardup's is its owner's: --delete leaves it there, a
 
 With --dry-run --json one object a line: cluster, canonical, similarity, identical (whether the texts are equal but for
 case and white space), kept (why; empty for what would go), and the document as in "neardup show --json"; otherwise one
-object: marked and unmarked, or deleted; and contended, how many others change all the time.
+object: marked and unmarked, or deleted and stripped (an owner's, that stayed); and contended, how many others change
+all the time.
 """,
 )
 @store_option
@@ -342,12 +357,12 @@ def prune(store: str, pruned: Pruned, refresh: Refresh, json: bool) -> None:
                 fields([("marked", f"{done.documents:,}"), ("unmarked", f"{done.removed:,}")])
             return
         pruning.require_verified()
-        deleted = _delete(pruning, shown_store(store), asked=not pruned.yes)
+        gone = Gone.of(target, _delete(pruning, shown_store(store), asked=not pruned.yes))
         contended = tell_contended(target)
     if json:
-        answer_json({"deleted": deleted, "contended": contended})
+        answer_json({**dataclasses.asdict(gone), "contended": contended})
     else:
-        fields([("deleted", f"{deleted:,}")])
+        gone.show()
 
 
 def _delete(pruning: Pruning, shown: str, *, asked: bool) -> int:
@@ -357,8 +372,9 @@ def _delete(pruning: Pruning, shown: str, *, asked: bool) -> int:
     for each in pruning.surplus():
         tally.add(each)
     count, total = tally.named, pruning.store.stats().documents
-    more = f"; {tally.kept:,} others of their clusters are kept, --dry-run says why" if tally.kept else ""
-    say(f"{count:,} of {total:,} documents are to be deleted from {shown}; their canonical ones stay{more}")
+    more = f"; {counted(tally.kept, 'other')} of their clusters will be kept, --dry-run says why" if tally.kept else ""
+    owners = "" if pruning.store.capabilities.embedded else "; what is its owner's stays, and loses neardup's fields"
+    say(f"deletes {count:,} of {counted(total, 'document')} from {shown}; their canonical ones stay{owners}{more}")
     if count and asked:
         if not sys.stdin.isatty():
             raise UsageError("--delete asks on a terminal only; give --yes to delete without being asked")
@@ -385,12 +401,12 @@ def _list_surplus(pruning: Pruning, *, as_json: bool) -> None:
         else:
             answer(f"{each.record.ref.id}  {pruning.rule.said(each.similarity, each.canonical.id)}")
     count, same = tally.named, tally.identical
-    found = f"{count:,} documents ({size(tally.octets)}) have another that stands for them"
+    found = f"{counted(count, 'document')} with another in place ({size(tally.octets)})"
     kinds = [f"{same:,} identical"] * bool(same)
     kinds += [f"{count - same:,} near, the least similar {pruning.rule.shown(tally.least)}"] * (count > same)
     say(f"a dry run: {found}" + f": {' and '.join(kinds)}" * bool(kinds) + "; nothing was changed")
     if tally.kept:
-        say(f"{tally.kept:,} documents of the same clusters are kept")
+        say(f"{counted(tally.kept, 'document')} of the same clusters will be kept")
 
 
 COMMANDS = (pairs, cluster, prune)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from indexer.cli.options.arguments import found, only
-from indexer.cli.options.shared import json_option, opened, refresh_option, store_option, tell_contended
+from indexer.cli.options.shared import Gone, json_option, opened, refresh_option, store_option, tell_contended
 from indexer.cli.terminal.output import answer_json, fields, record_json, say, shown_store, size
 from indexer.errors import NeardupError, NotFoundError, UsageError
 from indexer.ingest.sources import list_of_paths, printable_path
@@ -86,7 +86,7 @@ def delete(identities: tuple[str, ...], listed: str | None, store: str, refresh:
     In a cluster a document that has other fields than neardup's is its owner's: it stays, and only loses neardup's.
 
     Ends with exit code 5 if an id was not there, or several documents have it; the others are deleted. With --json one
-    object: deleted, missing, contended (others change them all the time).
+    object: deleted, stripped (an owner's, that stayed), missing, contended (others change them all the time).
     """
     if not identities and not listed:
         raise UsageError("name at least one id, or give --from")
@@ -106,11 +106,11 @@ def delete(identities: tuple[str, ...], listed: str | None, store: str, refresh:
                     missing += 1
                     say(str(error))
             deleted += target.delete(chosen)
-        contended = tell_contended(target)
+        contended, gone = tell_contended(target), Gone.of(target, deleted)
     if json:
-        answer_json({"deleted": deleted, "missing": missing, "contended": contended})
+        answer_json({**dataclasses.asdict(gone), "missing": missing, "contended": contended})
     else:
-        click.echo(f"deleted  {deleted:,}")
+        gone.show()
     return NotFoundError.exit_code if missing else 0
 
 

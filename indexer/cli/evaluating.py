@@ -17,11 +17,13 @@ from indexer.cli.options.groups import Group
 from indexer.cli.options.shared import Extraction, extraction_options, jobs_option, json_option, opened, store_option
 from indexer.cli.terminal.output import answer, answer_json, say, table
 from indexer.errors import NeardupError, UsageError
+from indexer.text.counts import counted
 
 if TYPE_CHECKING:
     from indexer.evaluation.documents import Named, Texts
     from indexer.evaluation.judging import Evaluation, Progress
-    from indexer.ingest.from_store import Fields
+    from indexer.ingest.sources import Selection
+    from indexer.stores.search.fields.texts import TextFields
 
 _SAMPLE = 2000
 
@@ -62,7 +64,7 @@ measuring_options = Group(
         metavar="N",
         default=_SAMPLE,
         show_default=True,
-        help="Of a store, take so many documents, beside those that TRUTH names.",
+        help="Of a store, take this many documents, besides those that TRUTH names.",
     ),
     click.option(
         "--alike",
@@ -135,18 +137,24 @@ def evaluate(
         judging.check_rule(rule)
     named = read_truth(Path(truth), Path(measuring.root) if measuring.root else None) if truth else None
     fields = named_fields.fields(stored=not measuring.documents and not (named and named.paths))
-    texts = _texts(named, measuring, fields, store, jobs, extraction)
+    from indexer.ingest.sources import Selection
+
+    columns = named_fields.columns.columns(extraction)
+    chosen = Selection(base=os.getcwd(), line_limit=extraction.max_size, columns=columns)
+    texts = _texts(named, measuring, fields, store, jobs, extraction, chosen)
     require_two(texts)
     corpus = judging.corpus_of(texts.texts)
     wanted = measuring.schemes or (_usual(named, measuring, store), *judging.DEFAULT_RULES)
     named_rules = [judging.read_rule(each, corpus) for each in wanted]
     rules = list({rule.written(whole=True): rule for rule in named_rules}.values())
-    notes = [f"left out: {count:,} documents ({explained(each)})" for each, count in sorted(texts.failed.items())]
+    notes = [
+        f"left out: {counted(count, 'document')} ({explained(each)})" for each, count in sorted(texts.failed.items())
+    ]
     known = None
     if named:
         known, missing = placed(named, texts.ids)
         if missing:
-            notes.append(f"left out: {missing:,} pairs of {named.name}: a document of theirs is not here")
+            notes.append(f"left out: {counted(missing, 'pair')} of {named.name}, with a document that is not here")
     found = judging.evaluate(
         texts.texts, rules, known, alike=measuring.alike, right=measuring.right, progress=_told(json=json)
     )
@@ -173,27 +181,28 @@ def _told(*, json: bool) -> Progress | None:
 def _texts(
     named: Named | None,
     measuring: Measuring,
-    fields: Fields | None,
+    fields: TextFields | None,
     store: str,
     jobs: int | None,
     extraction: Extraction,
+    chosen: Selection,
 ) -> Texts:
     from indexer.evaluation.documents import named_inputs, options_of, read_texts, sampled
     from indexer.ingest.from_store import stored_inputs
     from indexer.ingest.indexing import default_jobs
-    from indexer.ingest.sources import Selection, Sources
+    from indexer.ingest.sources import Sources
 
     processes = jobs or default_jobs()
     if measuring.documents:
-        found = Sources(measuring.documents, Selection(base=os.getcwd()))
+        found = Sources(measuring.documents, chosen)
         return read_texts(found, *extraction.reading(None), processes)
     if named and named.paths:
         options, limits = extraction.reading(None)
-        return read_texts(named_inputs(named.paths, limits.input_bytes), options, limits, processes)
+        return read_texts(named_inputs(named.paths, chosen), options, limits, processes)
     with opened(store, read_only=True) as source:
         options, limits = extraction.reading(options_of(source).content)
-        chosen = sampled(source, measuring.sample, named.ids if named else ())
-        return read_texts(stored_inputs(source, chosen, limits.input_bytes, fields), options, limits, processes)
+        records = sampled(source, measuring.sample, named.ids if named else ())
+        return read_texts(stored_inputs(source, records, chosen, fields), options, limits, processes)
 
 
 def _show(found: Evaluation, *, as_json: bool) -> None:

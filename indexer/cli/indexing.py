@@ -18,11 +18,13 @@ import click
 from indexer import own_files
 from indexer.cli.clusters import arrivals
 from indexer.cli.options.clustering import Arriving, arrival_options
+from indexer.cli.options.columns import NamedColumns, column_options
 from indexer.cli.options.groups import Group
 from indexer.cli.options.schemes import Fingerprinting, fingerprint_options
 from indexer.cli.options.shared import (
     Extraction,
     Talk,
+    begun,
     content_of,
     extraction_options,
     json_option,
@@ -34,14 +36,15 @@ from indexer.cli.options.shared import (
     talk_options,
     tell_contended,
 )
+from indexer.cli.terminal.hints import with_store
 from indexer.cli.terminal.interrupts import end_at_once
 from indexer.cli.terminal.output import answer, answer_json, printable, say, shown_store, size
-from indexer.config import DEFAULT_STORE
 from indexer.errors import ExtractionError, NoStoreError, UsageError
 from indexer.extract.base import Content
 from indexer.ingest.indexing import Settings, Summary, store_info
 from indexer.ingest.indexing import index as run_index
 from indexer.ingest.sources import IdFrom, Selection, Sources, list_of_paths
+from indexer.text.counts import counted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -69,6 +72,7 @@ class Walk:
     hidden: bool
     follow_links: bool
     id_from: IdFrom
+    columns: NamedColumns
 
 
 walk_options = Group(
@@ -94,6 +98,7 @@ walk_options = Group(
         "absolute path, its path below the folder named, its file name, that without suffix, or a digest of its "
         "content. JSON lines bring their own.",
     ),
+    column_options,
 )
 
 
@@ -123,7 +128,7 @@ loading_options = Group(
         "--bulk-load",
         is_flag=True,
         help="In a cluster: no refreshes and no replicas of the index while documents are loaded; its own settings are "
-        "put back at the end.",
+        "restored at the end.",
     ),
     click.option("--retry-failed", is_flag=True, help="Try documents again that failed before and have not changed."),
     click.option("--strict", is_flag=True, help="End with exit code 6 if any document failed."),
@@ -143,9 +148,10 @@ Examples:
   neardup index docs/ --exclude 'drafts/*' --store ~/all.neardup
 
 A folder is walked: hidden files are passed over, so are links to folders, and files that are no documents by their
-name (styles, scripts, pictures, archives); the summary counts them as left out. Files that end in .jsonl, .ndjson or
-either with .gz, and "-", hold JSON lines: {"id", "text" or "html", and if you like "title", "url"; the rest is kept
-as metadata}.
+name (styles, scripts, pictures); the summary counts them as left out. ZIP and TAR archives are folders. Files that
+end in .jsonl or .ndjson, and "-", hold JSON lines: {"id", "text" or "html", and if you like "title", "url"; the rest
+is kept as metadata}. Of .csv, .tsv and .parquet each row is a document, of .warc and .wet each response, of .rss and
+.atom each item. What has no id is named by its file and number. Files may be compressed, and lie on s3:// or gs://.
 
 Running the same command again goes on where it ended: what is stored and has not changed is not read by a worker
 again. A document that fails is recorded with its reason, never stops the run, and is left alone until it changes or
@@ -181,7 +187,7 @@ def index(
 
     letters_file = letters_path(loading.dead_letters, paths)
     _keep_out(store, letters_file)
-    selection = _selection(store, walk, extraction.max_size)
+    selection = _selection(store, walk, extraction)
 
     def sources() -> Sources:
         return Sources(paths, selection, paths_from=list_of_paths(walk.paths_from) if walk.paths_from else ())
@@ -189,16 +195,15 @@ def index(
     found = sources()
     if loading.dry_run:
         return _list(found)
+    inputs = begun(found, store)
+    if inputs is None:
+        say("no document was found, so no store was made")
+        _report(Summary(), found.left_out, store, as_json=talk.json, stopped=_Stopped())
+        return 0
     from indexer.matching.kept import schemes_of, schemes_of_new
 
     content = extraction.content or _content_for(store)
-    settings = Settings(
-        options=extraction.options(content),
-        limits=extraction.limits,
-        jobs=making.processes,
-        min_tokens=making.min_tokens,
-        retry_failed=loading.retry_failed,
-    )
+    settings = _settings(content, making, extraction, retry_failed=loading.retry_failed)
     summary, near = Summary(), None
     letters = Refused(letters_file, settings.options, settings.limits)
     made = store_info(content, schemes_of_new(making.schemes))
@@ -211,15 +216,26 @@ def index(
             bar = _bar(summary, sources) if talk.progress else nullcontext()
             with relaxed, letters, arrivals(target, arriving) as coming, bar:
                 near = coming.counts if coming else None
-                run_index(found, target, settings, summary=summary, stop=stop, arrivals=coming, refused=letters)
+                run_index(inputs, target, settings, summary=summary, stop=stop, arrivals=coming, refused=letters)
             tell_contended(target)
         except KeyboardInterrupt:
             stopped.number = stopped.number or signal.SIGINT
-    _report(summary, found.left_out, store, as_json=talk.json, stopped=bool(stopped.number), near=near, letters=letters)
+    if not talk.is_enough(summary):
+        _report(summary, found.left_out, store, as_json=talk.json, stopped=stopped, near=near, letters=letters)
     if stopped.number:
         say("stopped; what was done is stored, and the same command again goes on from here")
         return 128 + stopped.number
     return ExtractionError.exit_code if loading.strict and summary.failures + summary.failed_before else 0
+
+
+def _settings(content: Content, making: Fingerprinting, extraction: Extraction, *, retry_failed: bool) -> Settings:
+    return Settings(
+        options=extraction.options(content),
+        limits=extraction.limits,
+        jobs=making.processes,
+        min_tokens=making.min_tokens,
+        retry_failed=retry_failed,
+    )
 
 
 def _bar(summary: Summary, sources: Callable[[], Sources]) -> AbstractContextManager[object]:
@@ -243,7 +259,7 @@ def _keep_out(store: str, letters: Path) -> None:
         command.with_resource(own_files.in_use(path, store=True))
 
 
-def _selection(store: str, walk: Walk, line_limit: int) -> Selection:
+def _selection(store: str, walk: Walk, extraction: Extraction) -> Selection:
     from indexer.cli.files.refused import PATTERN
 
     return Selection(
@@ -253,7 +269,8 @@ def _selection(store: str, walk: Walk, line_limit: int) -> Selection:
         follow_links=walk.follow_links,
         id_from=walk.id_from,
         base=store_folder(store),
-        line_limit=line_limit,
+        line_limit=extraction.max_size,
+        columns=walk.columns.columns(extraction),
     )
 
 
@@ -271,7 +288,7 @@ def _content_for(store: str) -> Content:
 def _list(found: Sources) -> int:
     for item in found:
         click.echo(f"{printable(item.id)}\t{printable(item.source)}")
-    say(f"a dry run: nothing was read or stored; {found.left_out} files left out by name")
+    say(f"a dry run: nothing was read or stored; {counted(found.left_out, 'file')} left out by name")
     return 0
 
 
@@ -302,9 +319,9 @@ def _report(
     store: str,
     *,
     as_json: bool,
-    stopped: bool,
-    near: Arrived | None,
-    letters: DeadLetters,
+    stopped: _Stopped,
+    near: Arrived | None = None,
+    letters: DeadLetters | None = None,
 ) -> None:
     if as_json:
         counts = {name: getattr(summary, name) for name in ("indexed", "replaced", "unchanged")}
@@ -316,16 +333,16 @@ def _report(
                 "failed": dict(summary.failed),
                 **more,
                 **({"duplicates": summary.duplicates, "new": near.new, "near": near.near} if near else {}),
-                "dead_letters": os.fspath(letters.path) if letters.count else None,
+                "dead_letters": os.fspath(letters.path) if letters and letters.count else None,
                 "left_out": left_out,
                 "bytes": summary.octets,
                 "seconds": round(summary.seconds, 3),
-                "stopped": stopped,
+                "stopped": bool(stopped.number),
             }
         )
         return
     reasons = ", ".join(f"{reason} {count}" for reason, count in summary.failed.most_common())
-    listed = "neardup failures" + (f" --store {shlex.quote(shown_store(store))}" if store != DEFAULT_STORE else "")
+    listed = with_store("neardup failures")
     lines = [
         ("indexed", summary.indexed, f"{size(summary.octets)} read in {summary.seconds:.1f} s"),
         ("replaced", summary.replaced, ""),
@@ -340,8 +357,8 @@ def _report(
         lines.insert(2, ("near", near.near, "of these; something near was stored before them"))
         lines.insert(2, ("new", near.new, "of these; nothing near was stored before them"))
         lines.append(("duplicates", summary.duplicates, f"left out; listed by: {listed} --reason duplicate"))
-    if letters.count:
-        again = f"neardup index {shlex.quote(os.fspath(letters.path))}"
+    if letters and letters.count:
+        again = with_store("neardup index") + f" {shlex.quote(os.fspath(letters.path))}"
         lines.append(("refused", letters.count, f"of these; kept with the reason, and tried again by: {again}"))
     if summary.failed_before:
         lines.append(("failed before", summary.failed_before, "not tried again; --retry-failed does"))

@@ -12,6 +12,7 @@ from indexer.cli.options.matching import Matching, match_options, show_rule
 from indexer.cli.options.shared import Extraction, content_of, extraction_options, json_option, opened, store_option
 from indexer.cli.terminal.output import answer, answer_json, fields, fingerprint_json, say
 from indexer.errors import NeardupError, UsageError
+from indexer.text.counts import counted
 
 if TYPE_CHECKING:
     from indexer.matching.comparing import Compared
@@ -31,8 +32,8 @@ Examples:
 
 A and B are files, or else ids of stored documents; "id:ID" is always an id. - is standard input.
 
-With --json one object: rule, near, identical (null where it can't be told), similarity (by the rule), shares (of 5-word
-passages; null where it can't be told), estimated (whether by sketches), bits (of the simhash), and a and b, each with
+With --json one object: rule, near, identical (null where it is unknown), similarity (by the rule), shares (of 5-word
+passages; null where it is unknown), estimated (whether by sketches), bits (of the simhash), and a and b, each with
 name, hash, hex and tokens.
 """,
 )
@@ -51,7 +52,7 @@ def compare(a: str, b: str, store: str, matching: Matching, extraction: Extracti
         rule = rule_of(matching.wanted, source)
         reading = extraction.reading(content_of(source) if source else None)
         one, two = (
-            arguments.stored(source, name.removeprefix("id:"))
+            arguments.stored_or_file(source, name)
             if source and arguments.is_id(name)
             else arguments.from_file(name, *reading)
             for name in (a, b)
@@ -86,7 +87,7 @@ def _shares(found: Compared) -> str:
 
 def _side(question: Question) -> str:
     fingerprint = question.simhash
-    return f"{fingerprint}  {fingerprint.tokens if fingerprint else 0:,} words  {question.name}"
+    return f"{fingerprint}  {counted(fingerprint.tokens if fingerprint else 0, 'word')}  {question.name}"
 
 
 @click.command(

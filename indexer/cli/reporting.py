@@ -17,6 +17,7 @@ from indexer.cli.terminal.output import answer, answer_json, printable, say, sho
 from indexer.errors import ExtractionError, NeardupError
 from indexer.extract.base import REASONS
 from indexer.ingest.sources import STDIN, printable_path
+from indexer.text.counts import counted
 
 if TYPE_CHECKING:
     from indexer.stores import Store
@@ -71,7 +72,7 @@ out is said. The other formats hold the same figures and no texts.
     metavar="N",
     default=10,
     show_default=True,
-    help="Show so many members of each.",
+    help="Show this many members of each.",
 )
 @click.option(
     "--pairs",
@@ -79,7 +80,7 @@ out is said. The other formats hold the same figures and no texts.
     metavar="N",
     default=25,
     show_default=True,
-    help="Show so many differences of two texts; 0 reads no documents.",
+    help="Show this many differences of two texts; 0 reads no documents.",
 )
 @click.option(
     "--time-field",
@@ -114,12 +115,10 @@ def report(
     _write(place, text)
     total = built.figures.total
     if place != STDIN:
-        say(
-            f"{total.redundant:,} of {total.documents:,} documents are redundant ({total.part:.1%}); {place} written, "
-            f"{size(len(text.encode()))}"
-        )
+        redundant = f"{total.redundant:,} of {counted(total.documents, 'document')} ({total.part:.1%})"
+        say(f"wrote {place}, {size(len(text.encode()))}; redundant: {redundant}")
     if built.figures.unclustered:
-        say(f"{built.figures.unclustered:,} documents came since the last clustering; neardup cluster places them")
+        say(f"{counted(built.figures.unclustered, 'document')} came since the last clustering; run neardup cluster")
 
 
 def _write(output: str, text: str) -> None:
@@ -162,7 +161,7 @@ compared), and pieces, each with kind (same, changed or skipped), left, right an
     metavar="WORDS",
     default=12,
     show_default=True,
-    help="Show so many unchanged words around each change.",
+    help="Show this many unchanged words around each change.",
 )
 @click.option(
     "--max-words",
@@ -198,9 +197,9 @@ def _text(name: str, source: Store | None, extraction: Extraction) -> str:
 
     try:
         if source and arguments.is_id(name):
-            return stored_text(source, arguments.found(source, name.removeprefix("id:")))
+            return stored_text(source, arguments.meant(source, name))
         options, limits = extraction.reading(content_of(source) if source else None)
-        data = arguments.octets_of(name, limits.input_bytes)
+        data = arguments.content_of_file(name, limits.input_bytes)
         return extract(data, name="" if name == STDIN else name, options=options, limits=limits).text
     except ExtractionError as error:
         detail = error.detail or REASONS.get(error.reason, "")
@@ -217,7 +216,7 @@ def _show(difference: Difference, pieces: Iterable[Piece]) -> None:
         for piece in pieces:
             if piece.kind == "skipped":
                 _show_line(line)
-                answer(f"... {piece.words:,} words the same ...")
+                answer(f"... {counted(piece.words, 'unchanged word')} ...")
                 line = []
             elif piece.kind == "same":
                 line.append(printable(piece.left.strip()))
@@ -227,7 +226,7 @@ def _show(difference: Difference, pieces: Iterable[Piece]) -> None:
                 line += [f"{added}{printable(piece.right.strip())}{end[1]}"] if piece.right else []
         _show_line(line)
     if difference.cut:
-        say(f"only the first {difference.limit:,} words of each were compared; --max-words compares more")
+        say(f"only the first {counted(difference.limit, 'word')} of each text were compared; --max-words compares more")
     say(f"words: {difference.same:,} the same, {difference.removed:,} removed, {difference.added:,} added")
 
 

@@ -9,6 +9,7 @@ import click
 from indexer.cli.options.fields import NamedFields, explained, field_options
 from indexer.cli.options.shared import (
     Extraction,
+    begun,
     content_of,
     extraction_options,
     jobs_option,
@@ -19,6 +20,7 @@ from indexer.cli.options.shared import (
 )
 from indexer.cli.terminal.output import answer, answer_json, fields, say, shown_store, size, table
 from indexer.errors import NeardupError, StoreError, UsageError
+from indexer.text.counts import counted
 
 if TYPE_CHECKING:
     from indexer.extract.base import Content
@@ -49,7 +51,7 @@ near_from, corpus), and with --store also stored (name, id, documents).
 """,
 )
 @click.option("--store", type=click.Path(), metavar="FILE", envvar="NEARDUP_STORE", help="Say what this store has too.")
-@click.option("--remove", metavar="NAME", help="With --store: forget a scheme beside the first, and its sketches.")
+@click.option("--remove", metavar="NAME", help="With --store: forget a secondary scheme, and its sketches.")
 @json_option
 def schemes(store: str | None, remove: str | None, json: bool) -> None:
     """List all schemes: what each measures, its parameters, its costs; with --store also those that it has."""
@@ -202,21 +204,24 @@ def corpus(
     wanted = named_fields.fields(stored=from_store)
     names = list(dict.fromkeys(_needed(each) for each in scheme))
     content = extraction.content or _content_of(store)
-    with opened(store, create=store_info(content)) as target:
+    columns = named_fields.columns.columns(extraction)
+    selection = Selection(base=store_folder(store), line_limit=extraction.max_size, columns=columns)
+    named = None if from_store else begun(Sources(paths, selection), store)
+    if named is None and not from_store:
+        raise UsageError("no document was found, so there is nothing to count")
+    with opened(store, create=None if from_store else store_info(content)) as target:
         for name in names:
             require_unused(target, name)
-        selection = Selection(base=store_folder(store), line_limit=extraction.max_size)
-        stored = stored_inputs(target, target.scan(sketches=False), extraction.max_size, wanted)
-        inputs = stored if from_store else Sources(paths, selection)
+        inputs = named or stored_inputs(target, target.scan(sketches=False), selection, wanted)
         recipes = [_recipe(name) for name in names]
         found = gather_corpora(inputs, recipes, extraction.options(content), extraction.limits, jobs or default_jobs())
         if not found.documents:
             raise StoreError(
                 "no document could be read, so there is nothing to keep; what was kept before stays" + _why(found)
             )
-        made = [(name, each, each.octets()) for name, each in zip(names, found.corpora, strict=True)]
-        for name, _, octets in made:
-            target.put_resource(name, octets)
+        made = [(name, each, each.to_bytes()) for name, each in zip(names, found.corpora, strict=True)]
+        for name, _, data in made:
+            target.put_resource(name, data)
     if json:
         corpora = [
             {
@@ -224,15 +229,15 @@ def corpus(
                 "digest": e.digest,
                 "documents": e.documents,
                 "terms": int(e.hashes.size),
-                "bytes": len(octets),
+                "bytes": len(data),
             }
-            for name, e, octets in made
+            for name, e, data in made
         ]
         answer_json({"corpora": corpora, "documents": found.documents, "failed": found.failures})
         return
     fields([("documents", f"{found.documents:,}"), ("failed", f"{found.failures:,}{_why(found)}")])
-    for name, each, octets in made:
-        fields([("corpus", f"{name}, {each.hashes.size:,} terms, {size(len(octets))}")])
+    for name, each, data in made:
+        fields([("corpus", f"{name}, {counted(each.hashes.size, 'term')}, {size(len(data))}")])
 
 
 def _why(found: Gathered) -> str:

@@ -14,6 +14,7 @@ from indexer.cli.options.schemes import only_new_option
 from indexer.cli.options.shared import CONTENTS, index_option, json_option
 from indexer.cli.terminal.output import answer, answer_json, say, shown_store
 from indexer.errors import UsageError
+from indexer.text.counts import counted
 
 if TYPE_CHECKING:
     from indexer.extract.base import Content
@@ -102,7 +103,7 @@ mode_options = Group(
     click.option(
         "--repair",
         is_flag=True,
-        help="Only put back the settings that a killed `neardup index --bulk-load` left behind.",
+        help="Only restore the settings that a killed `neardup index --bulk-load` left behind.",
     ),
 )
 
@@ -125,7 +126,7 @@ until the next reindex: no mapping can give up a field. --pipelines adds neardup
 with --remove only they are taken away.
 
 --dashboards puts "Duplicate clusters" and "Ingest health" into Kibana or OpenSearch Dashboards, in place of those of an
-earlier time; with --remove only they are taken away. Who asks is said by the same settings as for the store.
+earlier time; with --remove only they are taken away. Credentials come from the same settings as for the store.
 """,
 )
 @index_option("The index.")
@@ -251,7 +252,7 @@ def _confirm(provision: Provision, indices: Sequence[str]) -> None:
     """Ask before indices are deleted as a whole."""
     for index in indices:
         count = provision.documents(index)
-        say(f"the index {index} is to be deleted with its {count:,} documents, which are neardup's own")
+        say(f"the index {index} will be deleted with its {counted(count, 'document')}, which neardup made")
     if indices:
         if not sys.stdin.isatty():
             raise UsageError("--remove asks on a terminal only; give --yes to delete the index without being asked")

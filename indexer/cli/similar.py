@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,7 @@ import click
 from indexer.cli.options import arguments
 from indexer.cli.options.groups import Group
 from indexer.cli.options.matching import Matching, match_options, rule_json, show_rule, tell_lacking, tell_unread
+from indexer.cli.options.renamed import Renamed
 from indexer.cli.options.shared import (
     Extraction,
     content_of,
@@ -23,16 +23,15 @@ from indexer.cli.options.shared import (
     store_folder,
     store_option,
 )
-from indexer.cli.terminal.output import answer_json, fingerprint_json, match_json, say, table
+from indexer.cli.terminal.output import answer_json, fingerprint_json, match_json, say, shown_store, table
 from indexer.ingest.sources import STDIN
 from indexer.model import name_of, parse_fingerprint
+from indexer.text.counts import counted
 
 if TYPE_CHECKING:
     from indexer.matching.lookups import Answer, Match
     from indexer.matching.question import Question
     from indexer.stores import Store
-
-_TITLE_WIDTH = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +61,7 @@ class Listing:
     limit: int
     include_short: bool
     filter: str | None
-    verify_in_cluster: bool
+    verify_in_engine: bool
 
 
 listing_options = Group(
@@ -71,7 +70,7 @@ listing_options = Group(
         "--at-least",
         type=click.FloatRange(0, 1),
         metavar="S",
-        help="Show candidates from this similarity on, whatever the rule demands; 0 shows the nearest.",
+        help="Show candidates of at least this similarity, whatever the rule demands; 0 shows the nearest.",
     ),
     click.option(
         "--limit", type=click.IntRange(1), metavar="N", default=20, show_default=True, help="Show the nearest N only."
@@ -82,8 +81,8 @@ listing_options = Group(
     filter_option,
     click.option(
         "--verify-in-engine",
-        "--verify-in-cluster",
-        "verify_in_cluster",
+        cls=Renamed,
+        former="verify-in-cluster",
         is_flag=True,
         help="With a rule of simhash-doc alone: let the engine leave out what lies too far (a Painless script); the "
         "answer is the same.",
@@ -156,9 +155,10 @@ def similar(
             include_short=listing.include_short,
             exclude=own,
             at_least=listing.at_least,
-            inside=listing.verify_in_cluster,
+            inside=listing.verify_in_engine,
         )
-    _show(question, found, as_json=json, explain=matching.explain)
+        empty = not found.matches and next(source.scan(sketches=False), None) is None
+    _show(question, found, as_json=json, explain=matching.explain, empty=shown_store(store) if empty else "")
     tell_unread(found.unread)
     tell_lacking(found.lacking, rule)
 
@@ -169,7 +169,7 @@ def _warn(question: Question) -> None:
         say(f"{question.name} has no words, so it has no fingerprint and matches nothing")
     elif question.short:
         say(
-            f"{question.name} has only {fingerprint.tokens} words: too few for a meaningful fingerprint, "
+            f"{question.name} has only {counted(fingerprint.tokens, 'word')}: too few for a meaningful fingerprint, "
             "so it may match by chance, and may miss its near-duplicates"
         )
 
@@ -187,7 +187,8 @@ def _question(source: Store, file: str | None, about: Asked, extraction: Extract
     return Question(given, fingerprint=parse_fingerprint(given))
 
 
-def _show(question: Question, found: Answer, *, as_json: bool, explain: bool) -> None:
+def _show(question: Question, found: Answer, *, as_json: bool, explain: bool, empty: str) -> None:
+    """`empty` is the name of a store without documents."""
     rule, matches = found.rule, found.matches
     if as_json:
         about = {"name": question.name, "title": question.title, **fingerprint_json(question.simhash)}
@@ -195,9 +196,11 @@ def _show(question: Question, found: Answer, *, as_json: bool, explain: bool) ->
         counts = {"total": found.total, "not_comparable": found.lacking}
         answer_json({"query": about, "rule": str(rule), **plan, **counts, "matches": list(map(match_json, matches))})
         return
+    if empty:
+        say(f"{empty} holds no document; neardup index brings some into it")
+    elif not matches and question.simhash:
+        say(f"nothing else is near by {rule}; --at-least 0 shows the nearest candidates")
     if not matches:
-        if question.simhash:
-            say(f"nothing else is near by {rule}; --at-least 0 shows the nearest candidates")
         return
     columns, rows = ["id", "shares", "bits", "label", "title", "path"], [_row(match) for match in matches]
     # Mostly an id is the path as seen from here.
@@ -215,7 +218,7 @@ def _row(match: Match) -> tuple[str, ...]:
 
     record = match.record
     label = (match.label + " short" * record.short).strip()
-    title = textwrap.shorten(record.title, _TITLE_WIDTH, placeholder="…")
+    title = " ".join(record.title.split())
     # Below the current folder a path is shown as the user would type it.
     path = record.source.removeprefix(os.path.join(os.getcwd(), ""))
     bits = "" if match.differing is None else str(match.differing)

@@ -29,9 +29,9 @@ from indexer.model.refs import ref_order
 from indexer.schemes.base import Positions
 from indexer.stores.base import Store
 
-# A search engine finds a document only after its next refresh; so many of the latest are looked up here too.
+# A search engine finds a document only after its next refresh; this many of the latest are looked up here too.
 REMEMBERED = 50_000
-# So many near documents are looked at for one that comes: enough to know what it belongs to.
+# This many near documents are looked at for one that comes: enough to know what it belongs to.
 _MOST_NEAR = 1000
 # Clusters that together are larger are not grouped anew for each document that comes.
 _REGROUPED = 1000
@@ -83,7 +83,7 @@ class _RememberingAssigner(Assigner):
 class ArrivalRule:
     """By what documents that come are judged, and whether they are put into clusters now.
 
-    `refused` says why they are not, where the stored clusters don't tell how they were made.
+    `refused` says why they are not, where the stored clusters don't say how they were made.
     """
 
     rule: MatchRule

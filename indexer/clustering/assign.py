@@ -155,7 +155,7 @@ class Assigner:
             found[number].choose_id()
         sizes = [groups[number].size for number in there]
         canonical = np.repeat(np.array([found[number].position for number in there], dtype=np.int64), sizes)
-        # A similarity is told as far as its fourth place: what is read back is then what was written.
+        # A similarity is written to four decimal places: what is read back is then what was written.
         values = np.maximum(similar(canonical, np.concatenate([groups[number] for number in there])), 0.0)
         for number, own in zip(there, np.split(np.round(values, 4), np.cumsum(sizes)[:-1]), strict=True):
             near[number] = np.asarray(own, dtype=np.float64)
@@ -208,7 +208,7 @@ class Assigner:
             self.store.put_clusters(changed)
 
     def remove_clusters(self, ids: Sequence[str]) -> None:
-        """Forget clusters that have no members any more."""
+        """Forget clusters that no longer have members."""
         self.changes.removed += len(ids)
         if ids and not self.dry_run:
             self.store.delete_clusters(ids)

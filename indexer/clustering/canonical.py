@@ -80,7 +80,7 @@ def canonical_asked(text: str | None, sources: Sequence[str] = ()) -> CanonicalR
 
 
 def read_canonical(text: str) -> CanonicalRule:
-    """The reverse of str(); UsageError for what is none."""
+    """The reverse of str(); UsageError for anything else."""
     kind, *sources = shlex.split(text) or [""]
     return parse_canonical(kind, sources)
 

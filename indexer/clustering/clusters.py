@@ -29,7 +29,7 @@ _ID = f"S{CLUSTER_ID_LENGTH}"
 
 @dataclass(frozen=True, slots=True)
 class Costly:
-    """So many different documents share a key of a scheme with this one, and took so many comparisons."""
+    """How many different documents share a key of a scheme with this one, and how many comparisons they took."""
 
     example: Ref
     scheme: str
@@ -42,8 +42,9 @@ class Clustering:
     """What a clustering found: `documents` in the store, of which `compared` could be compared by the rule.
 
     `lacking` have no sketch that the rule compares. `clusters` have two members or more, `clustered` documents
-    together, the `largest` so many; `split` components were wider than the bound. `comparisons` pairs were compared,
-    most of them for documents that share a key with the `costliest`; `changes` is what was written, or would be.
+    together, the `largest` with that many; `split` components were wider than the bound. `comparisons` pairs were
+    compared, most of them for documents that share a key with the `costliest`; `changes` is what was written, or would
+    be.
     """
 
     rule: MatchRule
@@ -161,7 +162,7 @@ def _batches(groups: Iterable[Positions]) -> Iterator[list[Positions]]:
 
 
 def _set_alone(store: Store, assigner: Assigner, together: RefSet, *, whole_scan: bool) -> None:
-    """Take the documents out of their clusters that are in none any more.
+    """Take documents out of clusters that they no longer belong to.
 
     A document whose annotations say nothing is alone. Where no run was broken off, only members of stored clusters can
     say more.

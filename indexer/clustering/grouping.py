@@ -21,7 +21,7 @@ from indexer.schemes.joins.by_keys import Postings
 
 # Pairs that are looked at in one step.
 _BLOCK = 1 << 18
-# In components up to this size the node with most near ones becomes the centre; each then costs at most so many
+# In components up to this size the node with most near ones becomes the centre; each then costs at most this many
 # comparisons more.
 _DENSEST = 1000
 
@@ -56,7 +56,7 @@ class Groups:
 def radius_of(bound: float | None) -> float | None:
     """How far (0 to 1) from its centre a document may be, where two of a cluster may be `bound` apart; None for None.
 
-    Nothing is further apart than 1, so that a bound of 1 cuts nothing.
+    Nothing is farther apart than 1, so that a bound of 1 cuts nothing.
     """
     return None if bound is None else 1.0 if bound >= 1 else bound / 2
 
@@ -136,7 +136,7 @@ def _meeting(
     scheme: Scheme,
     costliest: list[Bucket],
 ) -> Iterator[tuple[Positions, Positions]]:
-    """Pairs of nodes that share keys in so many tables, and that nothing joins yet; `found` grows meanwhile."""
+    """Pairs of nodes that share keys in this many tables, and that nothing joins yet; `found` grows meanwhile."""
     postings = Postings.shared(sketches.keys, scheme.layout)
     offsets = postings.buckets()
     taken = np.zeros(offsets.size - 1, dtype=np.int64)

@@ -1,7 +1,7 @@
 """What to do with the documents of a cluster that another one stands for: mark or delete them.
 
 Nothing is named that is not, compared anew at this moment, as near to the canonical document as the rule demands by
-which the clusters were made. What is called a near-duplicate and is none would be lost.
+which the clusters were made. A document wrongly called a near-duplicate would be lost.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Measure = Finder | Reading
 class Surplus:
     """A document that is not canonical in its cluster; `kept` says why it is kept all the same, empty where it is not.
 
-    `similarity` (0 to 1) is that to the canonical document, found anew; below 0 where it could not be told.
+    `similarity` (0 to 1) is that to the canonical document, found anew; below 0 where it is unknown.
     `identical` is whether their texts are known to be equal but for case and white space. `version` is the document's
     at that moment, and `others` how many documents of the cluster are not canonical.
     """
@@ -182,7 +182,7 @@ class Pruning:
         ]
 
     def _similarities(self, measure: Measure, canonical: Sequence[Record], records: Sequence[Record]) -> Similarities:
-        """Below 0 where they can't be told."""
+        """Below 0 where they are unknown."""
         if isinstance(measure, Reading):
             return self._reader(measure).between([each.ref for each in canonical], [each.ref for each in records])
         found = np.full(len(records), -1.0)

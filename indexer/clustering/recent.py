@@ -104,7 +104,7 @@ class Recent:
                     yield float(values[place]), ref
 
     def _sketches(self, record: Record) -> Held:
-        """All that a rule can tell of a document."""
+        """All that a rule needs of a document."""
         sketches = (record.sketch_of(name) for name in self._rule.schemes)
         return tuple((each.payload, each.keys) if each else None for each in sketches)
 

@@ -47,11 +47,11 @@ def stored_clusters(store: Store, *, least: int = 1) -> Iterator[Cluster]:
             if least > 1:
                 continue
             name = own_cluster_id(ref)
-        octets = name.encode("ascii", "replace")
-        if len(octets) != CLUSTER_ID_LENGTH:
+        encoded = name.encode("ascii", "replace")
+        if len(encoded) != CLUSTER_ID_LENGTH:
             continue
         refs.extend((ref,))
-        names += octets
+        names += encoded
         cluster = noted.get("cluster", {"is_canonical": True})
         # The canonical document before those that equal it.
         ranks.append(2.0 if cluster.get("is_canonical") else similarity_of(cluster))

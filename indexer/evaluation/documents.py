@@ -17,9 +17,11 @@ from indexer.errors import UsageError
 from indexer.evaluation.judging import Truth
 from indexer.extract.base import Content, Limits, Options
 from indexer.ingest.outcomes import Counts, Failed, Item, read, texts
-from indexer.ingest.sources import Input, Rejected, Selection, Sources, is_json_lines, printable_path
+from indexer.ingest.readers import reader_of
+from indexer.ingest.sources import Input, Rejected, Selection, Sources, printable_path
 from indexer.model import Record
 from indexer.stores.base import Store
+from indexer.text.counts import counted
 
 _LONGEST_LINE = 1 << 20
 # A group is every pair of its members; one of this size has two million.
@@ -78,25 +80,22 @@ def read_texts(inputs: Iterable[Input | Rejected], options: Options, limits: Lim
     return found
 
 
-def named_inputs(paths: Mapping[str, str], line_limit: int) -> Iterator[Input | Rejected]:
-    """The documents that a truth names with their paths; of a file with JSON lines, which is read once, their lines.
-
-    A line has at most `line_limit` bytes.
-    """
+def named_inputs(paths: Mapping[str, str], chosen: Selection) -> Iterator[Input | Rejected]:
+    """The documents that a truth names with their paths; a file that holds many is read once, as was chosen."""
     lines: dict[str, set[str]] = {}
     for name, path in paths.items():
-        if is_json_lines(path):
+        if reader_of(path):
             lines.setdefault(path, set()).add(name)
         else:
             yield Input(name, path, path)
     for path, names in lines.items():
         missing = set(names)
-        for found in Sources([path], Selection(line_limit=line_limit)) if os.path.lexists(path) else ():
+        for found in Sources([path], chosen) if os.path.lexists(path) else ():
             if isinstance(found, Input) and found.id in names:
                 missing.discard(found.id)
                 yield found
         for name in sorted(missing):
-            yield Rejected(name, path, "unreadable", "no line of the file that can be read has this id")
+            yield Rejected(name, path, "unreadable", "nothing in the file that can be read has this id")
 
 
 def require_two(found: Texts) -> None:
@@ -159,7 +158,7 @@ def read_truth(path: Path, root: Path | None = None) -> Named:
         distinct = sorted(set(members))
         if len(distinct) > _LARGEST_GROUP:
             raise UsageError(
-                f"{printable_path(str(path))}: the group {group!r} has {len(distinct):,} members; "
+                f"{printable_path(str(path))}: the group {group!r} has {counted(len(distinct), 'member')}; "
                 f"an evaluation takes groups of up to {_LARGEST_GROUP:,}"
             )
         pairs.update(combinations(distinct, 2))

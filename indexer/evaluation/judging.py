@@ -159,9 +159,9 @@ def evaluate(
             if each.id not in sketched:
                 sketched[each.id] = _Sketches.made(each, texts)
         results.append(_measured(rule, sketched, judge))
-    octets = sum(len(text.encode("utf-8", "surrogatepass")) for text in texts)
+    size = sum(len(text.encode("utf-8", "surrogatepass")) for text in texts)
     named = truth.name if truth else f"Jaccard from {alike:g}; right from {right:g}"
-    return Evaluation(len(texts), octets, judge.band_pairs, len(judge.wanted), named, tuple(results))
+    return Evaluation(len(texts), size, judge.band_pairs, len(judge.wanted), named, tuple(results))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from typing import Any
 
 from indexer.evaluation.judging import BANDS, Evaluation, Judged, Point, Result
 from indexer.matching.rule import Finder
+from indexer.text.counts import counted
 
 COLUMNS = (
     "rule",
@@ -19,7 +20,7 @@ COLUMNS = (
     "best F1",
     "MB/s",
     "docs/s",
-    "octets/doc",
+    "bytes/doc",
     "cand/query",
     "keys",
     "us/query",
@@ -53,19 +54,19 @@ def judged_cells(judged: Judged, threshold: float) -> Iterator[str]:
 
 def heading(found: Evaluation) -> Iterator[str]:
     """What was measured, a line each."""
-    counted = ", ".join(f"{count:,} from {low:.1f}" for (low, _), count in zip(BANDS, found.band_pairs, strict=True))
-    yield f"{found.documents:,} documents, {found.octets / 1e6:,.1f} MB of text; pairs by Jaccard: {counted}"
-    yield f"wanted: {found.wanted:,} pairs ({found.truth})"
+    by_band = ", ".join(f"{count:,} from {low:.1f}" for (low, _), count in zip(BANDS, found.band_pairs, strict=True))
+    yield f"{counted(found.documents, 'document')}, {found.octets / 1e6:,.1f} MB of text; pairs by Jaccard: {by_band}"
+    yield f"wanted: {counted(found.wanted, 'pair')} ({found.truth})"
     yield from found.notes
 
 
 def in_words(found: Evaluation, first: int = 2) -> Iterator[str]:
-    """What the first rules do, a line each, as somebody reads it who knows no scheme."""
+    """What the first rules do, a line each, for readers who know no scheme."""
     for result in found.results[:first]:
         judged = result.judged
         wrong = f"{judged.wrong:,} of them wrong" if judged.wrong else "none of them wrong"
         share = "" if judged.overall is None else f", and finds {judged.overall:.1%} of what should be found"
-        yield f"{result.rule} calls {judged.returned:,} pairs near, {wrong}{share}"
+        yield f"{result.rule} calls {counted(judged.returned, 'pair')} near, {wrong}{share}"
 
 
 def as_json(found: Evaluation) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Extraction: octets of HTML, PDF, XML or plain text to a Document, in worker processes with limits."""
+"""Extraction: bytes of HTML, PDF, XML or plain text to a Document, in worker processes with limits."""
 
 from __future__ import annotations
 
@@ -37,23 +37,23 @@ def extract(
     limits: Limits = Limits(),  # noqa: B008 - frozen
     sandbox: bool = True,
 ) -> Document:
-    """The text of one document, from its path or its octets; `name` helps where the content does not tell its kind.
+    """The text of one document, from its path or its bytes; `name` helps where the content does not show its kind.
 
     With `sandbox` a worker process reads it, started at the first call and used again, and all `limits` hold;
     without, this process does, and of the limits only the one on size holds. Raises ExtractionError, whose reason is
     one of REASONS; a document without text is no error.
     """
-    path_or_octets = source if isinstance(source, bytes) else os.fspath(source)
+    path_or_data = source if isinstance(source, bytes) else os.fspath(source)
     if not sandbox:
         from indexer.extract.document import read_document, read_file
 
-        if isinstance(path_or_octets, str):
-            return read_document(read_file(path_or_octets, limits), name or path_or_octets, options, limits)
-        return read_document(path_or_octets, name, options, limits)
+        if isinstance(path_or_data, str):
+            return read_document(read_file(path_or_data, limits), name or path_or_data, options, limits)
+        return read_document(path_or_data, name, options, limits)
     from indexer.extract.pool import Request
 
     with _lock:
-        outcome = next(iter(_worker(options, limits).map([Request(None, path_or_octets, name)])))
+        outcome = next(iter(_worker(options, limits).map([Request(None, path_or_data, name)])))
     if outcome.error is not None:
         raise outcome.error
     assert outcome.document is not None  # noqa: S101 - an outcome has one or the other

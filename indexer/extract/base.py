@@ -9,12 +9,16 @@ from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 from indexer.errors import ExtractionError, UsageError
+from indexer.text.counts import counted
 
 Content = Literal["landmarks", "full", "main"]
 Engine = Literal["auto", "fast", "reference"]
-Format = Literal["html", "pdf", "xml", "text"]
+Format = Literal["html", "pdf", "xml", "text", "epub", "docx", "odt"]
 
-# Raised whenever the same octets may give another text: fingerprints made under different versions don't mix.
+LEAST_MEMORY = 64 << 20
+"""What the engines themselves take, in bytes, with room for a small document."""
+
+# Raised whenever the same bytes may give another text: fingerprints made under different versions don't mix.
 EXTRACTOR_VERSION = "1"
 
 REASONS: Mapping[str, str] = MappingProxyType(
@@ -26,7 +30,7 @@ REASONS: Mapping[str, str] = MappingProxyType(
         "crashed": "The worker process died while it read the document.",
         "malformed": "The document is too damaged for every engine that was tried.",
         "unreadable": "The file can't be opened or read.",
-        "unsupported": "The content is neither HTML, PDF, XML nor plain text.",
+        "unsupported": "The content is of no kind that is read.",
         "task-failed": "The text was extracted, but what should be made of it failed.",
     }
 )
@@ -36,13 +40,20 @@ REASONS: Mapping[str, str] = MappingProxyType(
 class Limits:
     """What one document may cost.
 
-    `seconds` of wall-clock time; `memory` in octets of address space, on top of what an idle worker takes;
-    `input_bytes` in octets, for the input, for its decompressed form and for the UTF-8 form of the text alike.
+    `seconds` of wall-clock time; `memory` in bytes of address space, on top of what an idle worker takes;
+    `input_bytes` in bytes, for the input, for its decompressed form and for the UTF-8 form of the text alike.
     """
 
     seconds: float = 60.0
     memory: int = 2 << 30
     input_bytes: int = 200_000_000
+
+    def __post_init__(self) -> None:
+        if self.memory < LEAST_MEMORY:
+            raise UsageError(
+                f"{self.memory:,} bytes of memory are too few to read any document; the least is "
+                f"{LEAST_MEMORY >> 20} MiB"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +80,11 @@ class Extracted(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def too_large(what: str, octets: int, limits: Limits) -> ExtractionError:
+def too_large(what: str, size: int, limits: Limits) -> ExtractionError:
     """The error for something over the limit on size."""
-    return ExtractionError("too-large", f"{what} is {octets:,} octets or more; the limit is {limits.input_bytes:,}")
+    return ExtractionError(
+        "too-large", f"{what} is {counted(size, 'byte')} or more; the limit is {limits.input_bytes:,}"
+    )
 
 
 def require_main_content() -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 
 from indexer import own_files
-from indexer.errors import ExtractionError, NeardupError
+from indexer.errors import ExtractionError, NeardupError, machines_fault
 from indexer.extract.base import Extracted, Format, Limits, Options, too_large
 from indexer.extract.sniffing import sniff, unpack
 from indexer.extract.text import cleaned, extract_text
 from indexer.model import Document
+from indexer.text.counts import counted
 
 _BLANK = b"\0 \t\r\n\f"
 _HEAD = 4096
@@ -18,11 +19,13 @@ _MAX_DETAIL = 300
 
 
 def read_file(path: str, limits: Limits) -> bytes:
-    """The octets of a file; ExtractionError "unreadable" or "too-large"."""
+    """The bytes of a file; ExtractionError "unreadable" or "too-large"."""
     try:
         with open(path, "rb", opener=own_files.reader) as file:
             data = file.read(limits.input_bytes + 1)
     except (OSError, ValueError) as error:
+        if fault := machines_fault(error, path):
+            raise fault from None
         raise ExtractionError("unreadable", f"{path}: {getattr(error, 'strerror', None) or error}") from None
     if len(data) > limits.input_bytes:
         raise too_large("the file", os.path.getsize(path), limits)
@@ -30,7 +33,7 @@ def read_file(path: str, limits: Limits) -> bytes:
 
 
 def read_document(data: bytes, name: str, options: Options, limits: Limits) -> Document:
-    """The text of some octets; `name` helps where the content does not tell its kind.
+    """The text of some bytes; `name` helps where the content does not show its kind.
 
     A document without any text is a Document with the text "". Raises ExtractionError.
     """
@@ -41,11 +44,11 @@ def read_document(data: bytes, name: str, options: Options, limits: Limits) -> D
         return Document("", format=options.format or "text", content=options.content, size=len(data), notes=notes)
     kind = options.format or sniff(content, unpacked.name)
     found = _read(kind, content, options, limits)
-    # Encoded only if it may matter: no character takes more than four octets.
+    # Encoded only if it may matter: no character takes more than four bytes.
     if 4 * len(found.text) > limits.input_bytes:
-        octets = len(found.text.encode("utf-8", "replace"))
-        if octets > limits.input_bytes:
-            raise too_large("the text", octets, limits)
+        size = len(found.text.encode("utf-8", "replace"))
+        if size > limits.input_bytes:
+            raise too_large("the text", size, limits)
     return Document(
         text=found.text,
         title=found.title[:_MAX_TITLE],
@@ -95,12 +98,20 @@ def _read_with(kind: Format, engine: str, data: bytes, options: Options, limits:
             from indexer.extract.xml import extract_xml
 
             return extract_xml(data, engine)
-        return extract_text(data)
+        if kind == "text":
+            return extract_text(data)
+        from indexer.extract.packages import extract_package
+
+        return extract_package(kind, data, options.content, engine, limits)
     except NeardupError:
         raise
     except MemoryError:
-        raise ExtractionError("out-of-memory", f"more than {limits.memory:,} octets") from None
+        raise ExtractionError("out-of-memory", f"more than {counted(limits.memory, 'byte')}") from None
     except Exception as error:
+        if fault := machines_fault(error, f"{kind} can't be read here"):
+            raise fault from None
+        if isinstance(error, ImportError):
+            raise ExtractionError("out-of-memory", f"more than {limits.memory:,} octets") from None
         # Parsers raise whatever they like on damaged input, and none of it may cost more than this document.
         detail = f"{type(error).__name__}: {error}"[:_MAX_DETAIL]
         raise ExtractionError("malformed", f"{engine} engine: {detail}") from None

@@ -78,7 +78,7 @@ _ENDS_BY_ITSELF = frozenset(
     b"area base br col embed hr img input link meta param source track wbr "
     b"p li dt dd tr td th thead tbody tfoot option optgroup colgroup rp rt html head body".split()
 )
-# The Standard looks for the declaration in the first 1024 octets; real pages have it a little later too.
+# The Standard looks for the declaration in the first 1024 bytes; real pages have it a little later too.
 _PRESCAN = 4096
 _COMMENT = re.compile(rb"<!--.*?(?:-->|$)", re.DOTALL)
 _META = re.compile(rb"<[Mm][Ee][Tt][Aa][\s/][^>]*")

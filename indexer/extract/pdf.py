@@ -13,6 +13,7 @@ from typing import NamedTuple
 from indexer.errors import ExtractionError
 from indexer.extract.base import EXTRACTOR_VERSION, Extracted, Limits, too_large
 from indexer.extract.text import cleaned
+from indexer.text.counts import counted
 
 # Running headers and footers of more lines than this are not known in practice.
 _EDGE = 4
@@ -49,7 +50,7 @@ def extract_pdf(data: bytes, engine: str, limits: Limits, *, probe: bool = False
     else:
         title, pages = _read_reference(data, limits, probe)
     text = running_text(pages)
-    notes = () if text else (f"no text on {len(pages)} pages: perhaps scanned",)
+    notes = () if text else (f"no text on {counted(len(pages), 'page')}: perhaps scanned",)
     return Extracted(_engine_name(engine), text, cleaned(title), notes)
 
 

@@ -18,10 +18,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from indexer.errors import ExtractionError, NeardupError, UsageError
+from indexer.errors import ExtractionError, MachineError, NeardupError, UsageError
 from indexer.extract import wire
 from indexer.extract.base import REASONS, Format, Limits, Options, require_main_content
 from indexer.model import Document
+from indexer.text.counts import counted
 
 # Requests that wait for each worker: enough that none is ever idle, few enough that memory stays flat.
 _AHEAD = 2
@@ -31,7 +32,7 @@ _READ = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One document to extract: a path or octets; `name` and `format` help where the content does not say.
+    """One document to extract: a path or bytes; `name` and `format` help where the content does not say.
 
     One with an `error` failed before it came here: that is its outcome, and no worker sees it.
     """
@@ -185,7 +186,10 @@ class WorkerPool:
         with self._lock:
             if self._closed:
                 raise UsageError("the pool of workers is closed")
-            worker = _Worker()
+            try:
+                worker = _Worker()
+            except OSError as error:
+                raise MachineError(f"no process can be started to read documents: {error.strerror}") from None
             self._workers.add(worker)
         try:
             worker.begin(self._setup, self._given)
@@ -224,7 +228,7 @@ class _Worker:
 
     def begin(self, setup: dict[str, Any], given: bytes) -> None:
         """Send the setup, with what the task is given, and wait for the worker; NeardupError if it does not start."""
-        # The text may be as large as the input, and UTF-8 for what was octets of one-octet encodings is longer.
+        # The text may be as large as the input, and UTF-8 for what was bytes of one-byte encodings is longer.
         self._text_limit = 4 * int(setup["limits"]["input_bytes"]) + 1024
         try:
             self._send(setup, given)
@@ -244,10 +248,12 @@ class _Worker:
         began = time.monotonic()
         document, result, error = None, None, None
         try:
-            octets = request.source if isinstance(request.source, bytes) else b""
+            data = request.source if isinstance(request.source, bytes) else b""
             path = os.fspath(request.source) if not isinstance(request.source, bytes) else ""
-            self._send({"path": path, "name": request.name, "format": request.format}, octets)
+            self._send({"path": path, "name": request.name, "format": request.format}, data)
             answer, text = self._receive(began + limits.seconds)
+            if "machine" in answer:
+                raise MachineError(str(answer["machine"]))
             if "reason" in answer:
                 reason = answer["reason"] if answer["reason"] in REASONS else "malformed"
                 error = ExtractionError(reason, str(answer.get("detail", "")))
@@ -272,7 +278,7 @@ class _Worker:
         self._process.kill()
 
     def reap(self) -> None:
-        """Wait for the killed process and let go of its pipes."""
+        """Wait for the killed process and close its pipes."""
         self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe:
@@ -285,23 +291,25 @@ class _Worker:
                 name = signal.Signals(-status).name
             except ValueError:
                 name = f"signal {-status}"
-            return f"the worker was ended by {name}; it may have met the memory limit of {limits.memory:,} octets"
+            return (
+                f"the worker was ended by {name}; it may have met the memory limit of {counted(limits.memory, 'byte')}"
+            )
         return f"the worker ended with status {status}"
 
-    def _send(self, message: dict[str, Any], octets: bytes = b"") -> None:
+    def _send(self, message: dict[str, Any], data: bytes = b"") -> None:
         assert self._process.stdin is not None  # noqa: S101 - for the type checker
-        for piece in wire.frame(message, octets):
+        for piece in wire.frame(message, data):
             left = memoryview(piece)
             while left:
                 left = left[self._process.stdin.write(left) :]
 
     def _receive(self, deadline: float) -> tuple[dict[str, Any], bytes]:
         head = self._read(wire.HEAD_SIZE, deadline)
-        text, octets = wire.lengths(head, self._text_limit)
+        text, size = wire.lengths(head, self._text_limit)
         message = wire.message(self._read(text, deadline))
         if not isinstance(message, dict):
             raise wire.ProtocolError("not an object")
-        return message, self._read(octets, deadline)
+        return message, self._read(size, deadline)
 
     def _read(self, size: int, deadline: float) -> bytes:
         assert self._process.stdout is not None  # noqa: S101 - for the type checker

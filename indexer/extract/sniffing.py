@@ -1,4 +1,4 @@
-"""What kind of document some octets are: from the content first, then from the name."""
+"""What kind of document some bytes are: from the content first, then from the name."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from indexer.errors import ExtractionError
 from indexer.extract.base import Format, Limits, too_large
 
 _GZIP = b"\x1f\x8b\x08"
+_ZIP = b"PK\x03\x04"
 _HEAD = 4096
 _PIECE = 1024
 
@@ -23,7 +24,7 @@ _SUFFIXES: dict[str, Format] = {
 }
 # Names of formats that a user may expect to be read; the message is better with them.
 _MAGIC = (
-    (b"PK\x03\x04", "a ZIP archive, or an office or EPUB document, which is one"),
+    (_ZIP, "a ZIP archive, or an office document other than DOCX and ODT, which is one"),
     (b"\xd0\xcf\x11\xe0", "an old Microsoft Office document"),
     (b"{\\rtf", "an RTF document"),
     (b"%!PS", "a PostScript document"),
@@ -49,12 +50,12 @@ _XML = re.compile(rb"\s*(?:<\?xml[\s?]|<!doctype\s|<!--|<\?|<[A-Za-z_][\w.:-]*[\
 _HTML_ROOT = re.compile(rb"<(?:!doctype\s+html|html)[\s>]", re.IGNORECASE)
 _ELEMENT = re.compile(rb"<[A-Za-z_]")
 _MARKUP_END = re.compile(rb"</[A-Za-z_][\w.:-]*\s*>|/>")
-# The octets that mark binary data in the MIME Sniffing Standard, section 3.
+# The bytes that mark binary data in the MIME Sniffing Standard, section 3.
 _BINARY = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]")
 
 
 class Unpacked(NamedTuple):
-    """Octets ready to be read, the name without a compression's suffix, and a note if they came out damaged."""
+    """Bytes ready to be read, the name without a compression's suffix, and a note if they came out damaged."""
 
     data: bytes
     name: str
@@ -105,6 +106,11 @@ def sniff(data: bytes, name: str = "") -> Format:
     head = _ascii_view(data[:_HEAD])
     if b"%PDF-" in head[:1024]:
         return "pdf"
+    if head.startswith(_ZIP):
+        from indexer.extract.packages import kind_of_package
+
+        if kind := kind_of_package(data):
+            return kind
     for magic, what in _MAGIC:
         if head.startswith(magic):
             raise ExtractionError("unsupported", f"this is {what}")
@@ -125,7 +131,7 @@ def _markup(head: bytes, named: Format | None) -> Format | None:
     while prologue := _PROLOGUE.match(start):
         start = start[prologue.end() :].lstrip()
     declared = head.lstrip().startswith(b"<?xml")
-    # Of tags that XML may have too, only the root of HTML tells it apart.
+    # Of tags that XML may have too, only the root of HTML identifies it.
     if (_HTML_ROOT if declared or named == "xml" else _HTML).match(start):
         return "html"
     if declared and (named != "html" or _ELEMENT.match(start)):
@@ -153,7 +159,7 @@ def _ascii_view(head: bytes) -> bytes:
 def _is_binary(head: bytes) -> bool:
     if not _BINARY.search(head):
         return False
-    # UTF-16 text is full of zero octets, and a stray control character does not make a text binary.
+    # UTF-16 text is full of zero bytes, and a stray control character does not make a text binary.
     from indexer.extract.text import decode
 
     text, codec = decode(head)

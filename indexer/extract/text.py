@@ -14,7 +14,7 @@ _BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs
 # The Encoding Standard reads a declaration of UTF-16 as UTF-8, because the declaration itself was readable as ASCII.
 _NOT_AS_DECLARED = {"utf-16le": "utf-8", "utf-16be": "utf-8", "x-user-defined": "cp1252"}
 _FALLBACK = "cp1252"
-# Enough to tell an encoding by; the detector's cost grows with its input.
+# Enough to detect an encoding; the detector's cost grows with its input.
 _SAMPLE = 1 << 16
 # Under this share of undecodable sequences, a document declared as UTF-8 is UTF-8 with some damage.
 _DAMAGE = 0.1
@@ -24,7 +24,7 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1f\x7f\ufffe\uffff\ud800-\udfff]+")
 def decode(data: bytes, declared: str = "") -> tuple[str, str]:
     """The text of `data` and the Python codec that read it, found as a browser does (WHATWG Encoding Standard).
 
-    In this order: a byte-order mark; the `declared` label; UTF-16 that shows by its zero octets; valid UTF-8; what a
+    In this order: a byte-order mark; the `declared` label; UTF-16 that shows by its zero bytes; valid UTF-8; what a
     detector says; windows-1252. Never fails: what can't be decoded becomes U+FFFD.
     """
     for bom, codec in _BOMS:
@@ -83,7 +83,7 @@ def cleaned(text: str) -> str:
 
 
 def _utf16(data: bytes) -> str:
-    """The UTF-16 codec if nearly every second octet of the start is zero, as in text of Latin letters, else ""."""
+    """The UTF-16 codec if nearly every second byte of the start is zero, as in text of Latin letters, else ""."""
     head = data[:2048]
     half = len(head) // 2
     if half < 2:
@@ -95,7 +95,7 @@ def _utf16(data: bytes) -> str:
 
 
 def _detect(data: bytes) -> str:
-    # The octets beyond ASCII are what tells encodings apart: begin just before the first of them.
+    # The bytes beyond ASCII are what tells encodings apart: begin just before the first of them.
     first = re.search(rb"[\x80-\xff]", data)
     start = max(0, first.start() - 256) if first else 0
     best = charset_normalizer.from_bytes(data[start : start + _SAMPLE]).best()

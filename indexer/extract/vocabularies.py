@@ -12,7 +12,7 @@ class Vocabulary(NamedTuple):
     `out`: left out wherever it stands. `only`: of an element's children only these are kept; where the first item is
     not empty, only if the element's own parent has that name. `inline`: does not end a word. `empty`: an empty
     element that may stand within a word, such as a line's beginning. `citations`: references in fields, without the
-    form in which a reader sees them.
+    form in which a reader sees them. `html`: holds HTML as text.
     """
 
     name: str
@@ -21,6 +21,7 @@ class Vocabulary(NamedTuple):
     inline: frozenset[str] = frozenset()
     empty: frozenset[str] = frozenset()
     citations: frozenset[str] = frozenset()
+    html: frozenset[str] = frozenset()
 
 
 def _names(names: str) -> frozenset[str]:
@@ -99,8 +100,25 @@ _RFC = Vocabulary(
     inline=_names("spanx bcp14 xref eref relref contact"),
 )
 
+_RSS = Vocabulary(
+    "RSS",
+    out=_names(
+        "guid pubDate link docs generator category cloud ttl image textInput skipHours skipDays lastBuildDate "
+        "managingEditor webMaster language copyright comments author creator date enclosure"
+    ),
+    html=_names("description encoded"),
+)
+
+_ATOM = Vocabulary(
+    "Atom",
+    out=_names("id updated published author contributor category link generator icon logo rights source"),
+    html=_names("content summary"),
+)
+
 _ROOTS = {
     "rfc": _RFC,
+    "rss": _RSS,
+    "feed": _ATOM,
     **dict.fromkeys(("TEI", "TEI.2", "teiCorpus"), _TEI),
     **dict.fromkeys(("book-part-wrapper", "collection-meta"), _JATS),
 }

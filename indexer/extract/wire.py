@@ -1,7 +1,7 @@
-"""What a pool and its workers say to each other: frames of JSON and octets.
+"""What a pool and its workers say to each other: frames of JSON and bytes.
 
 A worker that reads hostile documents may be under hostile control, so nothing it says may run code: JSON, not pickle.
-A frame is the length of the JSON (4 octets, big-endian), the length of the octets (8), the JSON, the octets.
+A frame is the length of the JSON (4 bytes, big-endian), the length of the bytes (8), the JSON, the bytes.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ class ProtocolError(Exception):
     """The other side said something that is no frame."""
 
 
-def frame(message: Any, octets: bytes = b"") -> tuple[bytes, bytes]:
+def frame(message: Any, data: bytes = b"") -> tuple[bytes, bytes]:
     """The two pieces of a frame, to be written one after the other; TypeError for what JSON can't say."""
     text = json.dumps(_plain(message), ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
-    return _HEAD.pack(len(text), len(octets)) + text, octets
+    return _HEAD.pack(len(text), len(data)) + text, data
 
 
 def lengths(head: bytes, limit: int) -> tuple[int, int]:
-    """The lengths of the JSON and of the octets that follow a head; ProtocolError if they are over the limits."""
-    text, octets = _HEAD.unpack(head)
-    if text > MAX_JSON or octets > limit:
-        raise ProtocolError(f"a frame of {text} and {octets} octets")
-    return text, octets
+    """The lengths of the JSON and of the bytes that follow a head; ProtocolError if they are over the limits."""
+    text, data = _HEAD.unpack(head)
+    if text > MAX_JSON or data > limit:
+        raise ProtocolError(f"a frame of {text} and {data} bytes")
+    return text, data
 
 
 def message(text: bytes) -> Any:
-    """What a frame's JSON says; ProtocolError where it is none."""
+    """What a frame's JSON says; ProtocolError where it is invalid."""
     try:
         return _restored(json.loads(text.decode("utf-8", "surrogatepass")))
     except (ValueError, TypeError, RecursionError, LookupError) as error:

@@ -19,11 +19,12 @@ import warnings
 from collections.abc import Callable
 from typing import Any, BinaryIO
 
-from indexer.errors import ExtractionError
+from indexer.errors import ExtractionError, MachineError, machines_fault
 from indexer.extract import wire
-from indexer.extract.base import Limits, Options
+from indexer.extract.base import LEAST_MEMORY, Limits, Options
 from indexer.extract.document import read_document, read_file
 from indexer.extract.text import cleaned
+from indexer.text.counts import counted
 
 _PR_SET_PDEATHSIG = 1
 _NO_LIMIT = 1 << 62
@@ -47,6 +48,9 @@ def main() -> None:
         _limit_memory(idle + limits.memory)
     except EOFError:
         return
+    except MachineError as error:
+        _send(answers, {"failed": str(error)})
+        return
     except Exception as error:
         _send(answers, {"failed": f"{type(error).__name__}: {error}"})
         return
@@ -68,11 +72,11 @@ def _answer(
 ) -> tuple[dict[str, Any], bytes]:
     try:
         path = request["path"]
-        octets = read_file(path, limits) if path else data
+        content = read_file(path, limits) if path else data
         if request["format"]:
             options = Options(options.content, options.engine, request["format"])
-        document = read_document(octets, request["name"] or path, options, limits)
-        del octets
+        document = read_document(content, request["name"] or path, options, limits)
+        del content
         result = None
         if task is not None:
             try:
@@ -81,15 +85,19 @@ def _answer(
             except MemoryError:
                 raise
             except Exception as error:
+                if fault := machines_fault(error, "the text can't be worked on here"):
+                    raise fault from None
                 raise ExtractionError("task-failed", f"{type(error).__name__}: {error}") from None
         answer = {
             name: getattr(document, name) for name in ("title", "format", "extractor", "content", "size", "notes")
         }
         return {"document": answer, "result": result}, document.text.encode() if keep_text else b""
+    except MachineError as error:
+        return {"machine": cleaned(str(error))[:_MAX_DETAIL]}, b""
     except ExtractionError as error:
         return {"reason": error.reason, "detail": cleaned(error.detail)[:_MAX_DETAIL]}, b""
     except MemoryError:
-        return {"reason": "out-of-memory", "detail": f"more than {limits.memory:,} octets"}, b""
+        return {"reason": "out-of-memory", "detail": f"more than {counted(limits.memory, 'byte')}"}, b""
 
 
 def _claim_pipes() -> tuple[BinaryIO, BinaryIO]:
@@ -123,14 +131,17 @@ def _load(task: str | None, given: bytes) -> Task | None:
     return functools.partial(loaded, *pickle.loads(given)) if given else loaded  # noqa: S301
 
 
-def _limit_memory(octets: int) -> None:
+def _limit_memory(size: int) -> None:
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
-    octets = min(octets, hard if hard != resource.RLIM_INFINITY else _NO_LIMIT)
-    resource.setrlimit(resource.RLIMIT_AS, (octets, octets))
+    most = hard if hard != resource.RLIM_INFINITY else _NO_LIMIT
+    size = min(size, most)
+    if most - _address_space() < LEAST_MEMORY:
+        raise MachineError(f"this process may take {most:,} bytes of memory (ulimit -v), too few to read any document")
+    resource.setrlimit(resource.RLIMIT_AS, (size, size))
 
 
 def _address_space() -> int:
-    """The octets of address space that this process takes; 0 where the system does not say."""
+    """The bytes of address space that this process takes; 0 where the system does not say."""
     with contextlib.suppress(OSError), open("/proc/self/statm", "rb") as file:
         return int(file.read().split()[0]) * resource.getpagesize()
     return 0
@@ -140,13 +151,13 @@ def _receive(requests: BinaryIO) -> tuple[dict[str, Any], bytes]:
     head = requests.read(wire.HEAD_SIZE)
     if len(head) < wire.HEAD_SIZE:
         raise EOFError
-    text, octets = wire.lengths(head, _NO_LIMIT)
+    text, size = wire.lengths(head, _NO_LIMIT)
     message = wire.message(requests.read(text))
-    return message, requests.read(octets)
+    return message, requests.read(size)
 
 
-def _send(answers: BinaryIO, message: dict[str, Any], octets: bytes = b"") -> None:
-    for piece in wire.frame(message, octets):
+def _send(answers: BinaryIO, message: dict[str, Any], data: bytes = b"") -> None:
+    for piece in wire.frame(message, data):
         left = memoryview(piece)
         while left:
             left = left[answers.write(left) :]

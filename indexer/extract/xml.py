@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from functools import cache
 from html.entities import html5
 from importlib.metadata import version
+from typing import Protocol
 
 from indexer.errors import ExtractionError
 from indexer.extract.base import EXTRACTOR_VERSION, Extracted
@@ -36,13 +37,13 @@ _TITLES = frozenset(("title", "article-title", "book-title"))
 
 def extract_xml(data: bytes, engine: str) -> Extracted:
     """The document of an XML file; `engine` is "fast" or "reference"."""
-    source = _utf8(data)
+    source = in_utf8(data)
     builder = _Builder()
     notes: tuple[str, ...] = ()
     if engine == "fast":
-        _parse_fast(source, builder)
+        parse_fast(source, builder)
     else:
-        _parse_reference(source, builder)
+        parse_reference(source, builder)
         notes = ("read in recovery, as far as the markup goes",)
     text = cleaned("".join(builder.parts))
     title = cleaned("".join(builder.title))
@@ -53,6 +54,19 @@ def extract_xml(data: bytes, engine: str) -> Extracted:
 def _engine_name(engine: str, vocabulary: str) -> str:
     name = pyexpat.EXPAT_VERSION.replace("_", "/") if engine == "fast" else f"lxml {version('lxml')}"
     return f"{name} rules {EXTRACTOR_VERSION} ({vocabulary})"
+
+
+class Builder(Protocol):
+    """Takes the events of a parser."""
+
+    def start(self, tag: str, attributes: Mapping[str, str], /) -> None:
+        """An element begins."""
+
+    def end(self, tag: str = "", /) -> None:
+        """An element ends."""
+
+    def data(self, text: str, /) -> None:
+        """A piece of text."""
 
 
 class _Builder:
@@ -68,6 +82,7 @@ class _Builder:
         self._citation_at = 0
         self._is_article = False
         self._root = ""
+        self._html_at = self._html_from = 0
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
         """An element begins."""
@@ -86,6 +101,8 @@ class _Builder:
         if not self._is_allowed(vocabulary):
             self._left_out_at = len(path)
             return
+        if name in vocabulary.html and not self._html_at:
+            self._html_at, self._html_from = len(path), len(self.parts)
         if name in _TITLES and not self.title and not self._in_title_at:
             self._in_title_at = len(path)
         if name not in INLINE and name not in vocabulary.inline and attributes.get("break") != "no":
@@ -114,6 +131,9 @@ class _Builder:
             return
         if self._citation_at == depth:
             self._citation_at = 0
+        if self._html_at == depth:
+            self._html_at = 0
+            self.parts[self._html_from :] = [_text_of_html("".join(self.parts[self._html_from :]))]
         if self._in_title_at == depth:
             self._in_title_at = 0
             if not "".join(self.title).strip():
@@ -131,6 +151,14 @@ class _Builder:
                 self.title.append(text)
 
 
+def _text_of_html(text: str) -> str:
+    if "<" not in text and "&" not in text:
+        return text
+    from indexer.extract.html import extract_html
+
+    return extract_html(text.encode("utf-8", "replace"), "full", "fast").text
+
+
 def _initials(names: str) -> str:
     """Given names as citation styles print them: "Jean-Claude de" as "J.-C. de", and initials as they are."""
     if names.isupper():
@@ -138,13 +166,15 @@ def _initials(names: str) -> str:
     return _GIVEN_NAME.sub(r"\1.", names)
 
 
-def _utf8(data: bytes) -> bytes:
+def in_utf8(data: bytes) -> bytes:
+    """XML in UTF-8, whatever encoding it says it has."""
     found = _ENCODING.match(data[:1024])
     text, codec = decode(data, found[1].decode("ascii", "replace") if found else "")
     return data if codec == "utf-8" and "\ufffd" not in text else text.encode("utf-8", "replace")
 
 
-def _parse_fast(source: bytes, builder: _Builder) -> None:
+def parse_fast(source: bytes, builder: Builder) -> None:
+    """Tell a builder of what stands in XML, by expat. ExtractionError where it is not well-formed."""
     parser = pyexpat.ParserCreate("utf-8")
     parser.buffer_text = True
     parser.buffer_size = 1 << 16
@@ -165,19 +195,20 @@ def _parse_fast(source: bytes, builder: _Builder) -> None:
         raise ExtractionError("malformed", f"not well-formed XML: {error}") from None
 
 
-def _entity(piece: str, builder: _Builder) -> None:
+def _entity(piece: str, builder: Builder) -> None:
     if piece.startswith("&") and piece.endswith(";"):
         builder.data(html5.get(piece[1:], ""))
 
 
-def _parse_reference(source: bytes, builder: _Builder) -> None:
+def parse_reference(source: bytes, builder: Builder) -> None:
+    """Tell a builder of what stands in XML, by lxml in recovery. ExtractionError where it is none."""
     from lxml import etree
 
     parser = etree.XMLParser(
         recover=True, encoding="utf-8", resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False
     )
     try:
-        # The declaration may name the encoding that the octets had before.
+        # The declaration may name the encoding that the bytes had before.
         root = etree.fromstring(_DECLARATION.sub(b"", source, count=1), parser)
     except etree.XMLSyntaxError as error:
         raise ExtractionError("malformed", f"not XML: {error}") from None

@@ -47,7 +47,7 @@ class HammingIndex:
 
     `hashes` is an array of n unsigned (or signed, same bits) 64-bit integers; positions in it are what a search gives.
     `distance` (0 to 16) is how far the tables reach: searches up to it look into distance + 1 buckets, wider ones
-    compare with every hash. Memory: 8 octets a hash for each of the distance + 1 tables, and 24.
+    compare with every hash. Memory: 8 bytes a hash for each of the distance + 1 tables, and 24.
 
     `shard` (i, n) keeps only the i-th of n parts of each table's keys, 0 <= i < n. Every find of a search comes from
     exactly one of the shards that were built from the same hashes, so the answers of all together are those of the
@@ -89,7 +89,7 @@ class HammingIndex:
 
     @property
     def nbytes(self) -> int:
-        """The octets that the index takes, in memory or mapped."""
+        """The bytes that the index takes, in memory or mapped."""
         return sum(array.nbytes for array in self._arrays().values())
 
     def __len__(self) -> int:
@@ -98,19 +98,19 @@ class HammingIndex:
     def search(self, queries: npt.ArrayLike, distance: int | None = None) -> Found:
         """Every indexed hash within `distance` bits (0 to 64; the index's own where None) of each of the queries.
 
-        `queries` is an array of 64-bit integers of shape (m,). Memory: 17 octets a find and a buffer.
+        `queries` is an array of 64-bit integers of shape (m,). Memory: 17 bytes a find and a buffer.
         """
         asked = core.as_hashes(queries, "queries")
         reach = self._distance if distance is None else distance
         if reach <= self._distance and reach >= 0:
-            found = [self._expand(q, values, asked) for q, values in core.index_search(self._c_tables(), asked, reach)]
+            parts = [self._expand(q, values, asked) for q, values in core.index_search(self._c_tables(), asked, reach)]
         elif self._shard[1] > 1:
             raise UsageError(f"distance {reach}: a shard is searched up to its tables' {self._distance} bits only")
         elif not 0 <= reach <= 64:
             raise UsageError(f"distance {reach} is not between 0 and 64")
         else:
-            found = [self._expand(*self._compare(asked, number, reach), asked) for number in range(asked.size)]
-        return _sorted(found)
+            parts = [self._expand(*self._compare(asked, number, reach), asked) for number in range(asked.size)]
+        return _sorted(parts)
 
     def nearest(self, queries: npt.ArrayLike, count: int) -> Found:
         """For each of the queries the `count` nearest indexed hashes, ties by position; all where there are fewer."""
@@ -124,9 +124,9 @@ class HammingIndex:
         enough = counts >= min(count, self._size)
         ranks = np.arange(close.query.size) - np.repeat(np.cumsum(counts) - counts, counts)
         kept = enough[close.query] & (ranks < count)
-        found = [Found(close.query[kept], close.position[kept], close.distance[kept])]
-        found += [self._nearest(asked, int(number), count) for number in np.flatnonzero(~enough)]
-        return _sorted(found)
+        parts = [Found(close.query[kept], close.position[kept], close.distance[kept])]
+        parts += [self._nearest(asked, int(number), count) for number in np.flatnonzero(~enough)]
+        return _sorted(parts)
 
     def _nearest(self, asked: Hashes, number: int, count: int) -> Found:
         distances = core.hamming_distances(int(asked[number]), self._distinct)
@@ -265,10 +265,10 @@ def _build_table(distinct: Hashes, mask: int, part: int, parts: int) -> _Table:
     return _Table(mask, first, offsets[first : end + 1] - np.uint64(start), values)
 
 
-def _sorted(found: Sequence[Found]) -> Found:
-    if not found:
+def _sorted(unsorted: Sequence[Found]) -> Found:
+    if not unsorted:
         empty = np.empty(0, dtype=np.int64)
         return Found(empty, empty.copy(), np.empty(0, dtype=np.uint8))
-    query, position, distance = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    query, position, distance = (np.concatenate(parts) for parts in zip(*unsorted, strict=True))
     order = np.lexsort((position, distance, query))
     return Found(query[order], position[order], distance[order])

@@ -25,7 +25,7 @@ Block = tuple[Hashes, Hashes]
 BLOCK_PAIRS = 1 << 16
 QUEUED_BLOCKS = 4
 RANGES_PER_THREAD = 4
-# Up to so many pairs of values are held until it is known whether there are more.
+# Up to this many pairs of values are held until it is known whether there are more.
 FEW_PAIRS = 1 << 22
 
 
@@ -45,7 +45,7 @@ def find_pairs(
     `hashes` is an array of n unsigned (or signed, same bits) 64-bit integers. With `collapse` each distinct hash is
     stood for by its first position, and every further one is paired with that only, so that a million equal hashes
     cost a million pairs and not half a billion times a thousand. `threads` is the number of processors where None; the
-    result does not depend on it. Memory: about 16 octets a hash, and 17 a pair; `iter_pairs` holds no more than some
+    result does not depend on it. Memory: about 16 bytes a hash, and 17 a pair; `iter_pairs` holds no more than some
     blocks of pairs. Raises UsageError for another distance or type.
     """
     blocks = list(iter_pairs(hashes, distance, threads, collapse=collapse))
@@ -62,7 +62,7 @@ def iter_pairs(
 ) -> Iterator[Pairs]:
     """The pairs of `find_pairs` in blocks, each in no given order but always the same, in bounded memory.
 
-    A block has at most about four million pairs. Memory: about 16 octets a hash (24 where there are many pairs), and a
+    A block has at most about four million pairs. Memory: about 16 bytes a hash (24 where there are many pairs), and a
     few blocks for each thread.
     """
     values = core.as_hashes(hashes, "hashes")
@@ -75,10 +75,10 @@ def iter_pairs(
     equal = ordered[1:] == ordered[:-1]
     distinct, repeated = (_distinct(ordered), _distinct(ordered[1:][equal])) if equal.any() else (ordered, ordered[:0])
     del ordered, equal
-    found = value_pairs(distinct, distance, workers) if distance else iter(())
+    pairs = value_pairs(distinct, distance, workers) if distance else iter(())
     held: list[Block] = []
     count = 0
-    for block in found:
+    for block in pairs:
         held.append(block)
         count += block[0].size
         if count > FEW_PAIRS:
@@ -91,7 +91,7 @@ def iter_pairs(
     yield from places.equal_pairs(repeated, collapse=collapse)
     while held:
         yield from places.expand(*held.pop(0), collapse=collapse)
-    for left, right in found:
+    for left, right in pairs:
         yield from places.expand(left, right, collapse=collapse)
 
 

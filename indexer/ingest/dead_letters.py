@@ -44,9 +44,9 @@ class DeadLetters:
             if self._descriptor is None:
                 self._descriptor = own_files.writer(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
             # Escapes alone, so that text that is no Unicode is a line all the same.
-            octets = json.dumps(line).encode("ascii") + b"\n"
-            while octets:
-                octets = octets[os.write(self._descriptor, octets) :]
+            data = json.dumps(line).encode("ascii") + b"\n"
+            while data:
+                data = data[os.write(self._descriptor, data) :]
             os.fsync(self._descriptor)
         except OSError as error:
             raise StoreError(f"{self.path}: a refused document can't be written: {error.strerror}") from error

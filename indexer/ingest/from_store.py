@@ -1,4 +1,4 @@
-"""The documents of a store, to be read again from where they came from: files, lines of files, fields of an index."""
+"""The documents of a store, to be read again from where they came from: files, parts of files, fields of an index."""
 
 from __future__ import annotations
 
@@ -7,20 +7,19 @@ import hashlib
 import os
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast, get_args
 
 import numpy as np
 
-from indexer.errors import UsageError
+from indexer.errors import NotFoundError, UsageError
 from indexer.extract.base import Content, Engine, Format, Options
-from indexer.ingest import jsonlines
 from indexer.ingest.indexing import content_id, source_digest
-from indexer.ingest.sources import Input, Rejected, UnreadableError, is_json_lines, open_regular
+from indexer.ingest.sources import Input, Rejected, Selection, Sources, container_of, path_of_printable, possible_ids
 from indexer.model import Record, Ref
 from indexer.stores.base import Store
 from indexer.stores.search.client.names import path_of
 from indexer.stores.search.fields.source_fields import BOM, require_readable, source_paths, text_at
+from indexer.stores.search.fields.texts import Noted, TextFields
 
 if TYPE_CHECKING:
     from indexer.stores.search.store import SearchStore
@@ -31,7 +30,8 @@ IN_FIELDS = "in-fields"
 REASONS: Mapping[str, str] = {
     CHANGED: "where it came from there is no longer the text that was fingerprinted; of an index, name the fields, and "
     "--html, as for neardup annotate",
-    IN_FIELDS: "its text is in fields of the index; name them with --field, as for neardup annotate",
+    IN_FIELDS: "its text is in fields of the index, which does not remember them; name them with --field, as for "
+    "neardup annotate",
 }
 
 # What is asked of an engine at once.
@@ -39,127 +39,146 @@ _PAGE = 250
 _PAGE_BYTES = 8 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class Fields:
-    """Where `neardup annotate` found the texts of an index: fields in its order, and whether they hold HTML."""
-
-    names: tuple[str, ...]
-    html: bool = False
-
-
 def stored_inputs(
-    store: Store, records: Iterable[Record], line_limit: int, fields: Fields | None = None
+    store: Store, records: Iterable[Record], chosen: Selection, fields: TextFields | None = None
 ) -> Iterator[Input | Rejected]:
     """Each of a store's records as what can be read again, under its id; where nothing can be, the reason.
 
-    A file is taken as it is now. A line of a file with JSON lines, and a document of an index, is taken where it is
-    what was fingerprinted; such a file is read once, after all others, each line of at most `line_limit` bytes.
-    Memory: about ten bytes for each line, and a page of documents. Raises UsageError for fields that no index has,
+    Of an index the `fields` that annotate was given are read: those that it remembers where none are named. A file is
+    taken as it is now. A part of a file that holds many documents, and a document of an index, is taken where it is
+    what was fingerprinted; such a file is read once, after all others, as was `chosen` when it was indexed. Memory:
+    about ten bytes for each part, and a page of documents. Raises UsageError for fields that no index has,
     StoreError.
     """
     from indexer.stores.search.store import SearchStore
 
     cluster = store if isinstance(store, SearchStore) else None
     if fields and not cluster:
-        raise UsageError("only a store in a cluster has fields; leave --field out")
-    index = _Index(cluster, fields) if cluster else None
-    lines: dict[str, array[int]] = {}
+        raise UsageError("only a store in a search engine has fields; leave --field out")
+    index = IndexTexts(cluster, fields) if cluster else None
+    parts: dict[str, array[int]] = {}
     for record in records:
-        place = _place_of(record)
-        if index and place:
-            yield from index.take(record, place)
-        elif os.path.isabs(record.source) and is_json_lines(record.source):
-            lines.setdefault(record.source, array("Q")).append(_mark(record.ref.id, record.source_digest))
+        if index and index.has(record):
+            yield from (found for _, found in index.take(record))
+        elif container := container_of(record.source):
+            parts.setdefault(container, array("Q")).append(mark_of(record))
         else:
-            yield _file(record)
+            yield file_of(record)
     if index:
-        yield from index.read()
-    for source, marks in lines.items():
-        yield from _lines(store, source, marks, line_limit)
+        yield from (found for _, found in index.read())
+    for container, marks in parts.items():
+        yield from _parts(store, container, marks, chosen)
 
 
-def _file(record: Record) -> Input | Rejected:
+def file_of(record: Record) -> Input | Rejected:
+    """A record's file, to be read as it is now; the reason where it came from none."""
     name, source = record.ref.id, record.source
     if os.path.isabs(source):
-        return Input(name, source, source)
+        return Input(name, source, path_of_printable(source))
     address = "://" in source[:20]
     why = "the document came from an address" if address else "the document came from no file that the store knows"
     return Rejected(name, source, "unreadable", f"{why}, and its text is not kept")
 
 
-# Lines of files
+# Parts of files
 
 
-def _lines(store: Store, source: str, marks: array[int], limit: int) -> Iterator[Input | Rejected]:
-    """Of a file with JSON lines those that were indexed, each once, and a reason for each that is missing."""
+def _parts(store: Store, container: str, marks: array[int], chosen: Selection) -> Iterator[Input | Rejected]:
+    """Of a file with many documents those that were indexed, each once, and a reason for each that is missing."""
     wanted = np.unique(np.frombuffer(marks, dtype=np.uint64))
     found = np.zeros(wanted.size, dtype=bool)
     reason, detail = CHANGED, REASONS[CHANGED]
+    selection = Selection(line_limit=chosen.line_limit, columns=chosen.columns, include=("*",), hidden=True)
     try:
-        with open_regular(source) as raw:
-            for line in jsonlines.read(raw, compressed=source.lower().endswith(".gz"), limit=limit):
-                if isinstance(line, jsonlines.BadLine):
-                    continue
-                for mark, name in _marks(store, line):
-                    place = int(np.searchsorted(wanted, np.uint64(mark)))
-                    if place < wanted.size and int(wanted[place]) == mark:
-                        if not found[place]:
-                            found[place] = True
-                            yield Input(name, source, "", line.data, line.format, line.title)
-                        break
-    except UnreadableError as error:
-        reason, detail = error.reason, error.detail
+        for item in Sources([path_of_printable(container)], selection):
+            if isinstance(item, Rejected):
+                if item.id == container:
+                    reason, detail = item.reason, item.detail
+                continue
+            for mark, name in marks_of(store, item, container):
+                place = int(np.searchsorted(wanted, np.uint64(mark)))
+                if place < wanted.size and int(wanted[place]) == mark:
+                    if not found[place]:
+                        found[place] = True
+                        yield dataclasses.replace(item, id=name, metadata={})
+                    break
+    except NotFoundError:
+        reason, detail = "unreadable", "the file is gone"
     for _ in range(int(wanted.size - found.sum())):
-        yield Rejected(source, source, reason, detail)
+        yield Rejected(container, container, reason, detail)
 
 
-def _marks(store: Store, line: jsonlines.Line) -> Iterator[tuple[int, str]]:
-    """What a line's record is known by, with its id, for every way in which it can have been indexed."""
+def mark_of(record: Record) -> int:
+    """What a record is found by among the parts of a file."""
+    return _mark(record.ref.id, record.source_digest)
+
+
+def marks_of(store: Store, item: Input, container: str) -> Iterator[tuple[int, str]]:
+    """What a document's record is known by, with its id, for every way in which it can have been indexed."""
+    names = dict.fromkeys((*_ids(item, container), content_id(item.data)))
     for engine in get_args(Engine):
-        options = Options(engine=engine, format=line.format)
-        digest = source_digest(line.data, store.info, options, title=line.title)
-        for name in dict.fromkeys((line.id, content_id(line.data))):
+        options = Options(engine=engine, format=item.format)
+        digest = source_digest(item.data, store.info, options, name=item.name, title=item.title)
+        for name in names:
             yield _mark(name, digest), name
 
 
+def _ids(item: Input, container: str) -> list[str]:
+    """The ids that a document can have been given: its own, or one that its place in the file makes."""
+    if not item.id.startswith(container):
+        return [item.id]
+    path, colon, number = item.id.rpartition(":")
+    if not (colon and number.isdecimal()):
+        path, colon, number = item.id, "", ""
+    return [f"{name}{colon}{number}" for name in possible_ids(path, "")]
+
+
 def _mark(name: str, digest: str) -> int:
-    octets = hashlib.blake2b(f"{digest} {name}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    return int.from_bytes(octets, "big")
+    digested = hashlib.blake2b(f"{digest} {name}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digested, "big")
 
 
 # Fields of an index
 
 
-def _place_of(record: Record) -> Ref | None:
-    """The document of an owner's that a record is of, where `neardup annotate` made it; None for another record."""
-    if not record.source:
-        return record.ref
-    about = record.metadata
-    if set(about) == {"index", "id", "routing"} and record.source == f"{about['index']}/{about['id']}":
-        return Ref(about["id"], about["index"], about["routing"])
-    return None
+class IndexTexts:
+    """Reads documents of an owner's in pages, from the fields that are named or that the index remembers."""
 
-
-class _Index:
-    """Reads documents of an owner's in pages."""
-
-    def __init__(self, store: SearchStore, fields: Fields | None) -> None:
-        self._store, self._fields = store, fields
-        self._paths: dict[str, tuple[str, ...]] = {}
-        self._waiting: list[tuple[Record, Ref]] = []
+    def __init__(self, store: SearchStore, fields: TextFields | None = None) -> None:
+        self._store, self._named = store, fields
+        self._noted = Noted(store.client, store.context.mappings)
+        self._paths: dict[tuple[str, TextFields], tuple[str, ...]] = {}
+        self._waiting: list[tuple[Record, Ref, TextFields]] = []
         self._size = 0
 
-    def take(self, record: Record, place: Ref) -> Iterator[Input | Rejected]:
+    def has(self, record: Record) -> bool:
+        """Whether a record is of a document of an owner's, which `neardup annotate` read."""
+        return self._place(record) is not None
+
+    def _place(self, record: Record) -> tuple[Ref, TextFields | None] | None:
+        """That document, and where its text stands as far as that is known."""
+        about = record.metadata
+        if set(about) == {"index", "id", "routing"}:
+            index = str(about["index"])
+            return Ref(about["id"], index, about["routing"]), self._named or self._noted.other(index)
+        place = dataclasses.replace(record.ref, index=record.ref.index or self._store.context.name)
+        fields = self._named or self._noted.own(place.index)
+        # What is said of a source may say anything, so that it never is taken for a file of this machine.
+        return (place, fields) if not record.source or (fields and fields.source) else None
+
+    def take(self, record: Record) -> Iterator[tuple[Record, Input | Rejected]]:
         """Wait for a page to be full; then its documents."""
-        if not self._fields:
-            yield Rejected(record.ref.id, record.source, IN_FIELDS, REASONS[IN_FIELDS])
+        found = self._place(record)
+        place, fields = found or (record.ref, None)
+        if not fields:
+            yield record, Rejected(record.ref.id, record.source, IN_FIELDS, REASONS[IN_FIELDS])
             return
-        self._waiting.append((record, dataclasses.replace(place, index=place.index or self._store.context.name)))
+        self._waiting.append((record, place, fields))
         self._size += record.size
         if len(self._waiting) >= _PAGE or self._size >= _PAGE_BYTES:
             yield from self.read()
 
-    def read(self) -> Iterator[Input | Rejected]:
+    def read(self) -> Iterator[tuple[Record, Input | Rejected]]:
         """The documents that wait."""
         from indexer.stores.search.client.gets import multi_get
 
@@ -167,33 +186,32 @@ class _Index:
         if not waiting:
             return
         asked = [
-            {"_index": place.index, "_id": place.id, "_source": list(self._paths_in(place.index))}
+            {"_index": place.index, "_id": place.id, "_source": list(self._paths_in(place.index, fields))}
             | ({"routing": place.routing} if place.routing is not None else {})
-            for _, place in waiting
+            for _, place, fields in waiting
         ]
-        for (record, place), hit in zip(waiting, multi_get(self._store.client, asked), strict=True):
-            yield self._input(record, place, hit)
+        for (record, place, fields), hit in zip(waiting, multi_get(self._store.client, asked), strict=True):
+            yield record, self._input(record, place, fields, hit)
 
-    def _input(self, record: Record, place: Ref, hit: Mapping[str, Any]) -> Input | Rejected:
-        assert self._fields is not None  # noqa: S101 - nothing waits without
+    def _input(self, record: Record, place: Ref, fields: TextFields, hit: Mapping[str, Any]) -> Input | Rejected:
         name = record.ref.id
         if not hit.get("found"):
             return Rejected(name, record.source, "unreadable", "the document is gone")
-        exact, data = text_at(hit.get("_source") or {}, self._paths_in(place.index))
-        kind: Format = "html" if self._fields.html else "text"
+        exact, data = text_at(hit.get("_source") or {}, self._paths_in(place.index, fields))
+        kind: Format = "html" if fields.html else "text"
         options = Options(content=cast(Content, self._store.info.content), format=kind)
         if data is None or source_digest(exact, self._store.info, options) != record.source_digest:
             return Rejected(name, record.source, CHANGED, REASONS[CHANGED])
         return Input(name, record.source, "", BOM + data, kind)
 
-    def _paths_in(self, index: str) -> tuple[str, ...]:
+    def _paths_in(self, index: str, fields: TextFields) -> tuple[str, ...]:
         """Where the fields stand in `_source` of an index; one that is gone has no documents either."""
-        if index not in self._paths:
-            assert self._fields is not None  # noqa: S101 - nothing waits without
+        if (index, fields) not in self._paths:
             mappings, shown = self._mappings_of(index), self._store.shown
-            self._paths[index] = source_paths(mappings, self._fields.names, shown) if mappings else ()
-            require_readable(mappings, self._paths[index], shown)
-        return self._paths[index]
+            paths = source_paths(mappings, fields.names, shown) if mappings else ()
+            require_readable(mappings, paths, shown)
+            self._paths[index, fields] = paths
+        return self._paths[index, fields]
 
     def _mappings_of(self, index: str) -> dict[str, Any]:
         from indexer.stores.search.client.connection import AnswerError

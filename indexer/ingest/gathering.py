@@ -42,15 +42,15 @@ def gather_corpora(
                 found.failed[outcome.reason] += 1
                 continue
             found.documents += 1
-            for builder, octets in zip(builders, outcome.made, strict=True):
-                hashes = np.frombuffer(octets, dtype="<u8").astype(np.uint64)
+            for builder, hashed in zip(builders, outcome.made, strict=True):
+                hashes = np.frombuffer(hashed, dtype="<u8").astype(np.uint64)
                 builder.add_features(Features(hashes, np.ones(hashes.size, dtype=np.int64)))
     found.corpora = [builder.corpus() for builder in builders]
     return found
 
 
 def features_of(recipes: Sequence[Recipe], document: Document) -> list[bytes]:
-    """The distinct features of a document's text by each recipe, as octets; what the workers do."""
+    """The distinct features of a document's text by each recipe, as bytes; what the workers do."""
     return [recipe.features(document.text).hashes.astype("<u8").tobytes() for recipe in recipes]
 
 

@@ -26,7 +26,7 @@ from indexer.ingest.outcomes import (
     record_of,
     sketching,
 )
-from indexer.ingest.sources import Input, Rejected
+from indexer.ingest.sources import Input, Rejected, path_of_printable
 from indexer.model import Failure, Record, Ref
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ DUPLICATE = "duplicate"
 
 # What is read ahead of the workers, and what is written at once.
 _GROUP_ITEMS = 64
-_GROUP_OCTETS = 8_000_000
+_GROUP_BYTES = 8_000_000
 _BATCH_RECORDS = 8000
 _BATCH_SECONDS = 1.0
 # Equal documents wait for the first of them to be extracted; beyond this many, they are extracted like any other.
@@ -59,8 +59,8 @@ class Settings:
     """How to index: `jobs` worker processes; documents under `min_tokens` tokens are marked short.
 
     With 0 jobs this process itself fingerprints plain texts, which suits those that it has at hand. A document
-    that failed before is tried again if its octets or the rules changed, or with `retry_failed`. `schemes` are those
-    beside the store's first that documents get a sketch of; they are added to the store.
+    that failed before is tried again if its bytes or the rules changed, or with `retry_failed`. `schemes` are the
+    secondary schemes whose sketches documents get; they are added to the store.
     """
 
     options: Options = field(default_factory=Options)
@@ -131,19 +131,19 @@ def store_info(content: Content, schemes: Sequence[Scheme] = ()) -> StoreInfo:
     )
 
 
-def source_digest(octets: bytes, info: StoreInfo, options: Options, *, name: str = "", title: str = "") -> str:
+def source_digest(data: bytes, info: StoreInfo, options: Options, *, name: str = "", title: str = "") -> str:
     """The SHA-256, in hexadecimal, of everything that a stored fingerprint and title depend on.
 
-    That is the document's octets, the scheme, the extraction rules, and what else decides how the octets are read: the
+    That is the document's bytes, the scheme, the extraction rules, and what else decides how the bytes are read: the
     content mode, the engine and format asked for, the suffix of the name, and a title given from outside.
     """
     digest = hashlib.sha256(digest_rules(info, options, name=name, title=title).encode("utf-8", "replace"))
-    digest.update(octets)
+    digest.update(data)
     return digest.hexdigest()
 
 
 def digest_rules(info: StoreInfo, options: Options, *, name: str = "", title: str = "") -> str:
-    """What stands before a document's octets in its source digest."""
+    """What stands before a document's bytes in its source digest."""
     suffix = os.path.splitext(name.lower().removesuffix(".gz"))[1]
     rules = (info.scheme, info.unicode, info.extractor, info.content, options.engine, options.format or suffix, title)
     return "\0".join(rules) + "\0\0"
@@ -164,7 +164,7 @@ def index(
     A document whose id and source digest are stored is passed over, one whose digest is stored under another id is
     stored without extraction. A document that can't be read is recorded with its reason, and an older record of it is
     kept. `arrivals` looks at each batch before and after it is stored, and may leave documents out; they are recorded
-    with the reason "duplicate". `refused` is told of each document that the store did not take, before that is
+    with the reason "duplicate". `refused` is called with each document that the store refused, before that is
     recorded. `summary` is kept up to date meanwhile. When interrupted (KeyboardInterrupt, or `stop`
     set, which raises it) what is done is written first. Raises StoreError, and IncompatibleStoreError where the store's
     content mode, scheme or rules are others.
@@ -249,13 +249,13 @@ class _Run:
             # Everything is decided before the first item is given: what the store said is stale after that.
             for pending in self._examine(group):
                 data, pending.data = pending.data, b""
-                yield Item(pending, data, pending.item.path, pending.item.format)
+                yield Item(pending, data, pending.item.path or pending.item.name, pending.item.format)
                 self._halt_when_told()
             self._write_when_due()
 
     def _groups(self, inputs: Iterable[Input | Rejected]) -> Iterator[list[_Pending] | _Unread]:
         group: list[_Pending] = []
-        octets = 0
+        size = 0
         for item in inputs:
             self._halt_when_told()
             found = self._read(item)
@@ -263,10 +263,10 @@ class _Run:
                 yield found
             else:
                 group.append(found)
-                octets += len(found.data)
-            if len(group) >= _GROUP_ITEMS or octets >= _GROUP_OCTETS:
+                size += len(found.data)
+            if len(group) >= _GROUP_ITEMS or size >= _GROUP_BYTES:
                 yield group
-                group, octets = [], 0
+                group, size = [], 0
             self._write_when_due()
         yield group
 
@@ -277,7 +277,7 @@ class _Run:
         item, data = found.key, found.data
         self.summary.octets += len(data)
         options = dataclasses.replace(self.options, format=item.format) if item.format else self.options
-        digest = source_digest(data, self.store.info, options, name=item.path, title=item.title)
+        digest = source_digest(data, self.store.info, options, name=item.path or item.name, title=item.title)
         return _Pending(item, Ref(item.id or content_id(data)), digest, data)
 
     def _examine(self, group: list[_Pending]) -> list[_Pending]:
@@ -306,7 +306,7 @@ class _Run:
         item = pending.item
         known_digest = old.source_digest if old else newest.digest if newest else ""
         known_source = old.source if old else newest.item.source if newest else item.source
-        if item.path and known_source != item.source and os.path.lexists(known_source):
+        if item.path and known_source != item.source and os.path.lexists(path_of_printable(known_source)):
             if known_digest == pending.digest:
                 self.summary.unchanged += 1
             else:
@@ -330,7 +330,7 @@ class _Run:
         self._accept(pending, dataclasses.replace(self._adopt(pending, twin), indexed_at=now()))
 
     def _adopt(self, pending: _Pending, record: Record) -> Record:
-        """The record of a document that equals the one of `record`, octet for octet."""
+        """The record of a document that equals the one of `record`, byte for byte."""
         return dataclasses.replace(
             record,
             ref=pending.ref,

@@ -28,7 +28,7 @@ Made = TypeVar("Made")
 
 @dataclass(frozen=True, slots=True)
 class Item(Generic[Key]):
-    """The bytes of a document to extract; `key` is the caller's own, `name` and `format` help to tell its kind."""
+    """The bytes of a document to extract; `key` is the caller's own, `name` and `format` help to recognise its kind."""
 
     key: Key
     data: bytes
@@ -98,7 +98,7 @@ def read_one(found: Input | Rejected, limit: int) -> Item[Input] | Failed[Input 
         data = read_file(found.path, limit) if found.path else found.data
     except UnreadableError as error:
         return Failed(found, error.reason, error.detail)
-    return Item(found, data, found.path, found.format)
+    return Item(found, data, found.path or found.name, found.format)
 
 
 class Extraction(Generic[Made]):

@@ -1,39 +1,113 @@
-"""The text of a stored document, read again from where it came from."""
+"""The texts of stored documents, read again from where they came from."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import cast
 
 from indexer.errors import ExtractionError
 from indexer.extract.base import REASONS, Content, Limits, Options
-from indexer.ingest.sources import UnreadableError, read_file
+from indexer.ingest.from_store import CHANGED, IN_FIELDS, IndexTexts, file_of
+from indexer.ingest.parts_again import StoredParts
+from indexer.ingest.sources import Input, Rejected, UnreadableError, container_of, read_file
 from indexer.model import Record
 from indexer.stores.base import Store
 
 # What a page of a report or a verification is worth: one document.
 _LIMITS = Limits(seconds=20.0, input_bytes=20_000_000)
+_UNREADABLE = "unreadable"
+
+
+class Texts:
+    """Reads the texts of a store's documents: files, parts of files that hold many, fields of an index.
+
+    A text is given where it is what was fingerprinted. Memory: a page of documents, and some 100 bytes for each
+    document of the files that hold many.
+    """
+
+    def __init__(self, store: Store) -> None:
+        from indexer.stores.search.store import SearchStore
+
+        self._store = store
+        self._index = IndexTexts(store) if isinstance(store, SearchStore) else None
+        self._parts: dict[str, StoredParts | UnreadableError] = {}
+
+    def of(self, record: Record) -> str:
+        """The text of one document. Raises ExtractionError, which says why there is none."""
+        [(_, found)] = self.read([record])
+        if isinstance(found, ExtractionError):
+            raise found
+        return found
+
+    def read(self, records: Iterable[Record]) -> Iterator[tuple[Record, str | ExtractionError]]:
+        """The text of each document, or why there is none, in an order that is quick to read."""
+        for record, found in self._found(records):
+            try:
+                yield record, self._text(record, found)
+            except ExtractionError as error:
+                yield record, error
+
+    def _found(self, records: Iterable[Record]) -> Iterator[tuple[Record, Input | Rejected]]:
+        parts: dict[str, list[Record]] = {}
+        for record in records:
+            if self._index and self._index.has(record):
+                yield from self._index.take(record)
+            elif container := container_of(record.source):
+                parts.setdefault(container, []).append(record)
+            else:
+                yield record, file_of(record)
+        if self._index:
+            yield from self._index.read()
+        for container, wanted in parts.items():
+            yield from self._of_parts(container, wanted)
+
+    def _of_parts(self, container: str, records: list[Record]) -> Iterator[tuple[Record, Input | Rejected]]:
+        waiting = {id(record): record for record in records}
+        try:
+            for record, part in self._in_file(container).read(records):
+                del waiting[id(record)]
+                gone = Rejected(record.ref.id, container, CHANGED, "the file no longer holds the text that was indexed")
+                yield record, part or gone
+        except UnreadableError as error:
+            for record in waiting.values():
+                yield record, Rejected(record.ref.id, container, error.reason, error.detail)
+
+    def _in_file(self, container: str) -> StoredParts:
+        if container not in self._parts:
+            try:
+                self._parts[container] = StoredParts(self._store, container, _LIMITS.input_bytes)
+            except UnreadableError as error:
+                self._parts[container] = error
+        found = self._parts[container]
+        if isinstance(found, UnreadableError):
+            raise found
+        return found
+
+    def _text(self, record: Record, found: Input | Rejected) -> str:
+        from indexer.extract import extract
+        from indexer.schemes import simhash
+
+        if isinstance(found, Rejected):
+            # Of the reasons for a document, these are no words of extraction.
+            reason = _UNREADABLE if found.reason in (CHANGED, IN_FIELDS) else found.reason
+            raise ExtractionError(reason, found.detail)
+        try:
+            data = read_file(found.path, _LIMITS.input_bytes) if found.path else found.data
+            options = Options(content=cast(Content, self._store.info.content), format=found.format)
+            text = extract(data, name=found.path or found.name, options=options, limits=_LIMITS).text
+        except UnreadableError as error:
+            raise ExtractionError(error.reason, error.detail) from None
+        except ExtractionError as error:
+            raise ExtractionError(error.reason, error.detail or REASONS.get(error.reason, "")) from None
+        now = simhash.fingerprint(text)
+        if (now and now.value) != (record.fingerprint and record.fingerprint.value):
+            raise ExtractionError(_UNREADABLE, "the file no longer holds the text that was indexed")
+        return text
 
 
 def stored_text(store: Store, record: Record) -> str:
-    """The text of a stored document, extracted from its path again.
+    """The text of one stored document.
 
-    Raises ExtractionError where the file is gone, unreadable, or no longer what was indexed: its fingerprint tells.
+    Raises ExtractionError where it is gone, unreadable, or no longer what was indexed: its fingerprint shows it.
     """
-    from indexer.extract import extract
-    from indexer.schemes import simhash
-
-    if "://" in record.source[:20]:
-        raise ExtractionError("unreadable", "the document came from an address, and its text is not kept")
-    try:
-        data = read_file(record.source, _LIMITS.input_bytes)
-    except UnreadableError as error:
-        raise ExtractionError(error.reason, error.detail) from None
-    try:
-        options = Options(content=cast(Content, store.info.content))
-        text = extract(data, name=record.source, options=options, limits=_LIMITS).text
-    except ExtractionError as error:
-        raise ExtractionError(error.reason, error.detail or REASONS.get(error.reason, "")) from None
-    now = simhash.fingerprint(text)
-    if (now and now.value) != (record.fingerprint and record.fingerprint.value):
-        raise ExtractionError("unreadable", "the file no longer holds the text that was indexed")
-    return text
+    return Texts(store).of(record)

@@ -1,23 +1,30 @@
-"""From the files, folders, globs and JSON lines that a user names to a lazy stream of documents to read."""
+"""From the files, folders and patterns that a user names to a lazy stream of documents to read.
+
+A file that holds many documents is taken apart by its reader (`indexer.ingest.readers`).
+"""
 
 from __future__ import annotations
 
 import errno
 import glob
 import os
+import re
 import stat
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from itertools import islice
 from typing import Any, BinaryIO, Literal
 
 from indexer import own_files
-from indexer.errors import NotFoundError, UsageError
+from indexer.errors import NotFoundError, UsageError, machines_fault
 from indexer.extract.base import Format
-from indexer.ingest import jsonlines
+from indexer.ingest.readers import JSON_LINES, Asked, BadEntry, Columns, Entry, Reader, reader_by_head, reader_of
+from indexer.ingest.readers.compression import BROKEN, SUFFIXES, plain, without_suffix
+from indexer.ingest.remote import is_remote, remote_files
 from indexer.own_files import OwnFileError
+from indexer.text.counts import counted
 
 IdFrom = Literal["path", "absolute", "relative", "name", "stem", "digest"]
 STDIN = "-"
@@ -30,22 +37,25 @@ NOT_DOCUMENTS = frozenset(
         "css js mjs map json lock",
         "png jpg jpeg gif svg svgz webp avif ico bmp tif tiff woff woff2 ttf otf eot",
         "mp3 mp4 m4a ogg oga ogv wav flac webm avi mov mkv",
-        "zip tar tgz bz2 xz zst 7z rar jar whl",
+        "bz2 xz zst 7z rar jar whl",
         "exe dll so dylib o a class pyc pyo db sqlite sqlite3 neardup",
     )
     for suffix in kind.split()
 )
 # A folder is listed and sorted in parts of this size, so that one with millions of files stays out of memory.
 FOLDER_PART = 50_000
-JSON_LINES = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
+_HEAD = 512
+_WRITTEN_OUT = re.compile(rb"\\x(5c|[89a-f][0-9a-f])")
+_SURROGATE = re.compile("[\udc80-\udcff]")
 
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """One document to index: a file not yet read (`path`), or octets already at hand (`data`).
+    """One document to index: a file not yet read (`path`), or bytes already at hand (`data`).
 
     `id` is empty where it is to be made from the content. `source` is what a user would open: an absolute path
-    or a URL. `again` asks for a document to be tried that failed before and has not changed.
+    or a URL. `name` is the name of a file whose octets are at hand. `again` asks for a document to be tried that failed
+    before and has not changed.
     """
 
     id: str
@@ -56,6 +66,7 @@ class Input:
     title: str = ""
     metadata: Mapping[str, Any] = field(default_factory=dict)
     again: bool = False
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +85,7 @@ class Selection:
 
     `include` and `exclude` are shell patterns, matched against the file's name, or against its path below the named
     folder where they hold a slash; there "*" matches slashes too. `base` is the folder that ids of `id_from="path"`
-    are seen from. `line_limit` is in octets.
+    are seen from. `line_limit` is in bytes, for a line, row, record or member of a file. `columns` are those of rows.
     """
 
     include: tuple[str, ...] = ()
@@ -84,6 +95,7 @@ class Selection:
     id_from: IdFrom = "path"
     base: str = ""
     line_limit: int = 200_000_000
+    columns: Columns = field(default_factory=Columns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +103,11 @@ class _File:
     path: str
     relative: str
     named: bool
+    opened: Callable[[], BinaryIO] | None = None
+
+    def inside(self, member: str) -> _File:
+        """A member of an archive, as if that were a folder."""
+        return _File(f"{self.path}/{member}", f"{self.relative}/{member}", named=False) if member else self
 
 
 class UnreadableError(Exception):
@@ -118,34 +135,39 @@ class Sources:
         self._names = names
         self._paths_from = paths_from
         for name in self._names:
-            if name != STDIN and not os.path.lexists(name) and not _globs(name):
+            if name != STDIN and not is_remote(name) and not os.path.lexists(name) and not _globs(name):
                 raise NotFoundError(f"{printable_path(name)}: no such file or folder; nothing was indexed")
 
     def __iter__(self) -> Iterator[Input | Rejected]:
         for name in self._names:
             if name == STDIN:
-                yield from self._lines("stdin", sys.stdin.buffer)
+                yield from self._entries(_File("stdin", "stdin", named=True), sys.stdin.buffer, JSON_LINES)
             else:
                 yield from self._inputs(self._named(name))
         for name in self._paths_from:
-            if os.path.lexists(name):
+            if is_remote(name):
+                yield from self._inputs(self._remote(name))
+            elif os.path.lexists(name):
                 yield from self._inputs(self._walk_or_file(name))
             else:
                 yield _rejected(name, "unreadable", "no such file or folder")
 
     def count(self) -> int | None:
         """How many documents there will be, found by walking without reading; None where only reading would tell."""
-        if STDIN in self._names or self._paths_from:
+        if STDIN in self._names or self._paths_from or any(map(is_remote, self._names)):
             return None
         total = 0
         for name in self._names:
             for found in self._named(name):
-                if isinstance(found, _File) and is_json_lines(found.path):
+                if isinstance(found, _File) and reader_of(found.path):
                     return None
                 total += 1
         return total
 
     def _named(self, name: str) -> Iterator[_File | Rejected]:
+        if is_remote(name):
+            yield from self._remote(name)
+            return
         if os.path.lexists(name):
             yield from self._walk_or_file(name)
             return
@@ -161,6 +183,12 @@ class Sources:
                 yield _File(path, os.path.relpath(path, root), named=False)
         if not found:
             raise NotFoundError(f"{printable_path(name)}: no file matches this pattern")
+
+    def _remote(self, name: str) -> Iterator[_File]:
+        for file in remote_files(name):
+            base = file.relative.rpartition("/")[2]
+            if file.named or self._wanted(base, file.relative, file.url):
+                yield _File(file.url, file.relative, file.named, file.open)
 
     def _walk_or_file(self, name: str) -> Iterator[_File | Rejected]:
         if os.path.isdir(name):
@@ -201,6 +229,8 @@ class Sources:
                     part = sorted(islice(entries, FOLDER_PART), key=lambda entry: entry.name)
             # The folder is closed before its last part is given, so that a deep tree does not use up file descriptors.
         except OSError as error:
+            if fault := machines_fault(error, printable_path(folder)):
+                raise fault from None
             yield _rejected(folder, "unreadable", f"the folder can't be listed: {error.strerror}")
             return
         yield from part
@@ -209,7 +239,10 @@ class Sources:
         if own_files.is_own(path):
             return False
         chosen = self.selection
-        if chosen.include:
+        reader = reader_of(name)
+        if reader and reader.is_folder:
+            wanted = True
+        elif chosen.include:
             wanted = any(_matches(name, relative, pattern) for pattern in chosen.include)
         else:
             wanted = _kind(name) not in NOT_DOCUMENTS
@@ -224,10 +257,24 @@ class Sources:
         for file in found:
             if isinstance(file, Rejected):
                 yield file
-            elif is_json_lines(file.path):
-                yield from self._json_file(file.path)
+            elif reader := reader_of(file.path) or _reader_inside(file):
+                yield from self._many(file, reader)
+            elif file.opened:
+                yield self._fetched(file)
             else:
                 yield Input(self._id(file), printable_path(os.path.abspath(file.path)), file.path)
+
+    def _fetched(self, file: _File) -> Input | Rejected:
+        """A whole file of an object store."""
+        limit = self.selection.line_limit
+        try:
+            with _stream(file) as stream:
+                data = stream.read(limit + 1)
+        except OSError as error:
+            return _rejected(file.path, "unreadable", str(error))
+        if len(data) > limit:
+            return _rejected(file.path, "too-large", f"the limit is {limit:,} octets")
+        return Input(self._id(file), file.path, data=data, name=os.path.basename(file.path))
 
     def _id(self, file: _File) -> str:
         rule = self.selection.id_from
@@ -237,32 +284,72 @@ class Sources:
             return id_of_path(file.path, self.selection.base)
         return printable_path(
             {
-                "absolute": os.path.abspath(file.path),
+                "absolute": _absolute(file.path),
                 "relative": file.relative,
                 "name": os.path.basename(file.path),
                 "stem": _stem(file.path),
             }[rule]
         )
 
-    def _json_file(self, path: str) -> Iterator[Input | Rejected]:
-        try:
-            with open_regular(path) as raw:
-                yield from self._lines(path, raw)
-        except UnreadableError as error:
-            yield _rejected(path, error.reason, error.detail)
+    def parts(self, path: str, stream: BinaryIO) -> Iterator[Input | Rejected]:
+        """The documents of one file that holds many, as far as a stream of it is read."""
+        reader = reader_of(path)
+        if reader is not None:
+            yield from self._entries(_File(path, os.path.normpath(path), named=True), stream, reader)
 
-    def _lines(self, name: str, stream: BinaryIO) -> Iterator[Input | Rejected]:
-        source = name if stream is sys.stdin.buffer else printable_path(os.path.abspath(name))
-        for line in jsonlines.read(stream, compressed=name.lower().endswith(".gz"), limit=self.selection.line_limit):
-            where = f"{printable_path(name)}:{line.number}"
-            if isinstance(line, jsonlines.BadLine):
-                yield Rejected(where, source, line.reason, line.detail)
-            elif not line.id and self.selection.id_from != "digest":
-                yield Rejected(where, source, "malformed", 'no "id"')
-            else:
-                identity = "" if self.selection.id_from == "digest" else line.id
-                about = (line.format, line.title, line.metadata, line.again)
-                yield Input(identity, line.url or source, "", line.data, *about)
+    def _many(self, file: _File, reader: Reader) -> Iterator[Input | Rejected]:
+        try:
+            with _stream(file) as stream:
+                yield from self._entries(file, stream, reader)
+        except UnreadableError as error:
+            yield _rejected(file.path, error.reason, error.detail)
+        except OSError as error:
+            yield _rejected(file.path, "unreadable", str(error))
+
+    def _entries(self, file: _File, stream: BinaryIO, reader: Reader) -> Iterator[Input | Rejected]:
+        chosen, is_stdin = self.selection, stream is sys.stdin.buffer
+
+        def wanted(member: str) -> bool:
+            *folders, name = member.split("/")
+            inner = file.inside(member)
+            is_hidden = not chosen.hidden and any(part.startswith(".") for part in (*folders, name))
+            above = [file.inside("/".join(folders[:end])).relative for end in range(1, len(folders) + 1)]
+            if is_hidden or any(self._excluded(os.path.basename(folder), folder) for folder in above):
+                self.left_out += 1
+                return False
+            return self._wanted(name, inner.relative, inner.path)
+
+        for entry in reader.entries(stream, file.path, Asked(chosen.line_limit, chosen.columns, wanted)):
+            inner = file.inside(entry.member)
+            source = inner.path if is_stdin else printable_path(_absolute(inner.path))
+            place = f":{entry.number}" if entry.number else ""
+            if isinstance(entry, BadEntry):
+                yield Rejected(f"{printable_path(inner.path)}{place}", source, entry.reason, entry.detail)
+                continue
+            identity = "" if chosen.id_from == "digest" else entry.id
+            if not identity and chosen.id_from != "digest":
+                identity = (inner.path if is_stdin else self._id(inner)) + place
+            yield _input(entry, identity, entry.url or source)
+
+
+def _input(entry: Entry, identity: str, source: str) -> Input:
+    name = entry.name or os.path.basename(entry.member)
+    return Input(identity, source, "", entry.data, entry.format, entry.title, entry.metadata, entry.again, name)
+
+
+def _stream(file: _File) -> BinaryIO:
+    return file.opened() if file.opened else open_regular(file.path)
+
+
+def _reader_inside(file: _File) -> Reader | None:
+    """The reader of a file that was named, where its name says nothing and its first bytes do."""
+    if not file.named:
+        return None
+    try:
+        with _stream(file) as stream:
+            return reader_by_head(plain(stream).read(_HEAD))
+    except (UnreadableError, UsageError, *BROKEN):
+        return None
 
 
 def open_regular(path: str, *, any_kind: bool = False) -> BinaryIO:
@@ -277,6 +364,8 @@ def open_regular(path: str, *, any_kind: bool = False) -> BinaryIO:
     except OwnFileError as error:
         raise UnreadableError("special-file", error.strerror) from None
     except (OSError, ValueError) as error:
+        if fault := machines_fault(error, printable_path(path)):
+            raise fault from None
         # ENXIO: a socket, or a pipe that nobody reads from.
         special = isinstance(error, OSError) and error.errno == errno.ENXIO
         detail = error.strerror if isinstance(error, OSError) else str(error)
@@ -290,15 +379,17 @@ def open_regular(path: str, *, any_kind: bool = False) -> BinaryIO:
 
 
 def read_file(path: str, limit: int, *, any_kind: bool = False) -> bytes:
-    """The octets of a file of at most `limit` octets. Raises UnreadableError."""
+    """The bytes of a file of at most `limit` bytes. Raises UnreadableError."""
     with open_regular(path, any_kind=any_kind) as file:
         try:
             size = os.fstat(file.fileno()).st_size
             data = file.read(limit + 1) if size <= limit else b""
         except OSError as error:
+            if fault := machines_fault(error, printable_path(path)):
+                raise fault from None
             raise UnreadableError("unreadable", error.strerror or str(error)) from None
     if max(size, len(data)) > limit:
-        raise UnreadableError("too-large", f"{max(size, len(data)):,} octets; the limit is {limit:,}")
+        raise UnreadableError("too-large", f"{counted(max(size, len(data)), 'byte')}; the limit is {limit:,}")
     return data
 
 
@@ -316,9 +407,7 @@ def list_of_paths(name: str) -> Iterator[str]:
             *whole, rest = (rest + block).split(end)
             yield from (os.fsdecode(path) for path in whole if path)
             if len(rest) > 1 << 20:
-                raise UsageError(
-                    f"{printable_path(name)}: a path of more than a million octets; is it a list of paths?"
-                )
+                raise UsageError(f"{printable_path(name)}: a path of more than a million bytes; is it a list of paths?")
             block = file.read(1 << 16)
         if rest:
             yield os.fsdecode(rest)
@@ -326,7 +415,7 @@ def list_of_paths(name: str) -> Iterator[str]:
 
 def id_of_path(path: str, base: str) -> str:
     """A file's default id: its path seen from the folder `base` where it lies below it, else its absolute path."""
-    absolute = os.path.abspath(path)
+    absolute = _absolute(path)
     if base and absolute.startswith(os.path.join(base, "")):
         absolute = os.path.relpath(absolute, base)
     return printable_path(absolute)
@@ -334,35 +423,63 @@ def id_of_path(path: str, base: str) -> str:
 
 def possible_ids(path: str, base: str) -> list[str]:
     """Every id that some rule but "digest" can have given to the file at this path."""
-    parts = os.path.abspath(path).split(os.sep)
+    parts = _absolute(path).split(os.sep)
     tails = [os.path.join(*parts[start:]) for start in range(1, len(parts))]
-    return [printable_path(name) for name in (os.path.abspath(path), id_of_path(path, base), _stem(path), *tails)]
+    return [printable_path(name) for name in (_absolute(path), id_of_path(path, base), _stem(path), *tails)]
+
+
+def _absolute(path: str) -> str:
+    return path if is_remote(path) else os.path.abspath(path)
 
 
 def printable_path(path: str) -> str:
-    r"""A path as text that any store takes: octets that are no UTF-8 are written \xff."""
-    return os.fsencode(path).decode("utf-8", "backslashreplace")
+    r"""A path as text that any store takes, of no two paths the same: octets that are no UTF-8 are written \xff.
+
+    A path that has such octets, or the written-out form of one, has its backslashes written \x5c.
+    """
+    octets = os.fsencode(path)
+    text = octets.decode("utf-8", "surrogateescape")
+    if not _WRITTEN_OUT.search(octets) and not _SURROGATE.search(text):
+        return text
+    return octets.replace(b"\\", b"\\x5c").decode("utf-8", "backslashreplace")
 
 
-def is_json_lines(path: str) -> bool:
-    """Whether a file's name says that it holds JSON lines."""
-    return path.lower().endswith(JSON_LINES)
+def path_of_printable(text: str) -> str:
+    """The path that printable_path() wrote."""
+    octets = text.encode("utf-8", "surrogatepass")
+    return os.fsdecode(_WRITTEN_OUT.sub(lambda found: bytes([int(found[1], 16)]), octets))
+
+
+def container_of(source: str) -> str:
+    """The file with many documents that a document's source is, or is a member of; empty where it is neither."""
+    if is_remote(source):
+        parts = source.split("/")
+        folders = ("/".join(parts[:end]) for end in range(4, len(parts)))
+        return next((each for each in folders if (reader := reader_of(each)) and reader.is_folder), source)
+    if not os.path.isabs(source):
+        return ""
+    path, reader = source, reader_of(source)
+    while path != os.sep:
+        kind = reader_of(path)
+        if kind and (path == source or kind.is_folder) and os.path.isfile(path_of_printable(path)):
+            return path
+        path = os.path.dirname(path)
+    return source if reader else ""
 
 
 def _rejected(path: str, reason: str, detail: str) -> Rejected:
-    absolute = printable_path(os.path.abspath(path))
+    absolute = printable_path(_absolute(path))
     return Rejected(absolute, absolute, reason, detail)
 
 
 def _stem(path: str) -> str:
-    name = os.path.basename(path)
-    if name.lower().endswith(".gz"):
-        name = name[:-3]
-    return os.path.splitext(name)[0]
+    return os.path.splitext(without_suffix(os.path.basename(path)))[0]
 
 
 def _kind(name: str) -> str:
     suffix = os.path.splitext(name)[1].lower()
+    if suffix in SUFFIXES and reader_of(name):
+        suffix = os.path.splitext(without_suffix(name))[1].lower()
     beside = next((each for each in own_files.SIDE_FILES if suffix.endswith(each)), "")
     return suffix.removesuffix(beside)
 

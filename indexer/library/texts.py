@@ -243,8 +243,8 @@ def _as_given(of: Positions, similarity: Similarities, order: Positions) -> Dedu
 
 
 def _digest(text: str | bytes) -> bytes:
-    octets = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
-    return hashlib.blake2b(octets, digest_size=16).digest()
+    data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+    return hashlib.blake2b(data, digest_size=16).digest()
 
 
 def _batches(made: Iterator[dict[str, Any]], rule: MatchRule) -> Iterator[Found]:

@@ -19,8 +19,8 @@ class Compared:
     """Two documents: `near` by `rule`, of which `similarity` (0 to 1) is the measure's.
 
     `bits` is how many of the 64 bits of simhash-doc differ, `shares` how much of all 5-word passages is in both (None
-    where that can't be told); `estimated` says that it comes from sketches and not from the texts. `identical` is
-    whether the texts are equal but for case and white space, None where that can't be told.
+    where that is unknown); `estimated` says that it comes from sketches and not from the texts. `identical` is
+    whether the texts are equal but for case and white space, None where that is unknown.
     """
 
     rule: MatchRule

@@ -115,7 +115,7 @@ class _Once:
     """Verifies what the finders of a rule find, and lets each pair pass once."""
 
     def __init__(self, rule: MatchRule, comparison: Comparison, count: int) -> None:
-        # What an exact finder has given can be told from the similarity; what another one has, must be remembered.
+        # What an exact finder has given is known from the similarity; what another one has, must be remembered.
         self.finders = sorted(rule.finders, key=lambda finder: not finder.scheme.exact_join)
         self._comparison, self._count = comparison, count
         self._given: dict[str, list[Positions]] = {}

@@ -18,6 +18,7 @@ from indexer.schemes import registry
 from indexer.schemes.base import Scheme
 from indexer.stores.base import Store
 from indexer.stores.schemes import scheme_of, scheme_written
+from indexer.text.counts import counted
 
 Unit = Literal["bits", "share"]
 
@@ -31,7 +32,7 @@ READINGS = ("text", "containment")
 
 @dataclass(frozen=True)
 class Finder:
-    """A scheme, and the similarity (0 to 1) from which on it calls documents near."""
+    """A scheme, and the similarity (0 to 1) at which it calls documents near."""
 
     scheme: Scheme
     similarity: float
@@ -180,7 +181,7 @@ class MatchRule:
         if self.unit == "share":
             return f"shares {share_shown(similarity)}"
         bits = self.bits(similarity)
-        return "1 bit differs" if bits == 1 else f"{bits} bits differ"
+        return counted(bits, "bit differs", "bits differ")
 
     def said(self, similarity: float, name: str) -> str:
         """A similarity to a document that is called so: "3 bits differ from NAME", "shares 87% with NAME"."""
@@ -219,7 +220,7 @@ def parse_rule(text: str, store: Store | None = None, *, scheme: Callable[[str],
 
 
 def default_rule(store: Store | None = None) -> MatchRule:
-    """The rule of a store that was not told another one: with the sketch where there is one, else by simhash alone.
+    """The rule of a store that was given no other: with the sketch where there is one, else by simhash alone.
 
     Without a store, the rule of a new one.
     """
@@ -229,7 +230,7 @@ def default_rule(store: Store | None = None) -> MatchRule:
 
 
 def verified_rule(share: float, store: Store | None = None) -> MatchRule:
-    """Found by simhash or by the sketch, verified by the sketch from a share on."""
+    """Found by simhash or by the sketch, verified by the sketch, from a share."""
     return parse_rule(f"{LEAN_RULE}/{PREFERRED}@{share:.12g}+{PREFERRED}@{share:.12g}", store)
 
 

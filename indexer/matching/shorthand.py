@@ -22,6 +22,7 @@ from indexer.matching.rule import (
 )
 from indexer.model import SIMHASH_DOC
 from indexer.stores.base import Store
+from indexer.text.counts import counted
 
 Way = Literal["hamming", "sketch", "text"]
 _USUAL_BITS = 3
@@ -68,7 +69,7 @@ def rule_of(wanted: Wanted, store: Store | None = None, *, hashes: bool = False)
         if wanted.scheme not in (None, SIMHASH_DOC):
             raise UsageError("-k counts bits of the simhash; give --similarity in its place, or --verify hamming too")
     if wanted.verify == "sketch" and wanted.min_containment is not None:
-        raise UsageError("sketches don't tell a containment: give --min-jaccard, or --verify text")
+        raise UsageError("sketches can't measure containment: give --min-jaccard, or --verify text")
     found = _found(wanted, store)
     verifier = _verifier(wanted, store)
     return MatchRule(found.finders, verifier or found.verifier)
@@ -158,7 +159,7 @@ def _found_by(finder: Finder) -> list[str]:
     finds = "finds every one" if plan.guaranteed else f"expected to find {plan.recall:.1%} of those exactly as similar"
     tables = "one" if plan.agreeing == 1 else f"one in each of {plan.agreeing} tables"
     return [
-        f"at most {plan.probes:,} keys, of which {tables} has to agree; {finds}",
+        f"at most {counted(plan.probes, 'key')}, of which {tables} has to agree; {finds}",
         plan.explanation,
     ]
 

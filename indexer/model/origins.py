@@ -9,14 +9,16 @@ UNKNOWN = "unknown"
 
 
 def origin_parts(source: str) -> tuple[str, ...]:
-    """A URL's host, or the folders of a path, the outermost first ("/" where the path is absolute)."""
+    """A URL's host, the folders of a path, the outermost first ("/" where the path is absolute), or a name as it is."""
     if "://" in source[:20]:
         try:
             return (urlsplit(source).netloc.rpartition("@")[2].lower() or UNKNOWN,)
         except ValueError:
             return (UNKNOWN,)
     folders = source.split("/")[:-1]
-    return ("/", *(folder for folder in folders if folder)) if source.startswith("/") else tuple(folders) or (UNKNOWN,)
+    if source.startswith("/"):
+        return ("/", *(folder for folder in folders if folder))
+    return tuple(folders) or (source or UNKNOWN,)
 
 
 def origin_name(parts: Sequence[str]) -> str:
@@ -25,5 +27,5 @@ def origin_name(parts: Sequence[str]) -> str:
 
 
 def origin_of(source: str) -> str:
-    """The host of a URL or the whole folder of a path; "unknown" where the source says neither."""
+    """The host of a URL, the whole folder of a path, or a plain name; "unknown" where there is no source."""
     return origin_name(origin_parts(source))

@@ -81,9 +81,9 @@ class Ragged:
         values = np.empty(int(offsets[-1]), dtype=self.values.dtype)
         # An index takes eight bytes for each value, which of payloads has one.
         for start in range(0, wanted.size, _ROWS_AT_ONCE):
-            some = slice(start, start + _ROWS_AT_ONCE)
+            rows = slice(start, start + _ROWS_AT_ONCE)
             begin, end = int(offsets[start]), int(offsets[min(start + _ROWS_AT_ONCE, wanted.size)])
-            shifts = np.repeat(self.offsets[wanted[some]] - offsets[:-1][some], sizes[some])
+            shifts = np.repeat(self.offsets[wanted[rows]] - offsets[:-1][rows], sizes[rows])
             values[begin:end] = self.values[np.arange(begin, end) + shifts]
         return Ragged(values, offsets)
 
@@ -104,10 +104,10 @@ class Ragged:
         return self.values[self.offsets[0] : self.offsets[-1]].reshape(len(self), width)
 
 
-def no_payload(found: str) -> PayloadError:
-    """The error for a payload that is none of its scheme."""
+def no_payload(reason: str) -> PayloadError:
+    """The error for a payload that does not belong to its scheme."""
     return PayloadError(
-        f"{found}: that is no sketch of the scheme, so the store that holds it is damaged. Restore it from a copy, or "
+        f"{reason}: that is no sketch of the scheme, so the store that holds it is damaged. Restore it from a copy, or "
         "index into a new one"
     )
 

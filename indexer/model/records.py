@@ -63,9 +63,9 @@ def readings_of(name: str) -> list[Ref]:
 class Document:
     """The text of one document and where it came from.
 
-    `format` is "html", "pdf", "xml" or "text"; `extractor` names the engine and its version that gave the text;
-    `content` is the content mode that chose what counts as text ("landmarks", "full" or "main"); `size` is the
-    number of input octets; `notes` are remarks of the extractor that a user should see.
+    `format` is "html", "pdf", "xml", "text", "epub", "docx" or "odt"; `extractor` names the engine and its version that
+    gave the text; `content` is the content mode that chose what counts as text ("landmarks", "full" or "main"); `size`
+    is the number of input bytes; `notes` are remarks of the extractor that a user should see.
     """
 
     text: str
@@ -82,7 +82,7 @@ class Fingerprint:
     """A 64-bit simhash and the number of tokens that it was made from.
 
     `value` is unsigned, bit 1 the most significant; `str()` gives the scheme's short id, a hyphen and the
-    13 characters of the base32 form (RFC 4648 section 6, lower case, no padding) of the eight octets, big-endian.
+    13 characters of the base32 form (RFC 4648 section 6, lower case, no padding) of the eight bytes, big-endian.
     """
 
     value: int
@@ -141,10 +141,10 @@ def parse_fingerprint(text: str, tokens: int = 0) -> Fingerprint:
     if len(plain) != 13:
         raise UsageError(f"{text!r}: a hash is 13 base32 characters (a-z, 2-7) or 16 hexadecimal digits")
     try:
-        octets = base64.b32decode(plain.upper() + "===")
+        data = base64.b32decode(plain.upper() + "===")
     except (binascii.Error, ValueError):
         raise UsageError(f"{text!r}: a hash in base32 has only the characters a-z and 2-7") from None
-    fingerprint = Fingerprint(int.from_bytes(octets, "big"), tokens, scheme)
+    fingerprint = Fingerprint(int.from_bytes(data, "big"), tokens, scheme)
     if fingerprint.base32 != plain:
         raise UsageError(f"{text!r}: the last character carries a pad bit that must be zero; the hash is damaged")
     return fingerprint
@@ -152,13 +152,13 @@ def parse_fingerprint(text: str, tokens: int = 0) -> Fingerprint:
 
 @dataclass(frozen=True, slots=True)
 class Sketch:
-    """A document's fingerprint of a scheme other than the store's first.
+    """A document's sketch by a secondary scheme.
 
     `scheme` is the scheme's id with all its parameters; `payload` what similarities are computed from, in the scheme's
     own serialised form; `keys` are the packed keys (see `indexer.schemes.keys.layout`), at least one, several of one
     table where the scheme says so; `features` is the number of features that it was made from. A document in which
     the scheme found no features has a sketch without payload and keys (`without_features`): it matches nothing, and
-    tells that the scheme was asked.
+    says that the scheme was applied.
     """
 
     scheme: str
@@ -178,11 +178,11 @@ class Record:
 
     `keys` are the packed keys of the fingerprint's tables (see `indexer.schemes.keys.layout`), empty where there is
     no fingerprint; `short` marks documents with too few tokens for a meaningful simhash; `source` is the path or URL;
-    `source_digest` tells a stale fingerprint: a digest of the octets (or fields) that the fingerprint was made from,
+    `source_digest` reveals a stale fingerprint: a digest of the bytes (or fields) that the fingerprint was made from,
     the scheme and the extractor's version; `text_digest` is equal where texts are identical but for case and white
     space (`indexer.core_sketch.text_digest` in hexadecimal digits, empty where it is not known); `indexed_at` is ISO
-    8601 in UTC; `metadata` is the user's own, JSON types only; `sketches` are the fingerprints of the store's other
-    schemes, by the scheme's name, and lack those of schemes that came to the store after the document.
+    8601 in UTC; `metadata` is the user's own, JSON types only; `sketches` are the secondary sketches, by the scheme's
+    name; those of schemes that were added to the store after the document are missing.
     """
 
     ref: Ref
@@ -241,8 +241,8 @@ def own_cluster_id(ref: Ref) -> str:
     have different ids, so a cluster that is named after one of its members shares its name with no other.
     """
     parts = (ref.index, "" if ref.routing is None else "r" + ref.routing, ref.id)
-    octets = [part.encode("utf-8", "surrogatepass") for part in parts]
-    plain = b"".join(len(part).to_bytes(8, "big") + part for part in octets)
+    encoded = [part.encode("utf-8", "surrogatepass") for part in parts]
+    plain = b"".join(len(part).to_bytes(8, "big") + part for part in encoded)
     digest = hashlib.blake2b(plain, digest_size=16).digest()
     return base64.b32encode(digest).decode("ascii").rstrip("=").lower()
 
@@ -305,13 +305,13 @@ class ClusteringNote:
         object.__setattr__(self, "arrived", tuple(self.arrived))
 
 
-# So many formats or origins of a cluster are kept: the first in order, so that adding one by one gives the same.
+# This many formats or origins of a cluster are kept: the first in order, so that adding one by one gives the same.
 MOST_ORIGINS = 100
 
 
 def first_of(*names: Iterable[str]) -> tuple[str, ...]:
     """The first MOST_ORIGINS names in order, each once, without the empty one."""
-    return tuple(sorted({name for some in names for name in some if name})[:MOST_ORIGINS])
+    return tuple(sorted({name for group in names for name in group if name})[:MOST_ORIGINS])
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ def ref_order(ref: Ref) -> tuple[str, str, str]:
 
 
 class RefTable:
-    """Identities by position, packed: the octets of the id and 12 for each."""
+    """Identities by position, packed: the bytes of the id and 12 for each."""
 
     def __init__(self, refs: Iterable[Ref] = ()) -> None:
         self._ids = bytearray()
@@ -49,7 +49,7 @@ class RefTable:
 
 
 class RefSet:
-    """Which identities are among some of a table, with 16 octets for each of those."""
+    """Which identities are among some of a table, with 16 bytes for each of those."""
 
     def __init__(self, table: RefTable, positions: Positions) -> None:
         self._table = table

@@ -20,7 +20,7 @@ class Tokens:
 
     @property
     def tokens(self) -> tuple[bytes, ...]:
-        """The octets of each."""
+        """The bytes of each."""
         spans = zip(self.starts.tolist(), self.ends.tolist(), strict=True)
         return tuple([self.text[start:end] for start, end in spans])
 

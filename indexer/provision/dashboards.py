@@ -23,6 +23,7 @@ from indexer.stores.search.client.connection import (
 )
 from indexer.stores.search.client.plain_http import Answer, CertificateError, UnreachableError, ask
 from indexer.stores.search.fields.mapping import mappings_directory
+from indexer.text.counts import counted
 from indexer.text.hiding import shown_name
 
 KIBANA, OPENSEARCH = "kibana", "opensearch-dashboards"
@@ -51,7 +52,7 @@ class Request:
 class Dashboards:
     """The dashboards of the index `name` in Kibana or OpenSearch Dashboards, whichever answers at `url`.
 
-    `space` is a space of Kibana's or a tenant of OpenSearch Dashboards'. Who asks is said by the same settings as for
+    `space` is a space of Kibana's or a tenant of OpenSearch Dashboards'. Credentials come from the same settings as for
     the store. Raises UsageError for what can't be used, and StoreError where nothing answers, or something else.
     """
 
@@ -61,8 +62,8 @@ class Dashboards:
         self.shown = shown_name(url)
         if "@" in url:
             raise UsageError(f"{self.shown}: a password in a URL can be seen by others; set NEARDUP_USERNAME and so on")
-        found = _URL.match(url)
-        if not found or not is_host(found[1]):
+        parts = _URL.match(url)
+        if not parts or not is_host(parts[1]):
             raise UsageError(f"{self.shown}: write https://host:5601, with the base path where there is one")
         if not _PLAIN_NAME.match(name):
             raise UsageError(f"{name}: dashboards are made for a name of letters, digits and . _ + - only")
@@ -92,11 +93,11 @@ class Dashboards:
     def removal(self) -> list[Request]:
         """What takes away the objects that are there, those that need others first."""
         steps = []
-        for each in reversed(self.objects()):
-            kind, name = each["type"], urllib.parse.quote(each["id"], safe="")
+        for saved in reversed(self.objects()):
+            kind, name = saved["type"], urllib.parse.quote(saved["id"], safe="")
             path = self._path(f"/api/saved_objects/{kind}/{name}")
             if self._ask("GET", path).status != 404:
-                title = each["attributes"]["title"]
+                title = saved["attributes"]["title"]
                 steps.append(Request(f"take away the {kind} {title!r}", "DELETE", path))
         return steps
 
@@ -109,10 +110,10 @@ class Dashboards:
                 continue
             boundary = uuid.uuid4().hex
             answer = self._ask(step.method, step.path, _form(step.body, boundary), boundary)
-            told = _json(answer) or {}
-            if not told.get("success"):
-                raise StoreError(f"{self.shown}: {_refusal(told, len(step.body))}")
-            yield f"{step.why}: {told.get('successCount', len(step.body))} objects"
+            result = _json(answer) or {}
+            if not result.get("success"):
+                raise StoreError(f"{self.shown}: {_refusal(result, len(step.body))}")
+            yield f"{step.why}: {counted(result.get('successCount', len(step.body)), 'object')}"
 
     # Asking
 
@@ -122,7 +123,7 @@ class Dashboards:
     def _recognise(self) -> str:
         """Which product answers."""
         answer = self._send_patiently("GET", "/api/status")
-        told = _json(answer)
+        status = _json(answer)
         if "x-elastic-product" in answer.headers and "kbn-name" not in answer.headers:
             raise StoreError(f"{self.shown}: that is Elasticsearch itself; name the address of Kibana, often port 5601")
         if b"opensearch.org" in answer.body and "osd-name" not in answer.headers:
@@ -137,7 +138,7 @@ class Dashboards:
             )
         self.product = product
         self._check(answer)
-        if not isinstance(told, dict) or "version" not in told:
+        if not isinstance(status, dict) or "version" not in status:
             raise StoreError(f"{self.shown}: {_PRODUCTS[product]} does not say its version; is it still starting?")
         if self.space and product == KIBANA and self._ask("GET", f"/api/spaces/space/{self.space}").status == 404:
             raise UsageError(f"{self.shown}: Kibana has no space {self.space!r}")
@@ -154,15 +155,15 @@ class Dashboards:
         if answer.status == 401 or answer.leads_away:
             if not who:
                 raise StoreError(
-                    f"{self.shown}: {product} wants to know who asks ({answer.status}); set NEARDUP_API_KEY, or "
+                    f"{self.shown}: {product} asks for credentials ({answer.status}); set NEARDUP_API_KEY, or "
                     "NEARDUP_USERNAME and NEARDUP_PASSWORD, or write them to the credentials file"
                 )
             raise StoreError(f"{self.shown}: {product} does not accept the {who} ({answer.status}); check it")
         if answer.status == 403:
             raise StoreError(f"{self.shown}: {product} does not allow this to the {who or 'anonymous user'} (403)")
         if answer.status >= 400 and answer.status != 404:
-            told = _json(answer)
-            why = self._access.hidden(str(told.get("message", ""))) if isinstance(told, dict) else ""
+            status = _json(answer)
+            why = self._access.hidden(str(status.get("message", ""))) if isinstance(status, dict) else ""
             raise StoreError(f"{self.shown}: {product} answered {answer.status}: {why[:500]}")
 
     def _send_patiently(self, method: str, path: str, body: bytes | None = None, boundary: str = "") -> Answer:
@@ -196,15 +197,15 @@ class Dashboards:
 
 
 def _json(answer: Answer) -> Any:
-    """The body as JSON, None where it is none."""
+    """The body as JSON, None where it is not JSON."""
     try:
         return json.loads(answer.body)
     except ValueError:
         return None
 
 
-def _line(each: Mapping[str, Any]) -> str:
-    return json.dumps(each, separators=(",", ":"))
+def _line(saved: Mapping[str, Any]) -> str:
+    return json.dumps(saved, separators=(",", ":"))
 
 
 def _form(objects: Sequence[Mapping[str, Any]], boundary: str) -> bytes:
@@ -213,14 +214,14 @@ def _form(objects: Sequence[Mapping[str, Any]], boundary: str) -> bytes:
         f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="neardup.ndjson"\r\n'
         "Content-Type: application/ndjson\r\n\r\n"
     )
-    return f"{head}{''.join(_line(each) + chr(10) for each in objects)}\r\n--{boundary}--\r\n".encode()
+    return f"{head}{''.join(_line(saved) + chr(10) for saved in objects)}\r\n--{boundary}--\r\n".encode()
 
 
-def _refusal(told: Mapping[str, Any], count: int) -> str:
+def _refusal(result: Mapping[str, Any], count: int) -> str:
     """One sentence for an import that was not taken, or only in part."""
-    errors = told.get("errors") or [{}]
+    errors = result.get("errors") or [{}]
     first = errors[0].get("error", {})
     kind = first.get("type", "")
-    missing = ", ".join(str(each.get("id")) for each in first.get("references", ())[:3])
+    missing = ", ".join(str(reference.get("id")) for reference in first.get("references", ())[:3])
     why = f"refers to {missing}, which is not there" if missing else first.get("message") or kind or "no reason given"
-    return f"{len(errors)} of {count} objects were refused; {errors[0].get('type')} {errors[0].get('id')}: {why}"
+    return f"refused {len(errors)} of {counted(count, 'object')}; {errors[0].get('type')} {errors[0].get('id')}: {why}"

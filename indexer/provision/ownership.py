@@ -1,4 +1,4 @@
-"""Whose an index is, by its documents: a mapping that maps nothing (`dynamic: false`, `runtime`) does not tell."""
+"""The owner of an index, by its documents: a mapping that maps nothing (`dynamic: false`, `runtime`) does not say."""
 
 from __future__ import annotations
 
@@ -19,39 +19,39 @@ _PAGE = 5000
 _FORBIDDEN = 403
 
 
-def is_made(client: Client, index: str, found: Mapping[str, Any]) -> bool:
+def is_made(client: Client, index: str, mapping_found: Mapping[str, Any]) -> bool:
     """Whether neardup made an index, and every document in it is its own; `found` is the index's mapping.
 
-    Reads all documents where the mapping does not tell already. StoreError where the cluster does not answer whole.
+    Reads all documents where the mapping does not already say so. StoreError where the engine does not answer whole.
     """
-    if not seems_made(found) or lost(client, index, found):
+    if not seems_made(mapping_found) or lost(client, index, mapping_found):
         return False
-    names = own_names(found)
+    names = own_names(mapping_found)
     with closing(_hits(client, index, telling_source(names))) as hits:
         return all(is_own(hit, names) for hit in hits)
 
 
-def require_place(client: Client, index: str, found: Mapping[str, Any], shown: str) -> None:
+def require_place(client: Client, index: str, mapping_found: Mapping[str, Any], shown: str) -> None:
     """Raise UsageError where an index that neardup has not been set up in has something of its owner's called neardup.
 
     Looks at the mapping, at runtime fields, and at every document: what is not mapped stands in `_source` alone.
     """
-    names = own_names(found)
-    inside = found.get("properties", {}).get(ROOT)
+    names = own_names(mapping_found)
+    inside = mapping_found.get("properties", {}).get(ROOT)
     mapped = set() if inside is None else set(inside.get("properties", {"": {}}))
-    if ROOT in found.get("_meta", {}) and not mapping.own_meta(found):
+    if ROOT in mapping_found.get("_meta", {}) and not mapping.own_meta(mapping_found):
         raise UsageError(f"{shown}: _meta of {index} has an entry {ROOT!r} of its owner's; {_ELSEWHERE}")
     if mapped - names or (inside or {}).get("type") == "nested":
         raise UsageError(f"{shown}: {index} has a field {ROOT!r} of its owner's; {_ELSEWHERE}")
-    runtime = [name for name in found.get("runtime", {}) if name == ROOT or name.startswith(f"{ROOT}.")]
+    runtime = [name for name in mapping_found.get("runtime", {}) if name == ROOT or name.startswith(f"{ROOT}.")]
     if runtime:
         raise UsageError(f"{shown}: {index} has a runtime field {runtime[0]!r} of its owner's; {_ELSEWHERE}")
-    if found.get("subobjects") in (False, "false"):
+    if mapping_found.get("subobjects") in (False, "false"):
         raise UsageError(
             f"{shown}: {index} has no objects (subobjects: false), and neardup's fields are in one; {_ELSEWHERE}"
         )
     # An index without any mapping never had a document, and OpenSearch can't slice a search in it.
-    if mapping.own_meta(found) or not found:
+    if mapping.own_meta(mapping_found) or not mapping_found:
         return
     with closing(_hits(client, index, {"includes": [ROOT, f"{ROOT}.*"]})) as hits:
         for hit in hits:
@@ -70,7 +70,7 @@ def _hits(client: Client, index: str, source: Mapping[str, Any]) -> Generator[di
         # Fails for a closed index too, in which a search would find nothing.
         client.request("POST", f"{path_of(index)}/_refresh")
     except StoreError as error:
-        # Who may only read, as in a dry run, changes nothing later either.
+        # A user who may only read, as in a dry run, changes nothing later either.
         if not (isinstance(error.__cause__, AnswerError) and error.__cause__.status == _FORBIDDEN):
             raise
     body = {"query": {"match_all": {}}, "_source": source}

@@ -47,8 +47,8 @@ class Pipelines:
         newer neardup's.
         """
         mappings = self._mappings()
-        known = [mapping.info_of(each, f"{self.shown} ({name})") for name, each in mappings.items()]
-        infos = [each for each in known if each] or [info]
+        known = [mapping.info_of(found_info, f"{self.shown} ({name})") for name, found_info in mappings.items()]
+        infos = [found_info for found_info in known if found_info] or [info]
         form = sketch_form(infos, list(mappings.values()))
         paths = self._paths(mappings, fields or DEFAULT_FIELDS)
         steps = [step for kind in KINDS if (step := self._pipeline(kind, pipeline(kind, infos[0], paths, form)))]
@@ -86,24 +86,24 @@ class Pipelines:
             raise
 
     def _mappings(self) -> dict[str, dict[str, Any]]:
-        found = self._get(f"{path_of(self.name)}/_mapping") or {}
-        return {name: each.get("mappings", {}) for name, each in sorted(found.items())}
+        answer = self._get(f"{path_of(self.name)}/_mapping") or {}
+        return {name: described.get("mappings", {}) for name, described in sorted(answer.items())}
 
     def _settings(self) -> dict[str, dict[str, Any]]:
-        found = self._get(f"{path_of(self.name)}/_settings", flat=True) or {}
-        return {name: each.get("settings", {}) for name, each in sorted(found.items())}
+        answer = self._get(f"{path_of(self.name)}/_settings", flat=True) or {}
+        return {name: described.get("settings", {}) for name, described in sorted(answer.items())}
 
     def _path(self, kind: str) -> str:
         return f"/_ingest/pipeline{path_of(self.id_of(kind))}"
 
     def _there(self, kind: str) -> dict[str, Any] | None:
-        found = self._get(self._path(kind)) or {}
-        there: dict[str, Any] | None = found.get(self.id_of(kind))
+        answer = self._get(self._path(kind)) or {}
+        there: dict[str, Any] | None = answer.get(self.id_of(kind))
         return there
 
     def _paths(self, mappings: Mapping[str, Mapping[str, Any]], fields: Sequence[str]) -> tuple[str, ...]:
         """Where the fields stand in documents; one that no mapping has yet is taken by its name."""
-        mapped = {name for each in mappings.values() for name in each.get("properties", {})}
+        mapped = {name for mapping_of_index in mappings.values() for name in mapping_of_index.get("properties", {})}
         paths: list[str] = []
         for field in fields:
             paths += source_paths(mappings, [field], self.shown) if field.partition(".")[0] in mapped else [field]
@@ -114,7 +114,7 @@ class Pipelines:
         if there is not None:
             if not str(there.get("description", "")).startswith(_MARK):
                 raise UsageError(
-                    f"{self.shown}: the cluster has a pipeline {self.id_of(kind)!r} of its owner's; rename it"
+                    f"{self.shown}: the engine has a pipeline {self.id_of(kind)!r} of its owner's; rename it"
                 )
             if int(there.get("version", 0)) > wanted["version"]:
                 raise IncompatibleStoreError(
@@ -126,9 +126,9 @@ class Pipelines:
 
     def _use(self, place: str, name: str, indices: Sequence[str]) -> list[Step]:
         """Make a pipeline the default or final one of each index that has none."""
-        setting, steps, found = _SETTINGS[place], [], self._settings()
+        setting, steps, present_settings = _SETTINGS[place], [], self._settings()
         for index in indices or [self.name]:
-            present = found.get(index, {}).get(setting)
+            present = present_settings.get(index, {}).get(setting)
             if present not in (*_UNSET, name):
                 raise UsageError(
                     f"{self.shown}: {index} has the {place} pipeline {present!r}; neardup does not replace it. Add a "
@@ -160,13 +160,13 @@ def sketch_form(infos: Collection[StoreInfo], mappings: Collection[Mapping[str, 
     None where they have no such sketches, or such as the pipeline does not make, or in other fields: `neardup annotate`
     makes them. `mappings` are those of the indices. Raises UsageError for a scheme that this version does not know.
     """
-    found = {scheme for info in infos for scheme in info.schemes if scheme.name == Minhash.family}
-    if len(found) != 1:
+    forms = {scheme for info in infos for scheme in info.schemes if scheme.name == Minhash.family}
+    if len(forms) != 1:
         return None
-    [known] = found
+    [known] = forms
     made = registry.scheme(known.id)
-    there = [fields_of(each, known.name) for each in mappings]
-    if not isinstance(made, Minhash) or not made.one_pass or made.info != known or KeyFields.of(known, there).apart:
+    there = [fields_of(mapping_of_index, known.name) for mapping_of_index in mappings]
+    if not isinstance(made, Minhash) or not made.one_pass or made.info != known or KeyFields.of(known, there).separate:
         return None
     names = ("shingle", "values", "bits", "bands", "rows")
     return {name: getattr(made, name) for name in names} | {"numbers": made.numbers == KEEP}

@@ -14,6 +14,7 @@ from indexer.stores.search.client.names import path_of
 from indexer.stores.search.client.slices import Slices
 from indexer.stores.search.fields.bodies import ROOT, is_record, own_part
 from indexer.stores.search.fields.stripping import Stripper, foreign_names, is_own, own_names, telling_source
+from indexer.text.counts import counted
 
 _GONE, _CHANGED = 404, 409
 _BLOCK = "index.blocks.write"
@@ -38,8 +39,8 @@ def delete_made(client: Client, index: str) -> None:
         answer = client.request("PUT", f"{path}/_block/write")
         if not answer.get("shards_acknowledged"):
             raise StoreError(f"{client.target.shown}: not all shards of {index} keep writers out; nothing was deleted")
-        found = client.request("GET", f"{path}/_mapping")[index].get("mappings", {})
-        if not is_made(client, index, found):
+        mappings = client.request("GET", f"{path}/_mapping")[index].get("mappings", {})
+        if not is_made(client, index, mappings):
             raise StoreError(
                 f"{client.target.shown}: somebody has put something of his own into {index} meanwhile; nothing was "
                 "deleted. Run the same command again: it takes out what is neardup's, and keeps the rest"
@@ -60,8 +61,8 @@ class Stripping:
 
     def __init__(self, client: Client, index: str) -> None:
         self._client, self._index, self._path = client, index, path_of(index)
-        found = client.request("GET", f"{self._path}/_mapping")[index].get("mappings", {})
-        self._names = own_names(found)
+        mappings = client.request("GET", f"{self._path}/_mapping")[index].get("mappings", {})
+        self._names = own_names(mappings)
         self._stripper = Stripper(client, lambda _: self._names)
         self._stripped = self._deleted = self._thinned = self._refused = 0
         self._reason = ""
@@ -76,8 +77,8 @@ class Stripping:
             raise StoreError(f"{shown}: documents of {self._index} change all the time; run the same command again")
         if self._refused:
             raise StoreError(
-                f"{shown}: {self._refused} documents of {self._index} can't be stripped: {self._reason}; all "
-                "others are, and the same command goes on with these"
+                f"{shown}: {counted(self._refused, 'document')} of {self._index} can't be stripped: {self._reason}; "
+                "all others are done, and the same command goes on with the rest"
             )
         return self._told()
 
@@ -114,4 +115,4 @@ class Stripping:
         left = "" if whole else f" ({ROOT!r} stays there as null: no scripts are allowed)"
         more = f"; {self._deleted} deleted that had nothing else" if self._deleted else ""
         kept = f"; of {self._thinned} what others had put under {ROOT!r} stays" if self._thinned else ""
-        return f"{self._stripped} documents{left}{more}{kept}"
+        return f"{counted(self._stripped, 'document')}{left}{more}{kept}"

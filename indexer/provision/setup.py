@@ -89,43 +89,48 @@ class Provision:
             return [*steps, self._index_template(info, composed, shards, replicas), self._new_index(info)]
         return steps + self.fields(info)
 
-    def fields(self, info: StoreInfo) -> list[Step]:
-        """What is left to do so that every index that is there has neardup's fields; raises as set_up()."""
+    def fields(self, info: StoreInfo, added: Sequence[SchemeInfo] = ()) -> list[Step]:
+        """What is left to do so that every index that is there has neardup's fields; raises as set_up().
+
+        `added` are schemes that come to those of the store, so that there is room for all or nothing is added.
+        """
         indices = self._indices()
         schemes = _schemes(indices, info)
-        return [step for name, found in indices.items() for step in self._existing(name, found, info, schemes)]
+        names = {scheme.name for scheme in schemes}
+        schemes += [scheme for scheme in added if scheme.name not in names]
+        return [step for name, mappings in indices.items() for step in self._existing(name, mappings, info, schemes)]
 
     def schemes(self) -> list[str] | None:
-        """The names of the schemes beside the first that the indices have; None where neardup is set up in none."""
+        """The names of the secondary schemes that the indices have; None where neardup is set up in none."""
         indices = self._indices()
-        if not any(mapping.own_meta(found) for found in indices.values()):
+        if not any(mapping.own_meta(mappings) for mappings in indices.values()):
             return None
-        return sorted({each.name for found in indices.values() for each in mapping.schemes_of(found)})
+        return sorted({scheme.name for mappings in indices.values() for scheme in mapping.schemes_of(mappings)})
 
     def removal(self) -> list[Step]:
         """What takes away everything that set-up and commands added for this name, and nothing else."""
         steps = []
-        for name, found in self._indices().items():
-            steps += self._removal_of(name, found)
+        for name, mappings in self._indices().items():
+            steps += self._removal_of(name, mappings)
         for suffix, known in SIDES.items():
             side = f"{self.name}-neardup-{suffix}"
-            found = self._get(f"{path_of(side)}/_mapping") or {}
-            if side in found and set(found[side].get("mappings", {}).get("properties", {})) <= known:
+            mappings = self._get(f"{path_of(side)}/_mapping") or {}
+            if side in mappings and set(mappings[side].get("mappings", {}).get("properties", {})) <= known:
                 steps.append(Step(f"delete the index of {suffix}", "DELETE", path_of(side)))
         return steps + self._templates()
 
     def _templates(self) -> list[Step]:
         """What takes the templates away, unless somebody has made something else of them, or uses them."""
         steps = []
-        found = (self._get("/_index_template") or {}).get("index_templates", [])
-        users = {each["name"]: each["index_template"] for each in found}
+        templates = (self._get("/_index_template") or {}).get("index_templates", [])
+        users = {template["name"]: template["index_template"] for template in templates}
         if self._is_own_template(users.get(self.template)):
             del users[self.template]
             steps.append(Step("delete the index template", "DELETE", f"/_index_template{path_of(self.template)}"))
-        used = {name for each in users.values() for name in each.get("composed_of", ())}
+        used = {name for template in users.values() for name in template.get("composed_of", ())}
         known = (self._get(f"/_component_template/{COMPONENT}*") or {}).get("component_templates", [])
-        for each in known:
-            name, there = each["name"], each["component_template"]
+        for template in known:
+            name, there = template["name"], template["component_template"]
             if name not in used and (_is_own_component(there) if name == COMPONENT else _is_of_scheme(name, there)):
                 steps.append(Step(f"delete the component template {name}", "DELETE", f"/_component_template/{name}"))
         return steps
@@ -151,8 +156,8 @@ class Provision:
         if not step.describes or step.body is None:
             return step.body
         # The documents may have taken hours since the step was planned.
-        found = self._get(f"{path_of(step.describes)}/_mapping") or {}
-        old = found.get(step.describes, {}).get("mappings", {}).get("_meta", {})
+        answer = self._get(f"{path_of(step.describes)}/_mapping") or {}
+        old = answer.get(step.describes, {}).get("mappings", {}).get("_meta", {})
         return {**step.body, "_meta": mapping.with_meta(old, step.body["_meta"].get(ROOT))}
 
     def documents(self, index: str) -> int:
@@ -170,8 +175,8 @@ class Provision:
             raise
 
     def _indices(self) -> dict[str, dict[str, Any]]:
-        found = self._get(f"{path_of(self.name)}/_mapping") or {}
-        return {name: each.get("mappings", {}) for name, each in sorted(found.items())}
+        answer = self._get(f"{path_of(self.name)}/_mapping") or {}
+        return {name: described.get("mappings", {}) for name, described in sorted(answer.items())}
 
     # Setting up
 
@@ -182,7 +187,7 @@ class Provision:
         there = self._component_there()
         if there and not _is_own_component(there):
             raise UsageError(
-                f"{self.shown}: the cluster has a component template {COMPONENT!r} of its owner's, without neardup's "
+                f"{self.shown}: the engine has a component template {COMPONENT!r} of its owner's, without neardup's "
                 "fields; rename it"
             )
         if int(there.get("version", 0)) > MAPPING_VERSION:
@@ -198,13 +203,13 @@ class Provision:
         known = (self._get(f"/_component_template/{name}") or {}).get("component_templates", [])
         return dict(known[0]["component_template"]) if known else {}
 
-    def _is_own_template(self, found: Mapping[str, Any] | None) -> bool:
+    def _is_own_template(self, template: Mapping[str, Any] | None) -> bool:
         """Whether an index template is as set-up makes it, for this name and no other."""
-        composed = (found or {}).get("composed_of") or [""]
+        composed = (template or {}).get("composed_of") or [""]
         parts = [name for name in composed[1:] if name.startswith(f"{COMPONENT}-")]
-        if not found or found.get("index_patterns") != [self.name] or composed != [COMPONENT, *parts]:
+        if not template or template.get("index_patterns") != [self.name] or composed != [COMPONENT, *parts]:
             return False
-        made = found.get("template", {})
+        made = template.get("template", {})
         mappings = made.get("mappings", {})
         return (
             set(made) <= {"settings", "mappings"}
@@ -218,7 +223,7 @@ class Provision:
         there = (self._get(f"/_index_template{path_of(self.template)}") or {}).get("index_templates", [])
         if there and not self._is_own_template(there[0]["index_template"]):
             raise UsageError(
-                f"{self.shown}: the cluster has an index template {self.template!r} of its owner's; rename it"
+                f"{self.shown}: the engine has an index template {self.template!r} of its owner's; rename it"
             )
         body = mapping.load("index-template")
         body |= {"index_patterns": [self.name], "composed_of": list(composed)}
@@ -229,52 +234,52 @@ class Provision:
         return Step("put the index template", "PUT", f"/_index_template{path_of(self.template)}", body)
 
     def _new_index(self, info: StoreInfo) -> Step:
-        inside = {each.name: {"properties": sketch_properties(each)} for each in info.schemes}
+        inside = {scheme.name: {"properties": sketch_properties(scheme)} for scheme in info.schemes}
         body: dict[str, Any] = {"mappings": {"_meta": {ROOT: mapping.meta(info, made_index=True)}}}
         if inside:
             body["mappings"]["properties"] = {ROOT: {**mapping.properties()[ROOT], "properties": inside}}
         return Step(f"make the index {self.name}", "PUT", path_of(self.name), body)
 
     def _existing(
-        self, name: str, found: Mapping[str, Any], info: StoreInfo, schemes: Collection[SchemeInfo]
+        self, name: str, mappings: Mapping[str, Any], info: StoreInfo, schemes: Collection[SchemeInfo]
     ) -> list[Step]:
         """What one index lacks; also of the schemes that another index behind the name has."""
-        old = mapping.own_meta(found)
-        known = mapping.info_of(found, f"{self.shown} ({name})")
+        old = mapping.own_meta(mappings)
+        known = mapping.info_of(mappings, f"{self.shown} ({name})")
         if known:
             known.require_comparable(info, f"{self.shown} ({name})")
         fields = mapping.properties()
-        for each in schemes:
-            own = sketch_properties(each, fields_of(found, each.name))
-            fields[ROOT]["properties"][each.name] = {"properties": own}
-        have = found.get("properties", {}).get(ROOT)
-        described = {each.name for each in mapping.schemes_of(found)}
-        missing = _missing(fields[ROOT], have or {}, {each.name for each in schemes} - described)
+        for scheme in schemes:
+            own = sketch_properties(scheme, fields_of(mappings, scheme.name))
+            fields[ROOT]["properties"][scheme.name] = {"properties": own}
+        have = mappings.get("properties", {}).get(ROOT)
+        described = {scheme.name for scheme in mapping.schemes_of(mappings)}
+        missing = _missing(fields[ROOT], have or {}, {scheme.name for scheme in schemes} - described)
         if known and not missing and old["mapping_version"] == MAPPING_VERSION:
             return []
-        require_place(self.client, name, found, self.shown)
-        mapping.require_room(self.client, name, found, fields, self.shown)
+        require_place(self.client, name, mappings, self.shown)
+        mapping.require_room(self.client, name, mappings, fields, self.shown)
         own = dict(old) | mapping.meta(known or info)
         # A field that is there is left alone: to put it again would take away what is noted with it.
         inside = {ROOT: {**fields[ROOT], "properties": missing}}
-        body = {"_meta": mapping.with_meta(found.get("_meta", {}), own), "properties": inside}
+        body = {"_meta": mapping.with_meta(mappings.get("_meta", {}), own), "properties": inside}
         why = f"add neardup's fields to the mapping of {name}"
         return [Step(why, "PUT", f"{path_of(name)}/_mapping", body, describes=name)]
 
     # Removing
 
-    def _removal_of(self, name: str, found: Mapping[str, Any]) -> list[Step]:
-        if not mapping.own_meta(found):
+    def _removal_of(self, name: str, mappings: Mapping[str, Any]) -> list[Step]:
+        if not mapping.own_meta(mappings):
             return []
-        if is_made(self.client, name, found):
+        if is_made(self.client, name, mappings):
             why = f"delete the index {name}, which neardup made and nobody else filled"
             return [Step(why, "DELETE", path_of(name), deletes=name)]
-        body = {"_meta": mapping.with_meta(found.get("_meta", {}), None)}
+        body = {"_meta": mapping.with_meta(mappings.get("_meta", {}), None)}
         why = (
             f"forget neardup in _meta of {name} (a mapping can't give up fields: the names stay until the next reindex)"
         )
         forget = Step(why, "PUT", f"{path_of(name)}/_mapping", body, describes=name)
-        if reason := lost(self.client, name, found):
+        if reason := lost(self.client, name, mappings):
             self._require_no_record(name, reason)
             return [forget]
         return [Step(f"strip neardup's values from {name}", "POST", "/_bulk", strips=name), forget]
@@ -290,9 +295,9 @@ class Provision:
 
 def _schemes(indices: Mapping[str, Mapping[str, Any]], info: StoreInfo) -> list[SchemeInfo]:
     """The schemes of the indices behind a name; of a new store where neardup has been let into none of them."""
-    if not any(mapping.own_meta(found) for found in indices.values()):
+    if not any(mapping.own_meta(one) for one in indices.values()):
         return list(info.schemes)
-    return list({each.name: each for found in indices.values() for each in mapping.schemes_of(found)}.values())
+    return list({scheme.name: scheme for one in indices.values() for scheme in mapping.schemes_of(one)}.values())
 
 
 def _scheme_component(scheme: SchemeInfo) -> tuple[str, dict[str, Any]]:
@@ -305,9 +310,9 @@ def _scheme_component(scheme: SchemeInfo) -> tuple[str, dict[str, Any]]:
     }
 
 
-def _is_of_scheme(name: str, found: Mapping[str, Any]) -> bool:
+def _is_of_scheme(name: str, template: Mapping[str, Any]) -> bool:
     """Whether a component template is one that set-up puts for a scheme."""
-    properties = found.get("template", {}).get("mappings", {}).get("properties", {})
+    properties = template.get("template", {}).get("mappings", {}).get("properties", {})
     inside = properties.get(ROOT, {}).get("properties", {})
     return set(properties) == {ROOT} and any(
         set(inside) == {scheme} and is_scheme(inside[scheme])
@@ -316,18 +321,18 @@ def _is_of_scheme(name: str, found: Mapping[str, Any]) -> bool:
     )
 
 
-def _is_own_component(found: Mapping[str, Any]) -> bool:
+def _is_own_component(template: Mapping[str, Any]) -> bool:
     """Whether a component template is neardup's, of whatever version."""
-    return set(found.get("template", {}).get("mappings", {}).get("properties", {})) == {ROOT}
+    return set(template.get("template", {}).get("mappings", {}).get("properties", {})) == {ROOT}
 
 
 def _missing(wanted: Mapping[str, Any], have: Mapping[str, Any], whole: Collection[str] = ()) -> dict[str, Any]:
     """The fields of a mapping that another one lacks, and all of those named in `whole`."""
     inside = have.get("properties", {})
-    found: dict[str, Any] = {}
-    for name, each in wanted.get("properties", {}).items():
+    missing: dict[str, Any] = {}
+    for name, field in wanted.get("properties", {}).items():
         if name not in inside or name in whole:
-            found[name] = each
-        elif below := _missing(each, inside[name]):
-            found[name] = {**each, "properties": below}
-    return found
+            missing[name] = field
+        elif below := _missing(field, inside[name]):
+            missing[name] = {**field, "properties": below}
+    return missing

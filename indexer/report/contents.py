@@ -14,11 +14,12 @@ from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.memory import Remembered, remembered
 from indexer.clustering.stored import Cluster
 from indexer.errors import NeardupError, UsageError
-from indexer.ingest.rereading import stored_text
+from indexer.ingest.rereading import Texts
 from indexer.matching.rule import default_rule
 from indexer.model import Record
 from indexer.report.counting import Figures, Share, figures
 from indexer.stores.base import Store
+from indexer.text.counts import counted
 from indexer.text.differences import Difference, word_difference
 from indexer.text.visible import printable
 
@@ -34,7 +35,7 @@ TextOf = Callable[[Store, Record], str]
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a report should hold: so many of the largest clusters, of their members, and pairs of texts."""
+    """What a report should hold: this many of the largest clusters, of their members, and pairs of texts."""
 
     clusters: int = CLUSTERS
     members: int = MEMBERS
@@ -82,23 +83,24 @@ class Report:
 def build_report(store: Store, name: str, asked: Asked | None = None, *, text_of: TextOf | None = None) -> Report:
     """Read a store and, for the pairs, its documents again.
 
-    `text_of` gives a document's text (a NeardupError says why not); by default it is extracted from the record's
-    path. Raises StoreError, and UsageError where no document has a cluster.
+    `text_of` gives a document's text (a NeardupError says why not); by default it is read again from where the document
+    came from. Raises StoreError, and UsageError where no document has a cluster.
     """
     asked = asked or Asked()
     made = remembered(store)
     if made is None and store.stats().documents:
-        raise UsageError(f"{name}: no document has been put into a cluster yet; run: neardup cluster --store {name}")
+        raise UsageError(f"{name}: no document has been put into a cluster yet; run: neardup cluster")
     made = made or Remembered(default_rule(store), None, CanonicalRule(), "")
     numbers, largest = figures(store, made, most=max(asked.clusters, asked.pairs), time_field=asked.time_field)
     info = store.info
+    texts = Texts(store)
     return Report(
         store=name,
         made_at=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         made_with=f"{info.scheme}, content {info.content}, extraction rules {info.extractor}, Unicode {info.unicode}",
         figures=numbers,
         clusters=tuple(_shown(store, largest[: asked.clusters], asked.members)),
-        pairs=tuple(_pairs(store, largest, asked.pairs, text_of or stored_text)),
+        pairs=tuple(_pairs(store, largest, asked.pairs, text_of or (lambda _, record: texts.of(record)))),
     )
 
 
@@ -112,7 +114,7 @@ def _shown(store: Store, clusters: Sequence[Cluster], most: int) -> Iterator[Sho
 
 def _pairs(store: Store, clusters: Sequence[Cluster], most: int, text_of: TextOf) -> Iterator[ShownPair]:
     # Equal sketches are mostly equal texts: shown only where there is room.
-    for cluster in sorted(clusters, key=lambda each: each.similarities[-1] == 1)[:most]:
+    for cluster in sorted(clusters, key=lambda one: one.similarities[-1] == 1)[:most]:
         left, right = store.get((cluster.canonical, cluster.members[-1]))
         if left is None or right is None:
             continue
@@ -139,23 +141,23 @@ def report_json(report: Report) -> str:
         "clusters": numbers.clusters,
         "in_clusters": numbers.in_clusters,
         "cluster_sizes": [
-            {"from": each.low, "to": each.high, "clusters": each.clusters, "documents": each.documents}
-            for each in numbers.sizes
+            {"from": row.low, "to": row.high, "clusters": row.clusters, "documents": row.documents}
+            for row in numbers.sizes
         ],
         "similarities": [
-            {"label": each.label, "from": each.least, "documents": each.documents} for each in numbers.similarities
+            {"label": row.label, "from": row.least, "documents": row.documents} for row in numbers.similarities
         ],
         "by_format": _shares(numbers.by_format),
         "by_source": _shares(numbers.by_source),
         "by_time": _shares(numbers.by_time),
         "largest": [
             {
-                "id": each.id,
-                "size": each.size,
-                "least_similarity": each.least,
-                "members": [_member(record, near) for record, near in each.members],
+                "id": row.id,
+                "size": row.size,
+                "least_similarity": row.least,
+                "members": [_member(record, near) for record, near in row.members],
             }
-            for each in report.clusters
+            for row in report.clusters
         ],
     }
     return json.dumps(value, indent=2) + "\n"
@@ -196,7 +198,7 @@ def _figure_rows(report: Report) -> Iterator[tuple[str, str, str, float]]:
         name = str(size.low) if size.low == size.high else f"{size.low}-{size.high}"
         yield "cluster_size", name, "clusters", size.clusters
         yield "cluster_size", name, "documents", size.documents
-    yield from (("similarity", each.label, "documents", each.documents) for each in numbers.similarities)
+    yield from (("similarity", row.label, "documents", row.documents) for row in numbers.similarities)
     for section, shares in (("format", numbers.by_format), ("source", numbers.by_source), ("time", numbers.by_time)):
         for name, share in shares.items():
             counts = {key: value for key, value in _share(share).items() if key != "redundant_part"}
@@ -226,8 +228,8 @@ def report_markdown(report: Report) -> str:
         f"Store {_md(report.store)}, {report.made_at}, {_md(report.made_with)}.",
         f"Near-duplicates by {_md(str(numbers.rule))}.",
         "",
-        f"{total.redundant:,} of {total.documents:,} documents ({total.part:.1%}) are redundant: "
-        f"{numbers.in_clusters:,} documents lie in {numbers.clusters:,} clusters.",
+        f"Redundant: {total.redundant:,} of {counted(total.documents, 'document')} ({total.part:.1%}); "
+        f"{counted(numbers.clusters, 'cluster')} with {counted(numbers.in_clusters, 'document')}.",
     ]
     for heading, shares in (
         ("By format", numbers.by_format),
@@ -242,19 +244,19 @@ def report_markdown(report: Report) -> str:
     lines += _md_table(
         "Cluster sizes",
         ("members", "clusters", "documents"),
-        [(each.label, f"{each.clusters:,}", f"{each.documents:,}") for each in numbers.sizes],
+        [(row.label, f"{row.clusters:,}", f"{row.documents:,}") for row in numbers.sizes],
     )
     lines += _md_table(
         "Similarity to the canonical document",
         ("bits that differ" if numbers.rule.unit == "bits" else "shared passages", "documents"),
-        [(each.label, f"{each.documents:,}") for each in numbers.similarities],
+        [(row.label, f"{row.documents:,}") for row in numbers.similarities],
     )
     lines += _md_table(
-        f"The {len(report.clusters):,} largest of {numbers.clusters:,} clusters",
+        f"The {len(report.clusters):,} largest of {counted(numbers.clusters, 'cluster')}",
         ("documents", "canonical", "title", "least similar"),
         [
-            (f"{each.size:,}", each.members[0][0].ref.id, each.members[0][0].title, numbers.rule.shown(each.least))
-            for each in report.clusters
+            (f"{row.size:,}", row.members[0][0].ref.id, row.members[0][0].title, numbers.rule.shown(row.least))
+            for row in report.clusters
         ],
     )
     return "\n".join(lines) + "\n"

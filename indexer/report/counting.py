@@ -22,7 +22,7 @@ from indexer.stores.base import Store
 OTHERS = "others"
 
 _READ_AT_ONCE = 2000
-# So many different folders, hosts or times are counted apart before they are counted together.
+# This many different folders, hosts or times are counted separately before they are merged.
 _MOST_GROUPS = 20_000
 _SHOWN_SOURCES = 25
 _SHOWN_TIMES = 36
@@ -35,7 +35,7 @@ _SIZE_BOUNDS = (2, 3, 4, 5, 6, 11, 21, 51, 101, 1001, 10_001, 100_001)
 
 @dataclass(slots=True)
 class Share:
-    """How much of a part of the collection is redundant: documents and their octets.
+    """How much of a part of the collection is redundant: documents and their bytes.
 
     Redundant are the members of clusters beside the canonical one: what could go and leave one of each.
     """
@@ -75,7 +75,7 @@ class SizeClass:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """So many redundant documents whose similarity to their canonical one is `least` or more, up to the step before.
+    """This many redundant documents whose similarity to their canonical one is `least` or more, up to the step before.
 
     `label` says it in the rule's unit: "3" bits, or "85 to 89%".
     """
@@ -151,7 +151,7 @@ class _Groups:
         return cut
 
     def readable(self, most: int) -> dict[Hashable, Share]:
-        """At the finest level with at most so many keys; where that is one, the largest of the next finer level."""
+        """At the finest level with at most this many keys; where that is one, the largest of the next finer level."""
         finer: dict[Hashable, Share] = {}
         for level in range(self.finest, self.coarsest - 1, -1):
             shares = self.at(level)
@@ -195,9 +195,9 @@ def figures(store: Store, made: Remembered, *, most: int, time_field: str = "") 
     kept = RefSet(inside, np.arange(len(inside), dtype=np.int64))
     unclustered = 0
     records = store.scan(sketches=False)
-    while some := list(islice(records, _READ_AT_ONCE)):
-        refs = [record.ref for record in some]
-        for record, is_redundant, is_kept in zip(some, gone.contains(refs), kept.contains(refs), strict=True):
+    while page := list(islice(records, _READ_AT_ONCE)):
+        refs = [record.ref for record in page]
+        for record, is_redundant, is_kept in zip(page, gone.contains(refs), kept.contains(refs), strict=True):
             scan.count(record, is_redundant)
             unclustered += not (is_redundant or is_kept) and not made.has_seen(record.indexed_at)
     return (
@@ -250,8 +250,8 @@ class _Scan:
         # Each keeps the share that it is given, so each gets its own.
         self.sources.add(origin_parts(record.source), Share(1, share.redundant, share.octets, share.redundant_octets))
         time = record.metadata.get(self._time_field) if self._time_field else record.indexed_at
-        found = _TIME.match(time) if isinstance(time, str) else None
-        self.times.add(found[0] if found else UNKNOWN, share)
+        matched = _TIME.match(time) if isinstance(time, str) else None
+        self.times.add(matched[0] if matched else UNKNOWN, share)
 
 
 def _source_name(key: Hashable) -> str:

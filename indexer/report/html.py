@@ -16,10 +16,11 @@ from markupsafe import Markup
 from indexer.matching.rule import MatchRule
 from indexer.report.contents import Report, ShownPair
 from indexer.report.counting import Share
+from indexer.text.counts import counted
 from indexer.text.differences import Piece, shortened
 from indexer.text.visible import printable
 
-# The page stays below 5 MB: so many characters for clusters, for pairs, and for one pair.
+# The page stays below 5 MB: this many characters for clusters, for pairs, and for one pair.
 _CLUSTER_ROOM = 2_000_000
 _PAIR_ROOM = 1_200_000
 _ONE_PAIR_ROOM = 60_000
@@ -42,14 +43,16 @@ def report_html(report: Report, version: str) -> str:
     environment = _environment(report.figures.rule)
     style, script = _asset("report.css"), _asset("report.js")
     cluster_template, pair_template = environment.get_template("cluster.html"), environment.get_template("pair.html")
-    clusters = _fitting((cluster_template.render(cluster=each) for each in report.clusters), _CLUSTER_ROOM)
-    pairs = _fitting((_pair(pair_template, each) for each in report.pairs), _PAIR_ROOM)
+    clusters = _fitting((cluster_template.render(cluster=shown) for shown in report.clusters), _CLUSTER_ROOM)
+    pairs = _fitting((_pair(pair_template, shown) for shown in report.pairs), _PAIR_ROOM)
     numbers = report.figures
     notes = []
     if len(clusters) < len(report.clusters):
-        notes.append(f"To keep this file small, {len(report.clusters) - len(clusters):,} clusters were left out.")
+        left_out = counted(len(report.clusters) - len(clusters), "cluster")
+        notes.append(f"Left out, to keep this file small: {left_out}.")
     if len(pairs) < len(report.pairs):
-        notes.append(f"To keep this file small, {len(report.pairs) - len(pairs):,} pairs were left out.")
+        left_out = counted(len(report.pairs) - len(pairs), "pair")
+        notes.append(f"Left out, to keep this file small: {left_out}.")
     page = environment.get_template("report.html").render(
         report=report,
         version=version,
@@ -65,11 +68,11 @@ def report_html(report: Report, version: str) -> str:
             _part("Over time", "Time", "Documents by the time at which they came", numbers.by_time),
         ],
         size_chart=_chart(
-            "Clusters by size", [(each.label.replace(" to ", "-"), each.clusters) for each in numbers.sizes]
+            "Clusters by size", [(shown.label.replace(" to ", "-"), shown.clusters) for shown in numbers.sizes]
         ),
         similarity_chart=_chart(
             "Redundant documents by similarity",
-            [(each.label.replace(" to ", "-").removesuffix("%"), each.documents) for each in numbers.similarities],
+            [(shown.label.replace(" to ", "-").removesuffix("%"), shown.documents) for shown in numbers.similarities],
         ),
         clusters=clusters,
         pairs=pairs,
@@ -91,7 +94,7 @@ def _environment(rule: MatchRule) -> Environment:
     environment.filters |= {
         "number": lambda value: f"{value:,}",
         "percent": lambda value: f"{value:.1%}",
-        "octets": _octets,
+        "octets": _bytes,
         "cut": _cut,
         "near": rule.shown,
         "cut_path": _cut_path,
@@ -109,11 +112,11 @@ def _cut(text: str, longest: int = _LONGEST) -> str:
 
 
 def _cut_path(text: str) -> str:
-    # The end of a path tells more than its beginning.
+    # The end of a path says more than its beginning.
     return text if len(text) <= _LONGEST else "…" + text[1 - _LONGEST :]
 
 
-def _octets(value: int) -> str:
+def _bytes(value: int) -> str:
     size = float(value)
     for unit in ("B", "kB", "MB", "GB"):
         if size < 1000:
@@ -132,7 +135,7 @@ def _csp_hash(text: str) -> str:
 
 
 def _fitting(blocks: Iterable[str], room: int) -> list[Markup]:
-    """The first rendered blocks that fit into so many octets."""
+    """The first rendered blocks that fit into this many bytes."""
     kept: list[Markup] = []
     for block in blocks:
         room -= len(block.encode("utf-8", "replace"))

@@ -87,7 +87,7 @@ class Scheme(ABC):
     one_pass: bool = False
     """Whether `fingerprint_and_sketch` reads the text once only."""
     default_similarity: float
-    """From where on two documents count as near-duplicates unless the user says otherwise."""
+    """The similarity from which two documents count as near-duplicates unless the user says otherwise."""
 
     unit: ClassVar[Literal["bits", "share"]] = "share"
     """In what a threshold is written: how many bits may differ, or what share must be equal."""
@@ -125,7 +125,7 @@ class Scheme(ABC):
 
     @abstractmethod
     def sketch(self, text: str | bytes) -> Sketch | None:
-        """The fingerprint of a text (octets are read as UTF-8) with its keys; None where it has no features."""
+        """The fingerprint of a text (bytes are read as UTF-8) with its keys; None where it has no features."""
 
     def sketch_features(self, features: Hashes, weights: Weights | None = None) -> Sketch | None:  # noqa: ARG002
         """The sketch of features that the caller has made, in the place of a text's; None for none at all.
@@ -137,8 +137,8 @@ class Scheme(ABC):
 
     def fingerprint_and_sketch(self, text: str | bytes) -> tuple[Fingerprint | None, Sketch | None]:
         """The simhash-doc fingerprint of a text and its sketch; each may be None where the other is not."""
-        found = core.fingerprint(text)
-        return (Fingerprint(*found) if found else None), self.sketch(text)
+        fingerprint = core.fingerprint(text)
+        return (Fingerprint(*fingerprint) if fingerprint else None), self.sketch(text)
 
     def sketch_many(self, texts: Sequence[str | bytes]) -> list[Sketch | None]:
         """The sketch of each text."""
@@ -155,7 +155,7 @@ class Scheme(ABC):
     def similarities(self, payload: bytes, others: Sequence[bytes]) -> npt.NDArray[np.float64]:
         """The similarity, 0 to 1, of one payload to each of the others: shape (len(others),).
 
-        Raises PayloadError for a payload that is none of this scheme.
+        Raises PayloadError for a payload that does not belong to this scheme.
         """
 
     @abstractmethod
@@ -165,19 +165,21 @@ class Scheme(ABC):
     def probes(self, sketch: Sketch, similarity: float) -> Sequence[int]:  # noqa: ARG002 some schemes ask for more
         """The packed keys to ask for; every document that the plan promises shares `agreeing` tables with them.
 
-        Raises PayloadError for a sketch that is none of this scheme, where they are made from its payload.
+        Raises PayloadError for a sketch that does not belong to this scheme, where they are made from its payload.
         """
         return sketch.keys
 
     def compare(self, payloads: Ragged, left: Positions, right: Positions) -> Similarities:
         """The similarities of the payloads at `left[i]` and `right[i]`; shape (len(left),)."""
-        found = np.empty(left.size, dtype=np.float64)
+        similarities = np.empty(left.size, dtype=np.float64)
         order = np.argsort(left, kind="stable")
         for start, end in runs(left[order]):
             places = order[start:end]
             one = payloads.bytes_of(int(left[places[0]]))
-            found[places] = self.similarities(one, [payloads.bytes_of(other) for other in right[places].tolist()])
-        return found
+            similarities[places] = self.similarities(
+                one, [payloads.bytes_of(other) for other in right[places].tolist()]
+            )
+        return similarities
 
     def compare_one(self, payload: bytes, payloads: Ragged) -> Similarities:
         """The similarities of one payload to each row of others; shape (len(payloads),)."""
@@ -215,14 +217,14 @@ class Scheme(ABC):
         return lambda position: self.probes(sketches.sketch(position, self.id), similarity)
 
     def least(self, text: str) -> float:
-        """The similarity (0 to 1) of a written threshold; UsageError for one that is none, or can't be served."""
+        """The similarity (0 to 1) of a written threshold; UsageError for one that is invalid or can't be served."""
         try:
-            found = float(text)
+            share = float(text)
         except ValueError:
-            found = -1.0
-        if not 0 <= found <= 1:
+            share = -1.0
+        if not 0 <= share <= 1:
             raise UsageError(f"{self.family}@{text}: the threshold of {self.family} is a share from 0 to 1")
-        return found
+        return share
 
     def written(self, similarity: float) -> str:
         """A threshold as it is written in a rule; the reverse of least()."""
@@ -234,7 +236,7 @@ class Scheme(ABC):
 
 
 def require_bytes(scheme: Scheme, payloads: Iterable[bytes], size: int) -> None:
-    """Raise PayloadError unless all payloads have so many bytes."""
+    """Raise PayloadError unless all payloads have this many bytes."""
     for payload in payloads:
         if len(payload) != size:
             raise no_payload(f"{scheme.family}: a payload of {len(payload)} bytes, not {size}")

@@ -16,9 +16,10 @@ from indexer.schemes.base import Parameter, Plan, Scheme, require_bytes
 from indexer.schemes.keys.layout import KeyLayout
 from indexer.schemes.simhash_variants import mixed, recipe_parameters, require_corpus
 from indexer.text.corpus import Corpus, resource_name
+from indexer.text.counts import counted
 from indexer.text.features import among, recipe
 
-DIGEST_OCTETS = 8
+DIGEST_BYTES = 8
 KEY_BITS = 48
 MAX_SUBLEXICONS = 31
 # The steps between the sub-lexicons' random numbers: the golden ratio, as SplitMix64 has it.
@@ -37,7 +38,7 @@ class IMatch(Scheme):
     document are each counted once, sorted by their UTF-8, and hashed with a line feed behind each. A document without
     a term in the lexicon has no fingerprint.
 
-    The payload is, for the lexicon and then for each sub-lexicon, the first 8 octets of the SHA-1, zeros where no term
+    The payload is, for the lexicon and then for each sub-lexicon, the first 8 bytes of the SHA-1, zeros where no term
     is left. The similarity is the share that agrees of those that are not empty in both. The paper calls two documents
     a match when any agrees: that is the default similarity.
     """
@@ -99,17 +100,17 @@ class IMatch(Scheme):
         lines = [term + b"\n" for term in terms]
         ordered = np.array([hash_of[term] for term in terms], dtype=np.uint64)
         digests = [_digest(b"".join(compress(lines, kept))) for kept in self._kept(ordered).tolist()]
-        found = (
-            self.layout.pack(table, int.from_bytes(digest, "big") >> 8 * DIGEST_OCTETS - KEY_BITS)
+        in_each = (
+            self.layout.pack(table, int.from_bytes(digest, "big") >> 8 * DIGEST_BYTES - KEY_BITS)
             for table, digest in enumerate(digests)
             if any(digest)
         )
-        return Sketch(self.id, b"".join(digests), tuple(found), len(terms))
+        return Sketch(self.id, b"".join(digests), tuple(in_each), len(terms))
 
     def similarities(self, payload: bytes, others: Sequence[bytes]) -> npt.NDArray[np.float64]:
         """The share of the digests that agree, of those that are not empty in both."""
-        octets = DIGEST_OCTETS * (self.sublexicons + 1)
-        require_bytes(self, (payload, *others), octets)
+        size = DIGEST_BYTES * (self.sublexicons + 1)
+        require_bytes(self, (payload, *others), size)
         rows = np.frombuffer(b"".join((payload, *others)), dtype=">u8").reshape(-1, self.sublexicons + 1)
         own, there = rows[0], rows[1:]
         agreeing = np.sum((there == own) & (own != 0), axis=1)
@@ -120,7 +121,9 @@ class IMatch(Scheme):
         """Every pair of which a digest agrees."""
         if not 0 < similarity <= 1:
             raise UsageError(f"similarity {similarity}: i-match looks up what is above 0, to 1")
-        said = f"asks for {self.layout.tables} digests; misses no pair of which any agrees, finds no other."
+        said = (
+            f"asks for {counted(self.layout.tables, 'digest')}; finds every pair that has one in common, and no other."
+        )
         return Plan(similarity, self.layout.tables, 1, 1.0, True, said)
 
     def _kept(self, hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
@@ -132,7 +135,7 @@ class IMatch(Scheme):
 
 
 def _digest(lines: bytes) -> bytes:
-    return hashlib.sha1(lines, usedforsecurity=False).digest()[:DIGEST_OCTETS] if lines else bytes(DIGEST_OCTETS)
+    return hashlib.sha1(lines, usedforsecurity=False).digest()[:DIGEST_BYTES] if lines else bytes(DIGEST_BYTES)
 
 
 def _share(name: str, value: object) -> float:

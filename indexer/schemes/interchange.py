@@ -13,15 +13,15 @@ from indexer.schemes import simhash
 from indexer.schemes.base import Scheme
 from indexer.schemes.minhash import Minhash
 
-# By short identifier: what the octets are made with. Keys may differ, since they are not written.
+# By short identifier: what the bytes are made with. Keys may differ, since they are not written.
 FORMS: Mapping[str, Scheme] = MappingProxyType({"mh1": Minhash(minima="permutations"), "mh2": Minhash()})
 SHORT_IDS = ("sd1", *FORMS)
 
 
 def fingerprints(text: str | bytes) -> dict[str, str | None]:
-    """The written form of a text (octets are read as UTF-8) under each short identifier; None where there is none."""
-    found = simhash.fingerprint(text)
-    forms: dict[str, str | None] = {"sd1": str(found) if found else None}
+    """The written form of a text (bytes are read as UTF-8) under each short identifier; None where there is none."""
+    fingerprint = simhash.fingerprint(text)
+    forms: dict[str, str | None] = {"sd1": str(fingerprint) if fingerprint else None}
     for short, scheme in FORMS.items():
         sketch = scheme.sketch(text)
         forms[short] = written(short, sketch.payload) if sketch else None
@@ -29,12 +29,12 @@ def fingerprints(text: str | bytes) -> dict[str, str | None]:
 
 
 def written(short: str, payload: bytes) -> str:
-    """Octets as text: short identifier, hyphen, base32 (RFC 4648 section 6), lower case, without padding."""
+    """Bytes as text: short identifier, hyphen, base32 (RFC 4648 section 6), lower case, without padding."""
     return f"{short}-{base64.b32encode(payload).decode('ascii').rstrip('=').lower()}"
 
 
 def form(by: Scheme, sketch: Sketch) -> str:
-    """A sketch as text: its written form where its scheme has one, else its octets in hexadecimal digits."""
+    """A sketch as text: its written form where its scheme has one, else its bytes in hexadecimal digits."""
     for short, scheme in FORMS.items():
         if scheme.id == by.id:
             return written(short, sketch.payload)
@@ -42,7 +42,7 @@ def form(by: Scheme, sketch: Sketch) -> str:
 
 
 def parse(text: str) -> tuple[str, bytes]:
-    """The short identifier and the octets of a written form other than sd1; case is ignored.
+    """The short identifier and the bytes of a written form other than sd1; case is ignored.
 
     Raises UsageError for an unknown identifier, for characters that base32 has not, for a wrong length, and for a pad
     bit that is not zero (RFC 4648 section 3.5).
@@ -51,13 +51,13 @@ def parse(text: str) -> tuple[str, bytes]:
     if not hyphen or short not in FORMS:
         raise UsageError(f"{text[:40]!r} has none of the short identifiers {', '.join(FORMS)} before a hyphen")
     try:
-        octets = base64.b32decode(plain.upper() + "=" * (-len(plain) % 8))
+        payload = base64.b32decode(plain.upper() + "=" * (-len(plain) % 8))
     except (binascii.Error, ValueError):
         raise UsageError(f"{text[:40]!r}: base32 has only the characters a-z and 2-7, in certain numbers") from None
-    if written(short, octets) != f"{short}-{plain}":
+    if written(short, payload) != f"{short}-{plain}":
         raise UsageError(f"{text[:40]!r}: the last character carries a pad bit that must be zero; it is damaged")
-    FORMS[short].similarities(octets, [])
-    return short, octets
+    FORMS[short].similarities(payload, [])
+    return short, payload
 
 
 def similarity(one: str, other: str) -> float:

@@ -19,7 +19,7 @@ VALUES = tuple(1 << power for power in range(3, 13))
 
 # Sixteen bands of four rows find 98.8% of the pairs at 0.7, all but 22 in 100,000 at 0.8, from a field of 16 keys.
 MOST_BANDS = 16
-"""So many bands at most where they are not asked for."""
+"""This many bands at most where they are not asked for."""
 
 
 class Minhash(BandedScheme):
@@ -41,7 +41,7 @@ class Minhash(BandedScheme):
     "permutations" is what sketches were made by before there was a choice: `values` (1 to 4,096; 128) linear ones of 32
     bits, x -> a * x + b modulo 2**32 with a odd, without numbers, 8 bits stored, bands of all values; of bands and rows
     one follows from the other. An id that names all five parameters of that time, and neither `minima` nor `numbers`,
-    is of these, so that stores made then open and sketch as ever.
+    is of these, so that stores made then open and sketch as before.
     """
 
     family = "minhash"
@@ -104,10 +104,10 @@ class Minhash(BandedScheme):
         """The minhash signature of distinct features, and their number; weights count for nothing."""
         del weights
         if self.one_pass:
-            found = core_sketch.fast_minhash(features, self.values)
+            values = core_sketch.fast_minhash(features, self.values)
         else:
-            found = core.minhash(features, self.values)
-        return None if found is None else (found, distinct(features))
+            values = core.minhash(features, self.values)
+        return None if values is None else (values, distinct(features))
 
     def _packed(self, signature: Signature) -> bytes:
         # Values that are hashes already need no multiplier.
@@ -121,11 +121,11 @@ class Minhash(BandedScheme):
         """The simhash-doc fingerprint of a text and its sketch; with numbers there may be the latter alone."""
         if not self.one_pass:
             return super().fingerprint_and_sketch(text)
-        found = core_sketch.fingerprint_and_minhash(text, self._form)
-        if found is None:
+        features = core_sketch.fingerprint_and_minhash(text, self._form)
+        if features is None:
             return None, None
-        fingerprint = Fingerprint(*found.fingerprint) if found.fingerprint else None
-        return fingerprint, Sketch(self.id, found.packed, found.keys, found.shingles)
+        fingerprint = Fingerprint(*features.fingerprint) if features.fingerprint else None
+        return fingerprint, Sketch(self.id, features.packed, features.keys, features.shingles)
 
     def sketch_many(self, texts: Sequence[str | bytes]) -> list[Sketch | None]:
         """The sketch of each text; the core reads all of them in one call."""

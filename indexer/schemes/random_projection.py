@@ -27,11 +27,13 @@ from indexer.schemes.base import (
     require_bytes,
 )
 from indexer.schemes.keys.layout import KeyLayout
+from indexer.text.counts import counted
 
 MAX_BITS = 1024
 MAX_BLOCK = 48
 
-# Neighbours of a key are asked for until so many of the pairs are expected to be found, or this many bits are flipped.
+# Neighbours of a key are asked for until this many of the pairs are expected to be found, or this many bits are
+# flipped.
 _WANTED_RECALL = 0.95
 _MAX_FLIPS = 2
 
@@ -67,7 +69,7 @@ class RandomProjection(Scheme):
         return {"bits": self.bits, "block": self.block}
 
     def sketch(self, text: str | bytes) -> Sketch | None:
-        """The bits as octets, the first bit the highest of the first; one key a block."""
+        """The bits as bytes, the first bit the highest of the first; one key a block."""
         return self.sketch_features(core.token_hashes(text))
 
     def sketch_features(self, features: Hashes, weights: Weights | None = None) -> Sketch | None:
@@ -97,7 +99,7 @@ class RandomProjection(Scheme):
         return np.clip(np.cos(np.pi * (1 - equal / self.bits)), 0.0, 1.0)
 
     def recall(self, similarity: float, flips: int) -> float:
-        """The share of pairs of this cosine that share a block but for at most so many bits of it."""
+        """The share of pairs of this cosine that share a block but for at most this many bits of it."""
         differs = acos(similarity) / pi
         shared = sum(comb(self.block, n) * differs**n * (1 - differs) ** (self.block - n) for n in range(flips + 1))
         return min(1.0, max(0.0, 1 - (1 - shared) ** self.layout.tables))
@@ -107,7 +109,7 @@ class RandomProjection(Scheme):
         asked = checked_share(self.family, "similarity", similarity)
         flips = self._flips(asked)
         recall = self.recall(asked, flips)
-        flipped = f" but for {flips} bit{'s' * (flips > 1)}" if flips else ""
+        flipped = f" but for {counted(flips, 'bit')}" if flips else ""
         explanation = (
             f"A candidate has one of {self.layout.tables} blocks of {self.block} bits in common{flipped}; "
             f"{recall:.2%} of the pairs of cosine {asked:g} are expected to."
@@ -127,8 +129,8 @@ class RandomProjection(Scheme):
     @cached_property
     def _masks(self) -> list[list[int]]:
         """For each number of flips, the differences of all keys within it."""
-        found = [[0]]
+        masks = [[0]]
         for flips in range(1, _MAX_FLIPS + 1):
             further = [sum(1 << bit for bit in chosen) for chosen in combinations(range(self.block), flips)]
-            found.append(found[-1] + further)
-        return found
+            masks.append(masks[-1] + further)
+        return masks

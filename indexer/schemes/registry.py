@@ -49,8 +49,8 @@ def scheme_class(family: str) -> type[Scheme]:
     if family not in FAMILIES:
         return _brought(family)
     module, name = FAMILIES[family].split(":")
-    found: type[Scheme] = getattr(import_module(module), name)
-    return found
+    scheme: type[Scheme] = getattr(import_module(module), name)
+    return scheme
 
 
 def _brought(family: str) -> type[Scheme]:

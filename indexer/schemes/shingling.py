@@ -58,5 +58,5 @@ class Supershingles(MinwiseScheme):
     def signature_of(self, features: Hashes, weights: Weights | None = None) -> tuple[Signature, int] | None:
         """The minima of distinct features, and their number; weights count for nothing."""
         del weights
-        found = core.minhash(features, self.values)
-        return None if found is None else (found, distinct(features))
+        values = core.minhash(features, self.values)
+        return None if values is None else (values, distinct(features))

@@ -26,6 +26,7 @@ from indexer.schemes.base import (
     require_bytes,
 )
 from indexer.schemes.keys.simhash64 import MAX_DISTANCE, SIMHASH64_LAYOUT, probes, simhash_keys
+from indexer.text.counts import counted
 
 _ASKED_AT_ONCE = 4096
 
@@ -34,12 +35,12 @@ UNICODE_VERSION = core.UNICODE_VERSION
 
 
 def fingerprint(text: str | bytes) -> Fingerprint | None:
-    """The simhash-doc fingerprint of a text (octets are read as UTF-8); None where it holds no token.
+    """The simhash-doc fingerprint of a text (bytes are read as UTF-8); None where it holds no token.
 
     Raises MemoryError.
     """
-    found = core.fingerprint(text)
-    return None if found is None else Fingerprint(*found)
+    value_and_tokens = core.fingerprint(text)
+    return None if value_and_tokens is None else Fingerprint(*value_and_tokens)
 
 
 def keys(of: Fingerprint) -> tuple[int, ...]:
@@ -58,15 +59,15 @@ def sketches_of(fingerprints: Sequence[Fingerprint | None]) -> list[Sketch | Non
 
 
 def bits_allowed(width: int, similarity: float) -> int:
-    """How many of `width` bits may differ from a similarity (0 to 1) on, so that 0.90 of 64 bits are 6 and 0.98 one."""
+    """How many of `width` bits may differ at a similarity (0 to 1), so that 0.90 of 64 bits are 6 and 0.98 one."""
     return math.floor(width * (1 - similarity) + 1e-9)
 
 
 def bits_written(text: str, family: str, width: int) -> float:
     """The similarity of a threshold written in bits ("3bits") or as a share; UsageError for what is neither."""
-    found = re.fullmatch(r"(\d{1,3}) ?bits?", text.strip())
-    if found and int(found[1]) <= width:
-        return 1 - int(found[1]) / width
+    matched = re.fullmatch(r"(\d{1,3}) ?bits?", text.strip())
+    if matched and int(matched[1]) <= width:
+        return 1 - int(matched[1]) / width
     try:
         share = float(text)
     except ValueError:
@@ -95,8 +96,8 @@ class SimhashDoc(Scheme):
 
     def sketch(self, text: str | bytes) -> Sketch | None:
         """The 8 bytes of the simhash, big-endian, with the 16 keys; None where the text holds no token."""
-        found = fingerprint(text)
-        return None if found is None else Sketch(self.id, found.value.to_bytes(8, "big"), keys(found), found.tokens)
+        made = fingerprint(text)
+        return None if made is None else Sketch(self.id, made.value.to_bytes(8, "big"), keys(made), made.tokens)
 
     def sketch_many(self, texts: Sequence[str | bytes]) -> list[Sketch | None]:
         """The sketch of each text; the core reads all of them in one call."""
@@ -133,8 +134,8 @@ class SimhashDoc(Scheme):
         """Every pair within the bits that the similarity allows, by neighbouring keys too."""
         distance = self._distance(similarity)
         count = len(probes(0, distance))
-        said = f"asks for {count:,} keys of {self.layout.describe()}; misses no pair within {distance} of 64 bits."
-        return Plan(similarity, count, 1, 1.0, True, said)
+        asks = f"asks for {counted(count, 'key')} of {self.layout.describe()}"
+        return Plan(similarity, count, 1, 1.0, True, f"{asks}; misses no pair within {distance} of 64 bits.")
 
     def probes(self, sketch: Sketch, similarity: float) -> Sequence[int]:
         """The keys of the plan; see `indexer.schemes.keys.probes`."""
@@ -156,8 +157,8 @@ class SimhashDoc(Scheme):
         index = HammingIndex(values_of(sketches.payloads), bits_allowed(64, similarity))
         values = values_of(asked.payloads)
         for start in range(0, values.size, _ASKED_AT_ONCE):
-            found = index.search(values[start : start + _ASKED_AT_ONCE])
-            yield found.query + start, found.position
+            hits = index.search(values[start : start + _ASKED_AT_ONCE])
+            yield hits.query + start, hits.position
 
     def least(self, text: str) -> float:
         """The similarity of "3bits", or of a share, which allows floor(64 (1 - s)) bits."""

@@ -18,6 +18,7 @@ from indexer.schemes.base import Parameter, Plan, Positions, Scheme, Similaritie
 from indexer.schemes.keys import blocks, simhash64
 from indexer.schemes.simhash import bits_allowed, bits_written
 from indexer.text.corpus import Corpus, resource_name
+from indexer.text.counts import counted
 from indexer.text.features import Counts, Hashes, Recipe, check_weights, recipe, weighted
 
 WIDTHS = (32, 64, 128)
@@ -71,36 +72,36 @@ class SimhashVariant(Scheme):
     @property
     def parameters(self) -> Mapping[str, Parameter]:
         """Those of the features, the weights, the width and the corpus's digest."""
-        found = {**recipe_parameters(self.recipe), "weights": self.weights, "bits": self.bits}
-        return found | ({"corpus": self.corpus.digest} if self.corpus else {})
+        values = {**recipe_parameters(self.recipe), "weights": self.weights, "bits": self.bits}
+        return values | ({"corpus": self.corpus.digest} if self.corpus else {})
 
     def sketch(self, text: str | bytes) -> Sketch | None:
         """The simhash of a text with the keys of its tables; None where it has no features."""
         if self.bits <= 64 and self.recipe.is_doc and self.weights == "occurrence":
-            found = core.fingerprint(text)
-            return None if found is None else self._sketch(found[0].to_bytes(8, "big"), found[1])
+            made = core.fingerprint(text)
+            return None if made is None else self._sketch(made[0].to_bytes(8, "big"), made[1])
         if self.weights == "occurrence":
             hashes = self.recipe.hashes(text)
-            octets = self._octets(hashes, None)
-            return None if octets is None else self._sketch(octets, hashes.size)
+            payload = self._payload(hashes, None)
+            return None if payload is None else self._sketch(payload, hashes.size)
         features = self.recipe.features(text)
         weights = weighted(features, self.weights, self.corpus.idf if self.corpus else None)
-        octets = self._octets(features.hashes, weights)
-        return None if octets is None else self._sketch(octets, int(features.counts.sum()))
+        payload = self._payload(features.hashes, weights)
+        return None if payload is None else self._sketch(payload, int(features.counts.sum()))
 
     def sketch_features(self, features: Hashes, weights: Weights | None = None) -> Sketch | None:
         """The simhash of features in the place of the text's; without weights each occurrence counts as one."""
-        octets = self._octets(features, weights)
+        payload = self._payload(features, weights)
         count = features.size if weights is None else weights.sum()
-        return None if octets is None else self._sketch(octets, int(count))
+        return None if payload is None else self._sketch(payload, int(count))
 
     def similarities(self, payload: bytes, others: Sequence[bytes]) -> npt.NDArray[np.float64]:
         """The share of equal bits, 1 - d / bits."""
-        octets = self.bits // 8
-        require_bytes(self, (payload, *others), octets)
-        word = min(octets, 8)
+        size = self.bits // 8
+        require_bytes(self, (payload, *others), size)
+        word = min(size, 8)
         rows = np.frombuffer(b"".join((payload, *others)), dtype=f">u{word}").astype(np.uint64)
-        rows = rows.reshape(-1, octets // word)
+        rows = rows.reshape(-1, size // word)
         distances = np.zeros(len(others), dtype=np.int64)
         for column in rows.T:
             distances += core.hamming_distances(int(column[0]), column[1:])
@@ -129,7 +130,7 @@ class SimhashVariant(Scheme):
         """Every pair within the distance that the similarity allows, by neighbouring keys too."""
         distance = self._distance(similarity)
         count = len(simhash64.probes(0, distance)) if self.bits == 64 else blocks.probe_count(self.bits, distance)
-        said = f"asks for {count:,} keys of {self.layout.describe()}; misses no pair within {distance} of"
+        said = f"asks for {counted(count, 'key')} of {self.layout.describe()}; misses no pair within {distance} of"
         return Plan(similarity, count, 1, 1.0, True, f"{said} {self.bits} bits.")
 
     def probes(self, sketch: Sketch, similarity: float) -> Sequence[int]:
@@ -152,18 +153,18 @@ class SimhashVariant(Scheme):
             )
         return bits_allowed(self.bits, similarity)
 
-    def _octets(self, hashes: Hashes, weights: Counts | None) -> bytes | None:
+    def _payload(self, hashes: Hashes, weights: Counts | None) -> bytes | None:
         halves = [hashes] if self.bits <= 64 else [hashes, mixed(hashes)]
         values = [core.simhash(half, weights) for half in halves]
         return b"".join(value.to_bytes(8, "big") for value in values if value is not None) or None
 
-    def _sketch(self, octets: bytes, features: int) -> Sketch:
-        octets = octets[: self.bits // 8]
+    def _sketch(self, payload: bytes, features: int) -> Sketch:
+        payload = payload[: self.bits // 8]
         if self.bits == 64:
-            found = tuple(core.simhash_keys([int.from_bytes(octets, "big")])[0].tolist())
+            packed = tuple(core.simhash_keys([int.from_bytes(payload, "big")])[0].tolist())
         else:
-            found = blocks.keys(octets)
-        return Sketch(self.id, octets, found, features)
+            packed = blocks.keys(payload)
+        return Sketch(self.id, payload, packed, features)
 
 
 def recipe_parameters(of: Recipe) -> dict[str, Parameter]:
@@ -185,7 +186,7 @@ def require_corpus(corpus: Any, of: Recipe) -> Corpus:
 
 def mixed(hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
     """Each hash sent through the finaliser of SplitMix64; one to one. Shape (n,) to (n,)."""
-    found = hashes.astype(np.uint64)
+    mixing = hashes.astype(np.uint64)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        found = (found ^ (found >> np.uint64(shift))) * np.uint64(factor)
-    return found ^ (found >> np.uint64(31))
+        mixing = (mixing ^ (mixing >> np.uint64(shift))) * np.uint64(factor)
+    return mixing ^ (mixing >> np.uint64(31))

@@ -18,6 +18,7 @@ from indexer.schemes.joins.by_prefixes import BLOCK, candidates, jaccards, least
 from indexer.schemes.keys.layout import KeyLayout
 from indexer.schemes.simhash_variants import mixed, recipe_parameters
 from indexer.text import languages
+from indexer.text.counts import counted
 from indexer.text.features import Hashes, among, hashes_of_rows, recipe, rising_hashes
 
 PARTITION_BITS = 12
@@ -39,11 +40,11 @@ class SpotSigs(Scheme):
     efficient near duplicate detection in large web collections", SIGIR 2008, section 3.)
 
     The payload is the multiset of spots: for the n-th occurrence of a spot (from 0) the spot's hash and n times a
-    constant, sent through the finaliser of SplitMix64, as 8 octets; sorted. So the Jaccard coefficient of two multisets
+    constant, sent through the finaliser of SplitMix64, as 8 bytes; sorted. So the Jaccard coefficient of two multisets
     is that of two sets of numbers. Only the first `limit` spots of a document count: what follows is not compared.
 
     Keys: of n spots the first n - ceil(bound n) + 1, each with the number of the partition by length (section 4.2)
-    that n lies in. Two documents with a coefficient from `bound` on share one of these.
+    that n lies in. Two documents with a coefficient of at least `bound` share one of these.
     """
 
     family = "spotsigs"
@@ -84,7 +85,7 @@ class SpotSigs(Scheme):
         }  # fmt: skip
 
     def spots(self, text: str | bytes) -> Hashes:
-        """The hashes of a text's spots, in order: lookup8 over the 8 octets, little-endian, of each word's hash."""
+        """The hashes of a text's spots, in order: lookup8 over the 8 bytes, little-endian, of each word's hash."""
         words, folded = self.tokens.folded(text)
         stop = languages.stop_words(self.stop, text)
         stops = among(folded, rising_hashes(stop))
@@ -103,12 +104,12 @@ class SpotSigs(Scheme):
         if not elements.size:
             return None
         first = elements[: prefix(elements.size, self.bound)]
-        found = dict.fromkeys(_packed(first, self._partition(elements.size)))
-        return Sketch(self.id, elements.astype(">u8").tobytes(), tuple(found), int(elements.size))
+        packed = dict.fromkeys(_packed(first, self._partition(elements.size)))
+        return Sketch(self.id, elements.astype(">u8").tobytes(), tuple(packed), int(elements.size))
 
     def similarities(self, payload: bytes, others: Sequence[bytes]) -> npt.NDArray[np.float64]:
         """The Jaccard coefficient of the spots."""
-        return jaccards([self._elements(each) for each in (payload, *others)], 0, np.arange(1, len(others) + 1))
+        return jaccards([self._elements(one) for one in (payload, *others)], 0, np.arange(1, len(others) + 1))
 
     def compare(self, payloads: Ragged, left: Positions, right: Positions) -> Similarities:
         """The Jaccard coefficients of the spots of each pair."""
@@ -127,7 +128,7 @@ class SpotSigs(Scheme):
             yield left, right
 
     def plan(self, similarity: float) -> Plan:
-        """Every pair from the similarity on, by the spots that one of must be shared, in the lengths that can match."""
+        """Every pair of at least the similarity: looks up spots of which one must be shared, in lengths that match."""
         self._require(similarity)
         sizes = np.arange(1, self.limit + 1)
         shortest = np.maximum(1, np.ceil(sizes * similarity - SLACK))
@@ -135,8 +136,8 @@ class SpotSigs(Scheme):
         first, last = (np.searchsorted(self.partitions, ends, side="right") for ends in (shortest, longest))
         count = int(np.max((sizes - shortest + 1) * (last - first + 1)))
         said = (
-            f"asks for so many of a document's spots that one must be shared, {count:,} keys at most, among documents "
-            f"of a fitting number of spots; misses no pair from {similarity:g} on."
+            f"asks for as many of a document's spots as must include a shared one, at most {counted(count, 'key')}, "
+            f"among documents with a fitting number of spots; misses no pair of similarity {similarity:g} or more."
         )
         return Plan(similarity, count, 1, 1.0, True, said)
 
@@ -158,7 +159,7 @@ class SpotSigs(Scheme):
         return int(np.searchsorted(self.partitions, size, side="right")) - 1
 
     def _reachable(self, size: int, similarity: float) -> range:
-        """The partitions of the lengths that a document of so many spots can match."""
+        """The partitions of the lengths that a document of this many spots can match."""
         longest = min(self.limit, math.floor(size / similarity + SLACK))
         return range(self._partition(least_shared(size, similarity)), self._partition(longest) + 1)
 
@@ -185,10 +186,10 @@ def numbered(spots: Hashes) -> Hashes:
     rising = np.sort(spots)
     first = np.searchsorted(rising, rising, side="left")
     occurrence = (np.arange(rising.size) - first).astype(np.uint64)
-    found = np.sort(mixed(rising + occurrence * STEP))
-    fresh = np.ones(found.size, dtype=bool)
-    fresh[1:] = found[1:] != found[:-1]
-    return np.compress(fresh, found)
+    numbers = np.sort(mixed(rising + occurrence * STEP))
+    fresh = np.ones(numbers.size, dtype=bool)
+    fresh[1:] = numbers[1:] != numbers[:-1]
+    return np.compress(fresh, numbers)
 
 
 def _numbers(payloads: Ragged) -> Hashes:

@@ -39,5 +39,5 @@ class WeightedMinhash(BandedScheme):
     def signature_of(self, features: Hashes, weights: Weights | None = None) -> tuple[Signature, int] | None:
         """The samples of features by their weights, which add up where one is given several times."""
         terms, places = np.unique(features, return_inverse=True)
-        found = core.weighted_minhash(terms, np.bincount(places, weights, terms.size), self.values)
-        return None if found is None else (found, terms.size)
+        values = core.weighted_minhash(terms, np.bincount(places, weights, terms.size), self.values)
+        return None if values is None else (values, terms.size)

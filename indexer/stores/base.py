@@ -14,6 +14,7 @@ from indexer.errors import IncompatibleStoreError, UsageError
 from indexer.model import ClusteringNote, ClusterRecord, Failure, Record, Ref, name_of
 from indexer.schemes.keys.layout import KeyLayout, SchemeInfo
 from indexer.stores.sketches import SketchStore
+from indexer.text.counts import counted
 
 Refresh = Literal["wait", "none", "true"]
 
@@ -97,21 +98,21 @@ class Contended:
     """Documents that were left as they are, because others change them all the time: how many, and the first few."""
 
     count: int = 0
-    some: list[Ref] = field(default_factory=list)
+    first_few: list[Ref] = field(default_factory=list)
 
     def add(self, refs: Sequence[Ref]) -> None:
         """Count more of them."""
         self.count += len(refs)
-        self.some += refs[: max(0, 3 - len(self.some))]
+        self.first_few += refs[: max(0, 3 - len(self.first_few))]
 
-    def told(self) -> str:
+    def sentence(self) -> str:
         """A sentence about them; empty where there are none."""
         if not self.count:
             return ""
-        named = ", ".join(map(name_of, self.some)) + (", ..." if self.count > len(self.some) else "")
+        named = ", ".join(map(name_of, self.first_few)) + (", ..." if self.count > len(self.first_few) else "")
         return (
-            f"{self.count:,} documents ({named}) are changed by others all the time and were left as they are; the "
-            "same command again does them"
+            f"others keep changing {counted(self.count, 'document')} ({named}), so nothing was written there; run the "
+            "same command again"
         )
 
 
@@ -129,7 +130,7 @@ class Versioned:
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """Counts of a store: documents by kind and format, failures by reason, octets on disk."""
+    """Counts of a store: documents by kind and format, failures by reason, bytes on disk."""
 
     documents: int
     fingerprinted: int
@@ -161,6 +162,8 @@ class Store(SketchStore, ABC):
     """
     contended: Contended = Contended()
     """The documents that annotate() and delete() of this object gave up, where the store has other writers."""
+    stripped: int = 0
+    """How many of those that delete() of this object counts are their owner's: they stay, without the record."""
 
     @abstractmethod
     def put(self, records: Iterable[Record]) -> Iterator[PutResult]:
@@ -264,8 +267,8 @@ class Store(SketchStore, ABC):
 
     def versioned(self, refs: Sequence[Ref]) -> list[Versioned | None]:
         """These documents with their versions, in this order; None where there is none."""
-        found = zip(self.get(refs), self.annotations(refs), strict=True)
-        return [None if noted is None else Versioned(record, noted, _digest(record, noted)) for record, noted in found]
+        read = zip(self.get(refs), self.annotations(refs), strict=True)
+        return [None if known is None else Versioned(record, known, _digest(record, known)) for record, known in read]
 
     @abstractmethod
     def delete(self, refs: Sequence[Ref], *, versions: Mapping[Ref, Hashable] | None = None) -> int:

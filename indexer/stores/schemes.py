@@ -18,10 +18,10 @@ def corpus_of(store: Store) -> Callable[[str], Corpus]:
     """What reads the statistics of a corpus, by the name that a scheme needs, from a store's resources."""
 
     def read(name: str) -> Corpus:
-        octets = store.get_resource(name)
-        if octets is None:
+        data = store.get_resource(name)
+        if data is None:
             raise UsageError(f"the store has no statistics of a corpus under {name}; `neardup corpus` gathers them")
-        return read_corpus(octets, name)
+        return read_corpus(data, name)
 
     return read
 
@@ -60,9 +60,9 @@ def scheme_written(scheme: Scheme) -> str:
 
 def _written(scheme: Scheme, variant: str) -> str:
     own, usual = (
-        each.id.partition(":")[2].split(",") for each in (scheme, registry.scheme(f"{scheme.family}:{variant}"))
+        one.id.partition(":")[2].split(",") for one in (scheme, registry.scheme(f"{scheme.family}:{variant}"))
     )
-    others = ",".join(part for part in (variant, *(each for each in own if each not in usual)) if part)
+    others = ",".join(part for part in (variant, *(one for one in own if one not in usual)) if part)
     return f"{scheme.family}:{others}" if others else scheme.family
 
 
@@ -89,7 +89,7 @@ def require_exactly(wanted: Sequence[Scheme], there: Collection[str], added: Seq
     `there` are the names of its own; those that are `added` by their specifications may come to them.
     """
     names = {scheme.family for scheme in wanted}
-    if names - set(there) or set(there) - names - {registry.split(each)[0] for each in added}:
+    if names - set(there) or set(there) - names - {registry.split(specification)[0] for specification in added}:
         raise UsageError(
             f"--schemes is for a new store; this one has {', '.join((SIMHASH_DOC, *sorted(there)))}: add one by "
             "neardup index --scheme or annotate --scheme, or forget one by neardup schemes --remove"
@@ -97,18 +97,18 @@ def require_exactly(wanted: Sequence[Scheme], there: Collection[str], added: Seq
 
 
 def wanted_schemes(store: Store, specifications: Sequence[str]) -> list[Scheme]:
-    """Every scheme that the store has beside its first, and those named, each once.
+    """Every secondary scheme of the store, and those named, each once.
 
     A name without parameters means the store's own scheme of that name where there is one. Raises UsageError, and
     IncompatibleStoreError where a name is there with other parameters.
     """
-    found = {each.name: scheme_of(store, each.name) for each in store.info.schemes}
+    present = {known.name: scheme_of(store, known.name) for known in store.info.schemes}
     for specification in specifications:
         family, parameters = registry.split(specification)
-        if family == SIMHASH_DOC or (family in found and not parameters):
+        if family == SIMHASH_DOC or (family in present and not parameters):
             continue
-        if family in found:
-            require_same(store, found[family], specification)
+        if family in present:
+            require_same(store, present[family], specification)
             continue
-        found[family] = registry.scheme(specification, corpus_of(store))
-    return list(found.values())
+        present[family] = registry.scheme(specification, corpus_of(store))
+    return list(present.values())

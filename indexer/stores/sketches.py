@@ -1,4 +1,4 @@
-"""The part of every store's contract that has to do with schemes beside the first, and with named resources."""
+"""The part of every store's contract that has to do with secondary schemes, and with named resources."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from indexer.errors import IncompatibleStoreError, UsageError
 from indexer.model import SIMHASH_DOC, Record, Ref, Sketch
 from indexer.model.ragged import Ragged
 from indexer.schemes.keys.layout import SchemeInfo
+from indexer.text.counts import counted
 
 T = TypeVar("T")
 
-MAX_RESOURCE_OCTETS = 64 << 20
+MAX_RESOURCE_BYTES = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,7 @@ class Found:
     `payloads[scheme]` has one row (uint8) for each of `refs`, empty where the document has no sketch with features of
     the scheme; so has `keys[scheme]` (int64, packed), where keys were asked for. `records` are the same documents,
     whole but for their sketches, where the store gave them in the same answer; each is made when it is asked for.
-    `lacking` is what Store.lacking() tells of the lookup's schemes, with the first answer of a lookup only.
+    `lacking` is what Store.lacking() says of the lookup's schemes, with the first answer of a lookup only.
     """
 
     refs: Sequence[Ref]
@@ -72,7 +73,7 @@ class Few(Sequence[Record]):
 
 
 class SketchStore(ABC):
-    """What a store does for schemes beside its first; `indexer.stores.base.Store` is all of the contract."""
+    """What a store does for secondary schemes; `indexer.stores.base.Store` is all of the contract."""
 
     @abstractmethod
     def add_scheme(self, scheme: SchemeInfo) -> None:
@@ -131,11 +132,11 @@ class SketchStore(ABC):
 
     @abstractmethod
     def sketch_counts(self) -> Mapping[str, int]:
-        """For each scheme beside the first how many documents have a sketch of it, also one without features."""
+        """For each secondary scheme how many documents have a sketch of it, also one without features."""
 
     @abstractmethod
-    def put_resource(self, name: str, octets: bytes) -> None:
-        """Keep octets under a name, replacing those before; UsageError for more than MAX_RESOURCE_OCTETS."""
+    def put_resource(self, name: str, data: bytes) -> None:
+        """Keep bytes under a name, replacing those before; UsageError for more than MAX_RESOURCE_BYTES."""
 
     @abstractmethod
     def get_resource(self, name: str) -> bytes | None:
@@ -158,7 +159,7 @@ def scheme_named(schemes: Sequence[SchemeInfo], name: str, store: str) -> Scheme
     for scheme in schemes:
         if scheme.name == name:
             return scheme
-    there = ", ".join(each.name for each in schemes) or "none beside its first"
+    there = ", ".join(known.name for known in schemes) or "none but its first"
     raise UsageError(f"{store}: has no sketches of the scheme {name!r} (it has: {there}); index with --scheme {name}")
 
 
@@ -173,12 +174,12 @@ def is_new(schemes: Sequence[SchemeInfo], wanted: SchemeInfo, store: str) -> boo
     return wanted not in schemes
 
 
-def check_resource(name: str, octets: bytes) -> None:
+def check_resource(name: str, data: bytes) -> None:
     """UsageError for a resource that no store keeps."""
     if not 0 < len(name) <= 100 or not all("!" <= c <= "~" and c != "#" for c in name):
         raise UsageError(f"{name!r} is no name of a resource: at most 100 ASCII characters, no spaces and no #")
-    if len(octets) > MAX_RESOURCE_OCTETS:
-        raise UsageError(f"{name}: {len(octets):,} octets are more than a store keeps ({MAX_RESOURCE_OCTETS:,})")
+    if len(data) > MAX_RESOURCE_BYTES:
+        raise UsageError(f"{name}: {counted(len(data), 'byte')}, more than a store keeps ({MAX_RESOURCE_BYTES:,})")
 
 
 def refusal(schemes: Sequence[SchemeInfo], sketches: Mapping[str, Sketch]) -> str:
@@ -193,5 +194,5 @@ def refusal(schemes: Sequence[SchemeInfo], sketches: Mapping[str, Sketch]) -> st
         if bool(sketch.keys) != bool(sketch.payload) or sketch.features < 0:
             return f"a sketch of {name} that has a payload or keys, not both"
         if sketch.keys and not (min(sketch.keys) >= 0 and max(sketch.keys) < scheme.layout.end):
-            return f"a key that is none of the key layout of {name}"
+            return f"a key outside the key layout of {name}"
     return ""

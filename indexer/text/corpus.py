@@ -1,4 +1,4 @@
-"""Statistics of a collection: in how many of its documents each feature occurs, in bounded memory, and as octets."""
+"""Statistics of a collection: in how many of its documents each feature occurs, in bounded memory, and as bytes."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def resource_name(recipe: Recipe) -> str:
 class Corpus:
     """The document frequencies of a collection's features.
 
-    `hashes` are features in rising order, `frequencies` the number of documents that each occurs in, of `documents` in
-    all. What is rare was left out: a feature that is not there occurs in at most `missed` documents, and the
+    `hashes` are features in ascending order, `frequencies` the number of documents that each occurs in, of `documents`
+    in all. What is rare was left out: a feature that is not there occurs in at most `missed` documents, and the
     frequency of one that is there may be too small by at most that.
     """
 
@@ -48,8 +48,8 @@ class Corpus:
 
     @cached_property
     def digest(self) -> str:
-        """What tells one corpus from another in a scheme's id: "c" and 16 hexadecimal digits of BLAKE2b (RFC 7693)."""
-        return "c" + hashlib.blake2b(self.octets(), digest_size=8).hexdigest()
+        """What distinguishes corpora in a scheme's id: "c" and 16 hexadecimal digits of BLAKE2b (RFC 7693)."""
+        return "c" + hashlib.blake2b(self.to_bytes(), digest_size=8).hexdigest()
 
     def frequency(self, features: Hashes) -> npt.NDArray[np.int64]:
         """The document frequency of each feature, at least 1; `missed` where it was left out. Shape (n,) to (n,)."""
@@ -63,8 +63,8 @@ class Corpus:
         """ln(1 + documents / frequency) of each feature: above 0 also for what is in every document."""
         return np.log1p(self.documents / self.frequency(features))
 
-    def octets(self) -> bytes:
-        """The serialised form: a mark, a line of JSON, hashes of 8 octets, then frequencies of 4, little-endian."""
+    def to_bytes(self) -> bytes:
+        """The serialised form: a mark, a line of JSON, hashes of 8 bytes, then frequencies of 4, little-endian."""
         header = {
             "recipe": self.recipe.id, "documents": self.documents, "missed": self.missed, "terms": self.hashes.size
         }  # fmt: skip
@@ -72,18 +72,18 @@ class Corpus:
         return MAGIC + line + self.hashes.astype("<u8").tobytes() + self.frequencies.astype("<u4").tobytes()
 
 
-def read_corpus(octets: bytes, name: str = "corpus") -> Corpus:
-    """The corpus of its serialised form; UsageError, naming it, for octets that are none."""
-    end = octets.find(b"\n", len(MAGIC), len(MAGIC) + HEADER_LIMIT)
-    if not octets.startswith(MAGIC) or end < 0:
-        raise UsageError(f"{name}: these octets are no statistics of a corpus")
+def read_corpus(data: bytes, name: str = "corpus") -> Corpus:
+    """The corpus of its serialised form; UsageError, naming it, for other bytes."""
+    end = data.find(b"\n", len(MAGIC), len(MAGIC) + HEADER_LIMIT)
+    if not data.startswith(MAGIC) or end < 0:
+        raise UsageError(f"{name}: these bytes are not the statistics of a corpus")
     try:
-        header = json.loads(octets[len(MAGIC) : end])
+        header = json.loads(data[len(MAGIC) : end])
         documents, missed, terms = (header[key] for key in ("documents", "missed", "terms"))
         recipe = parse_recipe(str(header["recipe"]))
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise UsageError(f"{name}: the statistics of the corpus are damaged ({error})") from None
-    body = octets[end + 1 :]
+    body = data[end + 1 :]
     fits = all(type(number) is int and number >= 0 for number in (documents, missed, terms)) and documents < 1 << 32
     if not fits or terms > MAX_TERMS or len(body) != 12 * terms:
         raise UsageError(f"{name}: the statistics of the corpus are damaged: their length is not what they say")
@@ -97,7 +97,7 @@ def read_corpus(octets: bytes, name: str = "corpus") -> Corpus:
 class CorpusBuilder:
     """Counts documents one by one, or corpora that were counted elsewhere.
 
-    Memory: at most about 40 octets for each of `limit` features. Where there are more, the rarest are left out, and
+    Memory: at most about 40 bytes for each of `limit` features. Where there are more, the rarest are left out, and
     what that makes uncertain is counted in the corpus's `missed` (Manku and Motwani 2002, "lossy counting").
     """
 
@@ -115,11 +115,11 @@ class CorpusBuilder:
         """Count a document, also one without features."""
         return self.add_features(self.recipe.features(text))
 
-    def add_features(self, found: Features) -> Self:
+    def add_features(self, features: Features) -> Self:
         """Count a document by its features, which the recipe made."""
         self._documents += 1
-        self._waiting.append(found.hashes)
-        self._waiting_size += found.hashes.size
+        self._waiting.append(features.hashes)
+        self._waiting_size += features.hashes.size
         if self._waiting_size > self.limit:
             self._settle()
         return self

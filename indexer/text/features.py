@@ -54,7 +54,7 @@ class Token(NamedTuple):
 
 
 class Features(NamedTuple):
-    """The features of a text: their hashes, each once, in rising order, and how often each occurs."""
+    """The features of a text: their hashes, each once, in ascending order, and how often each occurs."""
 
     hashes: Hashes
     counts: Counts
@@ -90,18 +90,18 @@ class Recipe:
         return self.stop == "none" and self._has_plain_tokens
 
     def tokens(self, text: str | bytes) -> Iterator[Token]:
-        """The tokens of a text in order, stop-words left out. Octets are read as UTF-8."""
+        """The tokens of a text in order, stop-words left out. Bytes are read as UTF-8."""
         shown, folded = self.cut(text)
         for one, other, adjacent in zip(shown.tokens, folded.tokens, folded.adjacent.tolist(), strict=True):
             yield Token(one.decode(), other.decode(), adjacent)
 
     def cut(self, text: str | bytes) -> tuple[Tokens, Tokens]:
         """The tokens of a text in order, stop-words left out, as they count and in folded case."""
-        octets = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
-        folded = core.tokenise(octets, numbers=self.numbers == "keep")
+        data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+        folded = core.tokenise(data, numbers=self.numbers == "keep")
         if self.tokenizer.startswith("icu"):
             folded = _dictionary_cut(folded)
-        shown = folded if self.lower else _cased(octets, folded)
+        shown = folded if self.lower else _cased(data, folded)
         if self.numbers == "strip":
             stripped = core.strip_digits(folded)
             shown, folded = (stripped if self.lower else core.strip_digits(shown)), stripped
@@ -118,9 +118,9 @@ class Recipe:
     def folded(self, text: str | bytes) -> tuple[Hashes, Hashes]:
         """The hashes of a text's words in order, and those of the same words in folded case: twice shape (n,)."""
         if self._has_plain_tokens:
-            found, stop = core.token_hashes(text), self._stop(text)
-            found = found[~among(found, stop)] if stop.size else found
-            return found, found
+            kept, stop = core.token_hashes(text), self._stop(text)
+            kept = kept[~among(kept, stop)] if stop.size else kept
+            return kept, kept
         shown, folded = self.cut(text)
         hashes = core.hash_tokens(folded)
         return (hashes if self.lower else core.hash_tokens(shown)), hashes
@@ -128,7 +128,7 @@ class Recipe:
     def hashes(self, text: str | bytes) -> Hashes:
         """The hashes of a text's features in order, with repeats: shape (n,).
 
-        A word's hash is lookup8 (initial value 0) over its UTF-8; a word shingle's the same over the 8 octets, little-
+        A word's hash is lookup8 (initial value 0) over its UTF-8; a word shingle's the same over the 8 bytes, little-
         endian, of each of its words' hashes. Character shingles are cut from the tokens, with one space wherever
         anything lay between two, and hashed over their UTF-8. A text shorter than one shingle is one.
         """
@@ -141,8 +141,8 @@ class Recipe:
 
     def features(self, text: str | bytes) -> Features:
         """The features of a text, each once."""
-        found, counts = np.unique(self.hashes(text), return_counts=True)
-        return Features(found, counts.astype(np.int64))
+        distinct, counts = np.unique(self.hashes(text), return_counts=True)
+        return Features(distinct, counts.astype(np.int64))
 
     @property
     def _has_plain_tokens(self) -> bool:
@@ -163,7 +163,7 @@ def recipe(
     """A recipe from what a user writes; UsageError that names the parameter that does not fit.
 
     - `features`: "words", "shingles" of `size` words (3), or "chars": shingles of `size` characters (5).
-    - `lower`: whether case is folded. Where not, tokens are cut as ever, then taken from toNFKC of the text without
+    - `lower`: whether case is folded. Where not, tokens are cut as always, then taken from toNFKC of the text without
       default-ignorable characters. NFKC is that of the running Python; by the stability policy of Unicode it is the
       same in all versions for characters that the older one knows. Where it does not know one, and where a U+0345
       stands before another mark, the whole text's case is folded after all.
@@ -189,7 +189,7 @@ def recipe(
 
 
 def parse_recipe(written: str) -> Recipe:
-    """The recipe of an id; UsageError where it is none, or where other versions are installed than it names."""
+    """The recipe of an id; UsageError where it is invalid, or names other versions than are installed."""
     kind, *parts = written.split(":")
     values: dict[str, object] = dict(part.partition("=")[::2] for part in parts)
     if not {"lower", "numbers", "size", "stop", "tokenizer"} == set(values) or not str(values["size"]).isdecimal():
@@ -205,19 +205,19 @@ def hashes_of(words: Sequence[bytes]) -> Hashes:
 
 
 def hashes_of_rows(rows: npt.NDArray[np.uint64]) -> Hashes:
-    """The hash of each row of hashes: lookup8 over the 8 octets, little-endian, of each. Shape (n, m) to (n,)."""
+    """The hash of each row of hashes: lookup8 over the 8 bytes, little-endian, of each. Shape (n, m) to (n,)."""
     starts = np.arange(rows.shape[0], dtype=np.uintp) * np.uintp(8 * rows.shape[1])
     return core.hash_tokens(Tokens(rows.astype("<u8").tobytes(), starts, starts + np.uintp(8 * rows.shape[1])))
 
 
 @lru_cache(maxsize=64)
 def rising_hashes(words: frozenset[str]) -> Hashes:
-    """The hashes of some words, in rising order, for `among`."""
+    """The hashes of some words, in ascending order, for `among`."""
     return np.unique(hashes_of([word.encode() for word in words]))
 
 
 def among(hashes: Hashes, rising: Hashes) -> npt.NDArray[np.bool_]:
-    """Whether each is one of some hashes in rising order: shape (n,)."""
+    """Whether each is one of some hashes in ascending order: shape (n,)."""
     if not rising.size:
         return np.zeros(hashes.size, dtype=bool)
     places = np.minimum(np.searchsorted(rising, hashes), rising.size - 1)
@@ -231,20 +231,20 @@ def check_weights(weights: object) -> str:
     return str(weights)
 
 
-def weighted(found: Features, weights: str, idf: Callable[[Hashes], npt.NDArray[np.float64]] | None = None) -> Counts:
+def weighted(made: Features, weights: str, idf: Callable[[Hashes], npt.NDArray[np.float64]] | None = None) -> Counts:
     """The weight of each feature, int64, at least 1.
 
     "occurrence": how often it occurs; "set": 1; "log": 1 + ln(occurrences); "tfidf": occurrences times `idf` of the
     feature; the last two in steps of 1/65536.
     """
     if weights == "occurrence":
-        return found.counts
+        return made.counts
     if weights == "set":
-        return np.ones_like(found.counts)
+        return np.ones_like(made.counts)
     if weights == "log":
-        exact = 1.0 + np.log(found.counts)
+        exact = 1.0 + np.log(made.counts)
     elif idf is not None:
-        exact = found.counts * idf(found.hashes)
+        exact = made.counts * idf(made.hashes)
     else:
         raise UsageError("weights=tfidf: needs the statistics of a corpus")
     return np.maximum(np.rint(exact * WEIGHT_UNIT), 1).astype(np.int64)
@@ -259,24 +259,24 @@ def _runs(hashes: Hashes, size: int) -> Hashes:
     return core.hash_tokens(Tokens(hashes.astype("<u8").tobytes(), starts, starts + np.uintp(8 * size)))
 
 
-def _dictionary_cut(found: Tokens) -> Tokens:
+def _dictionary_cut(tokens: Tokens) -> Tokens:
     """The same tokens, but with each run of those in scripts without spaces cut by ICU's dictionaries."""
-    first = np.frombuffer(found.text, dtype=np.uint8)[found.starts]
+    first = np.frombuffer(tokens.text, dtype=np.uint8)[tokens.starts]
     unspaced = np.zeros(first.size, dtype=bool)
     for place in np.flatnonzero(first >= 0x80).tolist():
-        start = int(found.starts[place])
-        unspaced[place] = _is_unspaced(found.text[start : start + 4].decode("utf-8", "ignore")[0])
-    follows = unspaced & found.adjacent & np.append(False, unspaced)[:-1]
+        start = int(tokens.starts[place])
+        unspaced[place] = _is_unspaced(tokens.text[start : start + 4].decode("utf-8", "ignore")[0])
+    follows = unspaced & tokens.adjacent & np.append(False, unspaced)[:-1]
     heads, tails = unspaced & ~follows, unspaced & ~np.append(follows, False)[1:]
     cuts = [
         cut
-        for start, end in zip(found.starts[heads].tolist(), found.ends[tails].tolist(), strict=True)
-        for cut in _cut_run(found.text, start, end)
+        for start, end in zip(tokens.starts[heads].tolist(), tokens.ends[tails].tolist(), strict=True)
+        for cut in _cut_run(tokens.text, start, end)
     ]
     starts, ends = np.array(cuts, dtype=np.uintp).reshape(-1, 2).T
-    starts, ends = np.append(found.starts[~unspaced], starts), np.append(found.ends[~unspaced], ends)
+    starts, ends = np.append(tokens.starts[~unspaced], starts), np.append(tokens.ends[~unspaced], ends)
     order = np.argsort(starts)
-    return Tokens(found.text, starts[order], ends[order])
+    return Tokens(tokens.text, starts[order], ends[order])
 
 
 @lru_cache(maxsize=1 << 14)
@@ -294,22 +294,22 @@ def _cut_run(text: bytes, start: int, end: int) -> Iterator[tuple[int, int]]:
         start, place = end, place + length
 
 
-def _cased(octets: bytes, folded: Tokens) -> Tokens:
+def _cased(data: bytes, folded: Tokens) -> Tokens:
     """The same tokens in the text with its case kept."""
-    if octets.isascii():
-        return Tokens(octets, folded.starts, folded.ends)
-    text = octets.decode("utf-8", "replace")
+    if data.isascii():
+        return Tokens(data, folded.starts, folded.ends)
+    text = data.decode("utf-8", "replace")
     for _ in range(2):
         text = unicodedata.normalize("NFKC", _IGNORABLE.sub("", text))
     units = [unit.encode() for unit in _UNIT.findall(text)]
     lowered = [unit.lower() if unit.isascii() else _folded(unit) for unit in units]
-    if b"".join(lowered) != core.normalise(octets):
+    if b"".join(lowered) != core.normalise(data):
         # Characters that this Python's Unicode does not know yet, or a U+0345 out of order: the folded form stands.
         return folded
     there, here = _ends(lowered), _ends(units)
 
     def moved(places: Places) -> Places:
-        # No token begins or ends inside a unit past ASCII: the letters and marks of one are never parted.
+        # No token begins or ends inside a unit past ASCII: the letters and marks of one are never separated.
         unit = np.searchsorted(there, places, side="right") - 1
         return here[unit] + (places - there[unit])
 

@@ -25,15 +25,15 @@ def shown_name(name: str) -> str:
     colon that is no port, as a password without its host, only the part before the colon is left; a URL's query and
     fragment are left out.
     """
-    found = _URL.match(name)
-    if found is None or found[1].lower() == "sqlite":
-        path = found[2].removeprefix("/") if found else name
+    matched = _URL.match(name)
+    if matched is None or matched[1].lower() == "sqlite":
+        path = matched[2].removeprefix("/") if matched else name
         return name if is_path(path) else name.rpartition("@")[2]
-    rest = re.split(r"[?#]", found[2].rpartition("@")[2])[0]
+    rest = re.split(r"[?#]", matched[2].rpartition("@")[2])[0]
     hosts, slash, path = rest.partition("/")
     if all(PLACE.match(host) for host in hosts.split(",")):
-        return f"{found[1]}://{hosts}{slash}{path}"
-    return f"{found[1]}://{hosts.partition(':')[0]}"
+        return f"{matched[1]}://{hosts}{slash}{path}"
+    return f"{matched[1]}://{hosts.partition(':')[0]}"
 
 
 def is_path(name: str) -> bool:
@@ -71,12 +71,12 @@ def without_secrets(text: str, secrets: Iterable[str]) -> str:
 
     A server that finds a header too long shows its beginning. A secret of less than six characters is left.
     """
-    wanted = [each for each in secrets if len(each) >= 6]
-    heads = re.compile("|".join(map(re.escape, sorted({each[:12] for each in wanted}, key=len, reverse=True))))
+    wanted = [secret for secret in secrets if len(secret) >= 6]
+    heads = re.compile("|".join(map(re.escape, sorted({secret[:12] for secret in wanted}, key=len, reverse=True))))
     parts, end = [], 0
-    while wanted and (found := heads.search(text, end)):
-        parts += [text[end : found.start()], "***"]
-        end = found.start() + max(_alike(text[found.start() :], each) for each in wanted)
+    while wanted and (head := heads.search(text, end)):
+        parts += [text[end : head.start()], "***"]
+        end = head.start() + max(_alike(text[head.start() :], secret) for secret in wanted)
     return "".join((*parts, text[end:]))
 
 

@@ -12,7 +12,7 @@ from indexer import core
 from indexer.errors import UsageError
 
 AUTO = "auto"
-# The language is told from so many characters; more would cost time and change nothing.
+# The language is detected from this many characters; more would cost time and change nothing.
 DETECTED_CHARACTERS = 20_000
 
 
@@ -71,9 +71,9 @@ def stop_words(name: str, text: str | bytes) -> frozenset[str]:
 
 def detected(text: str | bytes) -> str:
     """The language of a text, ISO 639-1; empty where it has none that is known. UsageError without the detector."""
-    octets = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+    data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
     # Cut as characters, so that the detector never sees half of one.
-    start = octets[: 4 * DETECTED_CHARACTERS].decode("utf-8", "replace")[:DETECTED_CHARACTERS]
+    start = data[: 4 * DETECTED_CHARACTERS].decode("utf-8", "replace")[:DETECTED_CHARACTERS]
     language, score = _detector().classify(start)
     return str(language) if score > -1e38 else ""
 

@@ -189,7 +189,7 @@ def _sizes() -> Vega:
     return Vega(
         name="sizes",
         title="Clusters by size",
-        about="How many clusters have so many members.",
+        about="How many clusters have this many members.",
         view="clusters",
         height=12,
         aggregation={

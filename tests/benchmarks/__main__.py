@@ -19,6 +19,8 @@ PARTS = {
     "library": "sketches of many texts in threads, which to keep, an index in memory, beside datasketch",
     "store": "the embedded store: put, look up, size",
     "large": "a large store from put to report: time, peak memory, size",
+    "ingest": "JSON lines and Parquet into the embedded store: documents a second",
+    "memory": "peak memory of every command on 100,000 documents of JSON lines",
     "engines": "search engines: put, look up, size, beside what they offer themselves",
     "pipelines": "ingest pipelines in a cluster: documents a second in bulk, with and without",
     "cluster": "clusters of real pages, against truth, for each distance",
@@ -31,7 +33,7 @@ PARTS = {
     "questions": "what simhash-doc does with numbers, and with scripts without spaces",
 }
 NEED_DATA = ("schemes", "sketches", "cluster", "extract", "price", "quality", "questions")
-TAKE_OPTIONS = ("boilerplate", "engines", "large", "pipelines", "price", "store")
+TAKE_OPTIONS = ("boilerplate", "engines", "ingest", "large", "memory", "pipelines", "price", "store")
 
 
 def main(names: Sequence[str]) -> None:

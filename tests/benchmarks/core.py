@@ -15,14 +15,14 @@ from typing import Any
 from indexer import core
 from indexer.schemes import simhash
 
-TEXT_OCTETS = 5000
+TEXT_BYTES = 5000
 TEXTS = 400
 ROUNDS = 9
 
 
 @dataclass(frozen=True, slots=True)
 class Speed:
-    """Megabytes (10**6 octets of UTF-8) a second: the median over rounds, and the least and the most seen."""
+    """Megabytes (10**6 bytes of UTF-8) a second: the median over rounds, and the least and the most seen."""
 
     name: str
     median: float
@@ -31,13 +31,13 @@ class Speed:
 
 
 def made_text(words: Sequence[str], space: str, seed: int) -> list[str]:
-    """Texts of about TEXT_OCTETS of words drawn by Zipf's law, with punctuation and capitals."""
+    """Texts of about TEXT_BYTES of words drawn by Zipf's law, with punctuation and capitals."""
     draw = random.Random(seed)
     weights = [1 / (rank + 2) for rank in range(len(words))]
     texts = []
     for _ in range(TEXTS):
         pieces, size = [], 0
-        while size < TEXT_OCTETS:
+        while size < TEXT_BYTES:
             sentence = space.join(draw.choices(words, weights, k=draw.randint(8, 20)))
             sentence = sentence[0].upper() + sentence[1:] + ("." + space if space else "。")
             pieces.append(sentence)
@@ -64,7 +64,7 @@ def chinese() -> list[str]:
 
 
 def russian() -> list[str]:
-    """Russian-like texts, for a script of two octets a letter with capitals."""
+    """Russian-like texts, for a script of two bytes a letter with capitals."""
     draw = random.Random(4)
     words = ["".join(draw.choices("оеаинтсрвлкмдпуяыьгзбчйхжшюцщэфъ", k=draw.randint(1, 12))) for _ in range(20000)]
     return made_text(words, " ", 5)
@@ -72,14 +72,14 @@ def russian() -> list[str]:
 
 def measure(ways: dict[str, Callable[[str], object]], texts: Sequence[str]) -> list[Speed]:
     """Run all ways in turn, ROUNDS times, so that a change of the machine's speed meets them all."""
-    octets = sum(len(text.encode()) for text in texts)
+    size = sum(len(text.encode()) for text in texts)
     seen: dict[str, list[float]] = {name: [] for name in ways}
     for _ in range(ROUNDS):
         for name, way in ways.items():
             start = time.thread_time()
             for text in texts:
                 way(text)
-            seen[name].append(octets / (time.thread_time() - start) / 1e6)
+            seen[name].append(size / (time.thread_time() - start) / 1e6)
     return [Speed(name, sorted(s)[len(s) // 2], min(s), max(s)) for name, s in seen.items()]
 
 
@@ -99,7 +99,7 @@ def run() -> dict[str, Any]:
     for language, texts in (("English", english()), ("Chinese", chinese()), ("Russian", russian())):
         encoded = {text: text.encode() for text in texts}
         ways: dict[str, Callable[[str], object]] = {
-            "core, octets to simhash": lambda text, encoded=encoded: core.fingerprint(encoded[text]),  # type: ignore[misc]
+            "core, bytes to simhash": lambda text, encoded=encoded: core.fingerprint(encoded[text]),  # type: ignore[misc]
             "indexer.fingerprint": simhash.fingerprint,
         }
         gaoya = gaoya_query() if language == "English" else None
@@ -107,9 +107,7 @@ def run() -> dict[str, Any]:
             ways["gaoya, word 1-grams"] = gaoya
         speeds = measure(ways, texts)
         figures[language] = [asdict(speed) for speed in speeds]
-        print(
-            f"{language}, {len(texts)} texts of {TEXT_OCTETS} octets, one core, instruction level {core.simd_level()}"
-        )
+        print(f"{language}, {len(texts)} texts of {TEXT_BYTES} bytes, one core, instruction level {core.simd_level()}")
         for speed in speeds:
             ratio = f"   {speed.median / speeds[-1].median:5.1f} x gaoya" if gaoya is not None else ""
             print(f"  {speed.name:26} {speed.median:7.0f} MB/s ({speed.least:.0f} to {speed.most:.0f}){ratio}")

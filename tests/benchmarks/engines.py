@@ -118,16 +118,16 @@ def measure_storing(client: Client, collection: Collection) -> dict[str, Any]:
     # The first part warms the engine up. Medians, because merges and other users of the machine fall on some parts.
     rates = {name: 1 / float(np.median(seconds[1:] or seconds)) for name, seconds in spent.items()}
     work = {name: float(np.mean(seconds[1:] or seconds)) for name, seconds in engine.items()}
-    octets = {name: _settled(client, name) / collection.size for name in (PLAIN, WITH)}
+    sizes = {name: _settled(client, name) / collection.size for name in (PLAIN, WITH)}
     share = rates[WITH] / rates[PLAIN]
     for name, label in ((PLAIN, "its own fields alone"), (WITH, "with the fingerprint")):
         print(f"bulk,  {label}: {rates[name]:>7,.0f} documents/s, {work[name]:.3f} ms of the engine's processors each")
-        print(f"index, {label}: {octets[name]:>7,.0f} octets a document, merged to one segment")
+        print(f"index, {label}: {sizes[name]:>7,.0f} bytes a document, merged to one segment")
     print(
         f"with the fingerprint: {share:.0%} of the rate, {work[PLAIN] / work[WITH]:.0%} by the engine's own work, "
-        f"{octets[WITH] - octets[PLAIN]:,.0f} octets more"
+        f"{sizes[WITH] - sizes[PLAIN]:,.0f} bytes more"
     )
-    return {"rates": rates, "work": work, "share": share, "octets": octets}
+    return {"rates": rates, "work": work, "share": share, "octets": sizes}
 
 
 def measure_lookups(store: SearchStore, url: str, collection: Collection, asked: Sequence[Asked]) -> dict[str, Any]:
@@ -225,7 +225,7 @@ class Bare:
         self._connection = kind(place.hostname or "", place.port, timeout=120)
 
     def ask(self, path: str, body: bytes) -> bytes:
-        """The answer's octets, whatever they say."""
+        """The answer's bytes, whatever they say."""
         self._connection.request("POST", path, body, {"Content-Type": "application/json"})
         answer = self._connection.getresponse().read()
         if b'"hits"' not in answer:
@@ -276,7 +276,7 @@ def _store(client: Client, actions: Iterable[Action]) -> None:
 
 
 def _settled(client: Client, name: str) -> int:
-    """The octets of an index, merged to one segment."""
+    """The bytes of an index, merged to one segment."""
     client.request("POST", f"/{name}/_refresh")
     client.request("POST", f"/{name}/_forcemerge", max_num_segments="1")
     client.request("POST", f"/{name}/_flush", force="true")

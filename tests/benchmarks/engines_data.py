@@ -20,10 +20,10 @@ PLAIN, WITH, VECTORS = "neardup-bench-plain", "neardup-bench-fingerprints", "nea
 WORDS = 30_000
 # The fewest and the most words of a document.
 PASSAGES, ARTICLES = (50, 100), (300, 500)
-# One document in so many is a copy of an earlier one with up to MOST_CHANGED words exchanged.
+# One document in this many is a copy of an earlier one with up to MOST_CHANGED words exchanged.
 COPIES = 20
 MOST_CHANGED = 2
-# So many words belong to a document's subject.
+# This many words belong to a document's subject.
 SUBJECT = 150
 _SEED = 20_261_121
 _CONSONANTS, _VOWELS = "bcdfghjklmnpqrstvwz", "aeiou"
@@ -61,7 +61,7 @@ class Part:
 
 
 class Collection:
-    """`size` made documents of so many words, and questions about them, the same for the same size."""
+    """`size` made documents of this many words, and questions about them, the same for the same size."""
 
     def __init__(self, size: int, words: tuple[int, int] = ARTICLES) -> None:
         self.size = size

@@ -1,6 +1,6 @@
 """Measures extraction: whether two forms of a document meet, how fast each engine is, very long and short texts.
 
-Run as `python -m benchmarks.extract [FOLDER]`. Speeds are of one process, from octets to fingerprint, in processor
+Run as `python -m benchmarks.extract [FOLDER]`. Speeds are of one process, from bytes to fingerprint, in processor
 time.
 """
 
@@ -84,7 +84,7 @@ def versions(prints: Prints, pairs: Rows, rows: Rows) -> dict[str, Any]:
 
 
 def speeds(shared_data: Path, rows: Rows) -> dict[str, Any]:
-    """Octets to fingerprint by each engine, in MB/s; for PDF also in pages/s."""
+    """Bytes to fingerprint by each engine, in MB/s; for PDF also in pages/s."""
     kinds = {"html": "javadoc", "xml": "plos", "pdf": "jose"}
     figures: dict[str, Any] = {}
     for kind, group in kinds.items():
@@ -95,7 +95,7 @@ def speeds(shared_data: Path, rows: Rows) -> dict[str, Any]:
             figures[f"{kind} {engine}"] = speed = sum(map(len, data)) / 1e6 / seconds
             line = f"{kind}, {engine} engine: {speed:6.1f} MB/s"
             if kind == "pdf":
-                pages = sum(len(pypdfium2.PdfDocument(octets)) for octets in data)
+                pages = sum(len(pypdfium2.PdfDocument(document)) for document in data)
                 figures[f"pages {engine}"] = pages / seconds
                 line += f", {pages / seconds:6.0f} pages/s"
             print(line)
@@ -220,9 +220,9 @@ def _seconds(data: Iterable[bytes], engine: Engine, rounds: int) -> float:
     best = float("inf")
     for _ in range(rounds):
         began = time.process_time()
-        for octets in data:
+        for document in data:
             try:
-                simhash.fingerprint(extract(octets, options=options, limits=_LIMITS, sandbox=False).text)
+                simhash.fingerprint(extract(document, options=options, limits=_LIMITS, sandbox=False).text)
             except ExtractionError:
                 continue
         best = min(best, time.process_time() - began)

@@ -49,7 +49,7 @@ def run(
             return _measure(documents, name, lean, Path(folder))
         finally:
             if url:
-                _remove(url)
+                remove(url)
 
 
 def _measure(documents: int, name: str, lean: bool, folder: Path) -> dict[str, Any]:
@@ -152,7 +152,8 @@ def _child(command: list[str]) -> tuple[float, int]:
     return time.perf_counter() - begin, peak
 
 
-def _remove(url: str) -> None:
+def remove(url: str) -> None:
+    """Take a store out of a search cluster again."""
     client = connect(url)
     try:
         provision = Provision(client)

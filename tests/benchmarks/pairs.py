@@ -109,7 +109,7 @@ def lookups() -> dict[str, Any]:
     queries = hashes[:500_000] ^ np.uint64(0x8001)
     built, index = timed(lambda: HammingIndex(hashes))
     ours = queries.size / median(lambda: index.search(queries))
-    print(f"HammingIndex of 1,000,000: built in {built:.2f} s, {index.nbytes / len(index):.0f} octets a hash")
+    print(f"HammingIndex of 1,000,000: built in {built:.2f} s, {index.nbytes / len(index):.0f} bytes a hash")
     print(f"  {ours:,.0f} lookups a second within 3 bits, in batches, one thread")
     figures: dict[str, Any] = {"per_second": ours, "octets": index.nbytes / len(index)}
     other = faiss_index(hashes)

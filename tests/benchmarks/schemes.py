@@ -163,10 +163,10 @@ def _judged(made: Sequence[Any], query: Callable[[Any], Sequence[int]], judge: J
 def _print_sketching(texts: Mapping[str, Sequence[str]]) -> None:
     """Text to sketch, in processor time of one thread, the best of several rounds."""
     print("-- text to sketch: MB/s, documents/s of one thread".ljust(58), *(name.rjust(16) for name in texts))
-    octets = {name: [text.encode("utf-8", "surrogatepass") for text in some] for name, some in texts.items()}
+    encoded = {name: [text.encode("utf-8", "surrogatepass") for text in some] for name, some in texts.items()}
     for specification in COSTLY:
         cells = []
-        for name, some in octets.items():
+        for name, some in encoded.items():
             try:
                 made = scheme(specification, corpus_of(texts[name]))
             except UsageError as error:
@@ -193,9 +193,9 @@ def _print_speed(texts: Sequence[str]) -> None:
     except ImportError:
         return
     minhash = scheme("minhash")
-    octets = [text.encode("utf-8", "surrogatepass") for text in texts]
+    encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
     shingles = [_shingles(text) for text in texts]
-    hashes = [core.shingle_hashes(text, SHINGLE) for text in octets]
+    hashes = [core.shingle_hashes(text, SHINGLE) for text in encoded]
     flat = np.concatenate(hashes)
     offsets = np.cumsum([0, *(each.size for each in hashes)]).astype(np.uint64)
 
@@ -204,7 +204,7 @@ def _print_speed(texts: Sequence[str]) -> None:
             _updated_rensa(rensa, each).digest()
 
     works: list[Callable[[], Any]] = [
-        lambda: [minhash.sketch(each) for each in octets],
+        lambda: [minhash.sketch(each) for each in encoded],
         lambda: theirs(lambda: map(_words, texts)),
         lambda: theirs(lambda: map(_shingles_by_space, texts)),
         lambda: theirs(lambda: shingles),
@@ -219,7 +219,7 @@ def _print_speed(texts: Sequence[str]) -> None:
         "minhash: signature of ready hashes",
         "rensa: signature of ready hashes, all documents at once",
     )
-    megabytes = sum(map(len, octets)) / 1e6
+    megabytes = sum(map(len, encoded)) / 1e6
     rates = [megabytes / min(seconds) for seconds in zip(*_rounds(works), strict=True)]
     for name, rate in zip(names, rates, strict=True):
         print(f"{name:<58} {rate:6.0f} MB/s of text")

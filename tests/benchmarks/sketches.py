@@ -126,7 +126,7 @@ def _densified() -> list[Way]:
 
 
 def _pair(draw: np.random.Generator, size: int) -> tuple[Hashes, Hashes, float]:
-    """Two random sets of about so many hashes, and their Jaccard coefficient: 0.8, or 0 for sets of one."""
+    """Two random sets of about this many hashes, and their Jaccard coefficient: 0.8, or 0 for sets of one."""
     union = max(2, round(size * 2 / (1 + JACCARD)))
     shared = 0 if size == 1 else round(union * JACCARD)
     left = (union - shared) // 2
@@ -201,10 +201,10 @@ def _texts() -> dict[str, Any]:
     figures: dict[str, Any] = {}
     for count in WORDS:
         texts = [" ".join(words[at : at + count]).encode() for at in range(0, min(len(words), 100 * count), count)]
-        octets = sum(map(len, texts))
+        total = sum(map(len, texts))
         seconds = {name: _best(way, texts) for name, way in ways.items()}
-        figures[str(count)] = {name: octets / found / 1e6 for name, found in seconds.items()}
-        cells = [f"{1e6 * found / len(texts):>10.1f} {octets / found / 1e6:>7.0f}" for found in seconds.values()]
+        figures[str(count)] = {name: total / found / 1e6 for name, found in seconds.items()}
+        cells = [f"{1e6 * found / len(texts):>10.1f} {total / found / 1e6:>7.0f}" for found in seconds.values()]
         print(f"{count:>8,} " + " ".join(cells), flush=True)
     print()
     return figures
@@ -215,9 +215,9 @@ def _scripts() -> dict[str, Any]:
     scheme, figures = Minhash(), {}
     for name, made in (("English", english()), ("Russian", russian()), ("Chinese", chinese())):
         texts = [text.encode() for text in made]
-        octets = sum(map(len, texts))
+        total = sum(map(len, texts))
         alone, both = _best(simhash.fingerprint, texts), _best(scheme.fingerprint_and_sketch, texts)
-        figures[name] = [octets / alone / 1e6, octets / both / 1e6]
+        figures[name] = [total / alone / 1e6, total / both / 1e6]
         print(f"{name:10} {figures[name][0]:>6.0f} {figures[name][1]:>6.0f}", flush=True)
     print()
     return figures

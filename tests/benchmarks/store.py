@@ -1,4 +1,4 @@
-"""Measures the embedded store: rates of storing and looking up, octets a document, beside one plain table of keys.
+"""Measures the embedded store: rates of storing and looking up, bytes a document, beside one plain table of keys.
 
 `python -m benchmarks.store [--documents N] [--queries N] [--directory DIR]`. Values are random, the worst case for
 storing: every key lies elsewhere. A question is a stored value with as many bits flipped as the distance.
@@ -144,8 +144,8 @@ def run(documents: int = 200_000, queries: int = 5000, directory: str | None = N
             ours, theirs = measure_put(documents, store, plain)
         print(f"{documents:,} documents, SQLite {sqlite3.sqlite_version}; in brackets: of the plain table's")
         print(f"put           {documents / ours:10,.0f} documents/s ({theirs / ours:.2f})")
-        octets, plain_octets = path.stat().st_size, plain.path.stat().st_size
-        print(f"size          {octets / documents:10,.0f} octets a document ({octets / plain_octets:.2f})")
+        size, plain_size = path.stat().st_size, plain.path.stat().st_size
+        print(f"size          {size / documents:10,.0f} bytes a document ({size / plain_size:.2f})")
         plain.close()
         with open_store(path, read_only=True) as store:
             plain = PlainTable(plain.path)

@@ -219,7 +219,7 @@ def test_show(stored: Neardup) -> None:
 
 
 def test_delete(stored: Neardup) -> None:
-    assert stored("delete", "docs/a.html", "--json").json == {"deleted": 1, "missing": 0, "contended": 0}
+    assert stored("delete", "docs/a.html", "--json").json == {"deleted": 1, "stripped": 0, "missing": 0, "contended": 0}
     assert (stored.folder / "docs/a.html").exists()
     stored("show", "docs/a.html", code=5)
     done = stored("delete", "docs/near.txt", "nowhere", code=5)

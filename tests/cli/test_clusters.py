@@ -181,7 +181,7 @@ def test_what_cluster_says(indexed: Neardup) -> None:
     done = indexed("cluster", "--dry-run")
     for words in (f"rule       {USUAL}", "8, of them 6 compared", "1, the largest of 5", "4 of them not canonical"):
         assert words in done.out
-    assert "to write   5 documents, 1 clusters" in done.out
+    assert "to write   5 documents, 1 cluster" in done.out
     assert "a dry run: nothing was written" in done.err
     assert "a simhash alone" not in done.err
     lean = indexed("cluster", "-k", "3")
@@ -322,7 +322,7 @@ def test_prune_marks_lists_and_deletes_only_when_told(indexed: Neardup) -> None:
     indexed("prune", "--keep", "canonical", NEARDUP_PRUNE_DELETE="1")
     assert contents(indexed) == before
     gone = indexed("prune", "--keep", "canonical", "--delete", "--yes", "--json")
-    assert gone.json == {"deleted": 4, "contended": 0}
+    assert gone.json == {"deleted": 4, "stripped": 0, "contended": 0}
     assert "4 of 8 documents" in gone.err
     assert set(contents(indexed)[0]) == set(before[0]) - set(surplus)
     assert indexed("cluster", "--json").json["written"] == {"documents": 0, "clusters": 0, "removed": 0}
@@ -340,11 +340,11 @@ def test_prune_leaves_what_is_no_longer_true(indexed: Neardup) -> None:
     plain = indexed("prune", "--keep", "canonical", "--dry-run")
     assert plain.out == ""
     assert plain.err.count("neardup: kept: docs/") == 2
-    assert "2 documents of the same clusters are kept" in plain.err
+    assert "2 documents of the same clusters will be kept" in plain.err
     assert indexed("prune", "--keep", "canonical", "--json").json == {"marked": 0, "unmarked": 3, "contended": 0}
     gone = indexed("prune", "--keep", "canonical", "--delete", "--yes", "--json")
-    assert gone.json == {"deleted": 0, "contended": 0}
-    assert "2 others of their clusters are kept, --dry-run says why" in gone.err
+    assert gone.json == {"deleted": 0, "stripped": 0, "contended": 0}
+    assert "2 others of their clusters will be kept, --dry-run says why" in gone.err
 
 
 def test_a_simhash_alone_deletes_nothing_unless_told(indexed: Neardup) -> None:
@@ -364,11 +364,13 @@ def test_a_simhash_alone_deletes_nothing_unless_told(indexed: Neardup) -> None:
         assert kept["docs/sorted.txt"].endswith(f"with docs/b.pdf, {why}")
     assert indexed("prune", "--keep", "canonical", "--verify", "sketch", "--delete", "--yes", "--json").json == {
         "deleted": 4,
+        "stripped": 0,
         "contended": 0,
     }
     assert set(contents(indexed)[0]) >= {"docs/b.pdf", "docs/sorted.txt"}
     assert indexed("prune", "--keep", "canonical", "--unverified", "--delete", "--yes", "--json").json == {
         "deleted": 1,
+        "stripped": 0,
         "contended": 0,
     }
     # Neither the environment nor a file of settings says so.

@@ -15,7 +15,7 @@ def test_the_demonstration_on_a_folder(neardup: Neardup) -> None:
         (
             "docs",
             0,
-            ["$ neardup index docs", "$ neardup similar --id=", "100%", "docs/broken.pdf", "report.html written"],
+            ["$ neardup index docs", "$ neardup similar --id=", "100%", "docs/broken.pdf", "report.html, "],
         ),
         ("nowhere", 5, ["no such file or folder"]),
     ):

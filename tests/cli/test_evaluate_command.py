@@ -57,7 +57,7 @@ def test_a_store_s_own_documents(neardup: Neardup) -> None:
     assert shown.splitlines()[-1].startswith("minhash@0.6 ")
     found = neardup("evaluate", "--schemes", "minhash", "--json").json
     assert found["documents"] == 11
-    assert found["notes"] == ["left out: 1 documents (unreadable)"]
+    assert found["notes"] == ["left out: 1 document (unreadable)"]
 
 
 def test_a_truth_of_groups_and_one_of_pairs(neardup: Neardup) -> None:
@@ -73,7 +73,7 @@ def test_a_truth_of_groups_and_one_of_pairs(neardup: Neardup) -> None:
     found = neardup("evaluate", "pairs.jsonl", "--documents", "docs", "--schemes", "minhash", "--json").json
     assert found["wanted"] == 1
     assert found["rules"][0]["recall"] == 1.0
-    assert found["notes"] == ["left out: 1 pairs of pairs.jsonl: a document of theirs is not here"]
+    assert found["notes"] == ["left out: 1 pair of pairs.jsonl, with a document that is not here"]
 
 
 def test_what_can_not_be_measured(neardup: Neardup) -> None:
@@ -110,6 +110,6 @@ def test_each_line_of_a_stored_file_is_a_document(neardup: Neardup) -> None:
 def test_fields_are_those_of_a_store_in_a_cluster(neardup: Neardup) -> None:
     write_families(neardup)
     neardup("index", "docs")
-    assert "only a store in a cluster" in neardup("evaluate", "--field", "body", code=2).err
+    assert "only a store in a search engine" in neardup("evaluate", "--field", "body", code=2).err
     assert "documents have none" in neardup("evaluate", "--field", "body", "--documents", "docs", code=2).err
     assert "--field" in neardup("evaluate", "--html", code=2).err

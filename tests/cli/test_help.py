@@ -58,6 +58,7 @@ def test_wrong_use_is_explained(neardup: Neardup) -> None:
     assert "indx" in neardup("indx", code=2).err
     assert "neardup index --help" in neardup("index", "--no-such", code=2).err
     assert "2GiB" in neardup("index", ".", "--memory", "lots", code=2).err
+    assert "64 MiB" in neardup("index", ".", "--memory", "10", code=2).err
 
 
 def test_the_exit_codes_in_the_help_are_the_errors_own() -> None:
@@ -102,7 +103,7 @@ def test_completion_completes(neardup: Neardup) -> None:
     asked = {"_NEARDUP_COMPLETE": "bash_complete"}
     words = neardup(COMP_WORDS="neardup sim", COMP_CWORD="1", **asked).out.split()
     assert words == ["plain,similar"]
-    options = neardup(COMP_WORDS="neardup index --id", COMP_CWORD="2", **asked).out.split()
+    options = neardup(COMP_WORDS="neardup index --id-fr", COMP_CWORD="2", **asked).out.split()
     assert options == ["plain,--id-from"]
     rules = neardup(COMP_WORDS="neardup index --id-from ", COMP_CWORD="3", **asked).out.split()
     assert "plain,relative" in rules

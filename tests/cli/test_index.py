@@ -121,7 +121,7 @@ def test_two_files_never_share_an_id(neardup: Neardup) -> None:
         records, failures = contents(neardup)
         assert records["index.html"]["source"] == str(neardup.folder / "a/index.html")
         assert list(failures) == [str(neardup.folder / "b/index.html")]
-    # Under an id of its own the file is no failure any more.
+    # Under an id of its own the file is no longer a failure.
     neardup("index", "b", "--json")
     assert contents(neardup)[1] == {}
     # A file that has moved is the same document.
@@ -253,7 +253,7 @@ def test_real_documents_pass_and_meet(neardup: Neardup, shared_data: Path) -> No
 
 
 def peak_memory(neardup: Neardup, documents: int) -> int:
-    """The most memory that the command itself took while it indexed so many documents, in octets."""
+    """The most memory that the command itself took while it indexed this many documents, in bytes."""
     with neardup.start("index", "-", "--store", f"{documents}.neardup", stdin=subprocess.PIPE) as process:
         assert process.stdin
         for number in range(documents):

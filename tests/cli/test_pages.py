@@ -8,11 +8,14 @@ import re
 import shutil
 import subprocess
 import sys
+from io import BytesIO
 from pathlib import Path
 
+import pyarrow
 import pytest
 from command import clean_environment, write
 from pages import DOCS, PAGES, README, ROOT, blocks, name_of, section, steps
+from pyarrow import parquet
 from written import html, pdf, prose
 
 from indexer.cli import cli
@@ -89,6 +92,8 @@ def test_the_readme_is_a_front_page() -> None:
 
 def write_collection(folder: Path) -> None:
     """What the how-tos name, beside the documents of the tutorial."""
+    table = BytesIO()
+    parquet.write_table(pyarrow.table({"body": [prose(26), prose(27)]}), table)
     lines = [json.dumps({"id": f"line-{number}", "text": prose(number)}) + "\n" for number in range(20, 26)]
     groups = {"tea": ["tea.html", "tea-copy.txt", "tea-iced.txt"], "bread": ["bread.xml"]}
     truth = [
@@ -105,6 +110,7 @@ def write_collection(folder: Path) -> None:
             "ids.txt": "docs/listed.txt\n",
             "papers/one.pdf": pdf(prose(4)),
             "site/deep/page.html": html(prose(5)),
+            "part-0.parquet": table.getvalue(),
             "pages.jsonl": "".join(lines[:2]),
             "more.jsonl.gz": gzip.compress("".join(lines[2:4]).encode()),
             "dump.jsonl.gz": gzip.compress("".join(lines[4:]).encode()),

@@ -1,4 +1,4 @@
-"""Schemes beside the first, as a user runs them: index, list, ask, pairs, clusters, verification, statistics."""
+"""Secondary schemes, as a user runs them: index, list, ask, pairs, clusters, verification, statistics."""
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ def test_wrong_use_is_explained(indexed: Neardup) -> None:
         (["--match", "minhash@0.6", "--similarity", "0.5"], "says it all"),
         (["--scheme", "simhash-doc", "--similarity", "0.5"], "within 0bits to 7bits, a similarity from 0.891"),
         (["--verify", "hamming", "--min-jaccard", "0.5"], "--verify sketch or text"),
-        (["--verify", "sketch", "--min-containment", "0.5"], "sketches don't tell a containment"),
+        (["--verify", "sketch", "--min-containment", "0.5"], "sketches can't measure containment"),
         (["--scheme", "minhash", "--verify-in-engine"], "simhash-doc alone"),
         (["--match", "minhash@3bits"], "a share from 0 to 1"),
         (["--match", "simhash-doc@3"], "a number of bits"),
@@ -220,7 +220,7 @@ def test_what_can_not_be_read_again_is_told(indexed: Neardup) -> None:
     (indexed.folder / "docs/a.html").unlink()
     ended = indexed("similar", "docs/a.txt", "--verify", "text", "--json")
     assert "a.html" not in ids(ended.json)
-    assert "1 documents could not be verified" in ended.err
+    assert "left out, since not verified: 1 document: " in ended.err
     assert "docs/a.html" in ended.err
     asked = indexed("similar", "--id", "docs/a.html", "--verify", "text", code=6)
     assert "docs/a.html: No such file" in asked.err

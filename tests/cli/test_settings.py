@@ -77,3 +77,53 @@ def test_every_setting_is_named_like_its_parameter() -> None:
         parameters = {parameter.name for parameter in command.params}
         for setting in _settings_of(command):
             assert setting.replace("-", "_") in parameters, (name, setting)
+
+
+@pytest.mark.parametrize(
+    ("former", "present", "value"),
+    [("engine", "extractor", ("reference",)), ("verify-in-cluster", "verify-in-engine", ())],
+)
+def test_the_former_name_of_an_option_works_and_is_not_shown(
+    neardup: Neardup, former: str, present: str, value: tuple[str, ...]
+) -> None:
+    write(neardup.folder, {"a.html": f"<p>{prose(1)}", "b.html": f"<p>{prose(1)}"})
+    neardup("index", "b.html")
+    shown = neardup("similar", "--help").out
+    assert f"--{present}" in shown
+    assert f"--{former}" not in shown
+    # A store file has no engine to verify in: the option arrives, and is refused by its name or taken.
+    code = 0 if value else 2
+    answers = {neardup("similar", "a.html", f"--{name}", *value, code=code).err for name in (former, present)}
+    assert len(answers) == 1
+    by_variable = {
+        neardup(
+            "similar",
+            "a.html",
+            code=code,
+            **{f"NEARDUP_SIMILAR_{name.upper().replace('-', '_')}": "reference" if value else "1"},
+        ).err
+        for name in (former, present)
+    }
+    assert by_variable == answers
+    for name in (former, present):
+        line = f"{name} = " + ('"reference"' if value else "true")
+        for content in (line, f"[similar]\n{line}"):
+            write(neardup.folder, {"neardup.toml": content})
+            assert {neardup("similar", "a.html", code=code).err} == answers
+
+
+def test_a_wrong_value_under_a_former_name_is_refused(neardup: Neardup) -> None:
+    for arguments, environment, content in (
+        (["--engine", "quick"], {}, ""),
+        ([], {"NEARDUP_HASH_ENGINE": "quick"}, ""),
+        ([], {}, "[hash]\nengine = 'quick'"),
+    ):
+        write(neardup.folder, {"neardup.toml": content, "a.txt": prose(1)})
+        done = neardup("hash", "a.txt", *arguments, code=2, **environment)
+        assert "quick" in done.err
+        assert "--extractor" in done.err or "'--engine'" in done.err
+
+
+def test_the_present_name_wins(neardup: Neardup) -> None:
+    write(neardup.folder, {"neardup.toml": "engine = 'quick'\nextractor = 'fast'", "a.txt": prose(1)})
+    neardup("hash", "a.txt", NEARDUP_HASH_ENGINE="quick", NEARDUP_HASH_EXTRACTOR="fast")

@@ -199,7 +199,8 @@ def test_two_indexers_at_once_are_put_right_by_the_next_clustering() -> None:
         assert partition(store) == {"ab": "a", "c": "c", "x": "x", "y": "y", "z": "z"}
         put_right = cluster_store(store)
         assert partition(store) == {"abx": "a", "cy": "c", "z": "z"}
-        # The cluster that was there has kept its name: who was alone is written, and where the size has another class.
+        # The cluster that was there has kept its name: a document that was alone is written, and where the size has
+        # another class.
         assert put_right.changes.documents == 5
         agrees_with_its_clusters(store)
 

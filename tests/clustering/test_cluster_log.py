@@ -1,4 +1,4 @@
-"""Clusters are written when no scan is open any more, so that the write-ahead log of an embedded store stays small."""
+"""Clusters are written once no scan is open, so that the write-ahead log of an embedded store stays small."""
 
 from __future__ import annotations
 

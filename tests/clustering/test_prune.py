@@ -87,7 +87,7 @@ def clustered(path: Path, by: MatchRule, texts: Mapping[str, str] = TEXTS, **mor
     store = filled(path, texts, list(by.schemes.values()))
     for each in by.schemes.values():
         if hasattr(each, "corpus") and each.corpus:
-            store.put_resource(type(each).needed(each.parameters), each.corpus.octets())
+            store.put_resource(type(each).needed(each.parameters), each.corpus.to_bytes())
     cluster(store, by, **more)  # type: ignore[arg-type]
     return store
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import oracle
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from indexer import core
+from indexer import HammingIndex, core, find_pairs
 from indexer.errors import UsageError
 
 unsigned = st.integers(0, 2**64 - 1)
@@ -27,7 +30,7 @@ def test_lookup8_of_every_length(length: int) -> None:
 
 
 # What the function `hash` of the published lookup8.c gives, compiled by itself: length of the key, initial value, hash.
-# The octets of the key are 1, 8, 15 and so on, in steps of 7.
+# The bytes of the key are 1, 8, 15 and so on, in steps of 7.
 PUBLISHED = [
     (0, 0, 0x8DB63936938575BF),
     (0, 0x0123456789ABCDEF, 0xB613D174EC079629),
@@ -142,3 +145,37 @@ def test_signed_and_strided_arrays_are_the_same_bits() -> None:
     values = np.array([2**63 + 5, 7, 9, 11], dtype=np.uint64)
     assert core.hamming_distances(5, values.view(np.int64)).tolist() == core.hamming_distances(5, values).tolist()
     assert core.hamming_distances(5, values[::2]).tolist() == [1, 2]
+
+
+ANY_SIGN = st.lists(st.integers(-(2**63), 2**64 - 1), min_size=1, max_size=40)
+
+
+@given(ANY_SIGN)
+@example([1, 2**63, 2**64 - 1, -1])
+def test_lists_of_pythons_integers_are_hashes(values: list[int]) -> None:
+    """Integers on both sides of 2**63 are floats to numpy, and objects beside negative ones."""
+    unsigned = np.array([value % 2**64 for value in values], dtype=np.uint64)
+    for given_values in (values, tuple(values), np.array(values, dtype=object)):
+        assert core.as_hashes(given_values, "values").tolist() == unsigned.tolist()
+        found, expected = find_pairs(given_values, 3), find_pairs(unsigned, 3)
+        assert [each.tolist() for each in found[:3]] == [each.tolist() for each in expected[:3]]
+        assert core.hamming_distances(values[0], given_values).tolist() == [
+            (int(unsigned[0]) ^ each).bit_count() for each in unsigned.tolist()
+        ]
+        found_in = HammingIndex(given_values, 3).search(given_values)
+        expected_in = HammingIndex(unsigned, 3).search(unsigned)
+        assert found_in.query.tolist() == expected_in.query.tolist()
+        assert found_in.position.tolist() == expected_in.position.tolist()
+
+
+@pytest.mark.parametrize("values", [[1.0, 2.0], [2**64, 1], [-(2**63) - 1], ["1"], [2**63, 1.0], [None]])
+def test_what_is_no_64_bit_integer_is_refused(values: list[object]) -> None:
+    with pytest.raises(UsageError, match="64-bit integers"):
+        core.as_hashes(values, "values")  # type: ignore[arg-type]
+
+
+def test_modules_are_there_after_the_package_was_imported() -> None:
+    """As the page about other programs has it."""
+    code = "import indexer; print(indexer.core.simhash([indexer.core.lookup8(w.encode()) for w in 'a b c d'.split()]))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert int(done.stdout) == core.simhash([core.lookup8(word.encode()) for word in "abcd"])

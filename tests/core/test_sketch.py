@@ -167,11 +167,11 @@ def test_forms_that_are_none_are_refused(form: MinhashForm) -> None:
 
 @given(st.data(), st.sampled_from(core_sketch.BITS), st.integers(1, 20))
 @settings(max_examples=80)
-def test_equal_parts(data: st.DataObject, bits: int, octets: int) -> None:
-    octets += octets % 2
-    strings = data.draw(st.lists(st.binary(min_size=octets, max_size=octets), min_size=1, max_size=6))
-    packed = np.frombuffer(b"".join(strings), dtype=np.uint8).reshape(len(strings), octets)
-    split = [oracle_minwise.unpack(one, octets * 8 // bits, bits) for one in strings]
+def test_equal_parts(data: st.DataObject, bits: int, size: int) -> None:
+    size += size % 2
+    strings = data.draw(st.lists(st.binary(min_size=size, max_size=size), min_size=1, max_size=6))
+    packed = np.frombuffer(b"".join(strings), dtype=np.uint8).reshape(len(strings), size)
+    split = [oracle_minwise.unpack(one, size * 8 // bits, bits) for one in strings]
     expected = [[sum(a == b for a, b in zip(one, other, strict=True)) for other in split] for one in split]
     assert core_sketch.equal_parts(strings[0], packed, bits).tolist() == expected[0]
     left, right = (side.ravel() for side in np.indices((len(strings), len(strings))))
@@ -180,10 +180,10 @@ def test_equal_parts(data: st.DataObject, bits: int, octets: int) -> None:
     ]
 
 
-@pytest.mark.parametrize("octets", [1, 8, 64, 128, 136, 200])
-def test_many_parts_are_compared_alike_by_all_instructions(level: int, octets: int) -> None:
-    packed = np.random.default_rng(octets).integers(0, 256, (300, octets), dtype=np.uint8)
-    expected = 8 * octets - np.unpackbits(packed ^ packed[0], axis=1).sum(axis=1)
+@pytest.mark.parametrize("size", [1, 8, 64, 128, 136, 200])
+def test_many_parts_are_compared_alike_by_all_instructions(level: int, size: int) -> None:
+    packed = np.random.default_rng(size).integers(0, 256, (300, size), dtype=np.uint8)
+    expected = 8 * size - np.unpackbits(packed ^ packed[0], axis=1).sum(axis=1)
     assert core_sketch.equal_parts(packed[0].tobytes(), packed).tolist() == expected.tolist()
     zeros, others = np.zeros(300, dtype=np.int64), np.arange(300)
     assert core_sketch.equal_parts_of_pairs(packed, others, zeros).tolist() == expected.tolist()
@@ -241,5 +241,5 @@ def test_digests_are_as_documented() -> None:
     lines = (Path(__file__).resolve().parents[2] / "docs" / "vectors" / "digests.tsv").read_text("ascii").splitlines()
     assert len(lines) > 40
     for line in lines:
-        octets, digest = line.split("\t")
-        assert core_sketch.text_digest(bytes.fromhex(octets)).hex() == digest
+        written, digest = line.split("\t")
+        assert core_sketch.text_digest(bytes.fromhex(written)).hex() == digest

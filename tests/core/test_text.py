@@ -57,9 +57,9 @@ def test_core_and_oracle_agree(text: str) -> None:
 
 @given(st.binary(max_size=60))
 @settings(max_examples=500, deadline=None)
-def test_octets_that_are_not_utf8_are_read_as_replacement_characters(octets: bytes) -> None:
-    assert core.fingerprint(octets) == oracle.fingerprint(octets.decode("utf-8", "replace"))
-    assert core.normalise(octets).decode() == oracle.normalise(octets.decode("utf-8", "replace"))
+def test_bytes_that_are_not_utf8_are_read_as_replacement_characters(data: bytes) -> None:
+    assert core.fingerprint(data) == oracle.fingerprint(data.decode("utf-8", "replace"))
+    assert core.normalise(data).decode() == oracle.normalise(data.decode("utf-8", "replace"))
 
 
 @given(

@@ -158,7 +158,7 @@ def refuse(status: int, **headers: str) -> Fault:
 
 
 def reject_every(nth: int, status: int = 429) -> Fault:
-    """Of a bulk request every so many-th item is taken out and rejected; the others are done."""
+    """Of a bulk request every n-th item is taken out and rejected; the others are done."""
 
     def rejected(handler: Handler, body: bytes) -> bool:
         lines = body.decode().splitlines()

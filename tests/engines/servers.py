@@ -250,7 +250,7 @@ class OpenSearch(Server):
 
 
 def _own_ports() -> range:
-    """Those that the runner takes, parted among the processes of one run of the tests, which all look at once."""
+    """Those that the runner takes, shared out among the processes of one run of the tests, which all look at once."""
     number = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
     return range(9202 + number % _PROCESSES, 9299, _PROCESSES)
 

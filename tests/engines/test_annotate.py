@@ -260,7 +260,7 @@ def test_the_indices_behind_a_data_stream(server: Server, index_name: str) -> No
 
 
 def many(server: Server, index: str, count: int) -> None:
-    """Make an index of so many short documents."""
+    """Make an index of this many short documents."""
     server.request("PUT", f"/{index}", {"mappings": OWNERS_MAPPING, "settings": {"number_of_shards": 2}})
     for number in range(count):
         write(server, index, str(number), {"body": f"document of the number {number} and nothing more"})

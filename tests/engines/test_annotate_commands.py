@@ -29,7 +29,7 @@ DOCUMENTS = {
 
 
 class Both:
-    """The command, in this process, on a store in a cluster and on an embedded one with the same documents."""
+    """The command, in this process, on a store in a search engine and on an embedded one with the same documents."""
 
     def __init__(self, url: str, prefix: str, output: pytest.CaptureFixture[str]) -> None:
         self.url, self.prefix, self._output = url, prefix, output
@@ -131,35 +131,73 @@ def test_texts_are_read_again_from_the_fields(
     evaluate, corpus = ("evaluate", "--match", "minhash"), ("corpus", "--scheme", "i-match", "--from-store")
     cluster, plain = ("--store", both.url), ("--store", "plain.neardup")
     figures = ("documents", "bytes", "bands", "wanted", "notes")
-    one, other = (json.loads(ask(*evaluate, *asked, "--json")[0]) for asked in ((*cluster, "--field", "body"), plain))
+    one, other = (json.loads(ask(*evaluate, *asked, "--json")[0]) for asked in (cluster, plain))
     assert taken(one, *figures) == taken(other, *figures)
     assert one["documents"] == 6
-    # Without the fields, or with others than those that were annotated, nothing is measured.
-    assert "in-fields 6" in ask(*evaluate, *cluster, code=2)[1]
+    # With others than those that were annotated nothing is measured.
     assert "changed 6" in ask(*evaluate, *cluster, "--field", "lang", code=2)[1]
     assert "changed 6" in ask(*evaluate, *cluster, "--field", "body", "--html", code=2)[1]
     assert "nowhere" in ask(*evaluate, *cluster, "--field", "nowhere", code=2)[1]
-    assert "name them with --field" in ask(*corpus, *cluster, code=3)[1]
-    one, other = (json.loads(ask(*corpus, *asked, "--json")[0]) for asked in ((*cluster, "--field", "body"), plain))
+    one, other = (json.loads(ask(*corpus, *asked, "--json")[0]) for asked in (cluster, plain))
     assert one == other
     assert one["documents"] == len(DOCUMENTS)
+    # An index that was annotated by an earlier version does not remember them.
+    forget(server, both.url.rpartition("/")[2])
+    assert "in-fields 6" in ask(*evaluate, *cluster, code=2)[1]
+    assert "name them with --field" in ask(*corpus, *cluster, code=3)[1]
     server.request("DELETE", f"/{index_name}/_doc/d?refresh=true")
     server.request("POST", f"/{index_name}/_update/a?refresh=true", {"doc": {"body": prose(9)}})
     found = json.loads(ask(*evaluate, *cluster, "--field", "body", "--json")[0])
     aside = not both.url.endswith(index_name)
     assert found["documents"] == 4
     assert sum("(changed: " in note for note in found["notes"]) == 1
-    assert ("left out: 1 documents (unreadable)" in found["notes"]) == aside
+    assert ("left out: 1 document (unreadable)" in found["notes"]) == aside
+
+
+def forget(server: Server, index: str) -> None:
+    """Take out of a mapping which fields were annotated."""
+    meta = server.request("GET", f"/{index}/_mapping")[index]["mappings"]["_meta"]
+    del meta["neardup"]["texts"]
+    server.request("PUT", f"/{index}/_mapping", {"_meta": meta})
+
+
+def test_commands_that_read_texts_need_no_fields(server: Server, index_name: str, both: Both) -> None:
+    """Differences of words, verification by text and the report's differences, as of lines of a file."""
+    one, other = both.json("diff", "ID:a", "ID:b")
+    assert one == other
+    assert one["same"]
+    assert one["removed"]
+    one, other = both.json("similar", "--id", "ID:a", "--match", "minhash@0.5+text@0.5")
+    assert [match["similarity"] for match in one["matches"]] == [match["similarity"] for match in other["matches"]]
+    assert one["matches"]
+    one, other = (
+        {(frozenset((row["id_a"], row["id_b"])), row["similarity"]) for row in csv.DictReader(io.StringIO(out))}
+        for out in both("pairs", "--match", "minhash@0.5+text@0.5", "--format", "csv")
+    )
+    assert one == other
+    assert one
+    list(both("cluster"))
+    for page in both("report", "-o", "-", "--pairs", "5"):
+        assert "<del>" in page or "<ins>" in page
+        assert "shown: " not in page
+    assert "name them" not in "".join(both("evaluate", "--match", "minhash", "--jobs", "1"))
 
 
 def test_delete_takes_the_fingerprint_and_leaves_the_document(server: Server, index_name: str, both: Both) -> None:
     before = owners(sources(server, index_name))
     both.json("cluster")
-    assert both.json("delete", "ID:b") == ({"deleted": 1, "missing": 0, "contended": 0},) * 2
-    assert both.json("delete", "ID:b", code=5) == ({"deleted": 0, "missing": 1, "contended": 0},) * 2
+    rest = {"missing": 0, "contended": 0}
+    in_place = both.url.endswith(index_name)
+    of_owner, own = {"deleted": 0, "stripped": 1, **rest}, {"deleted": 1, "stripped": 0, **rest}
+    assert both.json("delete", "ID:b") == (of_owner if in_place else own, own)
+    assert both.json("delete", "ID:b", code=5) == ({"deleted": 0, "stripped": 0, "missing": 1, "contended": 0},) * 2
     one, other = both.json("similar", "--id", "ID:a")
     assert [each["id"] for each in one["matches"]] == [each["id"] for each in other["matches"]] == ["c"]
     list(both("show", "ID:b", code=5))
     one, other = both.json("cluster")
     assert taken(one, "documents", "clusters", "clustered") == taken(other, "documents", "clusters", "clustered")
+    assert owners(sources(server, index_name)) == before
+    one, other = both("prune", "--keep", "canonical", "--delete", "--yes")
+    assert other.split()[:2] == ["deleted", "2"]
+    assert one.split()[:4] == (["deleted", "0", "stripped", "2"] if in_place else ["deleted", "2"])
     assert owners(sources(server, index_name)) == before

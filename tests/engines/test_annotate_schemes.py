@@ -1,4 +1,4 @@
-"""Schemes beside the first for the documents of an owner's index: annotated, kept up, and left alone by updates."""
+"""Secondary schemes for the documents of an owner's index: annotated, kept up, and left alone by updates."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from servers import Server
 from written import prose
 
 from indexer.stores.search.client.connection import connect
-from indexer.stores.search.client.slices import PAGE_OCTETS, Slices
+from indexer.stores.search.client.slices import PAGE_BYTES, Slices
 
 ODD: dict[str, Any] = {
     "missing": {"lang": "en"},
@@ -59,7 +59,7 @@ def test_odd_documents_stop_nothing(server: Server, index_name: str) -> None:
 
 def test_what_fails_is_counted_and_listed_where_the_user_is_told(server: Server, index_name: str) -> None:
     loosely(server, index_name, {name: {"body": prose(number), "n": name} for number, name in enumerate("abc")})
-    # Since then the owner asks for numbers: no change of such a document is taken any more.
+    # Since then the owner asks for numbers: changes of such a document are no longer accepted.
     server.request("PUT", f"/{index_name}/_mapping", {"properties": {"n": {"type": "integer"}}})
     write(server, index_name, "fine", {"body": prose(9), "n": 1})
     before = sources(server, index_name)
@@ -113,7 +113,7 @@ def test_large_documents_are_read_a_few_at_a_time(server: Server, index_name: st
     client.close()
     assert sorted(name for page in read for name, _ in page) == sorted(bodies)
     # The first page can't know yet.
-    assert max(sum(size for _, size in page) for page in read[1:]) <= PAGE_OCTETS
+    assert max(sum(size for _, size in page) for page in read[1:]) <= PAGE_BYTES
     assert sum(size for _, size in read[0]) <= 10 << 20
 
 
@@ -149,7 +149,7 @@ def test_which_changes_run_the_owners_pipelines(server: Server, index_name: str)
     url = f"{server.url}/{index_name}"
     annotate(url, "--field", "body")
     for setting in ("index.default_pipeline", "index.final_pipeline"):
-        # Who would run a pipeline that is not there is refused.
+        # Documents that would run a missing pipeline are refused.
         server.request("PUT", f"/{index_name}/_settings", {setting: "none-such"})
         assert "error" in server.request("PUT", f"/{index_name}/_doc/c", {"body": "x"})
         # A single partial update runs it, over the whole document; one among others does not.

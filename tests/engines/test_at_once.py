@@ -1,4 +1,4 @@
-"""Two processes that change an index's mapping in the same moment: neither loses what the other one noted there.
+"""Two processes that change an index's mapping in the same moment: neither loses what the other one recorded there.
 
 Which one comes first is not left to chance: a proxy lets the other one go just before a request.
 """
@@ -133,7 +133,7 @@ def test_a_set_up_and_a_load(server: Server, proxy: Proxy, index: str) -> None:
 
 
 def test_a_load_that_begins_while_another_ends(server: Server, proxy: Proxy, index: str) -> None:
-    # The later one has read the note, and the earlier one takes it away before anything is turned down again.
+    # The later one has read the note, and the earlier one takes it away before anything is reduced again.
     earlier = open_search_store(f"{server.url}/{index}")
     load = earlier.bulk_load()
     load.__enter__()
@@ -158,7 +158,7 @@ def test_a_load_that_ends_while_another_begins(server: Server, proxy: Proxy, ind
 
 
 def repaired(server: Server, index: str) -> None:
-    """A load that was killed can be put back, and the owner's part is whole."""
+    """A load that was killed can be restored, and the owner's part is whole."""
     assert settings(server, index) == DOWN
     assert main(["setup", "--repair", "--store", f"{server.url}/{index}"]) == 0
     assert settings(server, index) == NOT_SET

@@ -84,7 +84,7 @@ def test_no_document_is_lost_and_no_copy_is_shown(server: Server, index_name: st
     store.delete([Ref("g")])
     unknown = {"new1", "new2", "new3", "new4", "g", "h"}
     assert collapsed(server, index_name) == ({"a", "d", "f", "short", "wordless"}, unknown)
-    # Who founded a cluster and is replaced is in it no more; nor is one that is deleted and comes again.
+    # A document that founded a cluster and is replaced is no longer in it; nor is one that is deleted and comes again.
     put(store, record("a", 77 << 40))
     store.delete([Ref("d")])
     write(server, index_name, "d")
@@ -93,7 +93,7 @@ def test_no_document_is_lost_and_no_copy_is_shown(server: Server, index_name: st
     # Of b and c one is left, and e is alone in what was d's cluster.
     assert (hits - {"b", "c"}, len(hits & {"b", "c"})) == ({"a", "d", "e", "f", "short", "wordless", "new1", "g"}, 1)
     assert unknown == {"new2", "new3", "new4", "h"}
-    # Who leaves a cluster, and who is noted without being in one, stays alone.
+    # A document that leaves a cluster, or is recorded without being in one, stays alone.
     store.annotate([(Ref("c"), {"cluster": None}), (Ref("f"), {"note": 1})])
     assert {"b", "c", "f"} <= collapsed(server, index_name)[0]
     assert store.annotations([Ref("c"), Ref("f")]) == [{}, {"note": 1}]

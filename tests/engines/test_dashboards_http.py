@@ -163,7 +163,7 @@ def test_a_space_or_tenant(receiver: Receiver) -> None:
 def test_who_asks_is_said_and_refusals_are_sentences() -> None:
     receiver = Receiver("kbn", password="let-me-in")
     try:
-        with pytest.raises(StoreError, match=r"Kibana wants to know who asks \(401\); set NEARDUP_API_KEY"):
+        with pytest.raises(StoreError, match=r"Kibana asks for credentials \(401\); set NEARDUP_API_KEY"):
             Dashboards(receiver.url, "articles", access=Access())
         with pytest.raises(StoreError, match="does not accept the user elastic with this password") as caught:
             Dashboards(receiver.url, "articles", access=Access(username="elastic", password="wrong-word"))
@@ -178,7 +178,7 @@ def test_an_import_that_is_refused_in_part_is_an_error(receiver: Receiver) -> No
     boards = Dashboards(receiver.url, "articles", access=Access())
     error = {"type": "missing_references", "references": [{"type": "index-pattern", "id": "gone"}]}
     receiver.refused = {"success": False, "errors": [{"type": "search", "id": "s", "error": error}]}
-    with pytest.raises(StoreError, match=r"1 of .* objects were refused; search s: refers to gone"):
+    with pytest.raises(StoreError, match=r"refused 1 of .* objects; search s: refers to gone"):
         do(boards)
 
 

@@ -11,9 +11,9 @@ from servers import Server
 
 from indexer.cli import main
 from indexer.errors import StoreError
-from indexer.ingest import jsonlines
 from indexer.ingest.dead_letters import DeadLetters
 from indexer.ingest.indexing import store_info
+from indexer.ingest.readers import JSON_LINES, Asked, Entry
 from indexer.model import REASON_KEY
 from indexer.stores import open_store
 from indexer.stores.search.fields import mapping
@@ -30,14 +30,14 @@ def test_a_refused_document_is_read_again(tmp_path: Path) -> None:
         letters.write("c", "r", "x")
     assert path.stat().st_mode & 0o777 == 0o600
     with path.open("rb") as opened:
-        first, second, third = jsonlines.read(opened, compressed=False, limit=10_000)
-    assert isinstance(first, jsonlines.Line)
+        first, second, third = JSON_LINES.entries(opened, "", Asked(10_000))
+    assert isinstance(first, Entry)
     assert (first.id, first.data, first.title, first.url) == ("a", b"some text\n", "T", "u")
     assert (first.metadata, first.again) == ({"k": [1]}, True)
-    assert isinstance(second, jsonlines.Line)
+    assert isinstance(second, Entry)
     assert second.format == "html"
     assert second.data.endswith("<p>ü</p>".encode())
-    assert isinstance(third, jsonlines.Line)
+    assert isinstance(third, Entry)
 
 
 def indexed(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> Any:
@@ -115,8 +115,9 @@ def test_the_summary_says_how_to_go_on(
     (tmp_path / "a.txt").write_text("word " * 30)
     open_store(f"{server.url}/{index_name}", create=store_info("landmarks")).close()
     server.request("PUT", f"/{index_name}/_settings", {"index.blocks.write": True})
-    assert main(["index", "a.txt", "--store", f"{server.url}/{index_name}", "--dead-letters", "my letters.jsonl"]) == 0
-    assert "tried again by: neardup index 'my letters.jsonl'" in capsys.readouterr().out
+    url = f"{server.url}/{index_name}"
+    assert main(["index", "a.txt", "--store", url, "--dead-letters", "my letters.jsonl"]) == 0
+    assert f"tried again by: neardup index --store {url} 'my letters.jsonl'" in capsys.readouterr().out
     assert json.loads((tmp_path / "my letters.jsonl").read_text())["text"].split() == ["word"] * 30
 
 

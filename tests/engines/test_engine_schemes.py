@@ -1,4 +1,4 @@
-"""Schemes beside the first on real servers: indexed, asked, paired and clustered; what the mapping has and keeps."""
+"""Secondary schemes on real servers: indexed, asked, paired and clustered; what the mapping has and keeps."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def texts() -> dict[str, str]:
 
 @pytest.fixture
 def store(server: Server, index_name: str) -> Iterator[Store]:
-    """A store with two schemes beside its first, filled by the pipeline."""
+    """A store with two secondary schemes, filled by the pipeline."""
     schemes = [registry.scheme("minhash"), registry.scheme("spotsigs:antecedents=w1x1y.w2x2y,stop=en")]
     with open_store(f"{server.url}/{index_name}", create=store_info("landmarks")) as opened:
         items = [Input(name, f"https://example.org/{name}", "", text.encode()) for name, text in texts().items()]

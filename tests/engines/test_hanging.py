@@ -1,4 +1,4 @@
-"""An engine that hangs, or that asks to wait, holds up nobody who wants to stop."""
+"""An engine that hangs, or that asks to wait, does not keep anybody from stopping."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def lines(texts: Iterable[tuple[str, str]], path: Path) -> None:
 
 
 def members(store: Store) -> list[list[str]]:
-    """Who is together with whom, and first of each the canonical document."""
+    """Which documents are together, the canonical one of each cluster first."""
     return sorted([each.canonical.id, *sorted(ref.id for ref in each.members)] for each in stored_clusters(store))
 
 

@@ -138,7 +138,7 @@ class TestFilters:
         code, _, err = run(*asked, "--filter", "lang:en")
         assert (code, err.count("\n")) == (2, 1)
         assert "no query language" in err
-        code, _, err = run(*asked, "--verify-in-cluster")
+        code, _, err = run(*asked, "--verify-in-engine")
         assert (code, err.count("\n")) == (2, 1)
 
 

@@ -122,7 +122,7 @@ def test_other_forms(painless: Server, form: str) -> None:
 
 
 def counted(words: int, vocabulary: int = 5000) -> str:
-    """So many words and numbers."""
+    """This many words and numbers."""
     chance = random.Random(words)
     return " ".join(f"{'w' * (number % 3)}{number}" for number in chance.choices(range(vocabulary), k=words))
 
@@ -211,7 +211,7 @@ def test_long_texts(painless: Server) -> None:
     ideographs = "".join(map(chr, random.Random(1).choices(range(0x4E00, 0x9F00), k=300_000)))
     assert agree(painless, [whole, "漢字 " * 99_000, ideographs, "a 1 " * 75_000]) == {"equal": 4}
     assert agree(painless, [whole + "x" * 1000, "e" + "\u0301\u0323" * 40]) == {"too-long": 1, "marks": 1}
-    # One character becomes eighteen, and so the octets are too many for a pass.
+    # One character becomes eighteen, and so the bytes are too many for a pass.
     assert agree(painless, ["\ufdfa" * 40_000]) == {"too-long": 1}
 
 

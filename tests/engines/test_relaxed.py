@@ -43,7 +43,7 @@ def meta(server: Server, name: str) -> dict[str, Any]:
 
 
 def note(server: Server, name: str) -> dict[str, Any]:
-    """What is noted of the owner's settings."""
+    """What is recorded of the owner's settings."""
     fields = server.request("GET", f"/{name}/_mapping")[name]["mappings"]["properties"]["neardup"]["properties"]
     return dict(fields["relaxed"].get("meta", {}))
 
@@ -115,7 +115,7 @@ def test_a_load_that_does_not(
         else:
             # Whichever command writes next, even where it finds nothing to write.
             assert main(["delete", "nothing", "--store", url]) == 5
-            assert "put back to its owner's settings" in capsys.readouterr().err
+            assert "restored to its owner's settings" in capsys.readouterr().err
     assert (settings(server, index), meta(server, index)) == (own, before)
     assert main(["setup", "--repair", "--store", url]) == 0
     assert "nothing to do" in capsys.readouterr().err
@@ -140,7 +140,7 @@ def test_after_an_error_and_beside_the_owners_own_changes(server: Server, index:
         assert settings(server, index) == NOT_SET | {"index.number_of_replicas": "3"}
         assert meta(server, index) == before
         assert note(server, index) == {}
-    # Gone in the middle: there is nothing to put back.
+    # Gone in the middle: there is nothing to restore.
     with open_search_store(f"{server.url}/{index}") as store, store.bulk_load():
         server.request("DELETE", f"/{index}")
 

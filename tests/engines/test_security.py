@@ -145,7 +145,7 @@ class TestOnARealServer:
                 f"{url}: a bulk load changes settings of docs, and the user writer with this password lacks the index "
                 "privilege manage (403); get that, or load without --bulk-load"
             )
-        # Nor is anything left to be put back.
+        # Nor is anything left to be restored.
         assert described() == before
         assert not capsys.readouterr().err
         be("maker")
@@ -156,7 +156,7 @@ class TestOnARealServer:
 
     def test_no_credentials(self, secured: SecuredElasticsearch, authority: Authority, monkeypatch) -> None:  # type: ignore[no-untyped-def]
         monkeypatch.setenv("NEARDUP_CA_CERT", str(authority.path))
-        with pytest.raises(StoreError, match=r"wants to know who asks \(401\)"):
+        with pytest.raises(StoreError, match=r"asks for credentials \(401\)"):
             open_store(f"{secured.url}/docs")
 
     def test_wrong_password(self, secured: SecuredElasticsearch, be) -> None:  # type: ignore[no-untyped-def]
@@ -221,7 +221,7 @@ class TestOnARealServer:
             open_store(f"{secured.url}/from-file", create=INFO)
         path.chmod(0o600)
         open_store(f"{secured.url}/from-file", create=INFO).close()
-        # The environment is nearer than the file, and says who asks alone.
+        # The environment is nearer than the file, and gives all credentials.
         monkeypatch.setenv("NEARDUP_API_KEY", "bm90OmFLZXk=")
         with pytest.raises(StoreError, match="API key"):
             open_store(f"{secured.url}/from-file")

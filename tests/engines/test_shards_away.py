@@ -37,7 +37,7 @@ def proxy(server: Server) -> Iterator[Proxy]:
 
 
 def away(proxy: Proxy, index: str, times: int, error: dict[str, str] = AWAY) -> list[int]:
-    """Have the engine answer so many requests for documents of an index as if its shard were away; those answered."""
+    """Have the engine answer this many requests for documents of an index as if its shard were away; those answered."""
     answered: list[int] = []
     lock = threading.Lock()
 

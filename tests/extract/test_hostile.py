@@ -44,7 +44,7 @@ def bomb_in_pdf() -> bytes:
     return head + body + b"trailer<</Root 1 0 R/Size 5>>"
 
 
-# Name of the attack -> the octets, and what comes of it: a text that is found in the document, or reasons.
+# Name of the attack -> the bytes, and what comes of it: a text that is found in the document, or reasons.
 ATTACKS: dict[str, tuple[bytes, str | set[str]]] = {
     "nested.html": (b"<div>" * 100_000 + b"deep" + b"</div>" * 100_000 + b"<p>after", "deep after"),
     "lists.html": (b"<ul><li>" * 50_000 + b"deep", "deep"),

@@ -16,8 +16,8 @@ ENGINES: list[Engine] = ["fast", "reference"]
 
 
 def read(page: str | bytes, engine: Engine = "fast", content: Content = "landmarks") -> Document:
-    octets = page if isinstance(page, bytes) else page.encode()
-    return read_document(octets, "page.html", Options(content, engine, "html"), Limits())
+    data = page if isinstance(page, bytes) else page.encode()
+    return read_document(data, "page.html", Options(content, engine, "html"), Limits())
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -202,6 +202,6 @@ def test_words_in_cells_come_back_whatever_the_case_and_space(words: list[str], 
 
 
 @given(st.binary(max_size=2000))
-def test_no_octets_are_too_odd(data: bytes) -> None:
+def test_no_bytes_are_too_odd(data: bytes) -> None:
     for engine in ENGINES:
         assert "<p>" not in read(b"<p>" + data.replace(b"&", b""), engine).text

@@ -114,11 +114,11 @@ def test_decoding_never_fails(data: bytes, declared: str) -> None:
 
 
 @given(st.binary(max_size=500))
-def test_any_octets_give_a_document_or_a_named_reason(data: bytes) -> None:
-    for octets in (data, gzip.compress(data), b"<" + data, b"%PDF-" + data, zlib.compress(data)):
+def test_any_bytes_give_a_document_or_a_named_reason(data: bytes) -> None:
+    for form in (data, gzip.compress(data), b"<" + data, b"%PDF-" + data, zlib.compress(data)):
         reason = ""
         try:
-            document = read_document(octets, "", Options(), LIMITS)
+            document = read_document(form, "", Options(), LIMITS)
         except ExtractionError as error:
             reason = error.reason
-        assert document.size == len(octets) if not reason else reason in ("unsupported", "malformed", "encrypted")
+        assert document.size == len(form) if not reason else reason in ("unsupported", "malformed", "encrypted")

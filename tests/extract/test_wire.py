@@ -23,10 +23,10 @@ VALUES = st.recursive(
 
 @given(VALUES)
 def test_values_arrive_as_they_were_sent(value: Any) -> None:
-    head, octets = wire.frame(value, b"x")
+    head, body = wire.frame(value, b"x")
     assert wire.lengths(head[: wire.HEAD_SIZE], 1) == (len(head) - wire.HEAD_SIZE, 1)
     assert wire.message(head[wire.HEAD_SIZE :]) == value
-    assert octets == b"x"
+    assert body == b"x"
 
 
 def test_a_document_arrives() -> None:

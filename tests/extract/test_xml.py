@@ -9,14 +9,15 @@ import pytest
 from indexer.errors import ExtractionError
 from indexer.extract.base import Engine, Options
 from indexer.extract.document import Limits, read_document
+from indexer.extract.xml import extract_xml
 from indexer.model import Document
 
 ENGINES: list[Engine] = ["fast", "reference"]
 
 
 def read(source: str | bytes, engine: Engine = "fast") -> Document:
-    octets = source if isinstance(source, bytes) else source.encode()
-    return read_document(octets, "a.xml", Options(engine=engine, format="xml"), Limits())
+    data = source if isinstance(source, bytes) else source.encode()
+    return read_document(data, "a.xml", Options(engine=engine, format="xml"), Limits())
 
 
 JATS = """<?xml version="1.0"?><!DOCTYPE article PUBLIC "-//NLM//DTD JATS v1.2//EN" "none.dtd">
@@ -107,3 +108,20 @@ def test_what_is_not_well_formed_is_read_in_recovery() -> None:
     assert document.text.split()[:2] == ["one", "two"]
     assert document.extractor.startswith("lxml ")
     assert any("the fast engine failed" in note for note in document.notes)
+
+
+def test_feeds_without_their_metadata() -> None:
+    rss = (
+        "<rss><channel><title>News</title><link>https://example.org/</link><ttl>60</ttl><item><title>One</title>"
+        "<description>&lt;p&gt;some &lt;b&gt;wo&lt;/b&gt;rds&lt;/p&gt;&lt;p&gt;more</description>"
+        "<guid>g1</guid></item></channel></rss>"
+    )
+    atom = (
+        '<feed xmlns="http://www.w3.org/2005/Atom"><title>News</title><id>urn:1</id><updated>2024</updated><entry>'
+        '<title>One</title><id>urn:2</id><content type="xhtml"><div><p>some words</p><p>more</p></div></content>'
+        "</entry></feed>"
+    )
+    for source in (rss, atom):
+        for engine in ("fast", "reference"):
+            found = extract_xml(source.encode(), engine)
+            assert (found.title, found.text) == ("News", "News One some words more")

@@ -32,7 +32,7 @@ def random_hashes(count: int, seed: int) -> np.ndarray:
 
 
 def flipped(hashes: np.ndarray, flips: int, seed: int) -> np.ndarray:
-    """Each hash with exactly so many different bits flipped."""
+    """Each hash with exactly this many different bits flipped."""
     draw = np.random.default_rng(seed)
     masks = [sum(1 << int(bit) for bit in draw.choice(64, flips, replace=False)) for _ in hashes]
     return hashes ^ np.array(masks, dtype=np.uint64)

@@ -44,7 +44,7 @@ def again(store: Store) -> tuple[dict[str, bytes], Counter[str]]:
     """The data of every document that is found again, each found once, and the reasons of the others."""
     found: dict[str, bytes] = {}
     failed: Counter[str] = Counter()
-    for item in read(stored_inputs(store, store.scan(), LIMIT), LIMIT):
+    for item in read(stored_inputs(store, store.scan(), Selection(line_limit=LIMIT)), LIMIT):
         if isinstance(item, Failed):
             failed[item.reason] += 1
         else:
@@ -112,7 +112,7 @@ def test_documents_that_a_truth_names_in_a_file_of_lines(tmp_path: Path) -> None
     (tmp_path / "plain.txt").write_text("a file")
     paths = {"4": some, "5": some, "0": some, "none": some, "p": str(tmp_path / "plain.txt")}
     paths["away"] = str(tmp_path / "away.jsonl")
-    found = read_texts(named_inputs(paths, LIMIT), Options(), Limits(), 1)
+    found = read_texts(named_inputs(paths, Selection(line_limit=LIMIT)), Options(), Limits(), 1)
     assert dict(zip(found.ids, found.texts, strict=True)) == {
         "p": "a file",
         "0": "text 6",

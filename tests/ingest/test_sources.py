@@ -13,13 +13,28 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from indexer import own_files
 from indexer.errors import NotFoundError
-from indexer.ingest import jsonlines, sources
-from indexer.ingest.sources import Input, Rejected, Selection, Sources, UnreadableError, list_of_paths, read_file
+from indexer.ingest import sources
+from indexer.ingest.from_store import stored_inputs
+from indexer.ingest.indexing import Settings as Indexing
+from indexer.ingest.indexing import index, store_info
+from indexer.ingest.readers import JSON_LINES, Asked, BadEntry, Entry
+from indexer.ingest.sources import (
+    Input,
+    Rejected,
+    Selection,
+    Sources,
+    UnreadableError,
+    list_of_paths,
+    path_of_printable,
+    printable_path,
+    read_file,
+)
+from indexer.stores import open_store
 
 
 def touch(folder: Path, *names: str) -> None:
@@ -204,6 +219,34 @@ def test_names_that_are_no_utf8(tmp_path: Path) -> None:
     assert read_file(item.path, 100) == b"text"
 
 
+@given(
+    st.lists(st.sampled_from([b"\\", b"x", b"f", b"5c", b"\xff", b"\xc3\xa9", b"\\xff", b"\\x5c", b"/"]), max_size=8)
+)
+@settings(max_examples=300)
+def test_no_two_paths_are_printed_alike(parts: list[bytes]) -> None:
+    path = os.fsdecode(b"".join(parts))
+    assert path_of_printable(printable_path(path)) == path
+    printable_path(path).encode("utf-8")
+
+
+def test_a_name_and_what_another_is_written_as_are_two_documents(tmp_path: Path) -> None:
+    names = [b"caf\xe9.txt", b"caf\\xe9.txt", b"caf\\x5cxe9.txt", "caf\u00e9.txt".encode()]
+    for name in names:
+        (tmp_path / os.fsdecode(name)).write_bytes(b"text of " + name.hex().encode())
+    with open_store(tmp_path / "c.neardup", create=store_info("landmarks")) as store:
+        for _ in range(2):
+            summary = index(Sources([str(tmp_path)], Selection(id_from="name")), store, Indexing(jobs=1))
+        assert (summary.unchanged, summary.failures) == (4, 0)
+        records = list(store.scan())
+        again = {
+            item.id: read_file(item.path, 100)
+            for item in stored_inputs(store, records, Selection(line_limit=100))
+            if isinstance(item, Input)
+        }
+    assert len(records) == 4
+    assert set(again.values()) == {b"text of " + name.hex().encode() for name in names}
+
+
 def test_files_in_use_are_left_out_under_every_name(tmp_path: Path) -> None:
     touch(tmp_path, "a.txt", "own", "own-wal")
     (tmp_path / "link.txt").symlink_to("own")
@@ -251,8 +294,8 @@ def test_counting_ahead(tmp_path: Path) -> None:
     assert Sources(["-"]).count() is None
 
 
-def read_lines(data: bytes, limit: int = 10_000) -> list[jsonlines.Line | jsonlines.BadLine]:
-    return list(jsonlines.read(io.BytesIO(data), compressed=False, limit=limit))
+def read_lines(data: bytes, limit: int = 10_000) -> list[Entry | BadEntry]:
+    return list(JSON_LINES.entries(io.BytesIO(data), "", Asked(limit)))
 
 
 def test_json_lines() -> None:
@@ -272,15 +315,15 @@ def test_json_lines() -> None:
         b'{"id": "d", "text": "half \\ud800 pair"}',
     ]
     one, two, three, four = read_lines(b"\n".join(lines))
-    assert isinstance(one, jsonlines.Line)
+    assert isinstance(one, Entry)
     assert (one.number, one.id, one.format, one.title, one.url) == (1, "7", "html", "T", "https://example.org/")
     assert one.data.decode("utf-8-sig") == "<p>hé</p>"
     assert one.metadata == {"lang": "fr", "n": [1, {"a": None}]}
-    assert isinstance(two, jsonlines.Line)
+    assert isinstance(two, Entry)
     assert (two.number, two.data, two.format, two.url, two.metadata) == (3, b"words", "text", "here", {})
-    assert isinstance(three, jsonlines.Line)
+    assert isinstance(three, Entry)
     assert three.format == "html"
-    assert isinstance(four, jsonlines.Line)
+    assert isinstance(four, Entry)
     assert four.data.decode() == "half \N{REPLACEMENT CHARACTER} pair"
 
 
@@ -304,21 +347,21 @@ def test_json_lines() -> None:
 def test_bad_lines_cost_only_themselves(line: bytes, words: str) -> None:
     after = b'{"id": "after", "text": "x"}'
     bad, good = read_lines(line + b"\n" + after, limit=200_000)
-    assert isinstance(bad, jsonlines.BadLine)
+    assert isinstance(bad, BadEntry)
     assert (bad.number, bad.reason) == (1, "malformed")
     assert words in bad.detail
-    assert isinstance(good, jsonlines.Line)
+    assert isinstance(good, Entry)
     assert (good.number, good.id) == (2, "after")
 
 
 def test_a_line_over_the_limit_is_skipped() -> None:
     good = b'{"id": "a", "text": "x"}\n'
     bad, line = read_lines(b"x" * 1_000_000 + b"\n" + good, limit=100)
-    assert isinstance(bad, jsonlines.BadLine)
+    assert isinstance(bad, BadEntry)
     assert (bad.number, bad.reason) == (1, "too-large")
-    assert isinstance(line, jsonlines.Line)
+    assert isinstance(line, Entry)
     # Exactly at the limit is still within it, at the end of the stream too.
-    assert all(isinstance(each, jsonlines.Line) for each in read_lines(good + good.strip(), limit=len(good) - 1))
+    assert all(isinstance(each, Entry) for each in read_lines(good + good.strip(), limit=len(good) - 1))
 
 
 def test_broken_compression_ends_the_file_only(tmp_path: Path) -> None:
@@ -336,9 +379,9 @@ def test_broken_compression_ends_the_file_only(tmp_path: Path) -> None:
 
 
 @given(st.binary(max_size=300))
-def test_no_octets_break_the_reader(data: bytes) -> None:
-    for compressed in (False, True):
-        list(jsonlines.read(io.BytesIO(data), compressed=compressed, limit=50))
+def test_no_bytes_break_the_reader(data: bytes) -> None:
+    for name in ("", "a.gz", "a.zst", "a.bz2", "a.xz"):
+        list(JSON_LINES.entries(io.BytesIO(data), name, Asked(50)))
 
 
 json_values = st.recursive(
@@ -355,5 +398,5 @@ def test_json_lines_come_back_as_written(identity: str, text: str, more: dict[st
     }
     line = json.dumps({"id": identity, "text": text, **metadata}, ensure_ascii=ascii_only)
     [read] = read_lines(line.encode())
-    assert isinstance(read, jsonlines.Line)
+    assert isinstance(read, Entry)
     assert (read.id, read.data.decode(), read.metadata) == (identity, text, metadata)

@@ -47,12 +47,6 @@ def test_nothing_is_imported_before_it_is_asked_for() -> None:
     assert answered(script) == "[]"
 
 
-@pytest.mark.parametrize("name", ["lookup", "Question", "Record", "cluster"])
-def test_names_that_moved_say_where_to(name: str) -> None:
-    with pytest.warns(DeprecationWarning, match=rf"indexer\.{name} has moved to indexer\..*\.{name}$"):
-        assert getattr(indexer, name).__name__ == name
-
-
 def test_the_examples_in_the_docstring_run() -> None:
     failed, tried = doctest.testmod(indexer)
     assert tried == 3

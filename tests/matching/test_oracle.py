@@ -162,7 +162,7 @@ def opened(by: MatchRule) -> Iterator[Store]:
         for each in by.schemes.values():
             statistics: Corpus | None = getattr(each, "corpus", None)
             if statistics:
-                store.put_resource(type(each).needed(each.parameters), statistics.octets())
+                store.put_resource(type(each).needed(each.parameters), statistics.to_bytes())
         yield store
 
 

@@ -229,7 +229,7 @@ def test_columns_have_heads_that_tell_them_apart() -> None:
         [view] = each["references"]
         given = json.loads(found[view["id"]]["attributes"].get("fieldAttrs", "{}"))
         heads = [given.get(name, {}).get("customLabel", name) for name in each["attributes"]["columns"]]
-        # So many characters of a head are seen where eight columns share the width.
+        # This many characters of a head are seen where eight columns share the width.
         assert len({head[:14] for head in heads}) == len(heads), each["id"]
 
 

@@ -86,7 +86,7 @@ def pack(signature: Sequence[int], bits: int, multiplier: int = 0x9E3779B1) -> b
 def unpack(payload: bytes, values: int, bits: int) -> list[int]:
     if bits == 16:
         return [int.from_bytes(payload[at : at + 2], "little") for at in range(0, 2 * values, 2)]
-    digits = "".join(f"{octet:08b}" for octet in payload)
+    digits = "".join(f"{byte:08b}" for byte in payload)
     return [int(digits[at * bits : (at + 1) * bits], 2) for at in range(values)]
 
 

@@ -60,10 +60,10 @@ def test_hashes_outlive_the_text_that_they_were_made_of() -> None:
         assert set(hashes.tolist()) == {core.lookup8(f"word{n}".encode())}
 
 
-@pytest.mark.parametrize("octets", [*range(60), 500])
-def test_tokens_are_hashed_where_they_lie(level: int, octets: int) -> None:
-    text = bytes(n % 251 for n in range(octets))
-    spans = [(start, end) for start in range(0, octets + 1, 7) for end in range(start, octets + 1, 5)]
+@pytest.mark.parametrize("size", [*range(60), 500])
+def test_tokens_are_hashed_where_they_lie(level: int, size: int) -> None:
+    text = bytes(n % 251 for n in range(size))
+    spans = [(start, end) for start in range(0, size + 1, 7) for end in range(start, size + 1, 5)]
     starts, ends = np.array(spans, dtype=np.uintp).T
     found = core.hash_tokens(Tokens(text, starts, ends))
     assert found.tolist() == [core.lookup8(text[start:end]) for start, end in spans]
@@ -151,25 +151,25 @@ def test_band_keys(signature: list[int], bands: int, rows: int) -> None:
 
 @given(st.data(), st.sampled_from([1, 2, 4, 8, 16]), st.integers(0, 45))
 @settings(max_examples=100)
-def test_differing_values(data: st.DataObject, bits: int, octets: int) -> None:
-    strings = data.draw(st.lists(st.binary(min_size=octets, max_size=octets), min_size=1, max_size=5))
-    values = octets * 8 // bits
-    padded = [one + bytes(octets % 2 if bits == 16 else 0) for one in strings]
-    split = [oracle_minwise.unpack(one, values + (bits == 16 and octets % 2), bits) for one in padded]
+def test_differing_values(data: st.DataObject, bits: int, size: int) -> None:
+    strings = data.draw(st.lists(st.binary(min_size=size, max_size=size), min_size=1, max_size=5))
+    values = size * 8 // bits
+    padded = [one + bytes(size % 2 if bits == 16 else 0) for one in strings]
+    split = [oracle_minwise.unpack(one, values + (bits == 16 and size % 2), bits) for one in padded]
     expected = [sum(a != b for a, b in zip(split[0], other, strict=True)) for other in split]
     assert core.differing_values(strings[0], strings, bits).tolist() == expected
 
 
-@pytest.mark.parametrize("octets", [1, 8, 84, 128, 129])
-def test_many_packed_values_are_compared_alike_by_all_instructions(level: int, octets: int) -> None:
-    draw = np.random.default_rng(octets)
-    packed = draw.integers(0, 4, (300, octets), dtype=np.uint8)
+@pytest.mark.parametrize("size", [1, 8, 84, 128, 129])
+def test_many_packed_values_are_compared_alike_by_all_instructions(level: int, size: int) -> None:
+    draw = np.random.default_rng(size)
+    packed = draw.integers(0, 4, (300, size), dtype=np.uint8)
     found = core.differing_values(packed[0].tobytes(), [row.tobytes() for row in packed], 8)
     assert found.tolist() == (packed != packed[0]).sum(axis=1).tolist()
 
 
 def test_differing_values_of_other_lengths_or_bits_are_refused() -> None:
-    with pytest.raises(UsageError, match="octets"):
+    with pytest.raises(UsageError, match="bytes"):
         core.differing_values(b"ab", [b"ab", b"a"], 8)
     with pytest.raises(UsageError, match="bits"):
         core.differing_values(b"ab", [b"ab"], 3)

@@ -26,8 +26,8 @@ def test_the_core_writes_what_the_files_say(short: str) -> None:
     entries = (ROOT / "docs" / "vectors" / f"{short}.tsv").read_text("ascii").splitlines()
     assert len(entries) > 40
     for entry in entries:
-        octets, form = entry.split("\t")
-        assert (interchange.fingerprints(bytes.fromhex(octets))[short] or "-") == form
+        written, form = entry.split("\t")
+        assert (interchange.fingerprints(bytes.fromhex(written))[short] or "-") == form
 
 
 @pytest.mark.parametrize("short", interchange.SHORT_IDS)
@@ -50,10 +50,10 @@ def test_the_form_of_earlier_stores_can_be_read() -> None:
 
 
 @given(st.binary(min_size=128, max_size=128), st.sampled_from(["mh1", "mh2"]))
-def test_forms_read_back(octets: bytes, short: str) -> None:
-    form = interchange.written(short, octets)
+def test_forms_read_back(payload: bytes, short: str) -> None:
+    form = interchange.written(short, payload)
     assert len(form) == 4 + 205
-    assert interchange.parse(f" {form.upper()}\n") == (short, octets)
+    assert interchange.parse(f" {form.upper()}\n") == (short, payload)
     assert interchange.similarity(form, form) == 1.0
 
 

@@ -98,7 +98,7 @@ ways = pytest.mark.parametrize("way", WAYS, ids=["rounds", "permutations"])
 
 
 def pair(draw: np.random.Generator, shared: int, left: int, right: int) -> tuple[Hashes, Hashes]:
-    """Two random sets that share so many hashes and have so many of their own."""
+    """Two random sets that share this many hashes and have this many of their own."""
     hashes = draw.integers(0, 2**64, shared + left + right, dtype=np.uint64)
     return hashes[: shared + left], np.concatenate([hashes[:shared], hashes[shared + left :]])
 

@@ -26,13 +26,13 @@ def test_what_lookups_find(family: str) -> None:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_octets_and_keys(family: str) -> None:
+def test_sizes_and_keys(family: str) -> None:
     made = scheme(family)
     sketch = made.sketch(document(1))
     assert sketch is not None
     agreeing = {1: "one has", 2: "two have"}[made.agreeing]
-    _, _, octets, keys, _ = cells(f"| [`{family}`]")
-    assert (octets, keys) == (str(len(sketch.payload)), f"{len(sketch.keys)}, {agreeing} to agree")
+    _, _, size, keys, _ = cells(f"| [`{family}`]")
+    assert (size, keys) == (str(len(sketch.payload)), f"{len(sketch.keys)}, {agreeing} to agree")
 
 
 @pytest.mark.parametrize("family", FAMILIES)

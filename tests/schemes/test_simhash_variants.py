@@ -99,7 +99,7 @@ def test_the_slow_way_to_the_same_bits(text: str) -> None:
     """The fast route of the defaults, and that of all other parameters, give the same 64 bits."""
     scheme = SimhashVariant()
     found = core.fingerprint(text)
-    made = scheme._octets(scheme.recipe.hashes(text), None)
+    made = scheme._payload(scheme.recipe.hashes(text), None)
     assert made == (None if found is None else found[0].to_bytes(8, "big"))
 
 
@@ -147,7 +147,7 @@ def test_no_pattern_of_differing_bits_is_missed(bits: int) -> None:
 
 
 def spread(total: int, parts: int) -> list[tuple[int, ...]]:
-    """All ways to put `total` bits into so many blocks; fewer bits are never harder to find."""
+    """All ways to put `total` bits into this many blocks; fewer bits are never harder to find."""
     bars = combinations(range(total + parts - 1), parts - 1)
     return [
         tuple(right - left - 1 for left, right in zip((-1, *each), (*each, total + parts - 1), strict=True))
@@ -167,14 +167,14 @@ def test_every_pattern_of_32_bits_is_found(distance: int) -> None:
 
 @given(st.sampled_from([4, 16]), st.integers(0, 23), st.randoms(use_true_random=False))
 @settings(max_examples=200)
-def test_probes_meet_what_lies_within_the_distance(octets: int, distance: int, draw: random.Random) -> None:
-    distance = min(distance, blocks.max_distance(8 * octets))
-    payload = draw.randbytes(octets)
-    flipped = sum(1 << place for place in draw.sample(range(8 * octets), draw.randint(0, distance)))
-    other = (int.from_bytes(payload, "big") ^ flipped).to_bytes(octets, "big")
+def test_probes_meet_what_lies_within_the_distance(size: int, distance: int, draw: random.Random) -> None:
+    distance = min(distance, blocks.max_distance(8 * size))
+    payload = draw.randbytes(size)
+    flipped = sum(1 << place for place in draw.sample(range(8 * size), draw.randint(0, distance)))
+    other = (int.from_bytes(payload, "big") ^ flipped).to_bytes(size, "big")
     asked = blocks.probes(payload, distance)
     assert set(asked) & set(blocks.keys(other))
-    assert len(asked) == len(set(asked)) == blocks.probe_count(8 * octets, distance)
+    assert len(asked) == len(set(asked)) == blocks.probe_count(8 * size, distance)
 
 
 def test_a_distance_out_of_reach_is_refused() -> None:

@@ -52,7 +52,7 @@ def tokens(text: str, numbers: str = "drop") -> list[str]:
 
 
 def shingles(words: Sequence[str], size: int) -> list[int]:
-    """The hash of every run of so many words; of all where there are fewer."""
+    """The hash of every run of this many words; of all where there are fewer."""
     if size == 1:
         return [oracle.lookup8(word.encode()) for word in words]
     return [hash_of(words[n : n + size]) for n in range(max(1, len(words) - size + 1))] if words else []

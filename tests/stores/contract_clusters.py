@@ -30,7 +30,7 @@ class ClusterContract:
         store.annotate([(Ref("e"), {"cluster": "one"}), (Ref("f"), {"other": {"id": "one"}})])
         found = sorted((name, ref.id) for name, ref in store.cluster_members(["one", "two", "none", "one"]))
         assert found == [("one", "a"), ("one", "c"), ("two", "b")]
-        # Who moves, is replaced, loses the annotation or is deleted, is a member no more.
+        # A document that moves, is replaced, loses the annotation or is deleted is no longer a member.
         store.annotate([(Ref("a"), {"cluster": {"id": "two"}}), (Ref("c"), {"cluster": None})])
         put(store, record("b", 1))
         store.delete([Ref("d")])

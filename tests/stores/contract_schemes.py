@@ -1,4 +1,4 @@
-"""What every store must do with schemes beside its first, and with resources; a part of the contract."""
+"""What every store must do with secondary schemes, and with resources; a part of the contract."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class SchemeContract:
             assert store.info.schemes == (SMALL, WIDE)
             with pytest.raises(IncompatibleStoreError, match=r"small:x=1.*small:x=2"):
                 store.add_scheme(SchemeInfo("small", "small:x=2", SMALL.layout))
-        # Who opens it to write, with or without them, finds them there.
+        # Whoever opens it to write, with or without them, finds them there.
         with opened(create=INFO) as store:
             assert store.info.schemes == (SMALL, WIDE)
         with opened(read_only=True) as store:

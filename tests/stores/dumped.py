@@ -58,5 +58,5 @@ def _sketch(sketch: Sketch) -> list[Any]:
     return [sketch.scheme, _text(sketch.payload), sorted(sketch.keys), sketch.features]
 
 
-def _text(octets: bytes) -> str:
-    return base64.b64encode(octets).decode("ascii")
+def _text(data: bytes) -> str:
+    return base64.b64encode(data).decode("ascii")

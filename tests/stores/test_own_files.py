@@ -1,4 +1,4 @@
-"""Files that are in use: told under whatever name, never opened to be read, never written over."""
+"""Files that are in use: recognised under any name, never opened to be read, never written over."""
 
 from __future__ import annotations
 

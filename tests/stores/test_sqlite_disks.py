@@ -28,12 +28,12 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "store.db"
 
 
-def limited(path: Path, octets: int) -> subprocess.CompletedProcess[str]:
+def limited(path: Path, size: int) -> subprocess.CompletedProcess[str]:
     """Write many documents in a process whose files may not grow beyond a size."""
     code = (
         "import resource, signal, sys, runpy\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
-        f"resource.setrlimit(resource.RLIMIT_FSIZE, ({octets}, {octets}))\n"
+        f"resource.setrlimit(resource.RLIMIT_FSIZE, ({size}, {size}))\n"
         f"sys.argv = ['writer.py', {str(path)!r}, 'once', '20000']\n"
         f"sys.path.insert(0, {str(WRITER.parent)!r})\n"
         f"runpy.run_path({str(WRITER)!r}, run_name='__main__')\n"
@@ -41,9 +41,9 @@ def limited(path: Path, octets: int) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
 
 
-@pytest.mark.parametrize("octets", [0, 20_000, 300_000, 3_000_000])
-def test_a_limit_of_size_is_told_and_leaves_whole_documents(path: Path, octets: int) -> None:
-    done = limited(path, octets)
+@pytest.mark.parametrize("size", [0, 20_000, 300_000, 3_000_000])
+def test_a_limit_of_size_is_told_and_leaves_whole_documents(path: Path, size: int) -> None:
+    done = limited(path, size)
     assert done.returncode == 1
     assert "indexer.errors.StoreError" in done.stderr
     assert "store.db" in done.stderr

@@ -32,7 +32,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def store(path: Path) -> Iterator[Store]:
-    """An empty store with two schemes beside its first."""
+    """An empty store with two secondary schemes."""
     with open_store(path, create=INFO) as opened:
         opened.add_scheme(BANDS)
         opened.add_scheme(LOOSE)

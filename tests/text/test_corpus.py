@@ -50,7 +50,7 @@ def test_parts_add_up_to_the_whole(left: list[str], right: list[str]) -> None:
         for text in texts:
             builder.add(text)
     merged = CorpusBuilder(WORDS).merge(parts[0].corpus(least=1)).merge(parts[1].corpus(least=1)).corpus()
-    assert merged.octets() == gather(left + right, WORDS).octets()
+    assert merged.to_bytes() == gather(left + right, WORDS).to_bytes()
     assert merged.digest == gather(right + left, WORDS).digest
 
 
@@ -76,8 +76,8 @@ def test_memory_is_bounded_and_what_that_costs_is_said(texts: list[str], limit: 
 @given(TEXTS)
 def test_it_is_read_back_as_it_was(texts: list[str]) -> None:
     found = gather(texts, recipe("shingles", 2, stop="en"))
-    again = read_corpus(found.octets())
-    assert again.octets() == found.octets()
+    again = read_corpus(found.to_bytes())
+    assert again.to_bytes() == found.to_bytes()
     assert again.recipe == found.recipe
     assert again.digest == found.digest
     assert again.digest.startswith("c")
@@ -89,7 +89,7 @@ def test_the_digest_tells_collections_apart() -> None:
     assert len(digests) == 5
 
 
-GOOD = gather(["a b", "a b c", "c"], WORDS).octets()
+GOOD = gather(["a b", "a b c", "c"], WORDS).to_bytes()
 LINE = GOOD.index(b"\n", len(MAGIC))
 BODY = GOOD[LINE + 1 :]
 
@@ -100,7 +100,7 @@ def with_header(**changed: object) -> bytes:
 
 
 @pytest.mark.parametrize(
-    "octets",
+    "data",
     [
         b"",
         GOOD[:-1],
@@ -124,14 +124,14 @@ def with_header(**changed: object) -> bytes:
     ],
     ids=range(19),
 )
-def test_damaged_octets_are_refused(octets: bytes) -> None:
+def test_damaged_bytes_are_refused(data: bytes) -> None:
     with pytest.raises(UsageError):
-        read_corpus(octets, "here")
+        read_corpus(data, "here")
 
 
 @given(st.binary(max_size=60))
-def test_no_octets_break_the_reader(octets: bytes) -> None:
-    for damaged in (octets, MAGIC + octets, GOOD[: LINE + 1] + octets):
+def test_no_bytes_break_the_reader(data: bytes) -> None:
+    for damaged in (data, MAGIC + data, GOOD[: LINE + 1] + data):
         if damaged != GOOD:
             with pytest.raises(UsageError):
                 read_corpus(damaged)

@@ -1,6 +1,6 @@
 """Writes docs/vectors/*.tsv, what other implementations check themselves by, with the slow oracles.
 
-Run as `python tests/vectors/make_interchange.py`, from the checkout. A line is the octets of a text in hexadecimal, a
+Run as `python tests/vectors/make_interchange.py`, from the checkout. A line is the bytes of a text in hexadecimal, a
 tab, and the written form, or "-" where the text has no fingerprint; in digests.tsv the digest, hexadecimal.
 """
 
@@ -41,8 +41,8 @@ def texts() -> Iterator[bytes]:
     yield from ILL_FORMED
 
 
-def written(short: str, octets: bytes) -> str:
-    return f"{short}-{base64.b32encode(octets).decode('ascii').rstrip('=').lower()}"
+def written(short: str, payload: bytes) -> str:
+    return f"{short}-{base64.b32encode(payload).decode('ascii').rstrip('=').lower()}"
 
 
 def sd1(text: str) -> str:
@@ -70,7 +70,7 @@ FORMS = {"sd1": sd1, "mh1": mh1, "mh2": mh2, "digests": digest}
 def lines(short: str) -> str:
     """The file of a scheme."""
     form = FORMS[short]
-    return "".join(f"{octets.hex()}\t{form(octets.decode('utf-8', 'replace'))}\n" for octets in dict.fromkeys(texts()))
+    return "".join(f"{text.hex()}\t{form(text.decode('utf-8', 'replace'))}\n" for text in dict.fromkeys(texts()))
 
 
 if __name__ == "__main__":

@@ -46,7 +46,7 @@ FIELDS = {
     "id": "the scheme with its parameters",
     "features": "how many different features the text has (random-projection: how many tokens); 0 without a sketch",
     "signature": "the values before they are cut to b bits, 8 hexadecimal digits each (not of random-projection)",
-    "payload": "the sketch's octets, hexadecimal; null where there is none",
+    "payload": "the sketch's bytes, hexadecimal; null where there is none",
     "keys": "the key of each table, from table 0 on, hexadecimal",
     "similarities": "of each text's sketch to that of 'a paragraph', to six decimal places; null without a sketch",
 }

@@ -101,7 +101,7 @@ def render(family: str) -> str:
         "scheme": family,
         "fields": {
             "texts": "the inputs, by name",
-            "payload": "the fingerprint's octets, hexadecimal; null where there is none",
+            "payload": "the fingerprint's bytes, hexadecimal; null where there is none",
             "keys": "the packed keys: the table's number, then the bits of its key",
         },
         **about,

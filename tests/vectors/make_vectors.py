@@ -25,7 +25,7 @@ ABOUT = {
         "hashes": "lookup8 (initial value 0) of each token's UTF-8, 16 hexadecimal digits",
         "value": "the fingerprint, 16 hexadecimal digits, the most significant bit first; null where there is none",
         "bits": "the same bits as a signed 64-bit integer, in decimal digits",
-        "base32": "RFC 4648 base32 of the eight octets, big-endian, lower case, no padding",
+        "base32": "RFC 4648 base32 of the eight bytes, big-endian, lower case, no padding",
         "string": "the form with the scheme's short id",
         "keys": "the keys of tables t00 to t15, 7 hexadecimal digits each",
     },

@@ -56,18 +56,18 @@ class Refused(DeadLetters):
         self._options, self._limits = options, limits
 
     def __call__(self, item: Input, record: Record, reason: str) -> None:
-        """Write a document; a file is read again for its text."""
+        """Write a document; what is no text yet is read again for it."""
         html, title = False, item.title
-        if item.path:
+        if item.path or item.format not in ("text", "html"):
             from indexer.extract import extract
 
             try:
-                data = read_file(item.path, self._limits.input_bytes)
-                document = extract(data, name=item.path, options=self._options, limits=self._limits)
+                data = read_file(item.path, self._limits.input_bytes) if item.path else item.data
+                document = extract(data, name=item.path or item.name, options=self._options, limits=self._limits)
             except (ExtractionError, UnreadableError) as error:
-                say(f"{item.path}: was refused ({reason}), and can't be read again for {self.path}: {error}")
+                say(f"{item.source}: was refused ({reason}), and can't be read again for {self.path}: {error}")
                 return
-            text, title = document.text, document.title
+            text, title = document.text, title or document.title
         else:
             html = item.format == "html"
             text = item.data.decode("utf-8-sig" if html else "utf-8")

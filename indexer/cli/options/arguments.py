@@ -14,12 +14,13 @@ from indexer.errors import ExtractionError, NotFoundError, UsageError
 from indexer.extract.base import REASONS, Limits, Options
 from indexer.ingest.sources import STDIN, UnreadableError, printable_path, read_file
 from indexer.model import Record, Ref, name_of
+from indexer.text.counts import counted
 
 if TYPE_CHECKING:
     from indexer.matching.question import Question
     from indexer.stores import Store
 
-# So many of the places of an ambiguous id are named.
+# This many of the places of an ambiguous id are named.
 _LISTED = 5
 
 
@@ -38,12 +39,12 @@ def any_stored(names: Sequence[str], store: str) -> bool:
     return named is not None
 
 
-def octets_of(path: str, limit: int) -> bytes:
+def content_of_file(path: str, limit: int) -> bytes:
     """The content of a file, or of standard input for "-"; NotFoundError or ExtractionError where there is none."""
     if path == STDIN:
         data = sys.stdin.buffer.read(limit + 1)
         if len(data) > limit:
-            raise ExtractionError("too-large", f"standard input holds more than {limit:,} octets")
+            raise ExtractionError("too-large", f"standard input holds more than {counted(limit, 'byte')}")
         return data
     if not os.path.lexists(path):
         raise NotFoundError(f"{printable_path(path)}: no such file")
@@ -58,7 +59,7 @@ def from_file(path: str, options: Options, limits: Limits) -> Question:
     from indexer.extract import extract
     from indexer.matching.question import Question
 
-    data = octets_of(path, limits.input_bytes)
+    data = content_of_file(path, limits.input_bytes)
     try:
         document = extract(data, name="" if path == STDIN else path, options=options, limits=limits)
     except ExtractionError as error:
@@ -76,10 +77,28 @@ def from_text(text: str) -> Question:
 
 def stored(store: Store, identity: str) -> Question:
     """A stored document. Raises NotFoundError."""
+    return _question(identity, found(store, identity))
+
+
+def stored_or_file(store: Store, name: str) -> Question:
+    """The document that a user means in the place of a file, as `meant`."""
+    return _question(name.removeprefix("id:"), meant(store, name))
+
+
+def _question(name: str, record: Record) -> Question:
     from indexer.matching.question import Question
 
-    record = found(store, identity)
-    return Question(identity, record=record, title=record.title, format=record.format, ref=record.ref)
+    return Question(name, record=record, title=record.title, format=record.format, ref=record.ref)
+
+
+def meant(store: Store, name: str) -> Record:
+    """The record that a user means in the place of a file; NotFoundError says that there is no such file either."""
+    try:
+        return found(store, name.removeprefix("id:"))
+    except NotFoundError as error:
+        if name.startswith("id:"):
+            raise
+        raise NotFoundError(f"{printable_path(name)}: no such file, and no document with this id is stored") from error
 
 
 def found(store: Store, identity: str) -> Record:

@@ -1,4 +1,4 @@
-"""--field and --html of commands that read the texts of an index again."""
+"""Options of commands that read texts again: --field and --html for an index, others for files with many documents."""
 
 from __future__ import annotations
 
@@ -7,21 +7,23 @@ from typing import TYPE_CHECKING
 
 import click
 
+from indexer.cli.options.columns import NamedColumns, column_options
 from indexer.cli.options.groups import Group
 from indexer.errors import UsageError
 
 if TYPE_CHECKING:
-    from indexer.ingest.from_store import Fields
+    from indexer.stores.search.fields.texts import TextFields
 
 
 @dataclass(frozen=True, slots=True)
 class NamedFields:
-    """Where the command line says that the texts of an index are."""
+    """Where the command line says that the texts of an index are, and those of files that hold many documents."""
 
     field: tuple[str, ...]
     html: bool
+    columns: NamedColumns
 
-    def fields(self, *, stored: bool) -> Fields | None:
+    def fields(self, *, stored: bool) -> TextFields | None:
         """The fields that were named; UsageError where documents of no store are read (`stored` False)."""
         if not self.field:
             if self.html:
@@ -29,9 +31,9 @@ class NamedFields:
             return None
         if not stored:
             raise UsageError("--field names fields of the store's documents; other documents have none")
-        from indexer.ingest.from_store import Fields
+        from indexer.stores.search.fields.texts import TextFields
 
-        return Fields(self.field, self.html)
+        return TextFields(self.field, self.html)
 
 
 field_options = Group(
@@ -40,10 +42,11 @@ field_options = Group(
         "--field",
         multiple=True,
         metavar="NAME",
-        help="A field with the text of the store's documents, where they are of an annotated index; the same as for "
-        "neardup annotate, in the same order.",
+        help="A field with the text of the store's documents, where they are of an annotated index; as for neardup "
+        "annotate, in the same order.  [default: those that the index remembers]",
     ),
     click.option("--html", is_flag=True, help="The fields hold HTML, whose text is extracted."),
+    column_options,
 )
 
 

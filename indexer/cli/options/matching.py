@@ -12,12 +12,13 @@ import click
 from indexer.cli.options.groups import Group
 from indexer.cli.terminal.output import say
 from indexer.model import Ref, name_of
+from indexer.text.counts import counted
 
 if TYPE_CHECKING:
     from indexer.matching.rule import MatchRule
     from indexer.matching.shorthand import Wanted, Way
 
-# So many documents are named that could not be verified.
+# This many documents are named that could not be verified.
 _SHOWN = 5
 
 match_option = click.option(
@@ -139,13 +140,13 @@ def tell_unread(unread: Mapping[Ref, str]) -> None:
         return
     shown = "; ".join(f"{name_of(ref)} ({why})" for ref, why in islice(unread.items(), _SHOWN))
     more = f"; and {len(unread) - _SHOWN:,} more" if len(unread) > _SHOWN else ""
-    say(f"{len(unread):,} documents could not be verified, and are left out: {shown}{more}")
+    say(f"left out, since not verified: {counted(len(unread), 'document')}: {shown}{more}")
 
 
 def tell_lacking(count: int, rule: MatchRule) -> None:
     """Say how many documents a rule can't compare."""
     if count:
         say(
-            f"{count:,} document{'s' * (count != 1)} can't be compared: no sketch of {rule.measure.name} is stored; "
+            f"{counted(count, 'document')} can't be compared: no sketch of {rule.measure.name} is stored; "
             "neardup index or annotate adds it"
         )

@@ -5,37 +5,43 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast, get_args
+from itertools import chain, islice
+from typing import TYPE_CHECKING, TypeVar, cast, get_args
 
 import click
 
 from indexer.cli.options.groups import Decorator, Group
-from indexer.cli.terminal.output import say, shown_store
+from indexer.cli.options.renamed import Renamed
+from indexer.cli.terminal.hints import name_store
+from indexer.cli.terminal.output import fields, say, shown_store
 from indexer.config import DEFAULT_STORE
 from indexer.errors import UsageError
 from indexer.extract.base import Content, Engine, Format, Limits, Options
 
 if TYPE_CHECKING:
+    from indexer.ingest.outcomes import Counts
     from indexer.stores import Store, StoreInfo
     from indexer.stores.base import Refresh
 
-    _OctetsType = click.ParamType[int]
+    _BytesType = click.ParamType[int]
     _SecondsType = click.ParamType[float]
 else:
-    _OctetsType = _SecondsType = click.ParamType
+    _BytesType = _SecondsType = click.ParamType
 
 _DAY = 86_400
+Found = TypeVar("Found")
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 
 
-class Size(_OctetsType):
-    """A number of octets: 500000, 200MB (powers of 1000), 2GiB (powers of 1024)."""
+class Size(_BytesType):
+    """A number of bytes: 500000, 200MB (powers of 1000), 2GiB (powers of 1024)."""
 
     name = "size"
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """The number of octets."""
+        """The number of bytes."""
         found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]i?)?b?\s*", str(value).lower())
         if not found:
             self.fail(f"{value!r} is no size; write for example 500000, 200MB or 2GiB", param, ctx)
@@ -61,7 +67,7 @@ class Seconds(_SecondsType):
 
 @dataclass(frozen=True, slots=True)
 class WorkerLimits:
-    """What one document may take: `timeout` in seconds, `memory` in octets."""
+    """What one document may take: `timeout` in seconds, `memory` in bytes."""
 
     timeout: float
     memory: int
@@ -90,17 +96,17 @@ limit_options = Group(
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """How documents are read; `content` and `format` are None where nothing was asked, `max_size` is in octets."""
+    """How documents are read; `content` and `format` are None where nothing was asked, `max_size` is in bytes."""
 
     content: Content | None
-    engine: Engine
+    extractor: Engine
     format: Format | None
     worker: WorkerLimits
     max_size: int
 
     def options(self, content: Content) -> Options:
-        """What the extraction is told, in a content mode."""
-        return Options(content=content, engine=self.engine, format=self.format)
+        """The options of the extraction, in a content mode."""
+        return Options(content=content, engine=self.extractor, format=self.format)
 
     @property
     def limits(self) -> Limits:
@@ -128,7 +134,9 @@ extraction_options = Group(
         "[default: the store's own; landmarks for a new store or without one]",
     ),
     click.option(
-        "--engine",
+        "--extractor",
+        cls=Renamed,
+        former="engine",
         type=click.Choice(get_args(Engine)),
         default="auto",
         show_default=True,
@@ -156,6 +164,11 @@ jobs_option = click.option(
 )
 
 
+def _noted(_ctx: click.Context, _param: click.Parameter, value: str) -> str:
+    name_store(value)
+    return value
+
+
 class _StoreOption(click.Option):
     def get_help_extra(self, ctx: click.Context) -> click.types.OptionHelpExtra:
         # The default may come from a settings file.
@@ -175,12 +188,15 @@ store_option = click.option(
     show_default=True,
     show_envvar=True,
     help="The store.",
+    callback=_noted,
 )
 
 
 def index_option(says: str) -> Decorator:
-    """The option that names an index of a cluster."""
-    return click.option("--store", metavar="URL", envvar="NEARDUP_STORE", required=True, show_envvar=True, help=says)
+    """The option that names an index of a search engine."""
+    return click.option(
+        "--store", metavar="URL", envvar="NEARDUP_STORE", required=True, show_envvar=True, callback=_noted, help=says
+    )
 
 
 refresh_option = click.option(
@@ -188,14 +204,14 @@ refresh_option = click.option(
     type=click.Choice(["wait", "none", "true"]),
     default="wait",
     show_default=True,
-    help="In a cluster: when what was written is found: when the command has ended (wait), after each batch too "
+    help="In a search engine: when what was written is found: when the command has ended (wait), after each batch too "
     "(true), or when the index refreshes itself (none).",
 )
 
 filter_option = click.option(
     "--filter",
     metavar="QUERY",
-    help="Only documents that match a query of the cluster's own (query string syntax), as 'lang:en AND year:2024'.",
+    help="Only documents that match a query in the engine's query string syntax, as 'lang:en AND year:2024'.",
 )
 
 json_option = click.option("--json", is_flag=True, help="Answer in JSON.")
@@ -203,7 +219,10 @@ json_option = click.option("--json", is_flag=True, help="Answer in JSON.")
 
 @dataclass(frozen=True, slots=True)
 class Talk:
-    """What a long run says: its progress unless it is to be `quiet`, and its summary in words or as `json`."""
+    """What a long run says: its progress and its summary in words, nothing but what failed if it is to be `quiet`.
+
+    `json` is its summary as JSON, quiet or not.
+    """
 
     quiet: bool
     json: bool
@@ -213,8 +232,18 @@ class Talk:
         """Whether there is somebody to show progress to."""
         return sys.stderr.isatty() and not self.quiet
 
+    def is_enough(self, summary: Counts) -> bool:
+        """Whether a run that has ended like this is not to be summed up; what failed is said then."""
+        if not self.quiet or self.json:
+            return False
+        if summary.failures:
+            say(f"{summary.failures:,} failed ({summary.reasons}); neardup failures lists them")
+        return True
 
-talk_options = Group(Talk, click.option("-q", "--quiet", is_flag=True, help="No progress."), json_option)
+
+talk_options = Group(
+    Talk, click.option("-q", "--quiet", is_flag=True, help="No progress and no summary, only what failed."), json_option
+)
 
 
 def opened(store: str, *, create: StoreInfo | None = None, read_only: bool = False, refresh: Refresh = "wait") -> Store:
@@ -230,9 +259,30 @@ def opened(store: str, *, create: StoreInfo | None = None, read_only: bool = Fal
 
 def tell_contended(store: Store) -> int:
     """Say which documents a command left as they are, because others change them all the time; how many."""
-    if told := store.contended.told():
-        say(told)
+    if sentence := store.contended.sentence():
+        say(sentence)
     return store.contended.count
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """What a command has deleted: documents, and those of owners that `stripped` of neardup's fields and left."""
+
+    deleted: int
+    stripped: int
+
+    @classmethod
+    def of(cls, store: Store, count: int) -> Gone:
+        """Of so many that the store's delete() has counted."""
+        return cls(count - store.stripped, store.stripped)
+
+    def show(self) -> None:
+        """Print both."""
+        lines = [("deleted", f"{self.deleted:,}")]
+        if self.stripped:
+            stay = "they are their owner's and stay; neardup's fields are taken out of them"
+            lines.append(("stripped", f"{self.stripped:,}  {stay}"))
+        fields(lines)
 
 
 def content_of(store: Store) -> Content:
@@ -252,6 +302,17 @@ def store_file(store: str) -> str:
     if colon and scheme == "sqlite":
         return os.path.abspath(rest.removeprefix("/"))
     return "" if colon else os.path.abspath(store)
+
+
+def begun(inputs: Iterable[Found], store: str) -> Iterable[Found] | None:
+    """The same inputs once there is a first; None where there is none, and no store, which then need not be made.
+
+    What is wrong with a name or a pattern is raised before a store is made for it.
+    """
+    rest = iter(inputs)
+    first = list(islice(rest, 1))
+    file = store_file(store)
+    return chain(first, rest) if first or not file or os.path.exists(file) else None
 
 
 def only_one(**given: object) -> None:

@@ -33,8 +33,8 @@ def second_ends() -> Iterator[None]:
 def _watch(reader: int) -> None:
     seen = 0
     with open(reader, "rb", buffering=0) as numbers:
-        while octets := numbers.read(64):
-            seen += octets.count(signal.SIGINT)
+        while received := numbers.read(64):
+            seen += received.count(signal.SIGINT)
             if seen > 1:
                 end_at_once(signal.SIGINT)
 

@@ -10,21 +10,26 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from indexer.cli.terminal.hints import with_store
 from indexer.model import Fingerprint, Record
 from indexer.text import visible
+from indexer.text.counts import counted
 from indexer.text.hiding import shown_name, without_credentials
 
 if TYPE_CHECKING:
     from indexer.matching.lookups import Match
 
 printable = visible.printable
+# Cells of a terminal: between two columns, and what a column has at least.
+_BETWEEN = 2
+_LEAST_CELL = 12
 # A store's path or URL as it may be printed.
 shown_store = shown_name
 
 
 def say(text: str) -> None:
     """A remark for the person at the terminal."""
-    click.echo(f"neardup: {printable(without_credentials(text))}", err=True)
+    click.echo(f"neardup: {printable(with_store(without_credentials(text)))}", err=True)
 
 
 def answer(text: str) -> None:
@@ -46,13 +51,22 @@ def fields(pairs: Iterable[tuple[str, object]]) -> None:
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[str] = ()) -> None:
-    """An aligned table, one line a row; on a terminal that is too narrow for it, a paragraph a row."""
-    from rich.cells import cell_len
+    """An aligned table, one line a row.
+
+    On a terminal that is too narrow for it the longest cells are cut in the middle; where that is not enough, a row is
+    a paragraph.
+    """
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     safe = [[printable(cell) for cell in row] for row in rows]
+    if sys.stdout.isatty():
+        fitted = fitting([columns, *safe], shutil.get_terminal_size().columns)
+        if fitted is None:
+            _paragraphs(columns, safe)
+            return
+        safe = fitted[1:]
     grid = Table(box=None, pad_edge=False)
     for column in columns:
         grid.add_column(column, justify="right" if column in right else "left", no_wrap=True)
@@ -61,24 +75,58 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, right: Seque
     console = Console(file=sys.stdout, width=1_000_000, color_system=None)
     with console.capture() as capture:
         console.print(grid)
-    lines = [line.rstrip() for line in capture.get().splitlines()]
-    if sys.stdout.isatty() and max(map(cell_len, lines)) > shutil.get_terminal_size().columns:
-        lines = []
-        for first, *others in safe:
-            named = (f"{column} {cell}" for column, cell in zip(columns[1:], others, strict=True) if cell)
-            lines += [first, "    " + "  ".join(named)]
-    for line in lines:
-        click.echo(line)
+    for line in capture.get().splitlines():
+        click.echo(line.rstrip())
 
 
-def size(octets: int) -> str:
-    """A number of octets with a unit, powers of 1000."""
-    value = float(octets)
-    for unit in ("octets", "kB", "MB", "GB"):
-        if value < 1000:
-            return f"{value:.0f} {unit}" if unit == "octets" else f"{value:.1f} {unit}"
+def _paragraphs(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    for first, *others in rows:
+        named = (f"{column} {cell}" for column, cell in zip(columns[1:], others, strict=True) if cell)
+        click.echo(first)
+        click.echo("    " + "  ".join(named))
+
+
+def fitting(rows: Sequence[Sequence[str]], width: int) -> list[list[str]] | None:
+    """Rows, the columns' names first, whose table is at most so many cells of a terminal wide; None where none is.
+
+    The widest columns are cut first, a column never below what is still told apart.
+    """
+    from rich.cells import cell_len
+
+    columns = list(zip(*rows, strict=True))
+    widths = [max(map(cell_len, column)) for column in columns]
+    least = [min(whole, max(_LEAST_CELL, cell_len(column[0]))) for whole, column in zip(widths, columns, strict=True)]
+    room = width - _BETWEEN * (len(widths) - 1)
+    if sum(least) > room:
+        return None
+    while sum(widths) > room:
+        widest = max(range(len(widths)), key=lambda place: (widths[place] > least[place], widths[place]))
+        widths[widest] -= 1
+    return [[cut_to(cell, most) for cell, most in zip(row, widths, strict=True)] for row in rows]
+
+
+def cut_to(text: str, width: int) -> str:
+    """A text with an ellipsis in its middle where it takes more cells of a terminal than `width`."""
+    from rich.cells import cell_len, set_cell_size
+
+    if cell_len(text) <= width:
+        return text
+    # What tells names of one folder apart stands at their end.
+    tail = width // 2
+    end = set_cell_size(text[::-1], tail)[::-1]
+    return set_cell_size(text, width - 1 - tail).rstrip() + "…" + end.lstrip()
+
+
+def size(number: int) -> str:
+    """A number of bytes with a unit, powers of 1000."""
+    if number < 1000:
+        return counted(number, "byte")
+    value = float(number)
+    for unit in ("kB", "MB", "GB"):
         value /= 1000
-    return f"{value:.1f} TB"
+        if value < 1000:
+            return f"{value:.1f} {unit}"
+    return f"{value / 1000:.1f} TB"
 
 
 def fingerprint_json(fingerprint: Fingerprint | None) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from indexer.errors import UsageError
 
 SHINGLE = 5
 
-# So many candidates are held before they are made distinct.
+# This many candidates are held before they are made distinct.
 _BLOCK = 1 << 22
 
 
@@ -73,7 +73,7 @@ def jaccard_pairs(sets: ShingleSets, floor: float) -> ExactPairs:
 
     Two such sets share at least one of the rarest |A| - ceil(floor * |A|) + 1 shingles of each, so only these are
     looked up (prefix filter: Chaudhuri, Ganti and Kaushik, ICDE 2006; Bayardo, Ma and Srikant, WWW 2007). Equal sets
-    are compared once. Memory: some 40 octets a shingle and 24 a pair found. Raises UsageError for another floor.
+    are compared once. Memory: some 40 bytes a shingle and 24 a pair found. Raises UsageError for another floor.
     """
     if not 0 < floor <= 1:
         raise UsageError(f"floor {floor}: pairs can be listed from a Jaccard coefficient above 0, up to 1")
@@ -95,9 +95,9 @@ def _equal_sets(sets: ShingleSets) -> list[list[int]]:
     """Positions of the sets that are not empty, those of equal sets together, in the order of the first of them."""
     groups: dict[bytes, list[int]] = {}
     for position in range(len(sets)):
-        octets = sets.values[sets.offsets[position] : sets.offsets[position + 1]].tobytes()
-        if octets:
-            groups.setdefault(octets, []).append(position)
+        content = sets.values[sets.offsets[position] : sets.offsets[position + 1]].tobytes()
+        if content:
+            groups.setdefault(content, []).append(position)
     return list(groups.values())
 
 

@@ -1,16 +1,16 @@
-"""Measures that read what documents hold: the texts themselves, or sketches as far as these can tell."""
+"""Measures that read what documents hold: the texts themselves, or sketches as far as these can say."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from indexer.errors import ExtractionError, UsageError
-from indexer.ingest.rereading import stored_text
+from indexer.ingest.rereading import Texts
 from indexer.matching.measures import exact
 from indexer.matching.question import Question
 from indexer.matching.rule import PREFERRED, MatchRule, Reading
@@ -21,13 +21,14 @@ from indexer.stores.schemes import scheme_of
 
 _READ = 500
 UNKNOWN = -1.0
+_NOTHING = "it has nothing to be verified by"
 
 
 class Reader(ABC):
-    """Gives similarities of stored documents; what can't be told is below 0, and stands in `unread` with the reason."""
+    """Gives similarities of stored documents; what is unknown is below 0, and stands in `unread` with the reason."""
 
     remembered = 2000
-    """So many documents' evidence is kept in memory."""
+    """This many documents' evidence is kept in memory."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
@@ -35,8 +36,8 @@ class Reader(ABC):
         self._known: OrderedDict[Ref, Any] = OrderedDict()
 
     @abstractmethod
-    def _evidence_of(self, record: Record) -> Any:
-        """What a stored document is compared by; None where there is nothing. Raises ExtractionError with why."""
+    def _evidence_of(self, records: Sequence[Record]) -> Iterator[tuple[Record, Any]]:
+        """What each stored document is compared by; None where there is nothing, an ExtractionError with why not."""
 
     @abstractmethod
     def asked(self, question: Question) -> Any:
@@ -80,23 +81,28 @@ class Reader(ABC):
         missing = [ref for ref in wanted if ref not in found]
         for start in range(0, len(missing), _READ):
             some = missing[start : start + _READ]
-            for ref, record in zip(some, self.store.get(some), strict=True):
-                found[ref] = self._known[ref] = self._of(ref, record)
+            for ref, evidence in self._of(some):
+                found[ref] = self._known[ref] = evidence
         for ref in wanted:
             self._known.move_to_end(ref)
         while len(self._known) > self.remembered:
             self._known.popitem(last=False)
         return found
 
-    def _of(self, ref: Ref, record: Record | None) -> Any:
-        try:
-            evidence = self._evidence_of(record) if record else None
-        except ExtractionError as error:
-            self.unread[ref] = error.detail or error.reason
-            return None
-        if evidence is None:
-            self.unread[ref] = "it has nothing to be verified by"
-        return evidence
+    def _of(self, refs: Sequence[Ref]) -> Iterator[tuple[Ref, Any]]:
+        there = {ref: record for ref, record in zip(refs, self.store.get(refs), strict=True) if record}
+        for record, evidence in self._evidence_of(list(there.values())):
+            if isinstance(evidence, ExtractionError):
+                self.unread[record.ref] = evidence.detail or evidence.reason
+                yield record.ref, None
+                continue
+            if evidence is None:
+                self.unread[record.ref] = _NOTHING
+            yield record.ref, evidence
+        for ref in refs:
+            if ref not in there:
+                self.unread[ref] = _NOTHING
+                yield ref, None
 
 
 class TextReader(Reader):
@@ -104,11 +110,14 @@ class TextReader(Reader):
 
     def __init__(self, store: Store, reading: Reading) -> None:
         super().__init__(store)
-        self._kind = reading.kind
+        self._kind, self._texts = reading.kind, Texts(store)
         self._coefficient = exact.jaccard if reading.kind == "text" else exact.containment
 
-    def _evidence_of(self, record: Record) -> exact.ShingleSets | None:
-        return _shingles(stored_text(self.store, record))
+    def _evidence_of(
+        self, records: Sequence[Record]
+    ) -> Iterator[tuple[Record, exact.ShingleSets | ExtractionError | None]]:
+        for record, found in self._texts.read(records):
+            yield record, found if isinstance(found, ExtractionError) else _shingles(found)
 
     def asked(self, question: Question) -> exact.ShingleSets | None:
         """The set of the question's shingles."""
@@ -122,7 +131,7 @@ class TextReader(Reader):
                 f"--match {SIMHASH_DOC}@3bits"
             )
         try:
-            return self._evidence_of(question.record)
+            return _shingles(self._texts.of(question.record))
         except ExtractionError as error:
             raise ExtractionError(error.reason, f"{question.name}: {error.detail or error.reason}") from None
 

@@ -17,7 +17,7 @@ class Comparison:
     """Compares documents, or nodes of equal ones, as a rule does, and counts how many pairs it compared.
 
     `payloads[family]` has a row for each, empty where it has no sketch. `measured` gives the similarities of pairs
-    (shape (n,), below 0 where they can't be told) by the rule's verifier; where None the sketches tell.
+    (shape (n,), below 0 where they are unknown) by the rule's verifier; where None the sketches decide.
     """
 
     def __init__(self, rule: MatchRule, payloads: Mapping[str, Ragged], measured: Measured | None = None) -> None:

@@ -35,7 +35,7 @@ class Postings:
     @classmethod
     def shared(cls, keys: Ragged, layout: KeyLayout) -> Self:
         """Those of the keys that two or more sketches hold; memory: 24 bytes a sketch, and theirs."""
-        found: list[Self] = []
+        parts: list[Self] = []
         for table in range(layout.tables):
             first = layout.pack(table, 0)
             places = np.flatnonzero((keys.values >= first) & (keys.values < layout.pack(table + 1, 0)))
@@ -47,8 +47,8 @@ class Postings:
             _, runs, holders = np.unique(part.keys, return_inverse=True, return_counts=True)
             # A sketch may have one key twice.
             several = holders[runs] > 1
-            found.append(cls(part.keys[several], part.owners[several]))
-        return cls(np.concatenate([part.keys for part in found]), np.concatenate([part.owners for part in found]))
+            parts.append(cls(part.keys[several], part.owners[several]))
+        return cls(np.concatenate([part.keys for part in parts]), np.concatenate([part.owners for part in parts]))
 
     @classmethod
     def _sorted(cls, keys: Positions, owners: Positions) -> Self:
@@ -89,9 +89,9 @@ def sharing(keys: Ragged, layout: KeyLayout, agreeing: int) -> Blocks:
         starts = starts[starts + lag < runs.size]
         starts = starts[runs[starts] == runs[starts + lag]]
         for begin in range(0, starts.size, _BLOCK):
-            some = starts[begin : begin + _BLOCK]
-            left, right = owners[some], owners[some + lag]
-            kept = common.first_of(left, right, runs[some], agreeing)
+            block = starts[begin : begin + _BLOCK]
+            left, right = owners[block], owners[block + lag]
+            kept = common.first_of(left, right, runs[block], agreeing)
             if kept.any():
                 yield left[kept], right[kept]
         lag += 1
@@ -142,11 +142,11 @@ def probing(probes: Probes, keys: Ragged, layout: KeyLayout, agreeing: int) -> B
         asked = np.unique(np.array(probes(number), dtype=np.int64))
         starts, ends = np.searchsorted(postings.keys, asked), np.searchsorted(postings.keys, asked, side="right")
         hits = np.flatnonzero(ends > starts)
-        found = [
+        hit_parts = [
             np.stack((postings.owners[start:end], np.full(end - start, asked[hit] >> layout.bits)))
             for hit, start, end in zip(hits.tolist(), starts[hits].tolist(), ends[hits].tolist(), strict=True)
         ]
-        pairs = np.unique(np.concatenate(found, axis=1), axis=1) if found else np.empty((2, 0), dtype=np.int64)
+        pairs = np.unique(np.concatenate(hit_parts, axis=1), axis=1) if hit_parts else np.empty((2, 0), dtype=np.int64)
         others, tables = np.unique(pairs[0], return_counts=True)
         others = others[(tables >= agreeing) & (others > number)]
         lefts.append(np.full(others.size, number))

@@ -1,4 +1,4 @@
-"""All pairs of SpotSigs sketches from a similarity on, with no comparison that can't match."""
+"""All pairs of SpotSigs sketches of at least a similarity, with no comparison that can't match."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ def least_shared(size: int, similarity: float) -> int:
 def prefix(size: int, similarity: float) -> int:
     """How many of a set's elements, the first in any order that all sets keep to, hold one that similar sets share.
 
-    Where the first so many of two sets have none in common, too few are left for the similarity (Chaudhuri, Ganti and
+    Where these of two sets have none in common, too few are left for the similarity (Chaudhuri, Ganti and
     Kaushik, "A primitive operator for similarity joins in data cleaning", ICDE 2006).
     """
     return size - least_shared(size, similarity) + 1
 
 
 def jaccards(sets: Sequence[Hashes], one: int, others: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-    """The Jaccard coefficients of set number `one` (of distinct, rising numbers) and those numbered `others`."""
+    """The Jaccard coefficients of set number `one` (of distinct, sorted numbers) and those numbered `others`."""
     return pair_jaccards(*_joined(sets), np.full(others.size, one), others)
 
 
 def _joined(sets: Sequence[Hashes]) -> tuple[Hashes, npt.NDArray[np.int64]]:
-    ends = np.cumsum([0, *(each.size for each in sets)], dtype=np.int64)
+    ends = np.cumsum([0, *(one.size for one in sets)], dtype=np.int64)
     return np.concatenate([np.empty(0, dtype=np.uint64), *sets]), ends
 
 
@@ -53,15 +53,15 @@ def pair_jaccards(
 
 
 def candidates(sets: Sequence[Ranks], similarity: float) -> Iterator[tuple[int, int]]:
-    """The pairs of sets (of numbers, rising) whose lengths and first elements allow the similarity, each once.
+    """The pairs of sets (of sorted numbers) whose lengths and first elements allow the similarity, each once.
 
-    The sets are taken in rising order of length, so the lists of the inverted index are in that order too, and
+    The sets are taken in ascending order of length, so the lists of the inverted index are in that order too, and
     what has become too short is dropped from their front for good: the partition by length of SpotSigs (section 4.2)
     with a partition for every length. Only elements that could be the first shared one are indexed and asked for. A
     pair is passed over too where what is left behind the first shared element is too little (section 4.3).
     """
     index: dict[int, deque[tuple[int, int]]] = {}
-    for number in sorted(range(len(sets)), key=lambda each: (sets[each].size, each)):
+    for number in sorted(range(len(sets)), key=lambda place_of_set: (sets[place_of_set].size, place_of_set)):
         own = sets[number]
         shortest = least_shared(own.size, similarity) if own.size else 0
         met: set[int] = set()
@@ -82,11 +82,11 @@ def candidates(sets: Sequence[Ranks], similarity: float) -> Iterator[tuple[int, 
 
 
 def ranked(sets: Sequence[npt.NDArray[np.uint64]]) -> list[Ranks]:
-    """The same sets as numbers that rise with how many sets an element is in: the rarest come first."""
+    """The same sets as numbers that increase with the number of sets that an element is in: the rarest come first."""
     if not sets:
         return []
     _, place, counts = np.unique(np.concatenate(sets), return_inverse=True, return_counts=True)
     rank = np.empty(counts.size, dtype=np.int64)
     rank[np.argsort(counts, kind="stable")] = np.arange(counts.size)
-    ends = np.cumsum([each.size for each in sets])[:-1]
+    ends = np.cumsum([one.size for one in sets])[:-1]
     return [np.sort(part) for part in np.split(rank[place], ends)]

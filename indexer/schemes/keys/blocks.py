@@ -21,7 +21,7 @@ MAX_FLIPS = 2
 
 
 def layout(bits: int) -> KeyLayout:
-    """One table for each 16 of so many bits (a multiple of 16)."""
+    """One table for each 16 of this many bits (a multiple of 16)."""
     return KeyLayout(tables=bits // BLOCK_BITS, bits=BLOCK_BITS)
 
 
@@ -44,8 +44,8 @@ def flips(bits: int, distance: int) -> tuple[int, ...]:
     if not 0 <= distance <= max_distance(bits):
         raise UsageError(f"distance {distance}: lookups of {bits} bits reach distances from 0 to {max_distance(bits)}")
     tables = bits // BLOCK_BITS
-    each, more = divmod(distance + 1, tables)
-    return tuple(each - 1 + (table < more) for table in range(tables))
+    least, more = divmod(distance + 1, tables)
+    return tuple(least - 1 + (table < more) for table in range(tables))
 
 
 def probes(payload: bytes, distance: int) -> list[int]:
@@ -65,9 +65,9 @@ def probe_count(bits: int, distance: int) -> int:
 
 @cache
 def _masks(count: int) -> npt.NDArray[np.int64]:
-    found = [
+    masks = [
         sum(1 << place for place in places)
         for flipped in range(count + 1)
         for places in combinations(range(BLOCK_BITS), flipped)
     ]
-    return np.array(found, dtype=np.int64)
+    return np.array(masks, dtype=np.int64)

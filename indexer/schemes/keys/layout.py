@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from indexer.text.counts import counted
+
 
 @dataclass(frozen=True, slots=True)
 class KeyLayout:
     """The tables of a scheme: how many there are, and how many bits a key of one table has.
 
-    A packed key is the integer `table << bits | key`; it is what stores are given and asked for. A cluster's store
-    unpacks it into the keyword field `field(table)` with the term `term(key)`.
+    A packed key is the integer `table << bits | key`; it is what stores are given and asked for. The store of a search
+    engine unpacks it into the keyword field `field(table)` with the term `term(key)`.
     """
 
     tables: int
@@ -19,7 +21,7 @@ class KeyLayout:
 
     @property
     def end(self) -> int:
-        """The first integer that is no packed key any more."""
+        """The first integer past the packed keys."""
         return self.tables << self.bits
 
     def pack(self, table: int, key: int) -> int:
@@ -36,7 +38,7 @@ class KeyLayout:
 
     def describe(self) -> str:
         """The layout in words, for messages."""
-        return f"{self.tables} tables of {self.bits} bits"
+        return f"{counted(self.tables, 'table')} of {counted(self.bits, 'bit')}"
 
     def term(self, key: int) -> str:
         """A key as fixed-width lower-case hexadecimal digits."""
@@ -54,7 +56,7 @@ class KeyLayout:
 
 @dataclass(frozen=True, slots=True)
 class SchemeInfo:
-    """What a store knows of a scheme beside its first: a name for its fields, its id with all parameters, its tables.
+    """What a store knows of a secondary scheme: a name for its fields, its id with all parameters, its tables.
 
     A packed key of the layout fits into a signed 64-bit integer.
     """

@@ -24,7 +24,7 @@ _SPREAD = np.uint32(0x9E3779B1)
 def pack(signature: Signature, bits: int) -> bytes:
     """The b-bit form (Li and Koenig 2010): of each value v the highest `bits` of v * 0x9E3779B1 modulo 2**32, in order.
 
-    16 bits are two octets, the lower first; fewer than 8 fill an octet from its highest bit on, the last with zeros.
+    16 bits are two bytes, the lower first; fewer than 8 fill a byte from its highest bit on, the last with zeros.
     """
     return core_sketch.pack(signature * _SPREAD, bits)
 
@@ -39,7 +39,7 @@ def estimates(one: bytes, others: Sequence[bytes], values: int, bits: int) -> np
 
 
 def estimated(share: npt.NDArray[np.float64], bits: int) -> Similarities:
-    """The similarities that shares of equal values of so many bits stand for; see `estimates`."""
+    """The similarities that shares of equal values of this many bits stand for; see `estimates`."""
     chance = 2.0**-bits
     return np.clip((share - chance) / (1 - chance), 0.0, 1.0)
 
@@ -73,11 +73,11 @@ def containments(
 ) -> npt.NDArray[np.float64]:
     """How much of the smaller set is in the larger, by an estimated Jaccard coefficient and the sizes of the sets.
 
-    NaN wherever `containment_error` is 0.05 or more: that can't be told from a sketch. The coefficient is never taken
+    NaN wherever `containment_error` is 0.05 or more. The coefficient is never taken
     for more than the sizes allow, so that the result is within 0 and 1. All may be arrays, of shapes that go together.
     """
     sizes, others = np.asarray(one, dtype=np.float64), np.asarray(other, dtype=np.float64)
     least, greatest = np.minimum(sizes, others), np.maximum(sizes, others)
     s = np.minimum(np.asarray(similarity, dtype=np.float64), least / greatest)
-    told = containment_error(s, sizes, others, values, bits) < MAX_CONTAINMENT_ERROR
-    return np.where(told, np.clip(s / (1 + s) * (sizes + others) / least, 0.0, 1.0), np.nan)
+    certain = containment_error(s, sizes, others, values, bits) < MAX_CONTAINMENT_ERROR
+    return np.where(certain, np.clip(s / (1 + s) * (sizes + others) / least, 0.0, 1.0), np.nan)

@@ -75,10 +75,10 @@ class MinwiseScheme(Scheme):
         """The same of features in the place of the text's."""
         return self._sketch(self.signature_of(features, weights))
 
-    def _sketch(self, found: tuple[Signature, int] | None) -> Sketch | None:
-        if found is None:
+    def _sketch(self, made: tuple[Signature, int] | None) -> Sketch | None:
+        if made is None:
             return None
-        signature, features = found
+        signature, features = made
         keys = core.band_keys(signature, self.bands, self.rows) & _KEY_MASK | self._tables
         return Sketch(self.id, self._packed(signature), tuple(keys.tolist()), features)
 
@@ -98,7 +98,7 @@ class MinwiseScheme(Scheme):
         return estimated((equal - filling) / self.values, self.bits)
 
     def containments(self, one: Sketch, others: Sequence[Sketch]) -> npt.NDArray[np.float64]:
-        """How much of the smaller set of features is in the other; NaN where that can't be told: see `containments`."""
+        """How much of the smaller set of features is in the other; NaN where that is unknown: see `containments`."""
         sizes = np.array([other.features for other in others], dtype=np.float64)
         jaccard = self.similarities(one.payload, [other.payload for other in others])
         return containments(jaccard, one.features, sizes, self.values, self.bits)
@@ -147,5 +147,5 @@ class BandedScheme(MinwiseScheme):
 
     @property
     def parameters(self) -> Mapping[str, Parameter]:
-        """Shingle, values, bands, rows and bits; a threshold is no parameter any more, but bands and rows."""
+        """Shingle, values, bands, rows and bits; a threshold has become bands and rows."""
         return {name: getattr(self, name) for name in ("shingle", "values", "bands", "rows", "bits")}

@@ -1,4 +1,4 @@
-"""What the parts of a store in a cluster share: its name, what its mappings say, and what no search shows yet."""
+"""What the parts of a store in a search engine share: its name, what its mappings say, and what no search shows yet."""
 
 from __future__ import annotations
 
@@ -35,6 +35,7 @@ class Context:
         self.path = reading_path(self.name)
         self.refresh: Refresh = "wait"
         self.contended = Contended()
+        self.stripped = 0
         # What lookups and scans of sketches are narrowed to.
         self.narrowing: Mapping[str, Any] | None = None
         # Counts what was written here, so that others can tell whether they know the latest.
@@ -59,12 +60,12 @@ class Context:
     def read_mappings(self) -> dict[str, Any]:
         """The mapping of every index that the name stands for, as they are now."""
         try:
-            found = self.client.request("GET", f"/{self.path}/_mapping")
+            answer = self.client.request("GET", f"/{self.path}/_mapping")
         except AnswerError as error:
             if error.status == 404:
                 return {}
             raise
-        return {index: each.get("mappings", {}) for index, each in sorted(found.items())}
+        return {index: described.get("mappings", {}) for index, described in sorted(answer.items())}
 
     def read_again(self) -> None:
         """Take note of what the mappings say now, of schemes too."""
@@ -90,7 +91,7 @@ class Context:
         """What the mappings say of the store; its schemes are those of any of the indices."""
         if not self.mappings:
             raise StoreError(f"{self.shown}: there is no store; `neardup setup` with this --store makes one")
-        infos = {index: mapping.info_of(each, f"{self.shown} ({index})") for index, each in self.mappings.items()}
+        infos = {index: mapping.info_of(one, f"{self.shown} ({index})") for index, one in self.mappings.items()}
         known = {index: info for index, info in infos.items() if info}
         if not known:
             raise StoreError(
@@ -103,7 +104,7 @@ class Context:
             first.require_comparable(info, f"{self.shown} ({index})")
         schemes: list[SchemeInfo] = []
         for index, info in known.items():
-            schemes += [each for each in info.schemes if is_new(schemes, each, f"{self.shown} ({index})")]
+            schemes += [one for one in info.schemes if is_new(schemes, one, f"{self.shown} ({index})")]
         return dataclasses.replace(first, schemes=tuple(schemes))
 
     def ref(self, hit: Mapping[str, Any]) -> Ref:
@@ -144,7 +145,7 @@ class Context:
             )
 
     def put_back(self) -> None:
-        """Put back settings that a load has turned down and not put back; looked for once."""
+        """Restore settings that a load has reduced and not restored; looked for once."""
         if not self._put_back:
             self._put_back = True
             relaxed.restore_left(self.client, self.mappings)

@@ -1,4 +1,4 @@
-"""Finding in a cluster: what a query lets through, records by digest, identities by the names users write."""
+"""Finding in a search engine: what a query lets through, records by digest, identities by the names users write."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from indexer.stores.search.client.connection import AnswerError
 from indexer.stores.search.client.gets import place_of
 from indexer.stores.search.context import Context
 from indexer.stores.search.fields.bodies import DIGEST, both, is_record
+from indexer.stores.search.fields.nested import unreached
 from indexer.stores.search.lookup import PAGE, RECORDS_PAGE, Lookup, is_unicode
 
 
@@ -33,9 +34,14 @@ class Finder:
         except AnswerError as error:
             raise UsageError(f"the filter {query!r} can't be read: {error.reason}") from error
         if not answer.get("valid"):
-            reasons = [each["error"] for each in answer.get("explanations", ()) if each.get("error")]
+            reasons = [why["error"] for why in answer.get("explanations", ()) if why.get("error")]
             reason = parser_reason(reasons[0], query) if reasons else "the engine does not say why"
             raise UsageError(f"the filter {query!r} can't be read: {reason}")
+        if names := unreached(context.mappings.values(), query):
+            raise UsageError(
+                f"the filter {query!r} can't be used: {', '.join(names)} lies in a nested object, which a query string "
+                "never reaches; filter by another field"
+            )
         context.narrowing = asked
 
     def passes(self, ref: Ref) -> bool:
@@ -52,17 +58,17 @@ class Finder:
     def digests(self, digests: Sequence[str]) -> Mapping[str, Record]:
         """See Store.find_digests."""
         self._context.require_open()
-        found: dict[str, Record] = {}
+        first_of: dict[str, Record] = {}
         wanted = [digest for digest in dict.fromkeys(digests) if digest and is_unicode(digest)]
-        for some in chunks(wanted, RECORDS_PAGE):
-            query = both({"terms": {DIGEST: some}}, is_record())
+        for page in chunks(wanted, RECORDS_PAGE):
+            query = both({"terms": {DIGEST: page}}, is_record())
             fields = self._context.bodies.record_fields(sketches=True)
             # Elasticsearch 8.8 to 8.14 fails where the field of the collapse is not among the doc values asked for.
             fields["docvalue_fields"] = [*fields["docvalue_fields"], DIGEST]
-            collapsed = self._lookup.search(query, size=len(some), collapse={"field": DIGEST}, **fields)
+            collapsed = self._lookup.search(query, size=len(page), collapse={"field": DIGEST}, **fields)
             records = self._lookup.records(collapsed["hits"]["hits"])
-            found.update((record.source_digest, record) for record in records)
-        return found
+            first_of.update((record.source_digest, record) for record in records)
+        return first_of
 
     def find_each(self, names: Sequence[str]) -> list[list[Ref]]:
         """See Store.find_each; what stands here is as of the last refresh, and in one index as it is now too."""
@@ -71,8 +77,8 @@ class Finder:
         context.settle()
         places: dict[str, set[Ref]] = {}
         wanted = {reading.id for name in names for reading in readings_of(name) if is_unicode(reading.id)}
-        for some in chunks(sorted(wanted), RECORDS_PAGE):
-            query = both({"ids": {"values": some}}, is_record())
+        for page in chunks(sorted(wanted), RECORDS_PAGE):
+            query = both({"ids": {"values": page}}, is_record())
             body = {"_source": False, "stored_fields": ["_routing"]}
             answer = lookup.search(query, size=RECORDS_PAGE, track_total_hits=False, **body)
             hits = answer["hits"]["hits"]
@@ -91,20 +97,20 @@ class Finder:
 
     def _meant(self, name: str, places: Mapping[str, set[Ref]]) -> list[Ref]:
         """What a name means among the places of its id; in one index an id that is all of the name comes first."""
-        found: set[Ref] = set()
+        refs: set[Ref] = set()
         for reading in readings_of(name):
-            found |= {
+            refs |= {
                 place
                 for place in places.get(reading.id, ())
                 if reading.index in ("", place.index) and reading.routing in (None, place.routing or "")
             }
-            if found and self._context.single:
+            if refs and self._context.single:
                 break
-        named = (Ref(ref.id, "" if self._context.single else ref.index, ref.routing) for ref in found)
+        named = (Ref(ref.id, "" if self._context.single else ref.index, ref.routing) for ref in refs)
         return sorted(named, key=ref_order)
 
 
 def parser_reason(text: str, query: str) -> str:
     """What the engines' parser has against a query, without the names of classes and all that it would have liked."""
-    _, found, rest = text.partition(f"Cannot parse '{query}': ")
-    return (rest if found else text).partition("\n")[0].partition("; nested:")[0][:300].strip()
+    _, marker, rest = text.partition(f"Cannot parse '{query}': ")
+    return (rest if marker else text).partition("\n")[0].partition("; nested:")[0][:300].strip()

@@ -1,4 +1,4 @@
-"""What whoever reads or writes a store in a cluster asks: documents by identity as they are now, and searches."""
+"""What whoever reads or writes a store in a search engine asks: documents by identity as they are now, and searches."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ class Lookup:
         if excluded and not whole and not sketches:
             source["_source_excludes"] = ",".join(excluded)
 
-        def fetched(some: list[Ref]) -> list[dict[str, Any] | None]:
-            return self._fetch(some, source)
+        def fetched(page: list[Ref]) -> list[dict[str, Any] | None]:
+            return self._fetch(page, source)
 
         if len(refs) <= RECORDS_PAGE:
             return fetched(list(refs))
@@ -75,8 +75,8 @@ class Lookup:
         """Every place, as far as a search sees, of documents with these ids, whether or not they are records."""
         places: dict[str, list[Ref]] = {}
         wanted = [name for name in dict.fromkeys(names) if is_unicode(name)]
-        for some in chunks(wanted, RECORDS_PAGE):
-            for hits in self.pages({"query": {"ids": {"values": some}}, "_source": False}, PAGE):
+        for page in chunks(wanted, RECORDS_PAGE):
+            for hits in self.pages({"query": {"ids": {"values": page}}, "_source": False}, PAGE):
                 for hit in hits:
                     places.setdefault(hit["_id"], []).append(place_of(hit))
         return places
@@ -88,8 +88,8 @@ class Lookup:
 
         That goes by the sequence numbers: a document that has changed since is refused by the engine, and read again.
         """
-        found = zip(refs, hits, strict=True)
-        self._remembered = {ref: hit for ref, hit in found if hit} if len(refs) <= _REMEMBERED else {}
+        read = zip(refs, hits, strict=True)
+        self._remembered = {ref: hit for ref, hit in read if hit} if len(refs) <= _REMEMBERED else {}
 
     def remembered(self, refs: Sequence[Ref]) -> dict[Ref, dict[str, Any] | None]:
         """What is stored of documents, remembered once or fetched now."""
@@ -100,7 +100,7 @@ class Lookup:
         return known
 
     def forget(self) -> None:
-        """Remember nothing any more."""
+        """Forget everything."""
         self._remembered = {}
 
     # By query

@@ -1,4 +1,4 @@
-"""Finding by the keys of sketches in a cluster, whatever the scheme: lookups, scans, and what is lacking."""
+"""Finding by the keys of sketches in a search engine, whatever the scheme: lookups, scans, and what is lacking."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ from indexer.stores.search.fields.bodies import ROOT, TOKENS, both, own_part
 from indexer.stores.search.fields.sketches import FEATURES, KEYS, PAYLOAD, unpacked_payload
 from indexer.stores.search.lookup import PAGE, Lookup
 from indexer.stores.sketches import Check, Few, Found, Probe, require_schemes
+from indexer.text.counts import counted
 
 Hit = Mapping[str, Any]
 
-# So many records are read by the first answer; where there are more, a snapshot is opened, and names alone are read.
+# This many records are read by the first answer; where there are more, a snapshot is opened, and names alone are read.
 FEW = 200
 # Payloads, and keys even more, are larger than values.
 _PAYLOADS_PAGE = 5000
@@ -48,7 +49,7 @@ class Prober:
     ) -> Iterator[Found]:
         """See Store.probe."""
         names, query = self._asked(probes, schemes, include_short, check)
-        concerned = [*names, *(each.scheme for each in probes)]
+        concerned = [*names, *(one.scheme for one in probes)]
         try:
             answers, lacking = self._search([self._body(query, names)] if query else [], concerned)
         except AnswerError as error:
@@ -68,18 +69,18 @@ class Prober:
         self, questions: Sequence[Sequence[Probe]], schemes: Sequence[str], include_short: bool
     ) -> Iterator[Iterable[Found]]:
         """See Store.probe_many."""
-        for some in chunks(questions, _QUESTIONS):
-            asked = [self._asked(probes, schemes, include_short) for probes in some]
-            concerned = [*schemes, *(each.scheme for probes in some for each in probes)]
+        for batch in chunks(questions, _QUESTIONS):
+            asked = [self._asked(probes, schemes, include_short) for probes in batch]
+            concerned = [*schemes, *(probe.scheme for probes in batch for probe in probes)]
             bodies = [self._body(query, names) for names, query in asked if query is not None]
-            found, lacking = self._search(bodies, concerned)
-            answers = iter(found)
-            for probes, (names, query) in zip(some, asked, strict=True):
-                told = {name: lacking[name] for name in (*names, *(each.scheme for each in probes))}
+            results, lacking = self._search(bodies, concerned)
+            answers = iter(results)
+            for probes, (names, query) in zip(batch, asked, strict=True):
+                lacking_here = {name: lacking[name] for name in (*names, *(probe.scheme for probe in probes))}
                 if query is None:
-                    yield [self._found([], names, told)]
+                    yield [self._found([], names, lacking_here)]
                 else:
-                    yield self._answered(next(answers), query, names, told)
+                    yield self._answered(next(answers), query, names, lacking_here)
 
     def _search(
         self, bodies: Sequence[Mapping[str, Any]], schemes: Sequence[str]
@@ -88,7 +89,7 @@ class Prober:
         counted = self._uncounted(schemes)
         asked = [*bodies, *map(self._counting, counted)]
         if len(asked) < 2:
-            answers = [self._context.client.request("POST", f"/{self._context.path}/_search", each) for each in asked]
+            answers = [self._context.client.request("POST", f"/{self._context.path}/_search", body) for body in asked]
         else:
             answers = self._search_many(asked)
         self._remember(counted, answers[len(bodies) :])
@@ -107,8 +108,8 @@ class Prober:
         self, probes: Sequence[Probe], schemes: Sequence[str], include_short: bool, check: Check | None = None
     ) -> tuple[tuple[str, ...], dict[str, Any] | None]:
         """The names of schemes, each once, and the query; None where nothing can be found."""
-        self._ready((*schemes, *(each.scheme for each in probes)))
-        clauses = [clause for each in probes if (clause := self._having(each))]
+        self._ready((*schemes, *(probe.scheme for probe in probes)))
+        clauses = [clause for probe in probes if (clause := self._having(probe))]
         names = tuple(dict.fromkeys(schemes))
         if not clauses:
             return names, None
@@ -125,7 +126,7 @@ class Prober:
     def _having(self, probe: Probe) -> dict[str, Any] | None:
         """Documents that satisfy a probe; None where none can."""
         ways = [
-            {"bool": {"should": [{"terms": each} for each in tables], "minimum_should_match": probe.agreeing}}
+            {"bool": {"should": [{"terms": terms} for terms in tables], "minimum_should_match": probe.agreeing}}
             for tables in self._tables(probe.scheme, probe.keys)
             if len(tables) >= probe.agreeing
         ]
@@ -141,7 +142,8 @@ class Prober:
         for tables in ways:
             if any(len(terms) > _TERMS for _, terms in tables):
                 raise UsageError(
-                    f"{self._context.shown}: a lookup of {len(wanted):,} keys is too large; ask for a higher similarity"
+                    f"{self._context.shown}: a lookup of {counted(len(wanted), 'key')} is too large; ask for a higher "
+                    "similarity"
                 )
             yield [{f"{ROOT}.{scheme}.{field}": terms} for field, terms in tables]
 
@@ -162,11 +164,11 @@ class Prober:
             own = [hit for hit in answer["hits"]["hits"] if TOKENS in hit["fields"] and own_part(hit.get("_source"))]
             yield self._found(own, schemes, lacking)
             return
-        told: Mapping[str, int] | None = lacking
+        lacking_left: Mapping[str, int] | None = lacking
         body = {"query": query, "_source": False, "docvalue_fields": list(map(self._payload, schemes))}
         for hits in self._lookup.pages(body, self._page(schemes)):
-            yield Found(list(map(self._context.ref, hits)), self._payloads(hits, schemes), lacking=told)
-            told = None
+            yield Found(list(map(self._context.ref, hits)), self._payloads(hits, schemes), lacking=lacking_left)
+            lacking_left = None
 
     def _found(self, hits: Sequence[Hit], schemes: Sequence[str], lacking: Mapping[str, int]) -> Found:
         """Few documents, whole."""
@@ -186,13 +188,13 @@ class Prober:
 
     def _rows(self, hits: Sequence[Hit], scheme: str) -> Ragged:
         field = self._payload(scheme)
-        found = [hit.get("fields", {}).get(field) for hit in hits]
+        values_of_hits = [hit.get("fields", {}).get(field) for hit in hits]
         if scheme != SIMHASH_DOC:
-            return Ragged.of_bytes([unpacked_payload(each[0]) if each else b"" for each in found])
-        values = np.array([each[0] for each in found if each], dtype=np.int64).astype(">i8").view(np.uint8)
-        if values.size == 8 * len(found):
+            return Ragged.of_bytes([unpacked_payload(value[0]) if value else b"" for value in values_of_hits])
+        values = np.array([value[0] for value in values_of_hits if value], dtype=np.int64).astype(">i8").view(np.uint8)
+        if values.size == 8 * len(values_of_hits):
             return Ragged.of_matrix(values.reshape(-1, 8))
-        sizes = np.array([8 if each else 0 for each in found], dtype=np.int64)
+        sizes = np.array([8 if value else 0 for value in values_of_hits], dtype=np.int64)
         return Ragged(values, np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(sizes))))
 
     # Scanning and counting
@@ -222,13 +224,13 @@ class Prober:
         return self._search([], schemes)[1]
 
     def _uncounted(self, schemes: Iterable[str]) -> list[str]:
-        """Those that have to be counted; who has words has simhash-doc, and some were counted just now."""
+        """The schemes to count: every document with words has simhash-doc, and some were counted just now."""
         state = (self._context.changes, self._context.narrowing)
         now = time.monotonic()
         current = self._counts if state == self._counted_at else {}
         self._counts = {name: (count, until) for name, (count, until) in current.items() if until > now}
         self._counted_at = state
-        return [each for each in dict.fromkeys(schemes) if each != SIMHASH_DOC and each not in self._counts]
+        return [scheme for scheme in dict.fromkeys(schemes) if scheme != SIMHASH_DOC and scheme not in self._counts]
 
     def _counting(self, scheme: str) -> dict[str, Any]:
         """The search that counts what lacks a scheme."""

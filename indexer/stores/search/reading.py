@@ -1,4 +1,4 @@
-"""Reading a store in a cluster: records and annotations by identity, scans, counts."""
+"""Reading a store in a search engine: records and annotations by identity, scans, counts."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ class Reader:
         self._context.require_open()
         hits = self._lookup.fetch(refs, sketches=sketches)
         record = self._context.bodies.record
-        return [record(found, ref) if found else None for ref, found in zip(refs, hits, strict=True)]
+        return [record(hit, ref) if hit else None for ref, hit in zip(refs, hits, strict=True)]
 
     def annotations(self, refs: Sequence[Ref]) -> list[Mapping[str, Any] | None]:
         """See Store.annotations."""
         self._context.require_open()
         hits = self._lookup.fetch(refs)
         self._lookup.remember(refs, hits)
-        return [annotations_of(found["_source"][ROOT]) if found else None for found in hits]
+        return [annotations_of(hit["_source"][ROOT]) if hit else None for hit in hits]
 
     def versioned(self, refs: Sequence[Ref]) -> list[Versioned | None]:
         """See Store.versioned."""
@@ -84,8 +84,8 @@ class Reader:
         """See Store.cluster_members."""
         self._context.require_open()
         self._context.settle()
-        for some in chunks([name for name in dict.fromkeys(ids) if is_unicode(name)], _VALUES_CHUNK):
-            query = {"bool": {"filter": [{"terms": {CLUSTER_ID: some}}], "must_not": [{"term": {SINGLE: True}}]}}
+        for names in chunks([name for name in dict.fromkeys(ids) if is_unicode(name)], _VALUES_CHUNK):
+            query = {"bool": {"filter": [{"terms": {CLUSTER_ID: names}}], "must_not": [{"term": {SINGLE: True}}]}}
             body = {"query": query, "_source": False, "docvalue_fields": [CLUSTER_ID]}
             for hits in self._lookup.pages(body, PAGE):
                 yield from ((hit["fields"][CLUSTER_ID][0], self._context.ref(hit)) for hit in hits)
@@ -115,7 +115,7 @@ class Reader:
             empty=documents - counts["fingerprinted"]["doc_count"],
             failures=context.failures.counts("reason"),
             formats={bucket["key"]: bucket["doc_count"] for bucket in counts["formats"]["buckets"]},
-            bytes_on_disk=self._octets(),
+            bytes_on_disk=self._size(),
             extra={
                 "engine": context.client.product,
                 "index": context.name,
@@ -125,12 +125,12 @@ class Reader:
             },
         )
 
-    def _octets(self) -> int:
+    def _size(self) -> int:
         wanted = "_all.total.store.size_in_bytes"
         try:
             answer = self._context.client.request("GET", f"/{self._context.path}/_stats/store", filter_path=wanted)
         except StoreError as error:
-            # Who may read may not always look at the cluster.
+            # A user who may read may not always inspect the cluster.
             if isinstance(error.__cause__, AnswerError) and error.__cause__.status == 403:
                 return 0
             raise

@@ -1,4 +1,4 @@
-"""The part of a store in a cluster that has to do with schemes beside the first, and with named resources."""
+"""The part of a store in a search engine that has to do with secondary schemes, and with named resources."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from indexer.stores.search.lookup import Lookup
 from indexer.stores.search.side_index.documents import SideIndex
 from indexer.stores.sketches import check_resource, is_new
 
-_CHUNK_OCTETS = 2 << 20
+_CHUNK_BYTES = 2 << 20
 _RESOURCE_PROPERTIES: Mapping[str, Any] = {"name": {"type": "keyword"}}
 
 
@@ -43,18 +43,18 @@ class Schemes:
         if scheme.name in mapping.properties()[ROOT]["properties"]:
             raise UsageError(f"{scheme.name}: a scheme can't have the name of one of neardup's own fields")
         missing = {
-            index: found
-            for index, found in context.read_mappings().items()
-            if (info := mapping.info_of(found, f"{context.shown} ({index})"))
+            index: mapping_found
+            for index, mapping_found in context.read_mappings().items()
+            if (info := mapping.info_of(mapping_found, f"{context.shown} ({index})"))
             and is_new(info.schemes, scheme, f"{context.shown} ({index})")
         }
         fields = {
             index: {ROOT: {"properties": {scheme.name: {"properties": sketch_properties(scheme, there)}}}}
-            for index, found in missing.items()
-            for there in [fields_of(found, scheme.name)]
+            for index, mapping_found in missing.items()
+            for there in [fields_of(mapping_found, scheme.name)]
         }
-        for index, found in missing.items():
-            mapping.require_room(self._client, index, found, fields[index], context.shown)
+        for index, mapping_found in missing.items():
+            mapping.require_room(self._client, index, mapping_found, fields[index], context.shown)
         for index in missing:
             self._client.request("PUT", f"{path_of(index)}/_mapping", {"properties": fields[index]})
         context.read_again()
@@ -63,20 +63,20 @@ class Schemes:
         """See Store.remove_scheme. The names of its fields stay in the mapping: no mapping can give up a field."""
         context = self._context
         context.require_writable()
-        for index, found in context.read_mappings().items():
-            if any(scheme.name == name for scheme in mapping.schemes_of(found)):
+        for index, mapping_found in context.read_mappings().items():
+            if any(scheme.name == name for scheme in mapping.schemes_of(mapping_found)):
                 self._strip(index, name)
-                self._forget(index, found, name)
+                self._forget(index, mapping_found, name)
         context.read_again()
 
-    def _forget(self, index: str, found: Mapping[str, Any], name: str) -> None:
+    def _forget(self, index: str, mapping_found: Mapping[str, Any], name: str) -> None:
         body: dict[str, Any] = {"properties": {ROOT: {"properties": {name: {"properties": forgotten()}}}}}
-        old = mapping.old_schemes(found)
-        if any(each["name"] == name for each in old):
-            own = {**mapping.own_meta(found), "schemes": [each for each in old if each["name"] != name]}
+        old = mapping.old_schemes(mapping_found)
+        if any(scheme["name"] == name for scheme in old):
+            own = {**mapping.own_meta(mapping_found), "schemes": [scheme for scheme in old if scheme["name"] != name]}
             if not own["schemes"]:
                 del own["schemes"]
-            body["_meta"] = mapping.with_meta(found["_meta"], own)
+            body["_meta"] = mapping.with_meta(mapping_found["_meta"], own)
         self._client.request("PUT", f"{path_of(index)}/_mapping", body)
 
     def _strip(self, index: str, name: str) -> None:
@@ -115,15 +115,15 @@ class Schemes:
 
     # Resources: the head of each names its parts, so that a new one takes the place of the old one at once.
 
-    def put_resource(self, name: str, octets: bytes) -> None:
+    def put_resource(self, name: str, data: bytes) -> None:
         """See Store.put_resource."""
-        check_resource(name, octets)
+        check_resource(name, data)
         self._context.require_writable()
         [old] = self._resources.get([name])
-        digest = hashlib.sha256(octets).hexdigest()[:32]
-        parts = [f"{name}#{digest}#{start}" for start in range(0, len(octets), _CHUNK_OCTETS)]
+        digest = hashlib.sha256(data).hexdigest()[:32]
+        parts = [f"{name}#{digest}#{start}" for start in range(0, len(data), _CHUNK_BYTES)]
         for number, part in enumerate(parts):
-            chunk = octets[number * _CHUNK_OCTETS : (number + 1) * _CHUNK_OCTETS]
+            chunk = data[number * _CHUNK_BYTES : (number + 1) * _CHUNK_BYTES]
             self._resources.put([(part, {"octets": base64.b64encode(chunk).decode("ascii")})])
         self._resources.put([(name, {"name": name, "parts": parts})])
         if old:
@@ -139,9 +139,9 @@ class Schemes:
                 return None
             # One by one: together they may be larger than an answer may be.
             parts = [self._resources.get([part])[0] for part in head["parts"]]
-            found = [base64.b64decode(part["octets"]) for part in parts if part is not None]
-            if len(found) == len(parts):
-                return b"".join(found)
+            chunks_found = [base64.b64decode(part["octets"]) for part in parts if part is not None]
+            if len(chunks_found) == len(parts):
+                return b"".join(chunks_found)
         raise StoreError(f"{self._context.shown}: the resource {name} is damaged: parts of it are gone; make it again")
 
     def resources(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""The store in a cluster, for Elasticsearch and OpenSearch alike: what its parts do, put together."""
+"""The store in a search engine, for Elasticsearch and OpenSearch alike: what its parts do, put together."""
 
 # ruff: noqa: D102 -- what the methods of a store do is said once, in base.py
 
@@ -66,6 +66,10 @@ class SearchStore(Store):
     @refresh.setter
     def refresh(self, refresh: Refresh) -> None:
         self.context.refresh = refresh
+
+    @property
+    def stripped(self) -> int:  # type: ignore[override] # nobody sets it
+        return self.context.stripped
 
     def notices(self) -> list[str]:
         return self._reader.notices()
@@ -172,7 +176,7 @@ class SearchStore(Store):
     def put_clustering_note(self, note: ClusteringNote | None) -> None:
         self._beside.put_clustering_note(note)
 
-    # Schemes beside the first, and resources
+    # Secondary schemes, and resources
 
     def add_scheme(self, scheme: SchemeInfo) -> None:
         self._schemes.add(scheme)
@@ -183,8 +187,8 @@ class SearchStore(Store):
     def sketch_counts(self) -> Mapping[str, int]:
         return self._schemes.counts()
 
-    def put_resource(self, name: str, octets: bytes) -> None:
-        self._schemes.put_resource(name, octets)
+    def put_resource(self, name: str, data: bytes) -> None:
+        self._schemes.put_resource(name, data)
 
     def get_resource(self, name: str) -> bytes | None:
         return self._schemes.get_resource(name)

@@ -1,4 +1,4 @@
-"""Writing to a store in a cluster: records, annotations, deletions."""
+"""Writing to a store in a search engine: records, annotations, deletions."""
 
 from __future__ import annotations
 
@@ -281,7 +281,7 @@ class Writer:
         try:
             # The same document may be named in more than one way, but not by another id.
             count = 0
-            for changed, left in in_flight(self._annotate_batch, parts, lambda each: each[0].id):
+            for changed, left in in_flight(self._annotate_batch, parts, lambda change: change[0].id):
                 count += changed
                 self._context.contended.add(left)
             return count
@@ -299,14 +299,14 @@ class Writer:
         count = 0
         for _ in rounds():
             actions, asked = [], []
-            for ref, found in self._lookup.remembered(list(changes)).items():
-                if found is None:
+            for ref, hit in self._lookup.remembered(list(changes)).items():
+                if hit is None:
                     del changes[ref]
                     continue
                 try:
-                    source = found["_source"][ROOT]
+                    source = hit["_source"][ROOT]
                     fields = annotation_fields(merged(annotations_of(source), changes[ref]), source.get("cluster"))
-                    actions.append(update(place_of(found), {"doc": {ROOT: fields}}, unchanged(found)))
+                    actions.append(update(place_of(hit), {"doc": {ROOT: fields}}, unchanged(hit)))
                 except RefusedError as error:
                     raise UsageError(f"{ref.id!r}: {error}") from error
                 asked.append(ref)
@@ -332,16 +332,16 @@ class Writer:
     def delete(self, refs: Sequence[Ref], versions: Mapping[Ref, Hashable] | None) -> int:
         """See Store.delete. A document that has fields of its owner's too keeps them, and loses neardup's.
 
-        StoreError for an index whose source does not tell which documents these are.
+        StoreError for an index whose source does not show which documents these are.
         """
         self._context.require_writable()
         count = 0
         try:
-            for some in chunks(dict.fromkeys(refs), BATCH_RECORDS):
-                deleted, kept, left = self._delete_batch(some, versions)
+            for chunk in chunks(dict.fromkeys(refs), BATCH_RECORDS):
+                deleted, kept, left = self._delete_batch(chunk, versions)
                 count += deleted
                 self._context.contended.add([*left, *kept])
-                forget_failures(self._context.failures, [ref for ref in some if ref not in kept and ref not in left])
+                forget_failures(self._context.failures, [ref for ref in chunk if ref not in kept and ref not in left])
         finally:
             self._context.wrote()
         return count
@@ -354,24 +354,25 @@ class Writer:
         kept: set[Ref] = set()
         left = refs
         for _ in rounds():
-            found = {ref: hit for ref, hit in zip(left, self._lookup.fetch(left, whole=True), strict=True) if hit}
+            hits = {ref: hit for ref, hit in zip(left, self._lookup.fetch(left, whole=True), strict=True) if hit}
             self._require_whole(
-                {hit["_index"] for hit in found.values()},
+                {hit["_index"] for hit in hits.values()},
                 "so neardup can't tell an owner's document from its own, and to take its values out would lose what "
                 "_source leaves out; delete in the cluster's own way",
             )
             if versions is not None:
-                kept |= {ref for ref, hit in found.items() if version_of(hit) != versions.get(ref)}
-                found = {ref: hit for ref, hit in found.items() if ref not in kept}
+                kept |= {ref for ref, hit in hits.items() if version_of(hit) != versions.get(ref)}
+                hits = {ref: hit for ref, hit in hits.items() if ref not in kept}
             left = []
-            for ref, outcome in zip(found, self._stripper.strip(list(found.values())), strict=True):
+            for ref, outcome in zip(hits, self._stripper.strip(list(hits.values())), strict=True):
                 if outcome.ok:
                     count += 1
+                    self._context.stripped += outcome.result != "deleted"
                 elif outcome.status == _CHANGED:
                     left.append(ref)
                 elif outcome.status != 404:
                     raise StoreError(f"{self._context.shown}: {ref.id!r} can't be deleted: {outcome.reason}")
-            self._context.unseen = self._context.unseen or bool(found)
+            self._context.unseen = self._context.unseen or bool(hits)
             if not left:
                 break
         return count, kept, left
@@ -383,8 +384,8 @@ class Writer:
         return self._losses[index]
 
     def _mapping_of(self, index: str) -> Mapping[str, Any]:
-        found: Mapping[str, Any] = self._context.mappings.get(index) or self._context.read_mappings().get(index, {})
-        return found
+        mapping: Mapping[str, Any] = self._context.mappings.get(index) or self._context.read_mappings().get(index, {})
+        return mapping
 
     def _require_whole(self, indices: Iterable[str], act: str) -> None:
         """Raise StoreError where that would lose what `_source` leaves out of an owner's document."""

@@ -1,7 +1,7 @@
 """The one way from a cell of a store's file to a value: checked, because SQLite keeps any type in any column.
 
 A file that was cut short, overwritten or changed by another program is mostly still an SQLite file. Whatever a cell
-holds that was never written there raises DamagedError, which the store tells as what it is: a damaged file.
+holds that was never written there raises DamagedError, which the store reports as a damaged file.
 """
 
 from __future__ import annotations
@@ -67,10 +67,10 @@ def integer(cell: Any) -> int:
 
 def json_object(cell: Any) -> dict[str, Any]:
     """An object from its JSON."""
-    found = _json(cell)
-    if type(found) is not dict:
+    value = _json(cell)
+    if type(value) is not dict:
         raise DamagedError("no JSON object")
-    return found
+    return value
 
 
 def json_strings(cell: Any) -> tuple[str, ...]:
@@ -81,10 +81,10 @@ def json_strings(cell: Any) -> tuple[str, ...]:
 # Formats and hosts are few, and clusters many.
 @lru_cache(maxsize=4096)
 def _json_strings(cell: str) -> tuple[str, ...]:
-    found = _json(cell)
-    if type(found) is not list or any(type(each) is not str for each in found):
+    value = _json(cell)
+    if type(value) is not list or any(type(element) is not str for element in value):
         raise DamagedError("no JSON list of strings")
-    return tuple(found)
+    return tuple(value)
 
 
 def _json(cell: Any) -> Any:
@@ -96,10 +96,10 @@ def _json(cell: Any) -> Any:
 
 def numbers(cell: Any, kind: npt.DTypeLike, end: int) -> npt.NDArray[Any]:
     """An array of integers from 0 to `end` - 1, little-endian, of this dtype."""
-    octets = blob(cell)
-    if len(octets) % np.dtype(kind).itemsize:
-        raise DamagedError(f"{len(octets)} bytes are no keys")
-    found = np.frombuffer(octets, dtype=kind)
-    if found.size and not (found.min() >= 0 and found.max() < end):
-        raise DamagedError("a key that is none of the layout")
-    return found
+    data = blob(cell)
+    if len(data) % np.dtype(kind).itemsize:
+        raise DamagedError(f"{len(data)} bytes are no keys")
+    integers = np.frombuffer(data, dtype=kind)
+    if integers.size and not (integers.min() >= 0 and integers.max() < end):
+        raise DamagedError("a key outside the layout")
+    return integers

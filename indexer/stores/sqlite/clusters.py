@@ -43,21 +43,21 @@ class ClusterTable(OnFile):
 
     def put_clusters(self, clusters: Iterable[ClusterRecord]) -> None:
         iterator = iter(clusters)
-        while some := list(islice(iterator, _BATCH)):
+        while chunk := list(islice(iterator, _BATCH)):
             with self._writing() as connection:
                 connection.executemany(
-                    "INSERT OR REPLACE INTO clusters VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", map(_row, some)
+                    "INSERT OR REPLACE INTO clusters VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", map(_row, chunk)
                 )
 
     def get_clusters(self, ids: Sequence[str]) -> list[ClusterRecord | None]:
         names = [pack_text(name) for name in ids]
-        found: dict[bytes, ClusterRecord] = {}
+        records: dict[bytes, ClusterRecord] = {}
         with self._reading() as connection:
             for start in range(0, len(names), _READ):
-                some = names[start : start + _READ]
-                sql = f"SELECT {_COLUMNS} FROM clusters WHERE id IN ({','.join('?' * len(some))})"  # noqa: S608
-                found.update((row[0], _cluster(row)) for row in connection.execute(sql, some))
-        return [found.get(name) for name in names]
+                chunk = names[start : start + _READ]
+                sql = f"SELECT {_COLUMNS} FROM clusters WHERE id IN ({','.join('?' * len(chunk))})"  # noqa: S608
+                records.update((row[0], _cluster(row)) for row in connection.execute(sql, chunk))
+        return [records.get(name) for name in names]
 
     def clusters(self) -> Iterator[ClusterRecord]:
         with self._snapshot() as connection:
@@ -86,8 +86,8 @@ class ClusterTable(OnFile):
 def cluster_name(annotations: Mapping[str, Any]) -> bytes | None:
     """The cluster id in a document's annotations as it is looked up by, None where there is none."""
     cluster = annotations.get("cluster")
-    found = cluster.get("id") if isinstance(cluster, dict) else None
-    return pack_text(found) if isinstance(found, str) else None
+    name = cluster.get("id") if isinstance(cluster, dict) else None
+    return pack_text(name) if isinstance(name, str) else None
 
 
 def _row(cluster: ClusterRecord) -> tuple[Any, ...]:
@@ -99,9 +99,9 @@ def _row(cluster: ClusterRecord) -> tuple[Any, ...]:
 
 
 def _cluster(row: Sequence[Any]) -> ClusterRecord:
-    name, canonical, title, size, octets, radius, first, last, redundant, formats, origins, least = row
+    name, canonical, title, size, total, radius, first, last, redundant, formats, origins, least = row
     names = (cells.text(name), Ref(cells.text(canonical)), cells.text(title))
-    figures = (cells.count(size), cells.count(octets), cells.count(radius))
+    figures = (cells.count(size), cells.count(total), cells.count(radius))
     seen = (cells.text(first), cells.text(last))
     places = (cells.json_strings(formats), cells.json_strings(origins))
     return ClusterRecord(*names, *figures, *seen, cells.count(redundant), *places, cells.share(least))

@@ -16,7 +16,7 @@ from indexer.stores.sqlite import cells
 from indexer.stores.sqlite.sketches import read_layout, read_schemes
 from indexer.stores.sqlite.upgrades import DISTINCT_SKETCHES
 
-APPLICATION_ID = 0x6E647570  # "ndup", in the header of the file: tells a store from other SQLite files
+APPLICATION_ID = 0x6E647570  # "ndup", in the header of the file: marks a store among SQLite files
 
 # A step is a statement, or what SQL can't say.
 Migration = Sequence[str | Callable[[sqlite3.Connection], None]]
@@ -53,7 +53,7 @@ MIGRATIONS: tuple[Migration, ...] = (
             id BLOB PRIMARY KEY, canonical BLOB NOT NULL, title BLOB NOT NULL, size INTEGER NOT NULL,
             octets INTEGER NOT NULL, radius INTEGER NOT NULL, first_seen BLOB NOT NULL, last_seen BLOB NOT NULL)
             WITHOUT ROWID""",
-        # Who is in a cluster is asked for each document that joins one.
+        # The members of a cluster are looked up for each document that joins it.
         "ALTER TABLE annotations ADD COLUMN cluster BLOB",
         "CREATE INDEX annotations_by_cluster ON annotations (cluster) WHERE cluster IS NOT NULL",
     ),
@@ -82,13 +82,13 @@ MIGRATIONS: tuple[Migration, ...] = (
     ("ALTER TABLE hashes DROP COLUMN short",),
 )
 
-_HEADER_OCTETS = 100
+_HEADER_BYTES = 100
 _OLDEST_SQLITE = (3, 35, 0)
 # Twice SQLite's default: keys are scattered, so a write touches a page for each, and a wider tree is flatter.
-_PAGE_OCTETS = 8192
+_PAGE_BYTES = 8192
 _CACHE_KIB = 65_536
 # A lookup reads pages all over the file; mapped ones need no call and no copy.
-_MAPPED_OCTETS = 1 << 31
+_MAPPED_BYTES = 1 << 31
 # A page that several batches touch goes from the log to the file once for all of them: in a large file, whose batches
 # touch more pages, the log is larger, up to 512 MB.
 _LOG_PAGES, _MOST_LOG_PAGES, _LOG_SHARE = 8192, 65_536, 16
@@ -117,11 +117,11 @@ class StoreFile:
         )  # fmt: skip
         try:
             if make:
-                connection.execute(f"PRAGMA page_size = {_PAGE_OCTETS}")
+                connection.execute(f"PRAGMA page_size = {_PAGE_BYTES}")
             # A file from somewhere else runs nothing of its own.
             connection.execute("PRAGMA trusted_schema = OFF")
             connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
-            connection.execute(f"PRAGMA mmap_size = {_MAPPED_OCTETS}")
+            connection.execute(f"PRAGMA mmap_size = {_MAPPED_BYTES}")
             # NORMAL would be safe against a kill of the process, but a power cut could undo batches that were reported
             # as stored. A batch is large, so that writing it through takes a small part of its time.
             connection.execute("PRAGMA synchronous = FULL")
@@ -168,10 +168,10 @@ class StoreFile:
             raise StoreError(f"{self.path}: is a directory; name the file of the store")
         # SQLite takes a file shorter than its header for an empty one, and would write over it. Only its size is asked
         # for: closing the file here would drop the locks that another store object of this process has on it.
-        if self.path.exists() and 0 < self.path.stat().st_size < _HEADER_OCTETS:
+        if self.path.exists() and 0 < self.path.stat().st_size < _HEADER_BYTES:
             raise StoreError(f"{self.path}: is not a store: it is no SQLite file. Name another file")
 
-    def octets(self) -> int:
+    def size(self) -> int:
         """The size of the file and of its log on disk."""
         names = (Path(self.real), Path(f"{self.real}-wal"))
         return sum(name.stat().st_size for name in names if name.exists())
@@ -182,7 +182,7 @@ class StoreFile:
             links = os.stat(self.real).st_nlink if os.path.exists(self.real) else 1
             if links > 1:
                 raise StoreError(
-                    f"{self.path}: the file has {links} names (hard links), and who opens it by another one would not "
+                    f"{self.path}: the file has {links} names (hard links), and who opens it by another would not "
                     "see what is written, or damage it; copy it to a file of its own, or remove the other names"
                 )
 
@@ -255,7 +255,7 @@ def _explain(path: Path, error: sqlite3.Error) -> StoreError:
 
 
 def _name_of(error: sqlite3.Error) -> str:
-    """SQLite's name of an error; empty for one of Python's own, which say that a text of the file is none."""
+    """SQLite's name of an error; empty for one of Python's own, which say that a text of the file is invalid."""
     return getattr(error, "sqlite_errorname", "")
 
 
@@ -264,7 +264,7 @@ def fit_log(connection: sqlite3.Connection) -> None:
     (pages,) = connection.execute("PRAGMA page_count").fetchone()
     log = min(max(_LOG_PAGES, pages // _LOG_SHARE), _MOST_LOG_PAGES)
     connection.execute(f"PRAGMA wal_autocheckpoint = {log}")
-    connection.execute(f"PRAGMA journal_size_limit = {log * _PAGE_OCTETS}")
+    connection.execute(f"PRAGMA journal_size_limit = {log * _PAGE_BYTES}")
 
 
 @contextmanager
@@ -342,17 +342,17 @@ def _info_rows(info: StoreInfo) -> list[tuple[str, str]]:
 
 def read_info(connection: sqlite3.Connection) -> StoreInfo:
     """What the fingerprints of an existing store were made with."""
-    found = {cells.name(name): cells.name(value) for name, value in connection.execute("SELECT name, value FROM meta")}
+    values = {cells.name(name): cells.name(value) for name, value in connection.execute("SELECT name, value FROM meta")}
     try:
-        if found["scheme"] not in SHORT_IDS:
-            raise ValueError(f"a scheme {found['scheme']!r}, which there is not")
+        if values["scheme"] not in SHORT_IDS:
+            raise ValueError(f"a scheme {values['scheme']!r}, which there is not")
         return StoreInfo(
-            scheme=found["scheme"],
-            layout=read_layout(int(found["tables"]), int(found["bits"])),
-            content=found["content"],
-            extractor=found["extractor"],
-            unicode=found["unicode"],
-            version=found["version"],
+            scheme=values["scheme"],
+            layout=read_layout(int(values["tables"]), int(values["bits"])),
+            content=values["content"],
+            extractor=values["extractor"],
+            unicode=values["unicode"],
+            version=values["version"],
             schemes=read_schemes(connection),
         )
     except (KeyError, ValueError) as error:

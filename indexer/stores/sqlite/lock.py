@@ -22,7 +22,7 @@ _UNKNOWN = (errno.EINVAL, errno.ENOSYS)
 
 
 class WriterLock:
-    """A lock on the file `<store>-lock`, which the system lets go of when the process dies.
+    """A lock on the file `<store>-lock`, which the system releases when the process dies.
 
     It belongs to the descriptor that it was taken with (fcntl(2), "open file description locks"; flock(2) where there
     are none), not to the process as SQLite's do: whatever else opens and closes the file, it holds. SQLite's own lock
@@ -48,7 +48,7 @@ class WriterLock:
             if time.monotonic() >= deadline:
                 raise StoreBusyError(
                     f"{self._store}: {self._holder()} is writing to this store (waited {self._wait:g} s); "
-                    "try again when it has ended, or wait longer"
+                    "try again when it has ended"
                 )
             time.sleep(_POLL_SECONDS)
 
@@ -78,7 +78,7 @@ class WriterLock:
         self._file = file
         _held.add(self)
         with suppress(OSError):
-            # The number is for the message of others only; a full disk is told by the store itself.
+            # The number is for the message of others only; a full disk is reported by the store itself.
             os.ftruncate(file, 0)
             os.pwrite(file, f"{os.getpid()}\n".encode(), 0)
         return True

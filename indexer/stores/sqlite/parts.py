@@ -36,12 +36,12 @@ class OnFile(Store):
         """Those of documents that are as they were in these versions, or gone; inside a transaction they stay so."""
         if versions is None:
             return refs
-        found = zip(refs, self.versioned(refs), strict=True)
-        return [ref for ref, each in found if each is None or each.version == versions.get(ref)]
+        read = zip(refs, self.versioned(refs), strict=True)
+        return [ref for ref, document in read if document is None or document.version == versions.get(ref)]
 
 
 def merge_bits(values: int) -> int:
-    """So many bits has the number of new values after which a table's recent keys move to the large table of keys.
+    """This many bits has the number of new values after which a table's recent keys move to the large table of keys.
 
     Every batch writes all pages of the recent keys anew, since its own lie anywhere among them, and every move those of
     one table of the large one. With n values, batches of b and r values of which keys are recent, a document costs
@@ -58,29 +58,29 @@ def merge_steps(before: int, after: int) -> range:
 
 
 def marks(count: int) -> str:
-    """So many parameters, for a list of values."""
+    """This many parameters, for a list of values."""
     return ",".join("?" * count)
 
 
 def chunks(items: Iterable[T], size: int) -> Iterator[list[T]]:
     """The items in lists of `size`."""
     iterator = iter(items)
-    while some := list(islice(iterator, size)):
-        yield some
+    while chunk := list(islice(iterator, size)):
+        yield chunk
 
 
 def document_numbers(
     connection: sqlite3.Connection, names: Sequence[bytes]
 ) -> dict[bytes, tuple[int, int | None, int]]:
     """For each stored id its document's number, its value's number and whether it is short."""
-    found: dict[bytes, tuple[int, int | None, int]] = {}
-    for some in chunks(names, READ_ROWS):
-        sql = f"SELECT id, number, hash, short FROM documents WHERE id IN ({marks(len(some))})"  # noqa: S608 only marks
-        found.update(
+    numbers: dict[bytes, tuple[int, int | None, int]] = {}
+    for chunk in chunks(names, READ_ROWS):
+        sql = f"SELECT id, number, hash, short FROM documents WHERE id IN ({marks(len(chunk))})"  # noqa: S608 only marks
+        numbers.update(
             (name, (number, None if value is None else cells.integer(value), cells.count(short, 1)))
-            for name, number, value, short in connection.execute(sql, some)
+            for name, number, value, short in connection.execute(sql, chunk)
         )
-    return found
+    return numbers
 
 
 def hash_numbers(connection: sqlite3.Connection, values: Sequence[int]) -> dict[int, int]:

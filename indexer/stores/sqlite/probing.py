@@ -50,9 +50,9 @@ class SketchLookups(OnFile):
         if check is not None:
             raise UsageError(f"{self.path}: this store is a file: what it finds is always verified on this machine")
         names = tuple(dict.fromkeys(schemes))
-        concerned = (*names, *(each.scheme for each in probes))
+        concerned = (*names, *(one.scheme for one in probes))
         self._require(concerned)
-        asked = [each for each in probes if each.keys]
+        asked = [one for one in probes if one.keys]
         rows: list[Any] = []
         with self._reading() as connection:
             lacking: Mapping[str, int] | None = _lacking(connection, concerned)
@@ -63,11 +63,11 @@ class SketchLookups(OnFile):
                 rows = connection.execute(_probing(shapes, names, records=True), values).fetchmany(FEW + 1)
             if len(rows) <= FEW:
                 refs = [Ref(cells.text(row[1])) for row in rows]
-                found = Found(
+                answer = Found(
                     refs, _payloads(rows, names, _RECORD_WIDTH), records=Few(rows, self._record), lacking=lacking
                 )
         if len(rows) <= FEW:
-            yield found
+            yield answer
             return
         with self._snapshot() as connection:
             cursor = connection.execute(_probing(shapes, names, records=False), values)
@@ -85,24 +85,24 @@ class SketchLookups(OnFile):
     def _layout(self, scheme: str) -> KeyLayout:
         if scheme == SIMHASH_DOC:
             return self.info.layout
-        return next(each.layout for each in self.info.schemes if each.name == scheme)
+        return next(known.layout for known in self.info.schemes if known.name == scheme)
 
     def _shapes(self, probes: Sequence[Probe]) -> tuple[tuple[_Shape, ...], list[Any]]:
         """The shapes of these probes, and the values of their parameters in order."""
         shapes: list[_Shape] = []
         values: list[Any] = []
-        listed = sum(len(each.keys) for each in probes) > _MAX_MARKS
-        for each in probes:
-            layout = self._layout(each.scheme)
-            first = each.scheme == SIMHASH_DOC
-            keys = self._packer.stored_keys(each.keys) if first else list(each.keys)
+        listed = sum(len(probe.keys) for probe in probes) > _MAX_MARKS
+        for probe in probes:
+            layout = self._layout(probe.scheme)
+            first = probe.scheme == SIMHASH_DOC
+            keys = self._packer.stored_keys(probe.keys) if first else list(probe.keys)
             values += [json.dumps(keys)] if listed else keys
             if not first:
-                values.append(each.scheme)
-            if each.agreeing > 1:
+                values.append(probe.scheme)
+            if probe.agreeing > 1:
                 # Keys of the first scheme lie around zero.
-                values += [layout.end >> 1 if first else 0, layout.bits, each.agreeing]
-            shapes.append((first, 0 if listed else len(keys), each.agreeing > 1))
+                values += [layout.end >> 1 if first else 0, layout.bits, probe.agreeing]
+            shapes.append((first, 0 if listed else len(keys), probe.agreeing > 1))
         return tuple(shapes), values
 
     def scan_sketches(
@@ -115,11 +115,11 @@ class SketchLookups(OnFile):
             cursor = connection.execute(_scanning(names, keyed), (include_short,))
             while rows := cursor.fetchmany(_READ):
                 refs = [Ref(cells.text(row[0])) for row in rows]
-                found = {
+                columns = {
                     name: _keys([row[place] for row in rows], layout)
                     for place, (name, layout) in enumerate(zip(keyed, layouts, strict=True), 1 + len(names))
                 }
-                yield Found(refs, _payloads(rows, names, 1), found)
+                yield Found(refs, _payloads(rows, names, 1), columns)
 
     def lacking(self, schemes: Sequence[str]) -> Mapping[str, int]:
         self._require(schemes)
@@ -129,7 +129,7 @@ class SketchLookups(OnFile):
 
 def _lacking(connection: sqlite3.Connection, schemes: Sequence[str]) -> dict[str, int]:
     missing = dict.fromkeys(schemes, 0)
-    # Who has words has a fingerprint.
+    # Every document with words has a fingerprint.
     if missing.keys() - {SIMHASH_DOC}:
         rows = connection.execute(_COMPARABLE)
         have = {cells.name(name): cells.count(number) for name, number in rows}
@@ -180,8 +180,8 @@ def _found_by(first: bool, count: int, counted: bool, start: int) -> tuple[str, 
         column, tables = "sketch", ("scheme_postings", "scheme_recent")
         scheme, end = f"scheme = (SELECT number FROM schemes WHERE name = ?{end}) AND ", end + 1
     place = f", (key + ?{end}) >> ?{end + 1} AS place" if counted else ""
-    each = (f"SELECT {column}{place} FROM {table} WHERE {scheme}key IN ({keys})" for table in tables)
-    both = " UNION ALL ".join(each)
+    selects = (f"SELECT {column}{place} FROM {table} WHERE {scheme}key IN ({keys})" for table in tables)
+    both = " UNION ALL ".join(selects)
     if counted:
         both = f"SELECT {column} FROM ({both}) GROUP BY {column} HAVING count(DISTINCT place) >= ?{end + 2}"
         end += 3
@@ -233,19 +233,19 @@ def _values(values: Sequence[int | None]) -> Ragged:
     """Signed 64-bit values as rows of 8 bytes, big-endian; None as an empty one."""
     present = [value for value in values if value is not None]
     try:
-        octets = np.frombuffer(struct.pack(f">{len(present)}q", *present), dtype=np.uint8)
+        packed = np.frombuffer(struct.pack(f">{len(present)}q", *present), dtype=np.uint8)
     except struct.error:
         raise cells.DamagedError("something else in place of a fingerprint") from None
     if len(present) == len(values):
-        return Ragged.of_matrix(octets.reshape(-1, 8))
+        return Ragged.of_matrix(packed.reshape(-1, 8))
     sizes = np.array([0 if value is None else 8 for value in values], dtype=np.int64)
-    return Ragged(octets, np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(sizes))))
+    return Ragged(packed, np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(sizes))))
 
 
 def _keys(packed: Sequence[Any], layout: KeyLayout) -> Ragged:
     """Keys as they are stored, None for none, as rows of int64."""
     kind = key_kind(layout)
-    rows = Ragged.of_bytes([b"" if each is None else cells.blob(each) for each in packed])
+    rows = Ragged.of_bytes([b"" if cell is None else cells.blob(cell) for cell in packed])
     itemsize = np.dtype(kind).itemsize
     if np.any(rows.sizes % itemsize):
         raise cells.DamagedError("bytes that are no keys")

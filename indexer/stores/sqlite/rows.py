@@ -16,7 +16,7 @@ from indexer.stores.base import StoreInfo
 from indexer.stores.sketches import refusal
 from indexer.stores.sqlite import cells
 
-MAX_RECORD_OCTETS = 16 << 20
+MAX_RECORD_BYTES = 16 << 20
 _MAX_INTEGER = (1 << 63) - 1
 
 # The order of the columns in every query that reads whole records, the document's number before them.
@@ -40,7 +40,7 @@ class Row:
     keys: Sequence[int]
     short: bool
     columns: tuple[Any, ...]
-    octets: int
+    written_bytes: int
     sketches: Mapping[str, Sketch]
 
 
@@ -83,14 +83,14 @@ class Packer:
         self._kind = np.dtype("<u4") if self._end <= 1 << 32 else np.dtype("<u8")
 
     def stored_keys(self, keys: Iterable[int]) -> list[int]:
-        """Packed keys as they are stored: moved to lie around zero, where SQLite needs the fewest octets."""
+        """Packed keys as they are stored: moved to lie around zero, where SQLite needs the fewest bytes."""
         half = self._half
         return [key - half for key in keys]
 
     def postings(self, keys: Sequence[Sequence[int]], numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
         """(stored key, number) for each key of each number, in the order of the table that they go to."""
         flat = np.fromiter(chain.from_iterable(keys), dtype=np.int64) - self._half
-        owners = np.repeat(np.array(numbers, dtype=np.int64), [len(some) for some in keys])
+        owners = np.repeat(np.array(numbers, dtype=np.int64), [len(row_keys) for row_keys in keys])
         order = np.argsort(flat, kind="stable")
         return zip(flat[order].tolist(), owners[order].tolist(), strict=True)
 
@@ -123,13 +123,13 @@ class Packer:
         strings = (record.format, record.source, record.title, record.extractor, record.indexed_at)
         packed = [pack_text(text) for text in strings]
         digest, same = pack_text(record.source_digest), pack_text(record.text_digest)
-        octets = len(name) + sum(map(len, packed)) + len(digest) + len(same) + len(metadata or "")
-        octets += sum(len(sketch.payload) + 8 * len(sketch.keys) for sketch in record.sketches.values())
-        if octets > MAX_RECORD_OCTETS:
-            raise RefusedError(f"id, titles, metadata and sketches take {octets} octets, more than {MAX_RECORD_OCTETS}")
+        size = len(name) + sum(map(len, packed)) + len(digest) + len(same) + len(metadata or "")
+        size += sum(len(sketch.payload) + 8 * len(sketch.keys) for sketch in record.sketches.values())
+        if size > MAX_RECORD_BYTES:
+            raise RefusedError(f"id, titles, metadata and sketches take {size} bytes, more than {MAX_RECORD_BYTES}")
         columns = (record.short, record.tokens, record.size, *packed, digest_crc(digest), digest, metadata, same)
         value = None if record.fingerprint is None else to_signed(record.fingerprint.value)
-        return Row(record.ref, name, value, record.keys, record.short, columns, octets, record.sketches)
+        return Row(record.ref, name, value, record.keys, record.short, columns, size, record.sketches)
 
     def _check_fingerprint(self, record: Record) -> None:
         if record.fingerprint is None:
@@ -141,7 +141,7 @@ class Packer:
         if not record.keys:
             raise RefusedError("a fingerprint without keys")
         if min(record.keys) < 0 or max(record.keys) >= self._end:
-            raise RefusedError("a key that is none of the store's key layout")
+            raise RefusedError("a key outside the store's key layout")
 
     def record(self, row: Sequence[Any], sketches: Mapping[str, Sketch] | None = None) -> Record:
         """A record from RECORD_COLUMNS."""

@@ -1,4 +1,4 @@
-"""The part of the embedded store that has to do with schemes beside the first, and with named resources."""
+"""The part of the embedded store that has to do with secondary schemes, and with named resources."""
 
 # ruff: noqa: D102 -- what the methods of a store do is said once, in base.py and sketches.py
 
@@ -57,10 +57,10 @@ class SchemeTables(OnFile):
                 FROM schemes ORDER BY number"""
             return {cells.name(name): count for name, count in connection.execute(sql)}
 
-    def put_resource(self, name: str, octets: bytes) -> None:
-        check_resource(name, octets)
+    def put_resource(self, name: str, data: bytes) -> None:
+        check_resource(name, data)
         with self._writing() as connection:
-            connection.execute("INSERT OR REPLACE INTO resources VALUES (?, ?)", (name, octets))
+            connection.execute("INSERT OR REPLACE INTO resources VALUES (?, ?)", (name, data))
 
     def get_resource(self, name: str) -> bytes | None:
         with self._reading() as connection:

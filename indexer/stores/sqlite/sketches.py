@@ -26,15 +26,15 @@ StoredDocument = tuple[int, int | None, int]
 
 # More tables or bits than any scheme has; a packed key fits into a signed 64-bit integer.
 _MOST_TABLES, _MOST_BITS = 1 << 16, 62
-# Up to so many distinct sketches the large table of keys is small enough to be written to at once.
+# Up to this many distinct sketches the large table of keys is small enough to be written to at once.
 _SMALL_STORE = 1 << 15
-_DIGEST_OCTETS = 16
-# What is equal by its digest is compared, so the key may be short; SQLite takes six octets for these.
+_DIGEST_BYTES = 16
+# What is equal by its digest is compared, so the key may be short; SQLite takes six bytes for these.
 _DIGEST_KEY_BITS = 47
 
 
 def read_schemes(connection: sqlite3.Connection) -> tuple[SchemeInfo, ...]:
-    """The schemes beside the first, in the order in which they came."""
+    """The secondary schemes, in the order in which they came."""
     rows = connection.execute("SELECT name, id, tables, bits FROM schemes ORDER BY number")
     return tuple(
         SchemeInfo(cells.name(name), cells.name(full), read_layout(tables, bits)) for name, full, tables, bits in rows
@@ -49,7 +49,7 @@ def read_layout(tables: Any, bits: Any) -> KeyLayout:
 
 
 def scheme_number(connection: sqlite3.Connection, name: str) -> int:
-    """The number of a scheme in the file, 0 where it is not there any more."""
+    """The number of a scheme in the file, 0 where it is no longer there."""
     row = connection.execute("SELECT number FROM schemes WHERE name = ?", (name,)).fetchone()
     return cells.count(row[0]) if row else 0
 
@@ -61,7 +61,7 @@ def key_kind(layout: KeyLayout) -> npt.DTypeLike:
 
 def sketch_digest(payload: bytes, keys: bytes) -> bytes:
     """The digest of a sketch with its packed keys as they are stored."""
-    hashed = hashlib.blake2b(keys, digest_size=_DIGEST_OCTETS)
+    hashed = hashlib.blake2b(keys, digest_size=_DIGEST_BYTES)
     hashed.update(len(keys).to_bytes(8, "big"))
     hashed.update(payload)
     return hashed.digest()
@@ -74,8 +74,8 @@ def digest_key(digest: bytes) -> int:
 
 def equal_sketches(connection: sqlite3.Connection, scheme: int, keys: Iterable[int]) -> dict[tuple[bytes, bytes], int]:
     """The distinct sketches with one of these digest keys: by payload and keys their numbers."""
-    found = connection.execute(_EQUAL, (json.dumps(list(keys)), scheme))
-    return {(cells.blob(payload), cells.blob(packed)): cells.count(number) for number, payload, packed in found}
+    rows = connection.execute(_EQUAL, (json.dumps(list(keys)), scheme))
+    return {(cells.blob(payload), cells.blob(packed)): cells.count(number) for number, payload, packed in rows}
 
 
 @dataclass(slots=True)
@@ -114,7 +114,7 @@ class SketchChanges:
     def link(self, connection: sqlite3.Connection, documents: Sequence[tuple[StoredDocument, Sketches]]) -> None:
         """Give new documents their sketches."""
         for name, scheme in self._schemes.items():
-            rows = [(document, found[name]) for document, found in documents if name in found]
+            rows = [(document, numbers_of[name]) for document, numbers_of in documents if name in numbers_of]
             if rows:
                 self._link(connection, scheme, rows)
 
@@ -123,26 +123,26 @@ class SketchChanges:
     ) -> None:
         number, kind = scheme_number(connection, scheme.name), key_kind(scheme.layout)
         stored = [(sketch.payload, np.array(sketch.keys, dtype=kind).tobytes()) for _, sketch in rows]
-        keys = {each: digest_key(sketch_digest(*each)) for each in stored if each[0]}
+        keys = {pair: digest_key(sketch_digest(*pair)) for pair in stored if pair[0]}
         numbers = equal_sketches(connection, number, keys.values()) if keys else {}
         last = connection.execute(
             "SELECT coalesce(max(number), 0) FROM distinct_sketches WHERE scheme = ?", (number,)
         ).fetchone()
         top = cells.count(last[0], 1 << 62)
-        new = [each for each in keys if each not in numbers]
-        numbers.update((each, top + place) for place, each in enumerate(new, 1))
+        new = [pair for pair in keys if pair not in numbers]
+        numbers.update((pair, top + place) for place, pair in enumerate(new, 1))
         connection.executemany(
-            "INSERT INTO distinct_sketches VALUES (?, ?, ?, ?)", [(number, numbers[each], *each) for each in new]
+            "INSERT INTO distinct_sketches VALUES (?, ?, ?, ?)", [(number, numbers[pair], *pair) for pair in new]
         )
         connection.executemany(
             "INSERT INTO document_sketches VALUES (?, ?, ?, ?)",
             [
-                (number, document, sketch.features, numbers.get(each))
-                for ((document, _, _), sketch), each in zip(rows, stored, strict=True)
+                (number, document, sketch.features, numbers.get(pair))
+                for ((document, _, _), sketch), pair in zip(rows, stored, strict=True)
             ],
         )
         self._changes[scheme.name].comparable += sum(value is not None and not short for (_, value, short), _ in rows)
-        self._post(connection, number, scheme, {numbers[each]: (keys[each], each[1]) for each in new}, top)
+        self._post(connection, number, scheme, {numbers[pair]: (keys[pair], pair[1]) for pair in new}, top)
 
     @staticmethod
     def _post(
@@ -156,7 +156,7 @@ class SketchChanges:
         keys = np.append(own, np.array([digest for digest, _ in new.values()], dtype=np.int64))
         numbers = np.array(list(new), dtype=np.int64)
         itemsize = np.dtype(key_kind(scheme.layout)).itemsize
-        owners = np.append(np.repeat(numbers, [len(each) // itemsize for each in packed]), numbers)
+        owners = np.append(np.repeat(numbers, [len(keys_of_sketch) // itemsize for keys_of_sketch in packed]), numbers)
         order = np.lexsort((owners, keys))
         table = "scheme_postings" if top < _SMALL_STORE else "scheme_recent"
         connection.executemany(
@@ -166,7 +166,7 @@ class SketchChanges:
         _merge(connection, number, scheme, top, max(new))
 
     def finish(self, connection: sqlite3.Connection) -> None:
-        """Remove the sketches that no document has any more, with their keys, and write the counts."""
+        """Remove the sketches that no document uses, with their keys, and write the counts."""
         for name, scheme in self._schemes.items():
             change = self._changes[name]
             if change.lost:
@@ -181,15 +181,15 @@ def sketches_of(
     connection: sqlite3.Connection, schemes: Sequence[SchemeInfo], documents: Sequence[int]
 ) -> dict[int, dict[str, Sketch]]:
     """The sketches of documents, given by their numbers; a document without any is left out."""
-    found: dict[int, dict[str, Sketch]] = {}
+    sketches: dict[int, dict[str, Sketch]] = {}
     for scheme in schemes:
         kind = key_kind(scheme.layout)
         asked = (scheme_number(connection, scheme.name), json.dumps(documents))
         for document, features, payload, packed in connection.execute(_OF_DOCUMENTS, asked):
             keys = tuple(cells.numbers(b"" if packed is None else packed, kind, scheme.layout.end).tolist())
-            octets = cells.blob(b"" if payload is None else payload)
-            found.setdefault(document, {})[scheme.name] = Sketch(scheme.id, octets, keys, cells.count(features))
-    return found
+            data = cells.blob(b"" if payload is None else payload)
+            sketches.setdefault(document, {})[scheme.name] = Sketch(scheme.id, data, keys, cells.count(features))
+    return sketches
 
 
 def _forget(connection: sqlite3.Connection, scheme: SchemeInfo, lost: Iterable[int]) -> None:
@@ -219,7 +219,7 @@ def _merge(connection: sqlite3.Connection, number: int, scheme: SchemeInfo, befo
     The digests count as the table before the first.
     """
     tables = scheme.layout.tables + 1
-    # More steps than tables would find nothing any more.
+    # More steps than tables would find nothing further.
     for step in parts.merge_steps(before, after)[:tables]:
         table = step % tables - 1
         part = (number, scheme.layout.pack(table, 0), scheme.layout.pack(table, (1 << scheme.layout.bits) - 1))

@@ -42,9 +42,9 @@ from indexer.stores.sqlite.sketches import SketchChanges, read_schemes, sketches
 # A batch is one transaction: large enough that its keys, sorted, share pages; ended early by size and by time, so that
 # slow documents are safe soon.
 BATCH_RECORDS = 8000
-BATCH_OCTETS = 32 << 20
+BATCH_BYTES = 32 << 20
 BATCH_SECONDS = 2.0
-# Up to so many values the large table of keys is small enough to be written to at once.
+# Up to this many values the large table of keys is small enough to be written to at once.
 _SMALL_STORE = 1 << 15
 
 
@@ -139,20 +139,20 @@ class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
 
     def put(self, records: Iterable[Record]) -> Iterator[PutResult]:
         batch: list[Row | PutResult] = []
-        octets, started = 0, time.monotonic()
+        size, started = 0, time.monotonic()
         for record in records:
             if not batch:
                 started = time.monotonic()
             try:
                 row = self._packer.row(record)
-                octets += row.octets
+                size += row.written_bytes
                 batch.append(row)
             except RefusedError as error:
                 batch.append(PutResult(record.ref, PutStatus.FAILED, str(error)))
-            full = len(batch) >= BATCH_RECORDS or octets >= BATCH_OCTETS
+            full = len(batch) >= BATCH_RECORDS or size >= BATCH_BYTES
             if full or time.monotonic() - started >= BATCH_SECONDS:
                 yield from self._put_batch(batch)
-                batch, octets = [], 0
+                batch, size = [], 0
         if batch:
             yield from self._put_batch(batch)
 
@@ -180,23 +180,23 @@ class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
 
     def get(self, refs: Sequence[Ref], *, sketches: bool = True) -> list[Record | None]:
         names = [pack_ref(ref) for ref in refs]
-        found: dict[bytes, Record] = {}
+        records: dict[bytes, Record] = {}
         with self._reading() as connection:
-            for some in chunks([name for name in names if name is not None], READ_ROWS):
-                where = f"d.id IN ({marks(len(some))})"
-                rows = connection.execute(_select(where), some)
-                found.update(self._read(connection, rows.fetchall(), sketches=sketches))
-        return [None if name is None else found.get(name) for name in names]
+            for chunk in chunks([name for name in names if name is not None], READ_ROWS):
+                where = f"d.id IN ({marks(len(chunk))})"
+                rows = connection.execute(_select(where), chunk)
+                records.update(self._read(connection, rows.fetchall(), sketches=sketches))
+        return [None if name is None else records.get(name) for name in names]
 
     def _read(
         self, connection: sqlite3.Connection, rows: Sequence[Sequence[Any]], *, sketches: bool
     ) -> Iterator[tuple[bytes, Record]]:
         """Stored ids and records of rows, with their sketches where these are wanted and the store has any."""
-        found: Mapping[int, Mapping[str, Sketch]] = {}
+        sketches_by_number: Mapping[int, Mapping[str, Sketch]] = {}
         if sketches and self.info.schemes:
-            found = sketches_of(connection, self.info.schemes, [number for number, *_ in rows])
+            sketches_by_number = sketches_of(connection, self.info.schemes, [number for number, *_ in rows])
         for row in rows:
-            yield row[1], self._packer.record(row, found.get(row[0]))
+            yield row[1], self._packer.record(row, sketches_by_number.get(row[0]))
 
     @contextmanager
     def _snapshot(self) -> Iterator[sqlite3.Connection]:
@@ -215,8 +215,8 @@ class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
 
     def annotate(self, annotations: Iterable[tuple[Ref, Mapping[str, Any]]]) -> int:
         count = 0
-        for some in chunks(annotations, BATCH_RECORDS):
-            count += self._annotate_batch(some)
+        for chunk in chunks(annotations, BATCH_RECORDS):
+            count += self._annotate_batch(chunk)
         return count
 
     def _annotate_batch(self, batch: Sequence[tuple[Ref, Mapping[str, Any]]]) -> int:
@@ -254,34 +254,34 @@ class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
 
     def find_digests(self, digests: Sequence[str]) -> Mapping[str, Record]:
         wanted = set(digests) - {""}
-        found: dict[str, Record] = {}
+        records: dict[str, Record] = {}
         with self._reading() as connection:
-            for some in chunks({digest_crc(pack_text(digest)) for digest in wanted}, READ_ROWS):
-                where = f"d.digest_crc IN ({marks(len(some))})"
-                rows = connection.execute(_select(where) + " ORDER BY d.number", some).fetchall()
+            for chunk in chunks({digest_crc(pack_text(digest)) for digest in wanted}, READ_ROWS):
+                where = f"d.digest_crc IN ({marks(len(chunk))})"
+                rows = connection.execute(_select(where) + " ORDER BY d.number", chunk).fetchall()
                 for _, record in self._read(connection, rows, sketches=True):
                     if record.source_digest in wanted:
-                        found.setdefault(record.source_digest, record)
-        return found
+                        records.setdefault(record.source_digest, record)
+        return records
 
     def delete(self, refs: Sequence[Ref], *, versions: Mapping[Ref, Hashable] | None = None) -> int:
         count = 0
         for batch in chunks(refs, BATCH_RECORDS):
             with self._writing() as connection:
-                some = [name for ref in self._unchanged(batch, versions) if (name := pack_ref(ref)) is not None]
-                stored = list(document_numbers(connection, some).values())
+                chunk = [name for ref in self._unchanged(batch, versions) if (name := pack_ref(ref)) is not None]
+                stored = list(document_numbers(connection, chunk).values())
                 changes = _Changes(self._packer, SketchChanges(read_schemes(connection)))
                 changes.remove_documents(connection, stored)
                 changes.finish(connection)
-                connection.executemany("DELETE FROM failures WHERE id = ?", [(name,) for name in some])
+                connection.executemany("DELETE FROM failures WHERE id = ?", [(name,) for name in chunk])
             count += len(stored)
         return count
 
     def put_failures(self, failures: Iterable[Failure]) -> None:
-        for some in chunks(failures, BATCH_RECORDS):
+        for chunk in chunks(failures, BATCH_RECORDS):
             with self._writing() as connection:
                 connection.executemany(
-                    "INSERT OR REPLACE INTO failures VALUES (?, ?, ?, ?, ?, ?)", map(pack_failure, some)
+                    "INSERT OR REPLACE INTO failures VALUES (?, ?, ?, ?, ?, ?)", map(pack_failure, chunk)
                 )
 
     def failures(self) -> Iterator[Failure]:
@@ -309,7 +309,7 @@ class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
                 empty=documents - fingerprinted,
                 failures={cells.text(reason): count for reason, count in reasons},
                 formats={cells.text(kind): count for kind, count, _ in formats},
-                bytes_on_disk=self._file.octets(),
+                bytes_on_disk=self._file.size(),
                 extra={"schema": schema},
             )
 
@@ -376,16 +376,16 @@ class _Changes:
         self._sketches.link(connection, [(stored[name], sketches) for name, sketches in sketched.items()])
 
     def finish(self, connection: sqlite3.Connection) -> None:
-        """Write the counts, and remove the values that no document has any more, with their keys."""
+        """Write the counts, and remove the values that no document uses, with their keys."""
         self._sketches.finish(connection)
         connection.execute("UPDATE counts SET number = number + ? WHERE name = 'comparable'", (self._comparable,))
         counts = [(change, number) for number, change in self._documents.items()]
         connection.executemany("UPDATE hashes SET documents = documents + ? WHERE number = ?", counts)
         lost = [number for number, change in self._documents.items() if change < 0]
-        for some in chunks(lost, READ_ROWS):
+        for chunk in chunks(lost, READ_ROWS):
             unused = connection.execute(
-                f"SELECT number, keys FROM hashes WHERE documents = 0 AND number IN ({marks(len(some))})",  # noqa: S608
-                some,
+                f"SELECT number, keys FROM hashes WHERE documents = 0 AND number IN ({marks(len(chunk))})",  # noqa: S608
+                chunk,
             ).fetchall()
             gone = [
                 (key, number)

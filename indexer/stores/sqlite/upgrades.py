@@ -44,10 +44,10 @@ def share_keys(connection: sqlite3.Connection) -> None:
     for scheme in read_schemes(connection):
         number, kind = scheme_number(connection, scheme.name), key_kind(scheme.layout)
         repeated = connection.execute(_REPEATED, (number,))
-        while some := repeated.fetchmany(_DOCUMENTS):
+        while chunk := repeated.fetchmany(_DOCUMENTS):
             gone = [
-                (number, key, each)
-                for each, packed in some
+                (number, key, document)
+                for document, packed in chunk
                 for key in cells.numbers(packed, kind, scheme.layout.end).tolist()
             ]
             for table in ("scheme_postings", "scheme_recent"):

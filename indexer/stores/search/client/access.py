@@ -1,4 +1,4 @@
-"""Who asks a cluster: credentials and certificates from the environment or a file that only its owner can read."""
+"""Access to an engine: credentials and certificates from the environment or a file that only its owner can read."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Access:
     """Credentials and certificates for one cluster; no field that is secret is shown by repr().
 
     `verify` is False only where the user turned verification off by name; `region` asks for requests signed with
-    Amazon's SigV4, by the credentials that botocore finds. `from_url` tells that the user stood in the URL, where one
+    Amazon's SigV4, by the credentials that botocore finds. `from_url` says that the user stood in the URL, where one
     may have put a secret in place of the name.
     """
 
@@ -91,8 +91,15 @@ class Access:
         if self.username:
             # A user without a password may be a token.
             secrets += [self._pair(), "" if self.password else self.username]
-        forms = (str, urllib.parse.quote, urllib.parse.quote_plus, html.escape, _escaped, lambda each: repr(each)[1:-1])
-        return without_secrets(text, {form(each) for each in secrets for form in forms})
+        forms = (
+            str,
+            urllib.parse.quote,
+            urllib.parse.quote_plus,
+            html.escape,
+            _escaped,
+            lambda one: repr(one)[1:-1],
+        )
+        return without_secrets(text, {form(one) for one in secrets for form in forms})
 
     def ssl_context(self) -> ssl.SSLContext:
         """How TLS is done: verified against the machine's or the named CA. UsageError where a file can't be read."""
@@ -178,7 +185,7 @@ def _escaped(text: str) -> str:
 
 
 def _without_rivals(settings: Mapping[str, str], name: str) -> dict[str, str]:
-    """What is left of farther settings when a nearer one names another way to say who asks."""
+    """What is left of farther settings when a nearer one names another kind of credentials."""
     rivals = {"api_key": ("username", "password", "bearer_token"), "bearer_token": ("username", "password", "api_key")}
     gone = rivals.get(name, ("api_key", "bearer_token") if name == "username" else ())
     own = {other for other in gone if not os.environ.get(f"NEARDUP_{other.upper()}")}

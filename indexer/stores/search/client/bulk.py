@@ -21,7 +21,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 BATCH_RECORDS = 500
-BATCH_OCTETS = 4 << 20
+BATCH_BYTES = 4 << 20
 IN_FLIGHT = 4
 # How often a document that others change at the same time is done again.
 ROUNDS = 8
@@ -61,7 +61,7 @@ def unchanged(hit: Mapping[str, Any]) -> dict[str, Any]:
 class Outcome:
     """What became of an action: its HTTP status, "created", "updated", "noop", "deleted", or an error.
 
-    `again` tells that the action was sent more than once, so that an earlier try may have done it; `seq_no` and
+    `again` says that the action was sent more than once, so that an earlier try may have done it; `seq_no` and
     `primary_term` are those of the change.
     """
 
@@ -88,6 +88,7 @@ def send(client: Client, actions: Sequence[Action], **params: str) -> list[Outco
     outcomes: list[Outcome | None] = [None] * len(actions)
     left = list(range(len(actions)))
     deadline = time.monotonic() + client.patience.limit
+    waiting = client.waiting()
     attempt = 0
     while left:
         payload = b"".join(actions[place].lines() for place in left)
@@ -105,7 +106,8 @@ def send(client: Client, actions: Sequence[Action], **params: str) -> list[Outco
         if left and time.monotonic() + seconds > deadline:
             break
         if left:
-            client.pause(seconds)
+            first = outcomes[left[0]]
+            waiting(seconds, f"the cluster does not take {len(left):,} changes now ({first.reason if first else ''})")
         attempt += 1
     return [outcome for outcome in outcomes if outcome]
 
@@ -118,7 +120,7 @@ def rounds() -> Iterator[int]:
 
 
 def pause(number: int) -> None:
-    """Wait before the so many-th try: not before the first, then 0.05 seconds, doubling up to 2, jittered by half."""
+    """Wait before the n-th try: not before the first, then 0.05 seconds, doubling up to 2, jittered by half."""
     if number:
         time.sleep(min(2.0, 0.025 * 2.0**number) * random.uniform(0.5, 1.0))  # noqa: S311 no secret
 
@@ -160,18 +162,18 @@ def _outcome(item: Mapping[str, Any], again: bool) -> Outcome:
 def chunks(items: Iterable[T], size: int) -> Iterator[list[T]]:
     """Items in lists of `size`."""
     iterator = iter(items)
-    while some := list(islice(iterator, size)):
-        yield some
+    while chunk := list(islice(iterator, size)):
+        yield chunk
 
 
-def batches(items: Iterable[T], octets: Callable[[T], int]) -> Iterator[list[T]]:
-    """Items in lists of at most BATCH_RECORDS and about BATCH_OCTETS."""
+def batches(items: Iterable[T], size_of: Callable[[T], int]) -> Iterator[list[T]]:
+    """Items in lists of at most BATCH_RECORDS and about BATCH_BYTES."""
     batch: list[T] = []
     size = 0
     for item in items:
         batch.append(item)
-        size += octets(item)
-        if len(batch) >= BATCH_RECORDS or size >= BATCH_OCTETS:
+        size += size_of(item)
+        if len(batch) >= BATCH_RECORDS or size >= BATCH_BYTES:
             yield batch
             batch, size = [], 0
     if batch:
@@ -185,7 +187,7 @@ def in_flight(
 
     Two parts with an item of the same name are never at work at once. No more than IN_FLIGHT parts are ever held, so a
     slow cluster slows the reading and memory stays flat. What is at work is waited for also where the reading fails or
-    ends early, but not when the process is told to stop: a request to an engine that hangs does not hold it up.
+    ends early, but not when the process is asked to stop: a request to an engine that hangs does not hold it up.
     """
     waiting: deque[tuple[set[object], Future[list[R]]]] = deque()
     try:

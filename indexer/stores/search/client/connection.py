@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+import sys
 import threading
 import time
 import urllib.parse
@@ -17,6 +18,7 @@ from indexer.errors import StoreError, UsageError
 from indexer.stores.search.client.access import Access, load_access
 from indexer.stores.search.client.plain_http import Answer, CertificateError, UnknownHostError, UnreachableError, ask
 from indexer.text.hiding import PLACE, shown_name
+from indexer.text.visible import printable
 
 JSON = "application/json"
 NDJSON = "application/x-ndjson"
@@ -32,6 +34,12 @@ _LEADS_AWAY = (
 _BRIEFLY = 10.0
 # Seconds to wait for somebody to listen at a URL that has not answered yet.
 FIRST_CONTACT = 8.0
+# Seconds that nobody minds, and those between two remarks about one engine, whatever is asked of it at once.
+SILENT = 2.0
+BETWEEN = 30.0
+
+_guard = threading.Lock()
+_told: dict[str, float] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +70,36 @@ class Patience:
         """Seconds to wait before another attempt: doubling, jittered by half, at least what the server asked for."""
         doubled = min(self.longest, self.first * 2.0 ** min(attempt, 16))
         return max(doubled * random.uniform(0.5, 1.0), min(asked or 0.0, self.limit))  # noqa: S311 no secret
+
+
+class Waiting:
+    """The pauses between the tries of one request; after SILENT seconds of them somebody is told what for.
+
+    `shown` names the engine, `pause` waits for so many seconds. Remarks go to standard error.
+    """
+
+    def __init__(self, shown: str, pause: Callable[[float], None]) -> None:
+        self._shown, self._pause = shown, pause
+        self._start = time.monotonic()
+
+    def __call__(self, seconds: float, why: str) -> None:
+        """Wait before the next try, because of this."""
+        before = self._start + SILENT - time.monotonic()
+        if 0 < before < seconds:
+            self._pause(before)
+            seconds -= before
+            before = 0
+        if before <= 0:
+            self._tell(why)
+        self._pause(seconds)
+
+    def _tell(self, why: str) -> None:
+        with _guard:
+            now = time.monotonic()
+            if now - _told.get(self._shown, -BETWEEN) < BETWEEN:
+                return
+            _told[self._shown] = now
+        print(f"neardup: {self._shown}: {printable(why)}; trying again", file=sys.stderr, flush=True)
 
 
 class AnswerError(StoreError):
@@ -114,10 +152,10 @@ def parse_url(url: str) -> Target:
         raise UsageError(
             f"{shown}: holds an @ behind a / ? or #; in a password write these as %2F %3F %23, and @ as %40"
         )
-    found = _URL.match(url)
-    if not found:
+    matched = _URL.match(url)
+    if not matched:
         raise UsageError(f"{shown}: write https://host:9200/INDEX, several hosts with commas between")
-    engine, scheme, authority, path = found.groups(default="")
+    engine, scheme, authority, path = matched.groups(default="")
     userinfo, _, places = authority.rpartition("@")
     parts = [urllib.parse.unquote(part) for part in path.strip("/").split("/")]
     name = parts.pop()
@@ -136,12 +174,12 @@ def parse_url(url: str) -> Target:
 
 def is_host(place: str) -> bool:
     """Whether this is a host as a URL has it, with a port or without."""
-    found = PLACE.match(place)
+    matched = PLACE.match(place)
     try:
         urllib.parse.urlsplit(f"//{place}")
     except ValueError:
         return False
-    return bool(found and int(found[1] or 0) < 1 << 16)
+    return bool(matched and int(matched[1] or 0) < 1 << 16)
 
 
 def _check_name(name: str, shown: str) -> None:
@@ -175,7 +213,7 @@ class Client(ABC):
 
     @abstractmethod
     def _closing(self, snapshot: str) -> tuple[str, object]:
-        """Path and body of the request that lets go of a point in time."""
+        """Path and body of the request that closes a point in time."""
 
     def close(self) -> None:
         """Let go of the connections; a request that waits to be tried again, in whatever thread, fails at once."""
@@ -185,6 +223,10 @@ class Client(ABC):
         """Wait before a request is tried again; StoreError where the client is closed, or is closed meanwhile."""
         if self._closed.wait(seconds):
             raise StoreError(f"{self.target.shown}: the connection is closed")
+
+    def waiting(self) -> Waiting:
+        """The pauses between the tries of a request that begins now."""
+        return Waiting(self.target.shown, self.pause)
 
     def request(
         self,
@@ -203,6 +245,7 @@ class Client(ABC):
         """
         start = time.monotonic()
         deadline = deadline or start + self.patience.limit
+        waiting = self.waiting()
         attempt = 0
         while True:
             self.pause(0)
@@ -220,6 +263,7 @@ class Client(ABC):
                 wait = self.patience.wait(attempt, asked)
                 if time.monotonic() + wait > (deadline if self._answered else min(deadline, start + FIRST_CONTACT)):
                     raise StoreError(f"{self.target.shown}: given up after {attempt + 1} tries: {error}") from error
+                trouble = _trouble(error)
             except StoreError:
                 raise
             except Exception as error:
@@ -228,7 +272,7 @@ class Client(ABC):
                 raise StoreError(
                     f"{self.target.shown}: {self.product}'s client can't send a request ({kind})"
                 ) from None
-            self.pause(wait)
+            waiting(wait, trouble)
             attempt += 1
 
     def perform_once(self, method: str, path: str, body: object = None) -> Any:
@@ -267,6 +311,10 @@ class Client(ABC):
         raise StoreError(explain_answer(error, self.target, self.access)) from error
 
 
+def _trouble(error: AnswerError | UnreachableError) -> str:
+    return f"the cluster answers {error}" if isinstance(error, AnswerError) else f"no answer ({error})"
+
+
 def require_whole(answer: Mapping[str, Any], shown: str) -> None:
     """Raise StoreError where some shards did not answer: what they hold would be missed in silence."""
     shards = answer["_shards"]
@@ -282,7 +330,7 @@ def explain_answer(error: AnswerError, target: Target, access: Access) -> str:
     if error.status == 401:
         if not access.kind:
             return (
-                f"{target.shown}: the cluster wants to know who asks (401); set NEARDUP_API_KEY, or NEARDUP_USERNAME "
+                f"{target.shown}: the engine asks for credentials (401); set NEARDUP_API_KEY, or NEARDUP_USERNAME "
                 "and NEARDUP_PASSWORD, or write them to the credentials file"
             )
         return (
@@ -292,7 +340,7 @@ def explain_answer(error: AnswerError, target: Target, access: Access) -> str:
         return f"{target.shown}: {_LEADS_AWAY.format(status=error.status)}"
     if error.status == 403:
         who = access.kind or "anonymous user"
-        return f"{target.shown}: the cluster does not allow this to the {who} (403): {error.reason}"
+        return f"{target.shown}: the engine does not allow this to the {who} (403): {error.reason}"
     return f"{target.shown}: the cluster answered {error.status} {error.kind}: {error.reason}"
 
 
@@ -338,6 +386,7 @@ def _recognise(target: Target, access: Access, patience: Patience) -> str:
     A host that nobody listens on, or whose name nobody knows, is more likely a wrong URL: it is given up sooner.
     """
     start = time.monotonic()
+    waiting = Waiting(target.shown, time.sleep)
     attempt = 0
     while True:
         host = target.hosts[attempt % len(target.hosts)]
@@ -366,12 +415,12 @@ def _recognise(target: Target, access: Access, patience: Patience) -> str:
         wait = patience.wait(attempt, None)
         if time.monotonic() + wait > start + limit:
             raise StoreError(f"{target.shown}: no answer after {attempt + 1} tries: {trouble}; is the URL right?")
-        time.sleep(wait)
+        waiting(wait, f"no answer that can be used ({trouble})")
         attempt += 1
 
 
 def _engine_of(answer: Answer) -> str:
-    """Which engine gave this answer; empty where it does not tell."""
+    """Which engine gave this answer; empty where it does not say."""
     if "elasticsearch" in answer.headers.get("x-elastic-product", "").lower():
         return "elasticsearch"
     if b"opensearch" in answer.body.lower() or "opensearch" in answer.headers.get("www-authenticate", "").lower():

@@ -67,8 +67,8 @@ class ElasticsearchClient(Client):
             return client.perform_request(method, path, params=params, headers=headers, body=body).body
         except elastic_transport.TransportError as error:
             # The library's own errors are not chained: --debug would print what they say of what was sent.
-            told = " ".join(map(str, (error.message, *error.errors, error.__cause__ or "")))
-            raise trouble(self.access.hidden(told)) from None
+            explanation = " ".join(map(str, (error.message, *error.errors, error.__cause__ or "")))
+            raise trouble(self.access.hidden(explanation)) from None
         except elasticsearch.UnsupportedProductError:
             raise StoreError(
                 f"{self.target.shown}: is no Elasticsearch; for OpenSearch write opensearch+https:// and "

@@ -27,11 +27,12 @@ def multi_get(
     answers: list[dict[str, Any]] = [{}] * len(documents)
     left = list(range(len(documents)))
     deadline = time.monotonic() + client.patience.limit
+    waiting = client.waiting()
     attempt = 0
     while left:
         body = {"docs": [documents[place] for place in left]}
-        found = client.request("POST", f"{path}/_mget", body, deadline=deadline, **params)["docs"]
-        for place, answer in zip(left, found, strict=True):
+        hits = client.request("POST", f"{path}/_mget", body, deadline=deadline, **params)["docs"]
+        for place, answer in zip(left, hits, strict=True):
             answers[place] = answer
         left = [place for place in left if _is_unread(answers[place])]
         wait = client.patience.wait(attempt, None)
@@ -41,7 +42,7 @@ def multi_get(
                 named = f"{answers[place].get('_index')}/{answers[place].get('_id')}"
                 raise StoreError(f"{client.target.shown}: {named} can't be read: {kind}: {reason}")
         if left:
-            client.pause(wait)
+            waiting(wait, f"documents can't be read now ({kind}: {reason})")
         attempt += 1
     return answers
 

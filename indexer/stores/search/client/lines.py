@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-MAX_RECORD_OCTETS = 16 << 20
+MAX_RECORD_BYTES = 16 << 20
 
 
 class RefusedError(Exception):
@@ -21,6 +21,6 @@ def encoded(body: Mapping[str, Any]) -> bytes:
         raise RefusedError(
             "its id, source or title is no Unicode text (a file name in another encoding?); rename the file"
         ) from None
-    if len(line) > MAX_RECORD_OCTETS:
-        raise RefusedError(f"id, titles and metadata take {len(line)} octets, more than {MAX_RECORD_OCTETS}")
+    if len(line) > MAX_RECORD_BYTES:
+        raise RefusedError(f"id, titles and metadata take {len(line)} bytes, more than {MAX_RECORD_BYTES}")
     return line

@@ -28,14 +28,14 @@ def is_stream(indices: Iterable[str]) -> bool:
 def indices_of(client: Client) -> frozenset[str]:
     """The indices that the name of a client's URL stands for now, also behind aliases, data streams and patterns."""
     try:
-        found = client.request(
+        answer = client.request(
             "GET", f"/{reading_path(client.target.name)}/_settings/index.uuid", expand_wildcards="all"
         )
     except AnswerError as error:
         if error.status == 404:
             return frozenset()
         raise
-    return frozenset(found)
+    return frozenset(answer)
 
 
 def matches(expression: str, name: str) -> bool:

@@ -54,8 +54,8 @@ class Answer:
     @property
     def where(self) -> str:
         """Scheme and host that a redirect leads to, for people; empty where it names none."""
-        found = re.match(r"https?://[^/?#\s]+", self.headers.get("location", ""), re.IGNORECASE)
-        return shown_name(found[0])[:300] if found else ""
+        matched = re.match(r"https?://[^/?#\s]+", self.headers.get("location", ""), re.IGNORECASE)
+        return shown_name(matched[0])[:300] if matched else ""
 
 
 def ask(
@@ -100,8 +100,8 @@ def _trouble(reason: object, access: Access) -> CertificateError | UnreachableEr
     if isinstance(reason, socket.gaierror):
         return UnknownHostError(str(reason.strerror))
     # What a library says of a value holds the value.
-    told = access.hidden(str(reason)) if isinstance(reason, OSError) else f"no HTTP ({type(reason).__name__})"
-    return UnreachableError(told[:300])
+    explanation = access.hidden(str(reason)) if isinstance(reason, OSError) else f"no HTTP ({type(reason).__name__})"
+    return UnreachableError(explanation[:300])
 
 
 def _lower(headers: Any) -> dict[str, str]:

@@ -14,7 +14,7 @@ from indexer.errors import STOPPED
 from indexer.stores.search.client.connection import Client
 from indexer.stores.search.client.snapshots import Snapshot
 
-PAGE_OCTETS = 8 << 20
+PAGE_BYTES = 8 << 20
 _FIRST_PAGE = 10
 _POLL_SECONDS = 0.1
 
@@ -25,7 +25,7 @@ class Slices:
     """An iterator of pages of hits, and a context manager; each slice is read by a thread of its own.
 
     `body` is the search without paging; no more than two pages for each slice are ever held. A page has at most `page`
-    hits, and about PAGE_OCTETS as far as the page before it tells. StoreError where the cluster does not answer, or the
+    hits, and about PAGE_BYTES as far as the page before it tells. StoreError where the engine does not answer, or the
     point in time is gone.
     """
 
@@ -79,7 +79,7 @@ class Slices:
                     after = hits[-1]["sort"]
                 if len(hits) < size:
                     break
-                size = max(1, min(self._page, PAGE_OCTETS * size // len(json.dumps(hits))))
+                size = max(1, min(self._page, PAGE_BYTES * size // len(json.dumps(hits))))
             self._give(None)
         except BaseException as error:
             # It is raised in the thread that iterates.

@@ -22,7 +22,7 @@ _GONE = 404
 class Snapshot:
     """A point in time over an index, alias or pattern; a context manager, which may be used by several threads.
 
-    Who takes long over a page finds the next one: between the searches it is kept alive in the background. StoreError
+    A reader who is slow still finds the next page: between the searches it is kept alive in the background. StoreError
     where it can't be opened.
     """
 
@@ -49,7 +49,7 @@ class Snapshot:
         return answer
 
     def keep(self) -> None:
-        """Keep it alive from now on, until close(); for who needs another page."""
+        """Keep it alive from now on, until close(); for a reader who needs another page."""
         if self._keeper is None:
             self._keeper = threading.Thread(target=self._keep, name="snapshot", daemon=True)
             self._keeper.start()

@@ -19,7 +19,7 @@ from indexer.stores.sketches import refusal
 ROOT = "neardup"
 MAPPING_VERSION = 3
 SHORT = f"{ROOT}.short"
-# Every record has it, also one without a fingerprint: what tells a record from an owner's other documents.
+# Every record has it, also one without a fingerprint: what distinguishes a record from an owner's other documents.
 TOKENS = f"{ROOT}.tokens"
 DIGEST = f"{ROOT}.source_digest"
 FORMAT = f"{ROOT}.format"
@@ -34,10 +34,10 @@ CLUSTER_FIELDS: Mapping[str, tuple[type, ...]] = {
     "distance": (int,),
     "size_class": (str,),
 }
-# Elasticsearch's own limit: octets of an id.
-MAX_ID_OCTETS = 512
+# Elasticsearch's own limit: bytes of an id.
+MAX_ID_BYTES = 512
 # As many as in the digest that clusters of several documents are named by.
-_DRAWN_OCTETS = 16
+_DRAWN_BYTES = 16
 _MAX_LONG = (1 << 63) - 1
 _MAX_INTEGER = (1 << 31) - 1
 OWNERS_FIELD = f"its field {ROOT!r} is its owner's and is left as it is"
@@ -67,7 +67,7 @@ class Bodies:
         self.schemes = {scheme.name: scheme for scheme in info.schemes}
         self.sketches = [f"{ROOT}.{name}" for name in self.schemes]
         self.key_fields = {
-            name: KeyFields.of(scheme, [fields_of(each, name) for each in mappings])
+            name: KeyFields.of(scheme, [fields_of(mapping, name) for mapping in mappings])
             for name, scheme in self.schemes.items()
         }
 
@@ -80,7 +80,7 @@ class Bodies:
         if record.fingerprint:
             hashed = {"hash": record.fingerprint.base32, "bits": record.fingerprint.bits}
             body[self.scheme] = hashed | self._keys(record.keys)
-        body |= {name: sketch_fields(each, self.key_fields[name]) for name, each in record.sketches.items()}
+        body |= {name: sketch_fields(sketch, self.key_fields[name]) for name, sketch in record.sketches.items()}
         if record.size:
             body["bytes"] = record.size
         for name, attribute in _TEXTS.items():
@@ -95,7 +95,7 @@ class Bodies:
     def replacing(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """The same for a partial update: a field that it does not have becomes null, and everything else goes."""
         empty = dict.fromkeys(["bytes", *_TEXTS, "metadata", "annotations", "cluster", self.scheme, *self.schemes])
-        own = {name: replacing_fields(body[name], each) for name, each in self.key_fields.items() if name in body}
+        own = {name: replacing_fields(body[name], fields) for name, fields in self.key_fields.items() if name in body}
         return empty | dict(body) | own | {"cluster": dict.fromkeys(CLUSTER_FIELDS) | body["cluster"]}
 
     def _keys(self, keys: Sequence[int]) -> dict[str, Any]:
@@ -111,7 +111,7 @@ class Bodies:
             if not keys:
                 raise RefusedError("a fingerprint without keys")
             if min(keys) < 0 or max(keys) >= self.layout.end:
-                raise RefusedError("a key that is none of the store's key layout")
+                raise RefusedError("a key outside the store's key layout")
         if reason := refusal(self.info.schemes, record.sketches):
             raise RefusedError(reason)
         if not 0 <= record.size <= _MAX_LONG or not 0 <= record.tokens <= _MAX_INTEGER:
@@ -124,7 +124,7 @@ class Bodies:
         source = own_part(hit.get("_source"))
         if source is None:
             return None
-        values = {name: each[0] for name, each in hit.get("fields", {}).items()}
+        values = {name: listed[0] for name, listed in hit.get("fields", {}).items()}
         tokens = values.get(TOKENS, source.get("tokens"))
         if tokens is None:
             return None
@@ -144,21 +144,19 @@ class Bodies:
         )
 
     def _sketches(self, source: Mapping[str, Any]) -> dict[str, Sketch]:
-        found = {
+        sketches = {
             name: sketch_of(scheme, source.get(name) or {}, self.key_fields[name])
             for name, scheme in self.schemes.items()
         }
-        return {name: sketch for name, sketch in found.items() if sketch}
+        return {name: sketch for name, sketch in sketches.items() if sketch}
 
     def packed(self, hashed: Mapping[str, Any]) -> tuple[int, ...]:
         """The packed keys of a fingerprint's fields."""
-        found: list[int] = []
+        keys: list[int] = []
         for table in range(self.layout.tables):
             terms = hashed.get(self.layout.field(table)) or ()
-            found += (
-                self.layout.pack(table, int(term, 16)) for term in ((terms,) if isinstance(terms, str) else terms)
-            )
-        return tuple(found)
+            keys += (self.layout.pack(table, int(term, 16)) for term in ((terms,) if isinstance(terms, str) else terms))
+        return tuple(keys)
 
     def record_fields(self, *, sketches: bool = False) -> dict[str, Any]:
         """What a search has to ask for, so that record() can read its hits."""
@@ -208,7 +206,7 @@ def is_record() -> dict[str, Any]:
 
 def both(*queries: Mapping[str, Any] | None, include_short: bool = True) -> dict[str, Any]:
     """Documents that match all of these, without scores; short ones only where they are wanted."""
-    query: dict[str, Any] = {"filter": [each for each in queries if each]}
+    query: dict[str, Any] = {"filter": [query_part for query_part in queries if query_part]}
     if not include_short:
         query["must_not"] = [{"term": {SHORT: True}}]
     return {"bool": query}
@@ -224,15 +222,15 @@ def alone() -> dict[str, Any]:
 
     The id is drawn: one that followed from the document's name would be that of a cluster that it once founded.
     """
-    drawn = base64.b32encode(secrets.token_bytes(_DRAWN_OCTETS)).decode("ascii")
+    drawn = base64.b32encode(secrets.token_bytes(_DRAWN_BYTES)).decode("ascii")
     return {"id": drawn.rstrip("=").lower(), "single": True}
 
 
 def annotations_of(source: Mapping[str, Any]) -> dict[str, Any]:
     """The annotations in what stands under `neardup`."""
-    found: dict[str, Any] = json.loads(source["annotations"]) if source.get("annotations") else {}
+    annotations: dict[str, Any] = json.loads(source["annotations"]) if source.get("annotations") else {}
     cluster = {name: value for name, value in (source.get("cluster") or {}).items() if value is not None}
-    return found | ({"cluster": cluster} if cluster and not cluster.pop("single", False) else {})
+    return annotations | ({"cluster": cluster} if cluster and not cluster.pop("single", False) else {})
 
 
 def annotation_fields(annotations: Mapping[str, Any], there: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -253,11 +251,11 @@ def _fits(cluster: Mapping[str, Any]) -> bool:
     """Whether an annotation can be kept in the fields of the mapping."""
     return (
         isinstance(cluster.get("id"), str)
-        and len(cluster["id"]) <= MAX_ID_OCTETS
+        and len(cluster["id"]) <= MAX_ID_BYTES
         and all(type(value) in CLUSTER_FIELDS.get(name, ()) for name, value in cluster.items())
         and 0 <= cluster.get("similarity", 0) <= 1
         and 0 <= cluster.get("distance", 0) <= 64
-        and len(cluster.get("size_class", "")) <= MAX_ID_OCTETS
+        and len(cluster.get("size_class", "")) <= MAX_ID_BYTES
     )
 
 
@@ -275,9 +273,9 @@ def pack_json(value: Mapping[str, Any], name: str) -> str:
 
 def check_id(name: str) -> None:
     """RefusedError for an id that the engines don't take."""
-    octets = len(name.encode("utf-8", "surrogatepass"))
-    if not 0 < octets <= MAX_ID_OCTETS:
-        raise RefusedError(f"the id takes {octets} octets; the cluster takes 1 to {MAX_ID_OCTETS}")
+    size = len(name.encode("utf-8", "surrogatepass"))
+    if not 0 < size <= MAX_ID_BYTES:
+        raise RefusedError(f"the id takes {size} bytes; the engine takes 1 to {MAX_ID_BYTES}")
 
 
 def _true(value: Any) -> bool:

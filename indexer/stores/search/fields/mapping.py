@@ -41,8 +41,8 @@ def load(name: str) -> dict[str, Any]:
 
 def properties() -> dict[str, Any]:
     """The fields that neardup adds to a mapping."""
-    found: dict[str, Any] = load("component-template")["template"]["mappings"]["properties"]
-    return found
+    fields: dict[str, Any] = load("component-template")["template"]["mappings"]["properties"]
+    return fields
 
 
 def meta(info: StoreInfo, **more: Any) -> dict[str, Any]:
@@ -62,8 +62,8 @@ def meta(info: StoreInfo, **more: Any) -> dict[str, Any]:
 
 def own_meta(mapping: Mapping[str, Any]) -> Mapping[str, Any]:
     """What neardup says in a mapping's `_meta`; empty where it says nothing, and where what stands there is not its."""
-    found = mapping.get("_meta", {}).get(ROOT)
-    return found if isinstance(found, Mapping) and "tables" in found else {}
+    entry = mapping.get("_meta", {}).get(ROOT)
+    return entry if isinstance(entry, Mapping) and "tables" in entry else {}
 
 
 def info_of(mapping: Mapping[str, Any], where: str) -> StoreInfo | None:
@@ -71,18 +71,18 @@ def info_of(mapping: Mapping[str, Any], where: str) -> StoreInfo | None:
 
     IncompatibleStoreError for the mapping of a newer neardup, and for one whose `_meta` was damaged.
     """
-    found = own_meta(mapping)
-    if not found:
+    entry = own_meta(mapping)
+    if not entry:
         return None
     try:
-        version = int(found["mapping_version"])
+        version = int(entry["mapping_version"])
         info = StoreInfo(
-            scheme=found["scheme"],
-            layout=KeyLayout(int(found["tables"]), int(found["key_bits"])),
-            content=found["content"],
-            extractor=found["extractor"],
-            unicode=found["unicode"],
-            version=found["version"],
+            scheme=entry["scheme"],
+            layout=KeyLayout(int(entry["tables"]), int(entry["key_bits"])),
+            content=entry["content"],
+            extractor=entry["extractor"],
+            unicode=entry["unicode"],
+            version=entry["version"],
             schemes=schemes_of(mapping),
         )
     except (KeyError, TypeError, ValueError) as error:
@@ -97,23 +97,23 @@ def info_of(mapping: Mapping[str, Any], where: str) -> StoreInfo | None:
 
 def require_current(mapping: Mapping[str, Any], where: str) -> None:
     """Raise IncompatibleStoreError for the mapping of an older neardup: what it does not map would never be found."""
-    found = mapping["_meta"][ROOT]
-    if int(found["mapping_version"]) < MAPPING_VERSION:
+    entry = mapping["_meta"][ROOT]
+    if int(entry["mapping_version"]) < MAPPING_VERSION:
         raise IncompatibleStoreError(
-            f"{where}: was set up by neardup {found['version']} with mapping version {found['mapping_version']}, and "
+            f"{where}: was set up by neardup {entry['version']} with mapping version {entry['mapping_version']}, and "
             f"this one needs {MAPPING_VERSION}: `neardup setup` with this --store brings it up to date, and changes no "
             "document"
         )
 
 
 def schemes_of(mapping: Mapping[str, Any]) -> tuple[SchemeInfo, ...]:
-    """The schemes beside the first that a mapping describes, by name. Raises KeyError, TypeError or ValueError."""
+    """The secondary schemes that a mapping describes, by name. Raises KeyError, TypeError or ValueError."""
     # Earlier stores have them in `_meta`.
-    layouts = ((each, KeyLayout(int(each["tables"]), int(each["key_bits"]))) for each in old_schemes(mapping))
-    found = {str(each["name"]): SchemeInfo(str(each["name"]), str(each["id"]), layout) for each, layout in layouts}
+    layouts = ((old, KeyLayout(int(old["tables"]), int(old["key_bits"]))) for old in old_schemes(mapping))
+    schemes = {str(old["name"]): SchemeInfo(str(old["name"]), str(old["id"]), layout) for old, layout in layouts}
     inside = mapping.get("properties", {}).get(ROOT, {}).get("properties", {})
-    found |= {name: scheme for name, field in inside.items() if (scheme := scheme_in(name, field))}
-    return tuple(found[name] for name in sorted(found))
+    schemes |= {name: scheme for name, field in inside.items() if (scheme := scheme_in(name, field))}
+    return tuple(schemes[name] for name in sorted(schemes))
 
 
 def old_schemes(mapping: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -124,13 +124,13 @@ def old_schemes(mapping: Mapping[str, Any]) -> list[dict[str, Any]]:
 def lacking(mappings: Mapping[str, Mapping[str, Any]], shown: str, schemes: Iterable[SchemeInfo] = ()) -> list[str]:
     """The indices that lack neardup's fields, or those of one of these schemes: a write would make up their types."""
     wanted = {scheme.name for scheme in schemes}
-    found = []
-    for index, each in mappings.items():
-        fields = each.get("properties", {}).get(ROOT, {}).get("properties", {})
-        info = info_of(each, f"{shown} ({index})") if "tokens" in fields else None
+    names = []
+    for index, mapping in mappings.items():
+        fields = mapping.get("properties", {}).get(ROOT, {}).get("properties", {})
+        info = info_of(mapping, f"{shown} ({index})") if "tokens" in fields else None
         if info is None or not wanted <= {scheme.name for scheme in info.schemes}:
-            found.append(index)
-    return found
+            names.append(index)
+    return names
 
 
 def named(indices: Sequence[str]) -> str:
@@ -141,12 +141,12 @@ def named(indices: Sequence[str]) -> str:
     return f"{len(indices)} indices ({', '.join(indices[:3])}{rest}) are"
 
 
-def require_room(client: Client, index: str, found: Mapping[str, Any], fields: Mapping[str, Any], shown: str) -> None:
+def require_room(client: Client, index: str, mapping: Mapping[str, Any], fields: Mapping[str, Any], shown: str) -> None:
     """Raise UsageError where an index's limit has no room for more fields; the limit is its owner's."""
     settings = client.request("GET", f"{path_of(index)}/_settings/{FIELDS_SETTING}", flat_settings="true")
     limit = int(settings.get(index, {}).get("settings", {}).get(FIELDS_SETTING, _DEFAULT_FIELDS))
-    there = found.get("properties", {})
-    have = _count(there) + len(found.get("runtime", {}))
+    there = mapping.get("properties", {})
+    have = _count(there) + len(mapping.get("runtime", {}))
     added = _count(_united(there, fields)) - _count(there)
     if have + added > limit:
         raise UsageError(
@@ -157,16 +157,16 @@ def require_room(client: Client, index: str, found: Mapping[str, Any], fields: M
 
 def _count(properties: Mapping[str, Any]) -> int:
     """Fields as the engines count them: objects and multi-fields too."""
-    return sum(1 + _count(each.get("properties", {})) + _count(each.get("fields", {})) for each in properties.values())
+    return sum(1 + _count(one.get("properties", {})) + _count(one.get("fields", {})) for one in properties.values())
 
 
 def _united(there: Mapping[str, Any], added: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of two mappings together."""
     united = dict(there)
-    for name, each in added.items():
+    for name, field in added.items():
         old = united.get(name, {})
-        properties = _united(old.get("properties", {}), each.get("properties", {}))
-        united[name] = {**each, **old} | ({"properties": properties} if properties else {})
+        properties = _united(old.get("properties", {}), field.get("properties", {}))
+        united[name] = {**field, **old} | ({"properties": properties} if properties else {})
     return united
 
 

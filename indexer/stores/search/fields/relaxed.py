@@ -1,7 +1,7 @@
-"""Refreshes and replicas turned down for a bulk load: the owner's values are noted in the index first, and put back.
+"""Refreshes and replicas reduced for a bulk load: the owner's values are recorded in the index first, and restored.
 
 The note is metadata of a field that holds nothing else. The mapping's `_meta` can only be written as a whole: of two
-processes that change it at once, one would undo what the other has noted.
+processes that change it at once, one would undo what the other has recorded.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from indexer.stores.search.client.names import is_stream, path_of, reading_path
 from indexer.stores.search.fields import mapping
 from indexer.stores.search.fields.bodies import ROOT
 
-# What is noted while a load is under way: each setting with the owner's value as JSON, null for one that is not set.
+# What is recorded while a load is under way: each setting with the owner's value as JSON, null for one that is not set.
 RELAXED: Mapping[str, str] = {"index.refresh_interval": "-1", "index.number_of_replicas": "0"}
 _NOTE_TYPE = {"type": "boolean", "index": False, "doc_values": False}
 _ROUNDS = 8
@@ -39,7 +39,7 @@ class Request(NamedTuple):
 def bulk_load(client: Client, mappings: Mapping[str, Any]) -> Iterator[None]:
     """Turn down the index that new documents go to, of those behind a client's name with these mappings.
 
-    It is put back at the end, however that comes; what a kill leaves behind is put back by restore_left() and
+    It is restored at the end, however that comes; what a kill leaves behind is restored by restore_left() and
     repairs(). StoreError where the cluster refuses.
     """
     index = write_index(client, mappings)
@@ -53,26 +53,26 @@ def bulk_load(client: Client, mappings: Mapping[str, Any]) -> Iterator[None]:
             _surely_restored(client, index, former)
         except StoreError as error:
             shown = client.target.shown
-            _say(shown, f"{index} could not be put back to its owner's settings: {error}; {_advice(shown)}")
+            _say(shown, f"{index} could not be restored to its owner's settings: {error}; {_advice(shown)}")
         raise
     _surely_restored(client, index, former)
 
 
 def relax(client: Client, index: str) -> dict[str, str | None]:
-    """Note an index's settings in its mapping, then turn them down; what was noted."""
-    found = _described(client, index)
-    settings = found["settings"]
-    former = _note_in(found["mappings"])
+    """Record an index's settings in its mapping, then reduce them; what was recorded."""
+    described = _described(client, index)
+    settings = described["settings"]
+    former = _note_in(described["mappings"])
     if not former:
         former = {name: settings.get(name) for name in RELAXED}
         if settings.get(_EXPANDED, "false") != "false":
             # The cluster itself decides how many replicas there are.
             del former["index.number_of_replicas"]
     try:
-        # Changes nothing, and asks whether the settings may be changed before anything is noted.
+        # Changes nothing, and asks whether the settings may be changed before anything is recorded.
         same = {"index.number_of_replicas": RELAXED["index.number_of_replicas"]}
         client.request("PUT", f"{path_of(index)}/_settings", same, preserve_existing="true")
-        mapping.require_room(client, index, found["mappings"], {ROOT: _noting(former)["properties"][ROOT]}, index)
+        mapping.require_room(client, index, described["mappings"], {ROOT: _noting(former)["properties"][ROOT]}, index)
         client.request("PUT", f"{path_of(index)}/_mapping", _noting(former))
         client.request("PUT", f"{path_of(index)}/_settings", {name: RELAXED[name] for name in former})
         _keep_note(client, index, former)
@@ -88,18 +88,18 @@ def relax(client: Client, index: str) -> dict[str, str | None]:
 
 
 def requests(client: Client, index: str, former: Mapping[str, str | None] | None = None) -> list[Request]:
-    """What puts an index back to what its note, or else `former`, says; nothing where there is nothing to put back.
+    """The steps that restore an index to what its note, or else `former`, says; none where there is nothing to restore.
 
     A setting that somebody has changed since stays as it is.
     """
     try:
-        found = _described(client, index)
+        described = _described(client, index)
     except AnswerError as error:
         if error.status == 404:
             return []
         raise
-    note = _note_in(found["mappings"])
-    settings = found["settings"]
+    note = _note_in(described["mappings"])
+    settings = described["settings"]
     back = {
         name: value
         for name, value in (note or former or {}).items()
@@ -111,29 +111,29 @@ def requests(client: Client, index: str, former: Mapping[str, str | None] | None
         found_requests.append(Request(why, "PUT", f"{path_of(index)}/_settings", back))
     if note is not None:
         why = f"take the note of a bulk load out of the mapping of {index}"
-        found_requests.append(Request(why, "PUT", f"{path_of(index)}/_mapping", _forgetting(found["mappings"])))
+        found_requests.append(Request(why, "PUT", f"{path_of(index)}/_mapping", _forgetting(described["mappings"])))
     return found_requests
 
 
 def repairs(client: Client) -> list[Request]:
-    """What puts back every index, behind the name of a client's URL, that a bulk load has left behind."""
+    """The steps that restore every index, behind the name of a client's URL, that a bulk load has left behind."""
     try:
-        found = client.request("GET", f"/{reading_path(client.target.name)}/_mapping")
+        answer = client.request("GET", f"/{reading_path(client.target.name)}/_mapping")
     except AnswerError as error:
         if error.status == 404:
             return []
         raise
     return [
         request
-        for index, each in sorted(found.items())
-        if _is_noted(each.get("mappings", {}))
+        for index, described in sorted(answer.items())
+        if _is_noted(described.get("mappings", {}))
         for request in requests(client, index)
     ]
 
 
 def left(mappings: Mapping[str, Any]) -> list[str]:
-    """The indices, of those whose mappings these are, that a load has turned down and not put back."""
-    return [index for index, found in mappings.items() if _is_noted(found)]
+    """The indices, of those whose mappings these are, that a load has reduced and not restored."""
+    return [index for index, described in mappings.items() if _is_noted(described)]
 
 
 def restore_left(client: Client, mappings: Mapping[str, Any]) -> None:
@@ -142,9 +142,12 @@ def restore_left(client: Client, mappings: Mapping[str, Any]) -> None:
     for index in left(mappings):
         try:
             if _restored(client, index, None):
-                _say(shown, f"{index} was put back to its owner's settings, which a bulk load had turned down")
+                _say(shown, f"{index} was restored to its owner's settings, which a bulk load had reduced")
         except StoreError as error:
-            _say(shown, f"{index} is turned down by a bulk load and can't be put back: {error}; {_advice(shown)}")
+            _say(
+                shown,
+                f"{index} has the reduced settings of a bulk load, which can't be restored: {error}; {_advice(shown)}",
+            )
 
 
 def notices(mappings: Mapping[str, Any], shown: str) -> list[str]:
@@ -162,36 +165,36 @@ def write_index(client: Client, mappings: Mapping[str, Any]) -> str:
         streams = client.request("GET", f"/_data_stream/{path}")["data_streams"]
         return str(streams[0]["indices"][-1]["index_name"])
     aliases = client.request("GET", f"/_alias/{path}")
-    for index, found in aliases.items():
-        if found["aliases"].get(name, {}).get("is_write_index"):
+    for index, described in aliases.items():
+        if described["aliases"].get(name, {}).get("is_write_index"):
             return str(index)
     raise StoreError(f"{client.target.shown}: the alias has no write index, so nothing can be written through it")
 
 
 def _restored(client: Client, index: str, former: Mapping[str, str | None] | None) -> bool:
-    """Whether there was something to put back, which now is done."""
-    found = requests(client, index, former)
-    for each in found:
-        client.request(each.method, each.path, each.body)
-    for each in found:
-        if each.path.endswith("/_settings"):
-            _keep_note(client, index, each.body)
-    return bool(found)
+    """Whether there was something to restore, which now is done."""
+    steps = requests(client, index, former)
+    for step in steps:
+        client.request(step.method, step.path, step.body)
+    for step in steps:
+        if step.path.endswith("/_settings"):
+            _keep_note(client, index, step.body)
+    return bool(steps)
 
 
 def _keep_note(client: Client, index: str, former: Mapping[str, str | None]) -> None:
-    """Note settings again where they are turned down without a note: another load has ended, or begun, meanwhile."""
+    """Record settings again where they are reduced without a note: another load has ended, or begun, meanwhile."""
     turned = [name for name, value in former.items() if value != RELAXED[name]]
     if not turned:
         return
     for _ in range(_ROUNDS):
         try:
-            found = _described(client, index)
+            described = _described(client, index)
         except AnswerError as error:
             if error.status == 404:
                 return
             raise
-        if _note_in(found["mappings"]) or any(found["settings"].get(name) != RELAXED[name] for name in turned):
+        if _note_in(described["mappings"]) or any(described["settings"].get(name) != RELAXED[name] for name in turned):
             return
         client.request("PUT", f"{path_of(index)}/_mapping", _noting(former))
 
@@ -209,24 +212,24 @@ def _surely_restored(client: Client, index: str, former: Mapping[str, str | None
 def _described(client: Client, index: str) -> dict[str, Any]:
     # Mapping and settings in one answer, so that both are of the same moment.
     answer = client.request("GET", path_of(index), flat_settings="true")
-    (found,) = answer.values()
-    return {"settings": found.get("settings", {}), "mappings": found.get("mappings", {})}
+    (described,) = answer.values()
+    return {"settings": described.get("settings", {}), "mappings": described.get("mappings", {})}
 
 
-def _note_in(found: Mapping[str, Any]) -> dict[str, str | None] | None:
+def _note_in(described: Mapping[str, Any]) -> dict[str, str | None] | None:
     """The note in a mapping; of it only what a load ever changes."""
-    meta = _field(found).get("meta") or {}
+    meta = _field(described).get("meta") or {}
     note: Any = {name: json.loads(meta[_short(name)]) for name in RELAXED if _short(name) in meta}
     if not note:
         # An earlier neardup has it in `_meta`.
-        note = mapping.own_meta(found).get(mapping.NOTE)
+        note = mapping.own_meta(described).get(mapping.NOTE)
     if not isinstance(note, Mapping):
         return None
     return {name: None if note[name] is None else str(note[name]) for name in RELAXED if name in note}
 
 
-def _field(found: Mapping[str, Any]) -> Mapping[str, Any]:
-    inside: Mapping[str, Any] = found.get("properties", {}).get(ROOT, {}).get("properties", {})
+def _field(described: Mapping[str, Any]) -> Mapping[str, Any]:
+    inside: Mapping[str, Any] = described.get("properties", {}).get(ROOT, {}).get("properties", {})
     return inside.get(mapping.NOTE) or {}
 
 
@@ -236,13 +239,13 @@ def _noting(note: Mapping[str, str | None]) -> dict[str, Any]:
     return {"properties": {ROOT: {"properties": {mapping.NOTE: {**_NOTE_TYPE, "meta": meta}}}}}
 
 
-def _forgetting(found: Mapping[str, Any]) -> dict[str, Any]:
+def _forgetting(described: Mapping[str, Any]) -> dict[str, Any]:
     """The change of a mapping after which it has no note."""
-    body = _noting({}) if _field(found) else {}
-    own = mapping.own_meta(found)
+    body = _noting({}) if _field(described) else {}
+    own = mapping.own_meta(described)
     if mapping.NOTE in own:
         rest = {name: value for name, value in own.items() if name != mapping.NOTE}
-        body["_meta"] = mapping.with_meta(found["_meta"], rest)
+        body["_meta"] = mapping.with_meta(described["_meta"], rest)
     return body
 
 
@@ -251,8 +254,8 @@ def _short(name: str) -> str:
     return name.removeprefix("index.")
 
 
-def _is_noted(found: Mapping[str, Any]) -> bool:
-    return _note_in(found) is not None
+def _is_noted(described: Mapping[str, Any]) -> bool:
+    return _note_in(described) is not None
 
 
 def _advice(shown: str) -> str:

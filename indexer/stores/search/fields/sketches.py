@@ -1,4 +1,4 @@
-"""The fields of a scheme beside the first in a document of a cluster: `sketch`, `features`, and `keys`.
+"""The fields of a secondary scheme in a document of a search engine: `sketch`, `features`, and `keys`.
 
 Each term of `keys` is a table's number of two digits or more, then the key. A scheme of a few tables, and an index that
 had a scheme before there were `keys`, has a field for each table: `t00`, `t01` and so on.
@@ -28,14 +28,14 @@ _FEW_TABLES = frozenset({"supershingles"})
 
 @dataclass(frozen=True, slots=True)
 class KeyFields:
-    """Where the keys of a scheme stand: `joined` in one field, `apart` in one for each table.
+    """Where the keys of a scheme stand: `joined` in one field, `separate` in one for each table.
 
     In both where indices behind one name differ; each of them maps, and so finds, its own.
     """
 
     layout: KeyLayout
     joined: bool
-    apart: bool
+    separate: bool
 
     @classmethod
     def of(cls, scheme: SchemeInfo, there: Iterable[Mapping[str, Any]]) -> Self:
@@ -48,18 +48,18 @@ class KeyFields:
     def names(self) -> list[str]:
         """The names of the fields."""
         layout = self.layout
-        return [KEYS] * self.joined + ([layout.field(table) for table in range(layout.tables)] if self.apart else [])
+        return [KEYS] * self.joined + ([layout.field(table) for table in range(layout.tables)] if self.separate else [])
 
     def written(self, keys: Iterable[int]) -> dict[str, Any]:
         """The fields of a document with these packed keys."""
         tables = self._terms(keys)
-        found: dict[str, Any] = {}
+        fields: dict[str, Any] = {}
         if self.joined:
-            found[KEYS] = [_joined(table, term) for table, terms in tables.items() for term in terms]
-        if self.apart:
+            fields[KEYS] = [_joined(table, term) for table, terms in tables.items() for term in terms]
+        if self.separate:
             for table, terms in tables.items():
-                found[self.layout.field(table)] = terms[0] if len(terms) == 1 else terms
-        return found
+                fields[self.layout.field(table)] = terms[0] if len(terms) == 1 else terms
+        return fields
 
     def read(self, fields: Mapping[str, Any]) -> tuple[int, ...]:
         """The packed keys of a document's fields."""
@@ -68,26 +68,26 @@ class KeyFields:
         if joined:
             width = len(layout.term(0))
             return tuple(layout.pack(int(term[:-width]), int(term[-width:], 16)) for term in _listed(joined))
-        found: list[int] = []
+        packed: list[int] = []
         for table in range(layout.tables):
             terms = _listed(fields.get(layout.field(table)) or ())
-            found += (layout.pack(table, int(term, 16)) for term in terms)
-        return tuple(found)
+            packed += (layout.pack(table, int(term, 16)) for term in terms)
+        return tuple(packed)
 
     def asked(self, keys: Iterable[int]) -> Iterator[list[tuple[str, list[str]]]]:
         """For each way in which documents have keys: field and terms of each table that is asked for."""
         tables = self._terms(keys)
         if self.joined:
             yield [(KEYS, [_joined(table, term) for term in terms]) for table, terms in tables.items()]
-        if self.apart:
+        if self.separate:
             yield [(self.layout.field(table), terms) for table, terms in tables.items()]
 
     def _terms(self, keys: Iterable[int]) -> dict[int, list[str]]:
-        layout, found = self.layout, dict[int, list[str]]()
+        layout, terms = self.layout, dict[int, list[str]]()
         for key in dict.fromkeys(keys):
             table, rest = layout.unpack(key)
-            found.setdefault(table, []).append(layout.term(rest))
-        return found
+            terms.setdefault(table, []).append(layout.term(rest))
+        return terms
 
 
 def _joined(table: int, term: str) -> str:
@@ -106,8 +106,8 @@ def sketch_properties(scheme: SchemeInfo, there: Mapping[str, Any] | None = None
     scheme's name already; keys stay where they are. UsageError for an id that is too long for that.
     """
     have = there or {}
-    apart = {scheme.layout.field(table): dict(_KEY) for table in range(scheme.layout.tables)}
-    keep = have.keys() >= apart.keys() and KEYS not in have
+    tables = {scheme.layout.field(table): dict(_KEY) for table in range(scheme.layout.tables)}
+    keep = have.keys() >= tables.keys() and KEYS not in have
     keys = KeyFields.of(scheme, [] if not keep else [have])
     fields: dict[str, Any] = {
         FEATURES: dict(_FEATURES),
@@ -126,7 +126,7 @@ def sketch_properties(scheme: SchemeInfo, there: Mapping[str, Any] | None = None
 
 
 def forgotten() -> dict[str, Any]:
-    """The change of a scheme's mapping after which it is none that the store has."""
+    """The change of a scheme's mapping that takes the scheme out of the store."""
     return {FEATURES: {**_FEATURES, "meta": {}}}
 
 
@@ -136,7 +136,12 @@ def scheme_in(name: str, field: Mapping[str, Any]) -> SchemeInfo | None:
     layout = (fields.get(FEATURES, {}).get("meta") or {}).get(_LAYOUT)
     if not layout:
         return None
-    parts = {key: part for each in fields.values() for key, part in (each.get("meta") or {}).items() if key != _LAYOUT}
+    parts = {
+        key: part
+        for key_field in fields.values()
+        for key, part in (key_field.get("meta") or {}).items()
+        if key != _LAYOUT
+    }
     return SchemeInfo(name, "".join(parts[key] for key in sorted(parts)), KeyLayout(*map(int, layout.split("x"))))
 
 
@@ -148,10 +153,10 @@ def is_scheme(field: Mapping[str, Any]) -> bool:
 
 def sketch_fields(sketch: Sketch, keys: KeyFields) -> dict[str, Any]:
     """What stands under a scheme's name in a document."""
-    found: dict[str, Any] = {FEATURES: sketch.features}
+    fields: dict[str, Any] = {FEATURES: sketch.features}
     if sketch.payload:
-        found[PAYLOAD] = base64.b64encode(sketch.payload).decode("ascii")
-    return found | (keys.written(sketch.keys) if sketch.keys else {})
+        fields[PAYLOAD] = base64.b64encode(sketch.payload).decode("ascii")
+    return fields | (keys.written(sketch.keys) if sketch.keys else {})
 
 
 def replacing_fields(fields: Mapping[str, Any], keys: KeyFields) -> dict[str, Any]:
@@ -169,5 +174,5 @@ def sketch_of(scheme: SchemeInfo, fields: Mapping[str, Any], keys: KeyFields) ->
 
 
 def unpacked_payload(text: str) -> bytes:
-    """The octets of a payload as the engines write it: base64, with padding or without."""
+    """The bytes of a payload as the engines write it: base64, with padding or without."""
     return base64.b64decode(text + "=" * (-len(text) % 4))

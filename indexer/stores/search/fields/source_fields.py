@@ -26,19 +26,19 @@ def source_paths(mappings: Mapping[str, Mapping[str, Any]], names: Sequence[str]
 
 
 def _source_path(mappings: Mapping[str, Mapping[str, Any]], name: str, shown: str) -> str:
-    found = {path for each in mappings.values() if (path := _path_in(each, name))}
-    if not found:
-        known = sorted({each for mapping in mappings.values() for each, _ in _leaves(mapping)})
+    paths = {path for mapping_or_name in mappings.values() if (path := _path_in(mapping_or_name, name))}
+    if not paths:
+        known = sorted({mapping_or_name for mapping in mappings.values() for mapping_or_name, _ in _leaves(mapping)})
         raise UsageError(
             f"{shown}: no index has a field {name!r} with text; fields: {', '.join(known)[:500] or 'none'}"
         )
-    if len(found) > 1:
+    if len(paths) > 1:
         raise UsageError(
-            f"{shown}: {name!r} stands for different fields ({', '.join(sorted(found))}); name one of them"
+            f"{shown}: {name!r} stands for different fields ({', '.join(sorted(paths))}); name one of them"
         )
-    path = found.pop()
-    leaves = [(each, field) for mapping in mappings.values() for each, field in _leaves(mapping)]
-    copied = sorted({each for each, field in leaves if path in _listed(field.get("copy_to"))})
+    path = paths.pop()
+    leaves = [(mapping_or_name, field) for mapping in mappings.values() for mapping_or_name, field in _leaves(mapping)]
+    copied = sorted({mapping_or_name for mapping_or_name, field in leaves if path in _listed(field.get("copy_to"))})
     if copied:
         raise UsageError(f"{shown}: {path!r} is filled by copy_to and not in _source; name {', '.join(copied)} instead")
     return path
@@ -81,27 +81,27 @@ def _listed(value: Any) -> list[str]:
 
 def values_of(source: Any, path: str) -> list[str]:
     """The strings and numbers at a dotted path of a document, in order, from arrays and arrays of objects too."""
-    found: list[str] = []
+    texts: list[str] = []
     waiting: list[tuple[Any, list[str]]] = [(source, path.split("."))]
     while waiting:
         value, parts = waiting.pop()
         if isinstance(value, list):
-            waiting += [(each, parts) for each in reversed(value)]
+            waiting += [(element, parts) for element in reversed(value)]
         elif parts and isinstance(value, Mapping):
             # A name may itself have dots.
             names = [".".join(parts[:end]) for end in range(len(parts), 0, -1)]
             waiting += [(value[name], parts[name.count(".") + 1 :]) for name in names if name in value]
         elif not parts and isinstance(value, str):
-            found.append(value)
+            texts.append(value)
         elif not parts and isinstance(value, int | float) and not isinstance(value, bool):
-            found.append(json.dumps(value))
-    return found
+            texts.append(json.dumps(value))
+    return texts
 
 
 def text_at(source: Any, paths: Sequence[str]) -> tuple[bytes, bytes | None]:
     """What a digest of a document's fields is made of, and their text as UTF-8; None where it has none of them."""
     values = [(path, values_of(source, path)) for path in paths]
-    texts = [text for _, found in values for text in found]
+    texts = [text for _, values_there in values for text in values_there]
     exact = json.dumps(values, separators=(",", ":")).encode()
     return exact, "\n".join(texts).encode("utf-8", "replace") if texts else None
 

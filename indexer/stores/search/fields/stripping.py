@@ -18,12 +18,12 @@ STRIPPING = {"script": {"lang": "painless", "source": f"ctx._source.remove('{ROO
 # What somebody else has put under the same name stays.
 _THINNING = f"ctx._source.{ROOT}.keySet().removeAll(params.names)"
 _REFUSED = 400
-# What tells whose a document is; the rest of neardup's part need not be read for that.
+# What shows whose a document is; the rest of neardup's part need not be read for that.
 _TELLING = frozenset({"tokens", "pending"})
 
 
 class Stripper:
-    """Strips documents, each only where it is as it was read; `scripts` tells whether the cluster runs scripts.
+    """Strips documents, each only where it is as it was read; `scripts` says whether the engine runs scripts.
 
     Without them `neardup` stays in an owner's document as null: a partial update can take a value away, and not a name.
     `names_in` gives the names under `neardup` that are neardup's in an index.
@@ -38,15 +38,15 @@ class Stripper:
         names = {index: self._names_in(index) for index in {hit["_index"] for hit in hits}}
 
         def sent(places: Sequence[int]) -> list[Outcome]:
-            some = [hits[place] for place in places]
-            return send(self._client, [self._action(hit, names[hit["_index"]]) for hit in some]) if some else []
+            chosen = [hits[place] for place in places]
+            return send(self._client, [self._action(hit, names[hit["_index"]]) for hit in chosen]) if chosen else []
 
         outcomes = sent(range(len(hits)))
-        if self.scripts and any(each.status == _REFUSED and "script" in each.reason for each in outcomes):
+        if self.scripts and any(outcome.status == _REFUSED and "script" in outcome.reason for outcome in outcomes):
             self.scripts = False
-            again = [place for place, each in enumerate(outcomes) if each.status == _REFUSED]
-            for place, each in zip(again, sent(again), strict=True):
-                outcomes[place] = each
+            again = [place for place, outcome in enumerate(outcomes) if outcome.status == _REFUSED]
+            for place, outcome in zip(again, sent(again), strict=True):
+                outcomes[place] = outcome
         return outcomes
 
     def _action(self, hit: Mapping[str, Any], names: frozenset[str]) -> Action:
@@ -64,15 +64,15 @@ class Stripper:
         return update(place, change, conditions)
 
 
-def own_names(found: Mapping[str, Any]) -> frozenset[str]:
+def own_names(described: Mapping[str, Any]) -> frozenset[str]:
     """The names under `neardup` that are neardup's in an index with this mapping: its fields, and its schemes."""
-    inside = found.get("properties", {}).get(ROOT, {}).get("properties", {})
-    schemes = {name for name, each in inside.items() if is_scheme(each)}
+    inside = described.get("properties", {}).get(ROOT, {}).get("properties", {})
+    schemes = {name for name, field in inside.items() if is_scheme(field)}
     return frozenset({*mapping.properties()[ROOT]["properties"], mapping.NOTE}) | schemes
 
 
 def telling_source(names: frozenset[str]) -> dict[str, Any]:
-    """What a search has to ask of `_source`, so that its hits tell whose the documents are."""
+    """What a search has to ask of `_source`, so that its hits show whose the documents are."""
     return {"excludes": sorted(f"{ROOT}.{name}" for name in names - _TELLING)}
 
 
@@ -96,16 +96,16 @@ def is_owners_field(source: Mapping[str, Any], names: frozenset[str]) -> bool:
     return is_owners(source) or bool(foreign_names(source, names))
 
 
-def seems_made(found: Mapping[str, Any]) -> bool:
+def seems_made(described: Mapping[str, Any]) -> bool:
     """Whether neardup made an index with this mapping, which shows no field of anybody else.
 
     What it does not show may be there all the same: see `is_own`.
     """
-    made = mapping.own_meta(found).get("made_index")
-    return bool(made) and set(found.get("properties", {})) <= {ROOT} and not found.get("runtime")
+    made = mapping.own_meta(described).get("made_index")
+    return bool(made) and set(described.get("properties", {})) <= {ROOT} and not described.get("runtime")
 
 
-def lost(client: Client, index: str, found: Mapping[str, Any]) -> str:
+def lost(client: Client, index: str, mapping: Mapping[str, Any]) -> str:
     """Why an update of an index's documents would lose something of its owner's; empty where it would not."""
     settings = client.request("GET", f"{path_of(index)}/_settings", flat_settings="true")[index]["settings"]
-    return lost_by_update(found, settings)
+    return lost_by_update(mapping, settings)

@@ -81,9 +81,9 @@ class SideIndex(Generic[T]):
         if self._exists is None:
             try:
                 # One of a list may be missing; a pattern that matches nothing is answered by an empty object.
-                found = self._client.request("GET", f"/{self._path}/_mapping", ignore_unavailable="true")
-                self._exists, self._count = bool(found), len(found)
-                self._known = found.get(self.name, {}).get("mappings", {}).get("properties", self._properties)
+                answer = self._client.request("GET", f"/{self._path}/_mapping", ignore_unavailable="true")
+                self._exists, self._count = bool(answer), len(answer)
+                self._known = answer.get(self.name, {}).get("mappings", {}).get("properties", self._properties)
             except AnswerError as error:
                 if error.status != 404:
                     raise
@@ -118,20 +118,20 @@ class SideIndex(Generic[T]):
 
     def put(self, items: Iterable[tuple[str, T]]) -> None:
         """Store items under their ids, in batches; StoreError where the cluster refuses one."""
-        for some in chunks(items, BATCH_RECORDS):
+        for chunk in chunks(items, BATCH_RECORDS):
             self.make()
-            self._send([Action("index", self.name, name, None, encoded(self._body(item))) for name, item in some])
+            self._send([Action("index", self.name, name, None, encoded(self._body(item))) for name, item in chunk])
 
     def get(self, names: Sequence[str]) -> list[T | None]:
         """The items with these ids, in this order, as they are now."""
         if not self.exists():
             return [None] * len(names)
-        found: dict[str, T] = {}
-        for some in chunks(dict.fromkeys(names), BATCH_RECORDS):
-            for hit in self._found(some) if self._several else self._got(some):
+        values: dict[str, T] = {}
+        for chunk in chunks(dict.fromkeys(names), BATCH_RECORDS):
+            for hit in self._found(chunk) if self._several else self._got(chunk):
                 # Several parts may have one of the same id; then it is that of the first part by name.
-                found.setdefault(hit["_id"], self._read(hit["_source"]))
-        return [found.get(name) for name in names]
+                values.setdefault(hit["_id"], self._read(hit["_source"]))
+        return [values.get(name) for name in names]
 
     def _got(self, names: Sequence[str]) -> Iterator[dict[str, Any]]:
         hits = multi_get(self._client, [{"_id": name} for name in names], path=f"/{self._path}")
@@ -140,8 +140,8 @@ class SideIndex(Generic[T]):
     def _found(self, names: Sequence[str]) -> Iterator[dict[str, Any]]:
         """The same of several indices, which can only be searched: as of their last refresh."""
         at_once = max(1, _MOST_HITS // max(self._count, 1))
-        for some in chunks(names, at_once):
-            body = {"query": {"ids": {"values": some}}, "size": _MOST_HITS, "sort": ["_index"]}
+        for chunk in chunks(names, at_once):
+            body = {"query": {"ids": {"values": chunk}}, "size": _MOST_HITS, "sort": ["_index"]}
             yield from self._search(body)["hits"]["hits"]
 
     def _search(self, body: Mapping[str, Any]) -> Any:
@@ -151,8 +151,8 @@ class SideIndex(Generic[T]):
         """Delete by id; how many were there. Ids that are not there cost nothing but the question."""
         there = [name for name, item in zip(names, self.get(names), strict=True) if item is not None]
         unique = dict.fromkeys(there)
-        for some in chunks(unique, BATCH_RECORDS):
-            self._send([Action("delete", self.name, name) for name in some])
+        for chunk in chunks(unique, BATCH_RECORDS):
+            self._send([Action("delete", self.name, name) for name in chunk])
         return len(unique)
 
     def _send(self, actions: Sequence[Action]) -> None:
@@ -176,8 +176,8 @@ class SideIndex(Generic[T]):
             return {}
         self.settle()
         body = {"size": 0, "aggs": {"terms": {"terms": {"field": field, "missing": "", "size": 1000}}}}
-        found = self._search(body).get("aggregations", {}).get("terms", {}).get("buckets", ())
-        return {bucket["key"]: bucket["doc_count"] for bucket in found}
+        buckets = self._search(body).get("aggregations", {}).get("terms", {}).get("buckets", ())
+        return {bucket["key"]: bucket["doc_count"] for bucket in buckets}
 
 
 def side_name(store: str, kind: str) -> str:
@@ -240,7 +240,7 @@ def _cluster(source: Mapping[str, Any]) -> ClusterRecord:
     # or a dissimilarity in 64ths.
     canonical, texts, numbers, *lists = json.loads(source["exact"])
     numbers.setdefault("least_similarity", 1 - numbers["radius"] / 64)
-    names: dict[str, Any] = {name: tuple(each) for name, each in (lists[0] if lists else {}).items()}
+    names: dict[str, Any] = {name: tuple(listed) for name, listed in (lists[0] if lists else {}).items()}
     return ClusterRecord(canonical=Ref(*canonical), **texts, **numbers, **names)
 
 

@@ -31,7 +31,7 @@ class ClusteringNotes:
         path = f"/{quote(side_name(self._name, 'clusters'), safe='*,-')}"
         query = {"query": {"ids": {"values": [_ID]}}, "size": 10_000}
         try:
-            # Who writes a note makes it visible.
+            # Writing a note makes it visible.
             answer = self._client.request("POST", f"{path}/_search", query, ignore_unavailable="true")
         except AnswerError as error:
             if error.status == 404:

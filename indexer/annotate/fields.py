@@ -1,0 +1,86 @@
+"""The fields that a run reads: those that were asked for, held to those that the index remembers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from indexer.errors import UsageError
+from indexer.stores.search.client.connection import AnswerError, Client
+from indexer.stores.search.client.names import path_of
+from indexer.stores.search.fields.source_fields import require_readable, source_paths, values_of
+from indexer.stores.search.fields.texts import OWN, TextFields, noted, remember
+
+if TYPE_CHECKING:
+    from indexer.annotate.run import Wanted
+
+# As much of a title as anybody reads.
+_LONGEST_TITLE = 500
+_LONGEST_SOURCE = 8000
+
+
+def fields_of_run(
+    client: Client, aside: Client | None, mappings: Mapping[str, Mapping[str, Any]], wanted: Wanted
+) -> TextFields:
+    """The fields as they stand in `_source`, those that are remembered where none are named.
+
+    Raises UsageError where a field is not there, none is known, or others are remembered than those named.
+    """
+    shown = client.target.shown
+    kept = _remembered(client, aside, mappings)
+    distinct = {(fields.names, fields.html) for fields in kept.values()}
+    first = next(iter(kept.values()), TextFields(()))
+    if not wanted.fields and len(distinct) != 1:
+        known = "; ".join(f"{index}: {fields.options()}" for index, fields in kept.items())
+        raise UsageError(
+            f"{shown}: name the fields with the text, as --field NAME"
+            + (f"; the indices behind the name remember different ones ({known})" if known else "")
+        )
+    paths = source_paths(mappings, wanted.fields or first.names, shown)
+    about = [
+        source_paths(mappings, [name], shown)[0] if name else ""
+        for name in (wanted.source_field or first.source, wanted.title_field or first.title)
+    ]
+    found = TextFields(paths, wanted.html if wanted.fields else first.html, *about)
+    require_readable(mappings, [*paths, *filter(None, about)], shown)
+    other = next((index for index, fields in kept.items() if not fields.is_as(found)), None)
+    if other is not None and not wanted.fields_changed:
+        raise UsageError(
+            f"{shown}: the fingerprints of {other} were made with {kept[other].options()}; with {found.options()} all "
+            "of them would be made again. Name the same fields, or leave them out; --fields-changed makes all again"
+        )
+    return found
+
+
+def remember_fields(client: Client, aside: Client | None, mappings: Mapping[str, Any], fields: TextFields) -> bool:
+    """Note the fields in the mappings; False where the owner of one lets nobody do that."""
+    of, name = (client, OWN) if aside is None else (aside, client.target.name)
+    results = [remember(of, index, name, fields) for index in (mappings if aside is None else _mappings_of(aside))]
+    return all(results)
+
+
+def described(fields: TextFields, document: Any) -> tuple[str, str]:
+    """Where a document says that it came from, and its title; empty where it says neither."""
+    source, title = (
+        next(iter(values_of(document, path)), "") if path else "" for path in (fields.source, fields.title)
+    )
+    return source.strip()[:_LONGEST_SOURCE], " ".join(title.split())[:_LONGEST_TITLE]
+
+
+def _remembered(
+    client: Client, aside: Client | None, mappings: Mapping[str, Mapping[str, Any]]
+) -> dict[str, TextFields]:
+    """What each index remembers, or the one beside of it."""
+    where, name = (mappings, OWN) if aside is None else (_mappings_of(aside), client.target.name)
+    found = {index: noted(each).get(name) for index, each in where.items()}
+    return {index: fields for index, fields in found.items() if fields}
+
+
+def _mappings_of(client: Client) -> dict[str, Mapping[str, Any]]:
+    try:
+        found = client.request("GET", f"{path_of(client.target.name)}/_mapping")
+    except AnswerError as error:
+        if error.status == 404:
+            return {}
+        raise
+    return {index: each.get("mappings", {}) for index, each in sorted(found.items())}

@@ -1,0 +1,48 @@
+"""Documents that are ZIP files of XML and HTML: EPUB, DOCX and ODT."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Callable, Mapping
+
+from indexer.extract.base import Content, Extracted, Format, Limits
+from indexer.extract.packages.epub import extract_epub
+from indexer.extract.packages.office import extract_docx, extract_odt
+from indexer.extract.packages.parts import Parts
+
+# EPUB (OCF 3.3, section 4.3) and ODF (1.3, part 2) put this name, uncompressed, first.
+_FIRST, _PLACE = b"mimetype", 30
+_TYPES: Mapping[bytes, Format] = {
+    b"application/epub+zip": "epub",
+    b"application/vnd.oasis.opendocument.text": "odt",
+}
+_NAMES: Mapping[str, Format] = {"word/document.xml": "docx", "META-INF/container.xml": "epub"}
+
+_EXTRACTORS: Mapping[Format, Callable[[Parts, Content, str], Extracted]] = {
+    "epub": extract_epub,
+    "docx": extract_docx,
+    "odt": extract_odt,
+}
+
+
+def kind_of_package(data: bytes) -> Format | None:
+    """Which of these documents a ZIP file is; None for another one."""
+    if data.startswith(_FIRST, _PLACE):
+        start = _PLACE + len(_FIRST)
+        return next((kind for name, kind in _TYPES.items() if data.startswith(name, start)), None)
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            names = set(archive.namelist())
+    except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError):
+        return None
+    return next((kind for name, kind in _NAMES.items() if name in names), None)
+
+
+def extract_package(kind: Format, data: bytes, content: Content, engine: str, limits: Limits) -> Extracted:
+    """The document in such a file; all of its parts together are held to the limit on size.
+
+    Raises ExtractionError.
+    """
+    with Parts(data, limits) as parts:
+        return _EXTRACTORS[kind](parts, content, engine)

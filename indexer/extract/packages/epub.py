@@ -1,0 +1,86 @@
+"""EPUB 2 and 3: the pages of a book in the order of its spine, each read as the HTML that it is."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Mapping
+from urllib.parse import unquote
+
+from indexer.errors import ExtractionError
+from indexer.extract.base import Content, Extracted
+from indexer.extract.html import extract_html
+from indexer.extract.packages.parts import Parts
+from indexer.extract.text import cleaned
+from indexer.extract.xml import in_utf8, parse_fast, parse_reference
+
+_CONTAINER, _ENCRYPTION = "META-INF/container.xml", "META-INF/encryption.xml"
+_PAGES = frozenset(("application/xhtml+xml", "text/html", "application/x-dtbook+xml"))
+_MOST_PAGES = 100_000
+
+
+def extract_epub(parts: Parts, content: Content, engine: str) -> Extracted:
+    """The document of an EPUB file. ExtractionError "encrypted" where its pages are."""
+    package_path = _parsed(parts, _CONTAINER, engine).package
+    package = _parsed(parts, package_path, engine)
+    locked = _parsed(parts, _ENCRYPTION, engine).locked if _ENCRYPTION in parts else set[str]()
+    texts: list[str] = []
+    named = ""
+    for page in package.pages(posixpath.dirname(package_path)):
+        if page in locked:
+            raise ExtractionError("encrypted", f"the page {page} is encrypted")
+        # A book may name what it lacks; a path that leads out of the book names nothing in it.
+        if page in parts:
+            found = extract_html(parts.read(page), content, engine)
+            texts.append(found.text)
+            named = found.engine
+    return Extracted(f"{named} (EPUB)".strip(), cleaned(" ".join(texts)), cleaned("".join(package.title)))
+
+
+def _parsed(parts: Parts, name: str, engine: str) -> _Package:
+    found = _Package()
+    (parse_fast if engine == "fast" else parse_reference)(in_utf8(parts.read(name)), found)
+    return found
+
+
+class _Package:
+    """What a container, a package document and a list of what is encrypted say."""
+
+    def __init__(self) -> None:
+        self.package = ""
+        self.title: list[str] = []
+        self.locked: set[str] = set()
+        self._items: dict[str, str] = {}
+        self._spine: list[str] = []
+        self._path: list[str] = []
+        self._titles = 0
+
+    def pages(self, folder: str) -> list[str]:
+        """The names of the parts that are pages, in order, each once."""
+        hrefs = [self._items[each] for each in self._spine if each in self._items]
+        return list(dict.fromkeys(posixpath.normpath(posixpath.join(folder, unquote(href))) for href in hrefs))
+
+    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
+        """An element begins."""
+        name = tag.rpartition("}")[2].rpartition(":")[2]
+        self._path.append(name)
+        if name == "rootfile" and not self.package:
+            self.package = posixpath.normpath(attributes.get("full-path", ""))
+        elif name == "item" and attributes.get("media-type") in _PAGES:
+            # The table of contents is a page of links to the others.
+            if "nav" not in attributes.get("properties", "").split():
+                self._items[attributes.get("id", "")] = attributes.get("href", "").partition("#")[0]
+        elif name == "itemref" and len(self._spine) < _MOST_PAGES:
+            self._spine.append(attributes.get("idref", ""))
+        elif name == "CipherReference":
+            self.locked.add(posixpath.normpath(unquote(attributes.get("URI", ""))))
+        elif name == "title":
+            self._titles += 1
+
+    def end(self, _tag: str = "") -> None:
+        """An element ends."""
+        self._path.pop()
+
+    def data(self, text: str) -> None:
+        """A piece of text."""
+        if self._titles == 1 and self._path and self._path[-1] == "title":
+            self.title.append(text)

@@ -1,0 +1,90 @@
+"""DOCX (ECMA-376) and ODT (OpenDocument 1.3): the words of the body, its tables and notes, without page furniture.
+
+Left out are headers and footers, what was deleted in tracked changes, comments, field codes, and generated tables of
+contents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from indexer.errors import ExtractionError
+from indexer.extract.base import EXTRACTOR_VERSION, Content, Extracted
+from indexer.extract.packages.parts import Parts
+from indexer.extract.text import cleaned
+from indexer.extract.xml import in_utf8, parse_fast, parse_reference
+
+
+def _names(names: str) -> frozenset[str]:
+    return frozenset(names.split())
+
+
+class _Words:
+    """Takes the events of a parser: the text within some elements, spaces around others, nothing of a third kind."""
+
+    def __init__(self, within: str, spaces: str, out: str = "") -> None:
+        self.parts: list[str] = []
+        self._within, self._spaces, self._out = _names(within), _names(spaces), _names(out)
+        self._path: list[str] = []
+        self._inside = self._out_at = 0
+
+    def start(self, tag: str, _attributes: Mapping[str, str]) -> None:
+        """An element begins."""
+        name = tag.rpartition("}")[2].rpartition(":")[2]
+        self._path.append(name)
+        self._inside += name in self._within
+        if not self._out_at and name in self._out:
+            self._out_at = len(self._path)
+        if name in self._spaces:
+            self.parts.append(" ")
+
+    def end(self, _tag: str = "") -> None:
+        """An element ends."""
+        if self._out_at == len(self._path):
+            self._out_at = 0
+        name = self._path.pop()
+        self._inside -= name in self._within
+        if name in self._spaces:
+            self.parts.append(" ")
+
+    def data(self, text: str) -> None:
+        """A piece of text."""
+        if self._inside and not self._out_at:
+            self.parts.append(text)
+
+
+def extract_docx(parts: Parts, _content: Content, engine: str) -> Extracted:
+    """The document of a DOCX file."""
+    # What stands in a Fallback stands before it in another form.
+    found = [
+        _words(parts.read(name), engine, _Words("t", "p br cr tab tc", "del moveFrom Fallback"))
+        for name in ("word/document.xml", "word/footnotes.xml", "word/endnotes.xml")
+        if name in parts or name == "word/document.xml"
+    ]
+    return _extracted("DOCX", engine, " ".join(found), _title(parts, "docProps/core.xml", engine))
+
+
+def extract_odt(parts: Parts, _content: Content, engine: str) -> Extracted:
+    """The document of an ODT file. ExtractionError "encrypted" for one with a password."""
+    if "META-INF/manifest.xml" in parts and b"encryption-data" in parts.read("META-INF/manifest.xml"):
+        raise ExtractionError("encrypted", "the document has a password")
+    words = _Words(
+        "p h", "p h s tab line-break table-cell",
+        "tracked-changes annotation note-citation table-of-content illustration-index table-index",
+    )  # fmt: skip
+    text = _words(parts.read("content.xml"), engine, words)
+    return _extracted("ODT", engine, text, _title(parts, "meta.xml", engine))
+
+
+def _title(parts: Parts, name: str, engine: str) -> str:
+    return _words(parts.read(name), engine, _Words("title", "")) if name in parts else ""
+
+
+def _words(data: bytes, engine: str, words: _Words) -> str:
+    (parse_fast if engine == "fast" else parse_reference)(in_utf8(data), words)
+    return cleaned("".join(words.parts))
+
+
+def _extracted(kind: str, engine: str, text: str, title: str) -> Extracted:
+    name = "expat" if engine == "fast" else "lxml"
+    return Extracted(f"{name} rules {EXTRACTOR_VERSION} ({kind})", text, title)

@@ -1,0 +1,28 @@
+"""Readers of files that hold many documents: one class for each kind of file, found by name or by first bytes."""
+
+from __future__ import annotations
+
+from indexer.ingest.readers.archives import Tar, Zip
+from indexer.ingest.readers.base import Asked, BadEntry, Columns, Entry, Reader
+from indexer.ingest.readers.compression import without_suffix
+from indexer.ingest.readers.feeds import Feed
+from indexer.ingest.readers.jsonlines import JsonLines
+from indexer.ingest.readers.tables import Csv, Parquet
+from indexer.ingest.readers.warc import Warc
+
+__all__ = ["JSON_LINES", "READERS", "Asked", "BadEntry", "Columns", "Entry", "Reader", "reader_by_head", "reader_of"]
+
+JSON_LINES = JsonLines()
+READERS: tuple[Reader, ...] = (JSON_LINES, Csv(), Parquet(), Warc(), Zip(), Tar(), Feed())
+
+
+def reader_of(name: str) -> Reader | None:
+    """The reader of files with this name, compressed or not; None for a file that is one document."""
+    ending = without_suffix(name).lower()
+    return next((reader for reader in READERS if ending.endswith(reader.suffixes)), None)
+
+
+def reader_by_head(head: bytes) -> Reader | None:
+    """The reader of files with these first bytes, decompressed; None where they tell none."""
+    told = ((reader, *reader.magic) for reader in READERS if reader.magic)
+    return next((reader for reader, place, magic in told if head.startswith(magic, place)), None)

@@ -1,0 +1,174 @@
+"""What readers of files with many documents have in common: what they give, and what they are asked for."""
+
+from __future__ import annotations
+
+import importlib
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO, ClassVar
+
+from indexer.errors import UsageError
+from indexer.extract.base import Format
+from indexer.model import REASON_KEY
+
+# As in a browser, a byte order mark outdoes whatever encoding the HTML declares: the text has been decoded already.
+MARK = b"\xef\xbb\xbf"
+# What a message lists of a table's columns.
+_MOST_NAMES, _MOST_CHARACTERS = 20, 400
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One document of a file that holds many.
+
+    `number` counts lines, rows or records from 1, and is 0 where `member` alone is its place: the path of a file in an
+    archive. `id` is empty where the document brings none; `data` is UTF-8 where `format` is text. `again` tells that a
+    store refused it before. `name` helps to tell its kind.
+    """
+
+    number: int
+    id: str
+    data: bytes
+    format: Format | None
+    title: str = ""
+    url: str = ""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    again: bool = False
+    member: str = ""
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BadEntry:
+    """A line, row, record or member that is no document; `reason` is a short fixed word."""
+
+    number: int
+    reason: str
+    detail: str
+    member: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Which columns hold the text, the id and the title, each empty for its usual name; with `html` the text is HTML.
+
+    A dot leads into an object: "meta.lang". A column whose own name has the dot is found first.
+    """
+
+    text: str = ""
+    id: str = ""
+    title: str = ""
+    html: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a reader is told: the most bytes of one entry, the columns, and which members of an archive are wanted."""
+
+    limit: int
+    columns: Columns = field(default_factory=Columns)
+    wanted: Callable[[str], bool] = lambda _: True
+    depth: int = 0
+
+
+class Reader(ABC):
+    """A kind of file that holds many documents; `indexer.ingest.readers` has the list of them."""
+
+    suffixes: ClassVar[tuple[str, ...]]
+    """How the names of such files end, in lower case, before the suffix of a compression."""
+
+    magic: ClassVar[tuple[int, bytes] | None] = None
+    """Where in a file which bytes tell that it is one; None for a kind that its name alone tells."""
+
+    is_folder: ClassVar[bool] = False
+    """Whether its members are files."""
+
+    @abstractmethod
+    def entries(self, stream: BinaryIO, name: str, asked: Asked) -> Iterator[Entry | BadEntry]:
+        """The documents of a file; what is no document, and where the file breaks off, is a BadEntry.
+
+        UsageError for a package that is missing; no other error.
+        """
+
+
+def optional(module: str, extra: str, what: str) -> Any:
+    """A module of a package that only some readers need. UsageError, which names the extra, where it is missing."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        package = module.partition(".")[0]
+        if isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] == package:
+            why = "is not installed"
+        else:
+            why = f"can't be loaded ({error})"
+        raise UsageError(f"{what}: this needs {module}, which {why}: pip install 'neardup[{extra}]'") from None
+
+
+def entry_of(number: int, item: Any, columns: Columns) -> Entry:
+    """The document in a row of named values; ValueError says what is wrong with it."""
+    if not isinstance(item, dict):
+        raise ValueError("a line holds one JSON object")
+    used = [columns.id or "id", columns.title or "title", "url" if item.get("url") else "source", REASON_KEY]
+    identity, title, url = (value_at(item, name) for name in used[:3])
+    if isinstance(identity, int) and not isinstance(identity, bool):
+        identity = str(identity)
+    if identity is not None and (not isinstance(identity, str) or not identity):
+        raise ValueError(f'"{used[0]}" must be a string that is not empty, or an integer')
+    if identity is None and columns.id:
+        raise ValueError(f'no "{columns.id}"')
+    for name, value in ((used[1], title), (used[2], url)):
+        if value is not None and not isinstance(value, str):
+            raise ValueError(f'"{name}" must be a string')
+    name, kind = _body(item, columns)
+    body = value_at(item, name)
+    if not isinstance(body, str):
+        missing = f'no "{columns.text}"' if columns.text else 'no "text" or "html"'
+        raise ValueError(missing if body is None else f'"{name}" must be a string')
+    own = {*used, name} if columns.text else {*used, "text", "html"}
+    metadata = {key: value for key, value in item.items() if key not in own}
+    for path in own:
+        if "." in path and path not in item:
+            metadata = _without(metadata, path.split("."))
+    data = body.encode("utf-8")
+    data = MARK + data if kind == "html" else data
+    return Entry(number, identity or "", data, kind, title or "", url or "", metadata, REASON_KEY in item)
+
+
+def column_error(names: Sequence[str], columns: Columns) -> str:
+    """What a table of these columns lacks of what is asked for, the text at least; empty where it lacks nothing."""
+    asked = {"--text-field": columns.text, "--id-field": columns.id, "--title-field": columns.title}
+    missing = [name for name in asked.values() if name and not {name, name.partition(".")[0]} & set(names)]
+    if not missing and (columns.text or {"text", "html"} & set(names)):
+        return ""
+    what = f"no column {missing[0]!r}" if missing else "no column 'text' or 'html'; name the one with --text-field"
+    listed = ", ".join(names[:_MOST_NAMES]) + (", …" if len(names) > _MOST_NAMES else "")
+    return f"{what}; the columns are: {listed[:_MOST_CHARACTERS]}"
+
+
+def _body(item: Mapping[str, Any], columns: Columns) -> tuple[str, Format]:
+    if columns.text:
+        return columns.text, "html" if columns.html else "text"
+    if not item.get("text") and item.get("html") is not None:
+        return "html", "html"
+    return "text", "text"
+
+
+def _without(item: Mapping[str, Any], path: Sequence[str]) -> dict[str, Any]:
+    """A copy without what stands under a path, nor an object that would be empty then."""
+    inner = item.get(path[0])
+    rest = {key: value for key, value in item.items() if key != path[0]}
+    if len(path) == 1 or path[0] not in item:
+        return rest
+    left = _without(inner, path[1:]) if isinstance(inner, Mapping) else inner
+    return {**rest, path[0]: left} if left else rest
+
+
+def value_at(item: Mapping[str, Any], name: str) -> Any:
+    """What stands under a name, which may lead into objects by dots; None where nothing does."""
+    if name in item or "." not in name:
+        return item.get(name)
+    found: Any = item
+    for part in name.split("."):
+        found = found.get(part) if isinstance(found, Mapping) else None
+    return found

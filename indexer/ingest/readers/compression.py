@@ -1,0 +1,73 @@
+"""Compressed streams, told by their first bytes; a suffix of the name that promises one is taken at its word."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import sys
+import zlib
+from typing import Any, BinaryIO, cast
+
+from indexer.ingest.readers.base import optional
+
+_MAGIC = {".gz": b"\x1f\x8b", ".zst": b"\x28\xb5\x2f\xfd", ".bz2": b"BZh", ".xz": b"\xfd7zXZ\0"}
+SUFFIXES = tuple(_MAGIC)
+# What a window of Zstandard may take, as a power of two: a file that needs more is refused.
+_ZSTD_WINDOW = 27
+
+BROKEN = (OSError, EOFError, zlib.error, lzma.LZMAError)
+"""What reading a damaged stream raises."""
+
+
+def without_suffix(name: str) -> str:
+    """A name without the suffix of a compression."""
+    return next((name[: -len(suffix)] for suffix in SUFFIXES if name.lower().endswith(suffix)), name)
+
+
+def buffered(stream: BinaryIO) -> io.BufferedReader:
+    """A stream whose first bytes can be looked at."""
+    return stream if isinstance(stream, io.BufferedReader) else io.BufferedReader(cast(io.RawIOBase, stream), 1 << 16)
+
+
+def plain(stream: BinaryIO, name: str = "") -> io.BufferedReader:
+    """What a stream holds, decompressed as it is read; reading raises one of BROKEN where it is damaged.
+
+    Raises UsageError where the package for a compression is missing.
+    """
+    given = buffered(stream)
+    head = given.peek(8)[:8]
+    kind = next((suffix for suffix, magic in _MAGIC.items() if head.startswith(magic)), "")
+    kind = kind or next((suffix for suffix in SUFFIXES if name.lower().endswith(suffix) and head), "")
+    return buffered(cast(BinaryIO, _Decompressed(given, kind))) if kind else given
+
+
+class _Decompressed(io.RawIOBase):
+    """Gives what could be decompressed before it raises: of a file that is cut off, all that is there is read."""
+
+    def __init__(self, stream: BinaryIO, kind: str) -> None:
+        self._damaged: type[Exception] = OSError
+        self._file: Any
+        if kind == ".gz":
+            self._file = gzip.GzipFile(fileobj=stream)
+        elif kind == ".bz2":
+            self._file = bz2.BZ2File(stream)
+        elif kind == ".xz":
+            self._file = lzma.LZMAFile(stream)  # noqa: SIM115 - as long as the stream is read
+        else:
+            module = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
+            zstd: Any = optional(module, "zst", "Zstandard-compressed input")
+            self._damaged = zstd.ZstdError
+            self._file = zstd.ZstdFile(stream, options={zstd.DecompressionParameter.window_log_max: _ZSTD_WINDOW})
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        try:
+            data = self._file.read1(len(buffer))
+        except self._damaged as error:
+            raise OSError(str(error)) from None
+        buffer[: len(data)] = data
+        return len(data)

@@ -1,0 +1,66 @@
+"""Documents as JSON lines: one object a line with "id", "text" or "html", and whatever else belongs to it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import BinaryIO, NoReturn
+
+from indexer.ingest.readers.base import MARK, Asked, BadEntry, Columns, Entry, Reader, entry_of
+from indexer.ingest.readers.compression import BROKEN, plain
+
+_PIECE = 1 << 16
+
+
+class JsonLines(Reader):
+    """Reads JSON lines, each of at most the limit's bytes; blank lines are passed over.
+
+    A bad line costs that line only; where the stream itself breaks, a last BadEntry says so.
+    """
+
+    suffixes = (".jsonl", ".ndjson")
+
+    def entries(self, stream: BinaryIO, name: str, asked: Asked) -> Iterator[Entry | BadEntry]:
+        """The documents of the lines."""
+        number, limit = 0, asked.limit
+        try:
+            lines = plain(stream, name)
+            while line := lines.readline(limit + 1):
+                number += 1
+                if len(line) > limit and not line.endswith(b"\n"):
+                    _skip_rest(lines)
+                    yield BadEntry(number, "too-large", f"the line is longer than the limit of {limit:,} octets")
+                    continue
+                if number == 1:
+                    line = line.removeprefix(MARK)
+                if line.strip():
+                    yield _document(number, line, asked.columns)
+        except BROKEN as error:
+            yield BadEntry(number + 1, "unreadable", f"the stream breaks off here: {error}")
+
+
+def _skip_rest(lines: BinaryIO) -> None:
+    while (piece := lines.readline(_PIECE)) and not piece.endswith(b"\n"):
+        pass
+
+
+def _document(number: int, line: bytes, columns: Columns) -> Entry | BadEntry:
+    try:
+        item = json.loads(line.decode("utf-8"), parse_constant=_refuse)
+        if b"\\u" in line:
+            # Halves of surrogate pairs can be written in JSON, and in no encoding.
+            text = json.dumps(item, ensure_ascii=False)
+            item = json.loads(text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace"))
+        return entry_of(number, item, columns)
+    except UnicodeDecodeError as error:
+        return BadEntry(number, "malformed", f"not UTF-8 at octet {error.start + 1}")
+    except json.JSONDecodeError as error:
+        return BadEntry(number, "malformed", f"no JSON: {error.msg} at character {error.pos + 1}")
+    except RecursionError:
+        return BadEntry(number, "malformed", "nested too deeply")
+    except ValueError as error:
+        return BadEntry(number, "malformed", str(error))
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is not JSON")

@@ -1,0 +1,196 @@
+"""Tables whose columns have names: CSV and TSV, read by rows, and Parquet, read by columns in batches of rows."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from datetime import date, datetime, time
+from decimal import Decimal
+from typing import Any, BinaryIO
+
+from indexer.ingest.readers.base import (
+    MARK,
+    Asked,
+    BadEntry,
+    Columns,
+    Entry,
+    Reader,
+    column_error,
+    entry_of,
+    optional,
+)
+from indexer.ingest.readers.compression import BROKEN, plain
+
+_DELIMITERS = ",;\t|"
+# So many rows of Parquet at once: few enough that rows of long texts stay out of memory.
+_BATCH_ROWS = 256
+# What the footer of a Parquet file may hold, against files that are made to take all memory.
+_STRINGS, _CONTAINERS = 64 << 20, 4_000_000
+_BUFFER = 1 << 20
+_BAD_ROW = (csv.Error, UnicodeDecodeError, OverflowError)
+
+
+class Csv(Reader):
+    """Rows of CSV (RFC 4180) and TSV in UTF-8, under a first row that names the columns.
+
+    The delimiter is a tab for TSV, else whichever of comma, semicolon, tab and bar comes most often in the first row.
+    """
+
+    suffixes = (".csv", ".tsv")
+
+    def entries(self, stream: BinaryIO, name: str, asked: Asked) -> Iterator[Entry | BadEntry]:
+        """The documents of the rows; a bad row costs that row only."""
+        csv.field_size_limit(min(asked.limit, sys.maxsize))
+        number = 0
+        try:
+            lines = _Lines(stream, name, asked.limit)
+            names, rows = _header(lines)
+            if wrong := column_error(names, asked.columns):
+                yield BadEntry(0, "malformed", wrong)
+                return
+            while True:
+                number += 1
+                try:
+                    if row := next(rows):
+                        yield _entry(number, names, row, asked.columns)
+                except _BAD_ROW as error:
+                    yield _bad(number, error)
+        except StopIteration:
+            return
+        except _BAD_ROW as error:
+            yield _bad(number, error)
+        except BROKEN as error:
+            yield BadEntry(number, "unreadable", f"the stream breaks off here: {error}")
+
+
+def _bad(number: int, error: Exception) -> BadEntry:
+    if isinstance(error, UnicodeDecodeError):
+        return BadEntry(number, "malformed", f"not UTF-8 at octet {error.start + 1} of a line")
+    return BadEntry(number, "too-large" if isinstance(error, OverflowError) else "malformed", str(error))
+
+
+class _Lines:
+    """The lines of a stream as text; after an OverflowError, for one over the limit, the next one can be asked for."""
+
+    def __init__(self, stream: BinaryIO, name: str, limit: int) -> None:
+        self.name, self._limit = name, limit
+        self._stream = plain(stream, name)
+        self._first = True
+
+    def __iter__(self) -> _Lines:
+        return self
+
+    def __next__(self) -> str:
+        line = self._stream.readline(self._limit + 1)
+        if not line:
+            raise StopIteration
+        if len(line) > self._limit and not line.endswith(b"\n"):
+            while line and not line.endswith(b"\n"):
+                line = self._stream.readline(_BUFFER)
+            raise OverflowError(f"a line is longer than the limit of {self._limit:,} octets")
+        if self._first:
+            line, self._first = line.removeprefix(MARK), False
+        return line.decode("utf-8")
+
+
+def _header(lines: _Lines) -> tuple[list[str], Iterator[list[str]]]:
+    first = next(lines)
+    counts = {each: first.count(each) for each in _DELIMITERS}
+    is_tsv = "tsv" in lines.name.lower().rpartition("/")[2].split(".")
+    delimiter = "\t" if is_tsv else max(counts, key=lambda each: counts[each])
+
+    def all_lines() -> Iterator[str]:
+        yield first
+        yield from lines
+
+    # Not a generator over the lines: one that has raised is at its end, and the rows after a bad one would be lost.
+    names = next(csv.reader(all_lines(), delimiter=delimiter))
+    return names, csv.reader(lines, delimiter=delimiter)
+
+
+def _entry(number: int, names: Sequence[str], row: Sequence[str], columns: Columns) -> Entry | BadEntry:
+    if len(row) > len(names):
+        return BadEntry(number, "malformed", f"{len(row)} fields; the first row names {len(names)} columns")
+    # A cell without a value says nothing, but for the text, which may be empty.
+    text = columns.text or "text"
+    item = {name: value for name, value in zip(names, row, strict=False) if value or name == text}
+    try:
+        return entry_of(number, item, columns)
+    except ValueError as error:
+        return BadEntry(number, "malformed", str(error))
+
+
+class Parquet(Reader):
+    """Rows of Parquet, with pyarrow; what is a list, an object or binary is read only where it is asked for."""
+
+    suffixes = (".parquet", ".pq")
+    magic = (0, b"PAR1")
+
+    def entries(self, stream: BinaryIO, name: str, asked: Asked) -> Iterator[Entry | BadEntry]:
+        """The documents of the rows; where a file is damaged, a last BadEntry says so."""
+        arrow: Any = optional("pyarrow", "parquet", name)
+        parquet: Any = optional("pyarrow.parquet", "parquet", name)
+        number = 0
+        try:
+            with parquet.ParquetFile(
+                _seekable(stream, asked.limit),
+                buffer_size=_BUFFER,
+                pre_buffer=False,
+                thrift_string_size_limit=_STRINGS,
+                thrift_container_size_limit=_CONTAINERS,
+            ) as file:
+                schema = file.schema_arrow
+                if wrong := column_error(schema.names, asked.columns):
+                    yield BadEntry(0, "malformed", wrong)
+                    return
+                for batch in file.iter_batches(_BATCH_ROWS, columns=_wanted(arrow, schema, asked.columns)):
+                    for item in batch.to_pylist():
+                        number += 1
+                        yield _row(number, item, asked)
+        except (arrow.ArrowException, *BROKEN, ValueError, MemoryError) as error:
+            reason = "malformed" if isinstance(error, arrow.ArrowInvalid) else "unreadable"
+            yield BadEntry(number + 1, reason, f"the file can't be read from here on: {error}")
+
+
+def _seekable(stream: BinaryIO, limit: int) -> BinaryIO:
+    if stream.seekable():
+        return stream
+    # A member of an archive.
+    data = stream.read(limit + 1)
+    if len(data) > limit:
+        raise OSError(f"a file in an archive of more than {limit:,} octets")
+    return io.BytesIO(data)
+
+
+def _wanted(arrow: Any, schema: Any, columns: Columns) -> list[str]:
+    """The columns that are read: those that are asked for, and every other one that holds a plain value."""
+    asked = {name for name in (columns.text, columns.id, columns.title) if name}
+    asked |= {name.partition(".")[0] for name in asked}
+    nested: Callable[[Any], bool] = arrow.types.is_nested
+    return [each.name for each in schema if each.name in asked or not (nested(each.type) or "binary" in str(each.type))]
+
+
+def _row(number: int, item: dict[str, Any], asked: Asked) -> Entry | BadEntry:
+    try:
+        entry = entry_of(
+            number, {name: _plain(value) for name, value in item.items() if value is not None}, asked.columns
+        )
+    except ValueError as error:
+        return BadEntry(number, "malformed", str(error))
+    if len(entry.data) > asked.limit:
+        return BadEntry(number, "too-large", f"the text is longer than the limit of {asked.limit:,} octets")
+    return entry
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON has it."""
+    if isinstance(value, datetime | date | time):
+        return value.isoformat()
+    if isinstance(value, Decimal):
+        return str(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if isinstance(value, str | int | float | bool | dict) else str(value)

@@ -1,0 +1,94 @@
+"""Files of object stores, s3:// and gs://, listed and opened by pyarrow with whatever credentials it finds."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any, BinaryIO, cast
+from urllib.parse import urlsplit
+
+from indexer.errors import NeardupError, NotFoundError, UsageError
+from indexer.ingest.readers.base import optional
+
+_SCHEMES = ("s3://", "gs://")
+# What is asked for at once: far more than a line, so that a request is worth its time.
+_BUFFER = 8 << 20
+_ANY_DEPTH = "**"
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteFile:
+    """One file: its URL, its path below the folder or pattern that was named, and whether it was named itself."""
+
+    url: str
+    relative: str
+    named: bool
+    _system: Any
+    _path: str
+
+    def open(self) -> BinaryIO:
+        """Open it for reading. Raises OSError."""
+        return io.BufferedReader(cast(io.RawIOBase, self._system.open_input_file(self._path)), _BUFFER)
+
+
+def is_remote(name: str) -> bool:
+    """Whether a name is the URL of a file in an object store."""
+    return name.startswith(_SCHEMES)
+
+
+def remote_files(name: str) -> Iterator[RemoteFile]:
+    """The files of a URL: one file, all below a folder, or those that match a pattern with * and **, folder by folder.
+
+    What follows a question mark is for pyarrow, as ?region=eu-west-1. Raises UsageError for a URL with a password or
+    without pyarrow, NotFoundError where nothing is there, NeardupError where the store does not answer.
+    """
+    filesystems: Any = optional("pyarrow.fs", "parquet", name.partition("://")[0] + "://")
+    url, _, query = name.partition("?")
+    if "@" in urlsplit(url).netloc:
+        raise UsageError(
+            f"{url.partition('://')[0]}://…: a URL with a user's name or password is seen by others; "
+            "give credentials as the store's own tools take them"
+        )
+    parts = url.rstrip("/").split("/")
+    fixed = next((place for place, part in enumerate(parts) if "*" in part or "[" in part), len(parts))
+    root, pattern = "/".join(parts[:fixed]), parts[fixed:]
+    try:
+        system, path = filesystems.FileSystem.from_uri(root + (f"?{query}" if query else ""))
+        found = system.get_file_info(path)
+        if found.type == filesystems.FileType.File and not pattern:
+            yield RemoteFile(root, root.rpartition("/")[2], True, system, path)
+            return
+        if found.type != filesystems.FileType.Directory:
+            raise NotFoundError(f"{root}: no such file or folder")
+        yield from _below(filesystems, system, root, path, pattern)
+    except (OSError, ValueError) as error:
+        raise NeardupError(f"{root}: can't be read: {error}") from None
+
+
+def _below(filesystems: Any, system: Any, root: str, top: str, pattern: list[str]) -> Iterator[RemoteFile]:
+    folders, seen = [top], False
+    while folders:
+        listed = system.get_file_info(filesystems.FileSelector(folders.pop()))
+        inner = []
+        for entry in sorted(listed, key=lambda each: str(each.path)):
+            relative = entry.path[len(top) :].strip("/")
+            parts = relative.split("/")
+            if entry.type == filesystems.FileType.Directory:
+                if not pattern or _ANY_DEPTH in pattern or len(parts) < len(pattern):
+                    inner.append(entry.path)
+            elif not pattern or _matches(parts, pattern):
+                seen = True
+                yield RemoteFile(f"{root}/{relative}", relative, False, system, entry.path)
+        folders += reversed(inner)
+    if pattern and not seen:
+        raise NotFoundError(f"{root}/{'/'.join(pattern)}: no file matches this pattern")
+
+
+def _matches(parts: list[str], pattern: list[str]) -> bool:
+    if not pattern:
+        return not parts
+    if pattern[0] == _ANY_DEPTH:
+        return any(_matches(parts[start:], pattern[1:]) for start in range(len(parts) + 1))
+    return bool(parts) and fnmatchcase(parts[0], pattern[0]) and _matches(parts[1:], pattern[1:])

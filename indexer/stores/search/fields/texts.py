@@ -1,0 +1,126 @@
+"""Which fields of an index the texts of its fingerprints stand in, as `_meta` of the mappings remembers it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from indexer.errors import StoreError
+from indexer.stores.search.client.connection import AnswerError, Client
+from indexer.stores.search.client.names import path_of, reading_path
+from indexer.stores.search.fields import mapping
+
+TEXTS = "texts"
+# The name that an index has for itself in its note; an index beside others has theirs.
+OWN = ""
+_DENIED = 403
+
+
+@dataclass(frozen=True, slots=True)
+class TextFields:
+    """Where `neardup annotate` found the texts of an index: fields in its order, and whether they hold HTML.
+
+    `source` and `title` are the fields that say where a document came from and what it is called; empty for none.
+    """
+
+    names: tuple[str, ...]
+    html: bool = False
+    source: str = ""
+    title: str = ""
+
+    def is_as(self, other: TextFields) -> bool:
+        """Whether fingerprints made from the one are those made from the other."""
+        return (self.names, self.html) == (other.names, other.html)
+
+    def options(self) -> str:
+        """The same as options of the command."""
+        return " ".join([*(f"--field {name}" for name in self.names), *(["--html"] if self.html else [])])
+
+
+def noted(found: Mapping[str, Any]) -> dict[str, TextFields]:
+    """What a mapping remembers, by the name of the index whose documents have the fields (`OWN` for its own)."""
+    notes = mapping.own_meta(found).get(TEXTS)
+    read = {name: _read(each) for name, each in notes.items()} if isinstance(notes, Mapping) else {}
+    return {name: fields for name, fields in read.items() if fields}
+
+
+def _read(note: Any) -> TextFields | None:
+    # `_meta` is its owner's too, who may have written anything.
+    names = note.get("fields") if isinstance(note, Mapping) else None
+    if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
+        return None
+    source, title = (str(note.get(name) or "") for name in ("source", "title"))
+    return TextFields(tuple(names), note.get("html") is True, source, title)
+
+
+def remember(client: Client, index: str, name: str, fields: TextFields) -> bool:
+    """Note in an index's `_meta` where the texts of `name` stand; False where its owner lets nobody change that."""
+    found = client.request("GET", f"{path_of(index)}/_mapping").get(index, {}).get("mappings", {})
+    old = noted(found)
+    # `_meta` is written as a whole, so it is written only where that changes something.
+    if old.get(name) == fields:
+        return True
+    notes = {each: _written(one) for each, one in {**old, name: fields}.items()}
+    own = {**mapping.own_meta(found), TEXTS: notes}
+    try:
+        client.request("PUT", f"{path_of(index)}/_mapping", {"_meta": mapping.with_meta(found.get("_meta", {}), own)})
+    except StoreError as error:
+        if _is_denied(error):
+            return False
+        raise
+    return True
+
+
+def _is_denied(error: StoreError) -> bool:
+    return isinstance(error.__cause__, AnswerError) and error.__cause__.status == _DENIED
+
+
+def _written(fields: TextFields) -> dict[str, Any]:
+    more = {"source": fields.source, "title": fields.title}
+    return {"fields": list(fields.names), "html": fields.html, **{name: each for name, each in more.items() if each}}
+
+
+class Noted:
+    """What the indices behind a store's name remember of the texts of documents, their own and those of others."""
+
+    def __init__(self, client: Client, mappings: Mapping[str, Mapping[str, Any]]) -> None:
+        self._client = client
+        self._own: dict[str, TextFields] = {}
+        self._others: dict[str, TextFields] = {}
+        for index, found in mappings.items():
+            for name, fields in noted(found).items():
+                if name == OWN:
+                    self._own[index] = fields
+                else:
+                    self._others[name] = fields
+        self._behind: dict[str, frozenset[str]] = {}
+
+    def own(self, index: str) -> TextFields | None:
+        """Where the texts of an index behind the name stand; one that came by a rollover is as all others."""
+        return self._own.get(index) or _only(self._own.values())
+
+    def other(self, index: str) -> TextFields | None:
+        """Where the texts of an index stand that the store is beside of."""
+        return _only(self._others.values()) or next(
+            (fields for name, fields in self._others.items() if index in self._indices(name)), None
+        )
+
+    def _indices(self, name: str) -> frozenset[str]:
+        """The indices that a name means, itself too."""
+        if name not in self._behind:
+            try:
+                found = self._client.request("GET", f"/{reading_path(name)}/_settings/index.uuid")
+            except StoreError as error:
+                gone = isinstance(error, AnswerError) and error.status == 404
+                if not gone and not _is_denied(error):
+                    raise
+                found = {}
+            self._behind[name] = frozenset({name, *found})
+        return self._behind[name]
+
+
+def _only(fields: Iterable[TextFields]) -> TextFields | None:
+    """What all say; None where there is nothing, or more than one thing."""
+    found = set(fields)
+    return found.pop() if len(found) == 1 else None

@@ -1,0 +1,94 @@
+"""Texts as JSON lines or Parquet into a new embedded store in its default form: documents a second, and peak memory.
+
+Run as `python -m benchmarks ingest [--documents N] [--jobs N] [--kind jsonl]`. Beside the time that passed stands what
+processors spent, of this process and of its workers, which a busy machine changes less.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import resource
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from indexer.ingest.indexing import Settings, default_jobs, index, store_info
+from indexer.ingest.sources import Sources
+from indexer.schemes import registry
+from indexer.stores import open_store
+
+KINDS = ("jsonl", "parquet")
+_WORDS, _BYTES, _PART = 50_000, 2000, 5000
+
+
+def texts(documents: int) -> Iterator[str]:
+    """Texts of about 2 kB, each of its own words."""
+    draw = random.Random(1)
+    words = ["".join(draw.choices("abcdefghijklmnopqrstuvwxyz", k=draw.randint(2, 9))) for _ in range(_WORDS)]
+    for _ in range(documents):
+        yield " ".join(draw.choices(words, k=_BYTES * 2 // 13))
+
+
+def write(path: Path, documents: int) -> None:
+    """The texts as a file of the kind that its suffix says."""
+    if path.suffix == ".jsonl":
+        with open(path, "w", encoding="utf-8") as file:
+            file.writelines(
+                json.dumps({"id": f"doc-{number}", "text": text}) + "\n" for number, text in enumerate(texts(documents))
+            )
+        return
+    import pyarrow
+    from pyarrow import parquet
+
+    schema = pyarrow.schema([("id", pyarrow.string()), ("text", pyarrow.string())])
+    with parquet.ParquetWriter(path, schema) as out:
+        rows: list[dict[str, str]] = []
+        for number, text in enumerate(texts(documents)):
+            rows.append({"id": f"doc-{number}", "text": text})
+            if len(rows) == _PART or number == documents - 1:
+                out.write_batch(pyarrow.RecordBatch.from_pylist(rows, schema=schema))
+                rows = []
+
+
+def run(documents: int = 200_000, jobs: int | None = None, kinds: Sequence[str] = KINDS) -> None:
+    """Measure and print."""
+    schemes = [registry.scheme("minhash")]
+    for kind in kinds:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, f"texts.{kind}")
+            write(path, documents)
+            before = os.times()
+            begin = time.perf_counter()
+            with open_store(Path(folder, "c.neardup"), create=store_info("landmarks", schemes)) as store:
+                summary = index(Sources([str(path)]), store, Settings(jobs=jobs or default_jobs(), schemes=schemes))
+            spent = time.perf_counter() - begin
+            after = os.times()
+            own = after.user + after.system - before.user - before.system
+            workers = after.children_user + after.children_system - before.children_user - before.children_system
+            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+            if summary.indexed + summary.reused != documents:
+                print(f"{kind}: only {summary.indexed:,} of {documents:,} were indexed", file=sys.stderr)
+            print(
+                f"{kind:8} {documents:9,} documents  {documents / spent:8,.0f} documents/s  "
+                f"{1e6 * own / documents:6.0f} + {1e6 * workers / documents:.0f} microseconds of processors each, "
+                f"here and in workers  peak {peak:,.0f} MB"
+            )
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--documents", type=int, default=200_000)
+    parser.add_argument("--jobs", type=int)
+    parser.add_argument("--kind", choices=KINDS, action="append")
+    options = parser.parse_args(arguments)
+    run(options.documents, options.jobs, options.kind or KINDS)
+
+
+if __name__ == "__main__":
+    main()

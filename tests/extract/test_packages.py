@@ -1,0 +1,169 @@
+"""EPUB, DOCX and ODT: what is read of them, and what damaged and hostile ones cost."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import random
+import zipfile
+
+import pytest
+
+from indexer.errors import ExtractionError
+from indexer.extract import extract
+from indexer.extract.base import Limits, Options
+from indexer.extract.document import read_document
+
+W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+ODT = (
+    'xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0" '
+    'xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0" '
+    'xmlns:dc="http://purl.org/dc/elements/1.1/"'
+)
+LAUGHS = (
+    '<!DOCTYPE x [<!ENTITY l0 "ha">' + "".join(f'<!ENTITY l{n} "{f"&l{n - 1};" * 10}">' for n in range(1, 12)) + "]>"
+)
+OPF = """<package xmlns="http://www.idpf.org/2007/opf"><metadata xmlns:dc="http://purl.org/dc/elements/1.1/">
+<dc:title>A book</dc:title><dc:title>other</dc:title></metadata><manifest>
+<item id="nav" href="nav.xhtml" media-type="application/xhtml+xml" properties="nav"/>
+<item id="two" href="text/two%20.xhtml" media-type="application/xhtml+xml"/>
+<item id="one" href="text/one.xhtml#top" media-type="application/xhtml+xml"/>
+<item id="out" href="../../../etc/passwd" media-type="application/xhtml+xml"/>
+<item id="style" href="a.css" media-type="text/css"/>
+</manifest><spine><itemref idref="nav"/><itemref idref="one"/><itemref idref="out"/><itemref idref="two"/>
+<itemref idref="one"/><itemref idref="none"/></spine></package>"""
+
+
+def zipped(files: dict[str, str | bytes]) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in files.items():
+            kind = zipfile.ZIP_STORED if name == "mimetype" else zipfile.ZIP_DEFLATED
+            archive.writestr(name, data, kind)
+    return out.getvalue()
+
+
+def epub(**more: str | bytes) -> bytes:
+    return zipped(
+        {
+            "mimetype": "application/epub+zip",
+            "META-INF/container.xml": '<container><rootfile full-path="OPS/book.opf"/></container>',
+            "OPS/book.opf": OPF,
+            "OPS/nav.xhtml": "<html><body>table of contents</body></html>",
+            "OPS/text/one.xhtml": "<html><head><title>t</title></head><body><p>first</p><p>page</p></body></html>",
+            "OPS/text/two .xhtml": "<html><body><p>second page</p></body></html>",
+            **more,
+        }
+    )
+
+
+def docx(body: str = "", **more: str | bytes) -> bytes:
+    text = f"""<w:document {W}><w:body><w:p><w:r><w:t>One wo</w:t></w:r><w:r><w:t>rd</w:t></w:r></w:p>
+        <w:p><w:del><w:r><w:delText>deleted</w:delText><w:t>gone</w:t></w:r></w:del><w:r><w:instrText>PAGE</w:instrText>
+        <w:t>in</w:t><w:tab/><w:t>line</w:t></w:r></w:p>
+        <w:tbl><w:tr><w:tc><w:p><w:r><w:t>cell</w:t></w:r></w:p></w:tc></w:tr></w:tbl>{body}</w:body></w:document>"""
+    return zipped(
+        {
+            "[Content_Types].xml": "<Types/>",
+            "word/document.xml": text,
+            "word/footnotes.xml": f"<w:notes {W}><w:p><w:r><w:t>a note</w:t></w:r></w:p></w:notes>",
+            "word/header1.xml": f"<w:hdr {W}><w:p><w:r><w:t>the header</w:t></w:r></w:p></w:hdr>",
+            "docProps/core.xml": "<cp xmlns:dc='http://purl.org/dc/elements/1.1/'><dc:title>A letter</dc:title></cp>",
+            **more,
+        }
+    )
+
+
+def odt(**more: str | bytes) -> bytes:
+    text = f"""<office:document-content {ODT}><office:body><office:text><text:tracked-changes><text:p>deleted</text:p>
+        </text:tracked-changes><text:h>Head</text:h><text:p>wo<text:span>rd</text:span><text:s/>next<text:note>
+        <text:note-citation>1</text:note-citation><text:note-body><text:p>a note</text:p></text:note-body></text:note>
+        </text:p>
+        <office:annotation><text:p>a comment</text:p></office:annotation></office:text></office:body>
+        </office:document-content>"""
+    meta = f"<office:document-meta {ODT}><office:meta><dc:title>A paper</dc:title></office:meta></office:document-meta>"
+    return zipped(
+        {"mimetype": "application/vnd.oasis.opendocument.text", "content.xml": text, "meta.xml": meta, **more}
+    )
+
+
+@pytest.mark.parametrize("engine", ["fast", "reference"])
+@pytest.mark.parametrize(
+    ("data", "kind", "title", "text"),
+    [
+        (epub(), "epub", "A book", "first page second page"),
+        (docx(), "docx", "A letter", "One word in line cell a note"),
+        (odt(), "odt", "A paper", "Head word next a note"),
+    ],
+)
+def test_what_is_read(data: bytes, kind: str, title: str, text: str, engine: str) -> None:
+    document = read_document(data, "", Options(engine=engine), Limits())  # type: ignore[arg-type]
+    assert (document.format, document.title, document.text) == (kind, title, text)
+
+
+def reason(data: bytes, limit: int = 200_000) -> str:
+    with pytest.raises(ExtractionError) as caught:
+        read_document(data, "", Options(), Limits(input_bytes=limit))
+    return caught.value.reason
+
+
+def test_bombs() -> None:
+    spaces = " " * 5_000_000
+    assert reason(epub(**{"OPS/text/one.xhtml": f"<p>{spaces}"})) == "too-large"
+    assert reason(docx(spaces)) == "too-large"
+    assert reason(odt(**{"content.xml": f"<a>{spaces}</a>"})) == "too-large"
+    # Many parts, each within the limit.
+    pages = {f"OPS/{n}.xhtml": "<p>" + " " * 100_000 for n in range(10)}
+    items = "".join(f'<item id="i{n}" href="{n}.xhtml" media-type="text/html"/>' for n in range(10))
+    spine = "".join(f'<itemref idref="i{n}"/>' for n in range(10))
+    package = f"<package><manifest>{items}</manifest><spine>{spine}</spine></package>"
+    assert reason(epub(**{"OPS/book.opf": package}, **pages)) == "too-large"
+
+
+def test_entities_are_never_expanded() -> None:
+    document = read_document(
+        docx(**{"word/document.xml": f"{LAUGHS}<w:d {W}><w:t>before &l11; after</w:t></w:d>"}), "", Options(), Limits()
+    )
+    assert document.text == "before after a note"
+    book = OPF.replace("A book", "A &l11; book")
+    assert read_document(epub(**{"OPS/book.opf": LAUGHS + book}), "", Options(), Limits()).title == "A book"
+
+
+def test_encrypted_documents() -> None:
+    locked = '<encryption><CipherReference URI="OPS/text/one.xhtml"/></encryption>'
+    assert reason(epub(**{"META-INF/encryption.xml": locked})) == "encrypted"
+    font = locked.replace("text/one.xhtml", "font.otf")
+    assert read_document(epub(**{"META-INF/encryption.xml": font}), "", Options(), Limits()).text
+    assert reason(odt(**{"META-INF/manifest.xml": "<manifest:encryption-data/>"})) == "encrypted"
+    data = bytearray(docx())
+    place = data.find(b"PK\x01\x02", data.find(b"PK\x01\x02") + 1)
+    data[place + 8] |= 1
+    assert reason(bytes(data)) == "encrypted"
+
+
+def test_what_lacks_its_parts() -> None:
+    assert reason(zipped({"mimetype": "application/epub+zip", "a": "b"})) == "malformed"
+    assert reason(zipped({"mimetype": "application/vnd.oasis.opendocument.text"})) == "malformed"
+    assert reason(zipped({"a.txt": "words"})) == "unsupported"
+    assert reason(zipped({"mimetype": "application/vnd.oasis.opendocument.spreadsheet"})) == "unsupported"
+
+
+@pytest.mark.parametrize("make", [epub, docx, odt])
+def test_damage_costs_the_document_only(make: object) -> None:
+    assert callable(make)
+    whole = make()
+    chance = random.Random(2)
+    for number in range(60):
+        data = bytearray(whole)
+        if number % 2:
+            del data[chance.randrange(len(data)) :]
+        for _ in range(6):
+            if data:
+                data[chance.randrange(len(data))] = chance.randrange(256)
+        # Any other error would go through.
+        with contextlib.suppress(ExtractionError):
+            read_document(bytes(data), "", Options(), Limits())
+
+
+def test_a_worker_reads_them() -> None:
+    assert extract(epub(), limits=Limits(seconds=20)).text == "first page second page"

@@ -1,0 +1,201 @@
+"""WARC and WET: what becomes a document, what is passed over, and what damage costs."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import random
+import zlib
+from pathlib import Path
+
+import pytest
+from cli.written import pdf
+from fastwarc.stream_io import BrotliWriter
+
+from indexer.errors import UsageError
+from indexer.extract.base import Limits, Options
+from indexer.ingest.indexing import Settings, index, store_info
+from indexer.ingest.outcomes import Extracted, Failed, read, texts
+from indexer.ingest.readers import Asked, BadEntry, Columns, Entry, base, reader_of
+from indexer.ingest.sources import Selection, Sources
+from indexer.stores import open_store
+
+HTTP = "application/http; msgtype=response"
+
+
+def record(
+    body: bytes, kind: str = "response", number: int = 1, content: str = HTTP, length: int | None = None
+) -> bytes:
+    head = (
+        f"WARC/1.0\r\nWARC-Type: {kind}\r\nWARC-Target-URI: https://example.org/{number}\r\n"
+        f"WARC-Date: 2024-01-02T03:04:05Z\r\nWARC-Record-ID: <urn:uuid:{number}>\r\nContent-Type: {content}\r\n"
+        f"Content-Length: {len(body) if length is None else length}\r\n\r\n"
+    )
+    return head.encode() + body + b"\r\n\r\n"
+
+
+def http(body: bytes, kind: str = "text/html", *more: str, status: str = "200 OK") -> bytes:
+    lines = [f"HTTP/1.1 {status}", f"Content-Type: {kind}", *more, "", ""]
+    return "\r\n".join(lines).encode() + body
+
+
+def entries(data: bytes, limit: int = 1_000_000, **columns: str) -> list[Entry | BadEntry]:
+    reader = reader_of("a.warc.gz")
+    assert reader is not None
+    return list(reader.entries(io.BytesIO(data), "a.warc.gz", Asked(limit, Columns(**columns))))  # type: ignore[arg-type]
+
+
+def brotli(data: bytes) -> bytes:
+    out = io.BytesIO()
+    writer = BrotliWriter(out)
+    writer.write(data)
+    writer.close()
+    return out.getvalue()
+
+
+def test_responses_resources_and_conversions_are_documents() -> None:
+    data = b"".join(
+        [
+            record(b"software: x\r\n", "warcinfo", 1, "application/warc-fields"),
+            record(http(b"<p>page"), number=2),
+            record(b"GET / HTTP/1.1\r\n\r\n", "request", 3),
+            record(b"extracted words", "conversion", 4, "text/plain"),
+            record(b"<p>resource", "resource", 5, "text/html"),
+            record(http(b"gone", status="404 Not Found"), number=6),
+            record(http(b"\x89PNG", "image/png"), number=7),
+        ]
+    )
+    for packed in (data, gzip.compress(data)):
+        found = [entry for entry in entries(packed) if isinstance(entry, Entry)]
+        assert [(entry.id, entry.data) for entry in found] == [
+            ("urn:uuid:2", b"<p>page"),
+            ("urn:uuid:4", b"extracted words"),
+            ("urn:uuid:5", b"<p>resource"),
+        ]
+        assert found[0].url == "https://example.org/2"
+        assert found[0].metadata["date"] == "2024-01-02T03:04:05Z"
+        assert found[1].format == "text"
+
+
+PAGE = b"<p>" + b"some words " * 100
+
+
+@pytest.mark.parametrize(
+    ("body", "coding"),
+    [
+        (gzip.compress(PAGE), "Content-Encoding: gzip"),
+        (zlib.compress(PAGE), "Content-Encoding: deflate"),
+        (brotli(PAGE), "Content-Encoding: br"),
+        (b"%x\r\n%s\r\n0\r\n\r\n" % (len(PAGE), PAGE), "Transfer-Encoding: chunked"),
+        # Decoded by the archive, which kept the header.
+        (PAGE, "Content-Encoding: gzip"),
+        (PAGE, "Content-Encoding: br"),
+        (PAGE, "Transfer-Encoding: chunked"),
+    ],
+)
+def test_codings_of_responses(body: bytes, coding: str) -> None:
+    [entry] = entries(record(http(body, "text/html", coding)))
+    assert isinstance(entry, Entry)
+    assert entry.data == PAGE
+
+
+@pytest.mark.parametrize(
+    ("body", "coding", "reason"),
+    [
+        (gzip.compress(PAGE)[:-20], "Content-Encoding: gzip", "malformed"),
+        (gzip.compress(PAGE)[:20] + b"x" * 50, "Content-Encoding: gzip", "malformed"),
+        (b"\x0b\x02\x80" + b"\xff" * 50, "Content-Encoding: br", "malformed"),
+        (b"ff\r\ncut off", "Transfer-Encoding: chunked", "malformed"),
+        (gzip.compress(b" " * 2_000_000), "Content-Encoding: gzip", "too-large"),
+        (zlib.compress(b" " * 2_000_000), "Content-Encoding: deflate", "too-large"),
+    ],
+)
+def test_bad_codings_cost_their_record_only(body: bytes, coding: str, reason: str) -> None:
+    bad, good = entries(record(http(body, "text/html", coding)) + record(http(PAGE), number=2))
+    assert isinstance(bad, BadEntry)
+    assert bad.reason == reason
+    assert isinstance(good, Entry)
+
+
+def test_the_servers_charset_outdoes_the_pages() -> None:
+    body = '<meta charset="utf-8"><p>é'.encode("latin-1")
+    [entry] = entries(record(http(body, "text/html; charset=ISO-8859-1")))
+    assert isinstance(entry, Entry)
+    assert entry.data.decode("utf-8-sig").endswith("é")
+
+
+def test_hostile_records() -> None:
+    whole = record(http(PAGE), number=2)
+    bad, good = entries(record(b"no response at all") + whole)
+    assert isinstance(bad, BadEntry)
+    assert isinstance(good, Entry)
+    [bad, good] = entries(record(b"x" * 300_000, length=None) + whole, limit=100_000)
+    assert isinstance(bad, BadEntry)
+    assert bad.reason == "too-large"
+    assert isinstance(good, Entry)
+    for length in (10**9, 2**63, 10**30):
+        found = entries(whole + record(http(PAGE), length=length))
+        assert isinstance(found[0], Entry)
+        assert isinstance(found[-1], BadEntry)
+    for junk in (b"nonsense\r\n\r\n" + whole, b"WARC/1.0\r\n" + b"A: b\r\n" * 100_000):
+        assert isinstance(entries(junk)[-1], BadEntry)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_what_is_cut_off_is_told(packed: bool) -> None:
+    pack = gzip.compress if packed else bytes
+    pieces = [pack(record(http(PAGE + random.Random(number).randbytes(500)), number=number)) for number in range(5)]
+    whole = b"".join(pieces)
+    for end in (len(whole) - 100, len(whole) - len(pieces[-1]) // 2, len(whole) - len(pieces[-1]) + 30):
+        found = entries(whole[:end])
+        kinds = [isinstance(entry, Entry) for entry in found]
+        assert (kinds[:4], any(kinds[4:]), len(kinds) > 4) == ([True] * 4, False, True)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_no_damage_escapes(seed: int) -> None:
+    chance = random.Random(seed)
+    parts = [record(http(PAGE), number=number) for number in range(10)]
+    whole = bytearray(b"".join(map(gzip.compress, parts) if seed % 2 else parts))
+    for _ in range(5):
+        whole[chance.randrange(len(whole))] = chance.randrange(256)
+    assert all(isinstance(entry, Entry | BadEntry) for entry in entries(bytes(whole)))
+
+
+def test_a_header_as_the_id() -> None:
+    [entry] = entries(record(http(PAGE)), id="WARC-Target-URI")
+    assert isinstance(entry, Entry)
+    assert entry.id == "https://example.org/1"
+
+
+def test_documents_of_all_kinds_are_extracted(tmp_path: Path) -> None:
+    words = " ".join(f"w{place}" for place in range(30))
+    xml = f"<?xml version='1.0'?><a><b>{words}</b></a>".encode()
+    bodies = [(f"<p>{words}".encode(), "text/html"), (pdf(words), "application/pdf"), (xml, "application/xml")]
+    bodies += [(words.encode(), "text/plain"), (bytes(range(256)) * 9, "application/x-unknown")]
+    parts = [gzip.compress(record(http(*body), number=number)) for number, body in enumerate(bodies)]
+    (tmp_path / "a.warc.gz").write_bytes(b"".join(parts))
+    with texts(1, Options(), Limits()) as workers:
+        found = list(workers.outcomes(read(Sources([str(tmp_path / "a.warc.gz")]), 1_000_000)))
+    assert [each.document.format for each in found if isinstance(each, Extracted)] == ["html", "pdf", "xml", "text"]
+    assert [each.reason for each in found if isinstance(each, Failed)] == ["unsupported"]
+    assert all(words in each.document.text for each in found if isinstance(each, Extracted))
+    with open_store(tmp_path / "c.neardup", create=store_info("landmarks")) as store:
+        summary = index(Sources([str(tmp_path / "a.warc.gz")], Selection()), store, Settings(jobs=1))
+        assert summary.indexed == 4
+        assert {record.source for record in store.scan()} == {f"https://example.org/{number}" for number in range(4)}
+
+
+def test_a_named_file_is_told_by_its_first_bytes(tmp_path: Path) -> None:
+    (tmp_path / "crawl").write_bytes(gzip.compress(record(http(PAGE))))
+    [item] = Sources([str(tmp_path / "crawl")])
+    assert item.id == "urn:uuid:1"
+
+
+def test_no_fastwarc_stops_with_the_extra_that_brings_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def absent(name: str) -> None:
+        raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+    monkeypatch.setattr(base.importlib, "import_module", absent)
+    with pytest.raises(UsageError, match=r"not installed: pip install 'neardup\[warc\]'"):
+        entries(record(http(PAGE)))
