@@ -123,6 +123,15 @@ int nd_fingerprint(const uint8_t *text, size_t length, uint64_t *value, uint64_t
     return status;
 }
 
+int nd_fingerprint_many(const uint8_t *texts, const size_t *offsets, size_t count, uint64_t *values, uint64_t *tokens) {
+    for (size_t t = 0; t < count; t++) {
+        values[t] = tokens[t] = 0;
+        int status = nd_fingerprint(texts + offsets[t], offsets[t + 1] - offsets[t], &values[t], &tokens[t]);
+        if (status != ND_OK && status != ND_EMPTY) return status;
+    }
+    return ND_OK;
+}
+
 static bool list_batch(void *state, const uint8_t *text, const nd_batch *batch) {
     (void)text;
     nd_tokens *tokens = state;

@@ -57,6 +57,26 @@ def fingerprint(text: str | bytes) -> tuple[int, int] | None:
     return out[0], out[1]
 
 
+def joined_texts(texts: Sequence[str | bytes]) -> tuple[bytes, NDArray[np.uintp]]:
+    """Texts as UTF-8 behind one another, and their offsets, uintp of shape (n + 1,); the next one is one's end."""
+    data = [_bytes(text) for text in texts]
+    offsets = np.zeros(len(data) + 1, dtype=np.uintp)
+    np.cumsum([len(each) for each in data], out=offsets[1:])
+    return b"".join(data), offsets
+
+
+def fingerprints(texts: Sequence[str | bytes]) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """What `fingerprint` gives of many texts: values and numbers of tokens, uint64 of shape (n,), 0 for no token.
+
+    It takes about twice their memory. Raises MemoryError.
+    """
+    whole, offsets = joined_texts(texts)
+    values, tokens = np.empty(len(texts), dtype=np.uint64), np.empty(len(texts), dtype=np.uint64)
+    pointers = (_pointer("uint64_t[]", values), _pointer("uint64_t[]", tokens))
+    _check(lib.nd_fingerprint_many(ffi.from_buffer(whole), _pointer("size_t[]", offsets), len(texts), *pointers))
+    return values, tokens
+
+
 def _taken(tokens: Any) -> bytes:
     return bytes(ffi.buffer(tokens.text, tokens.length)) if tokens.length else b""
 

@@ -15,7 +15,7 @@ from indexer.extract.base import Content, Options
 from indexer.ingest.indexing import DEFAULT_MIN_TOKENS, Settings, Summary, default_jobs, store_info
 from indexer.ingest.indexing import index as run_index
 from indexer.ingest.sources import IdFrom, Input, Rejected, Selection, Sources
-from indexer.library.given import Fields, document, documents
+from indexer.library.given import columns_of, document, documents
 from indexer.library.records import Cluster, Clustering, Failure, Indexed, Match, Pair, Pruned, Stored, Surplus
 from indexer.library.rows import Rows, html_table
 from indexer.matching.kept import schemes_of, schemes_of_new
@@ -110,7 +110,7 @@ class Collection:
         self,
         documents_: Any,
         *,
-        fields: Fields | None = None,
+        fields: Mapping[str, str] | None = None,
         min_tokens: int = DEFAULT_MIN_TOKENS,
         cluster: bool = False,
         skip_duplicates: bool = False,
@@ -118,24 +118,26 @@ class Collection:
     ) -> Indexed:
         """Put in many documents: texts, pairs of id and text, dicts, a DataFrame, or an Arrow table, batch or reader.
 
-        A dict or row has `id`, `text` (or `html`), and where known `title` and `source`, or what `fields` says in their
-        place; all others are metadata. One without an id is named by its content, so that equal ones are one document.
-        What can't be read is counted as failed and listed by `failures`. With `cluster` each is put into its cluster as
-        it comes, with `skip_duplicates` what is near to a stored one is left out. Documents of fewer than `min_tokens`
-        words stay out of answers. Raises UsageError for what is no documents at all.
+        A dict or row has `id`, `text` (or `html`), `title`, and `source` or `url`, where known; `fields` says what is
+        called otherwise, as in {"text": "body"}, with dots that lead into objects. All others are metadata. One without
+        an id is named by its content, so that equal ones are one document. What can't be read is counted as failed and
+        listed by `failures`. With `cluster` each is put into its cluster as it comes, with `skip_duplicates` what is
+        near to a stored one is left out. Documents of fewer than `min_tokens` words stay out of answers. Raises
+        UsageError for what is no documents at all.
         """
         total = len(documents_) if hasattr(documents_, "__len__") else None
-        given = documents(documents_, fields or Fields())
+        given = documents(documents_, columns_of(fields))
         settings = Settings(jobs=0, min_tokens=min_tokens)
         return self._index(given, settings, cluster=cluster, skip=skip_duplicates, progress=progress, total=total)
 
-    def index(
+    def index(  # noqa: PLR0913 - they are options of the command
         self,
         paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
         *,
         include: Sequence[str] = (),
         exclude: Sequence[str] = (),
         id_from: IdFrom = "path",
+        fields: Mapping[str, str] | None = None,
         jobs: int | None = None,
         cluster: bool = False,
         skip_duplicates: bool = False,
@@ -143,11 +145,12 @@ class Collection:
     ) -> Indexed:
         """Put in files, folders, patterns, or files of documents, as `neardup index` does, whose options these are.
 
-        `jobs` worker processes read them, as many as there are processors where None. Raises NotFoundError where a path
-        leads nowhere.
+        `fields` are those of rows, as for `add_many`. `jobs` worker processes read them, as many as there are
+        processors where None. Raises NotFoundError where a path leads nowhere.
         """
         named = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
-        chosen = Selection(tuple(include), tuple(exclude), id_from=id_from, base=self._folder)
+        columns = columns_of(fields)
+        chosen = Selection(tuple(include), tuple(exclude), id_from=id_from, base=self._folder, columns=columns)
 
         def sources() -> Sources:
             return Sources([os.fspath(path) for path in named], chosen)
