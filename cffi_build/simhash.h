@@ -74,6 +74,9 @@ int nd_normalise(const uint8_t *text, size_t length, nd_tokens *tokens);
 /* The same with every run of characters of the property White_Space made one space, and none at the ends. ND_NO_MEMORY. */
 int nd_fold_text(const uint8_t *text, size_t length, nd_tokens *tokens);
 
+/* The same for `count` texts that lie behind one another, text i up to ends[i]: token i is text i as it is folded. */
+int nd_fold_texts(const uint8_t *texts, const size_t *ends, size_t count, nd_tokens *folded);
+
 /* The simhash of ready features (Charikar 2002): bucket i gets weights[j] for every feature hash j whose bit i is 1,
    -weights[j] where it is 0; a bucket above 0 gives bit 1, and one of exactly 0 gives bit 0. `weights` NULL counts
    every feature once. ND_EMPTY where count is 0; ND_OVERFLOW where the absolute weights add up to more than
@@ -237,6 +240,11 @@ typedef struct {
    either kind, ND_NO_MEMORY. Uses about 1.1 times `length` bytes of memory and 24 for each token. */
 int nd_fingerprint_and_minhash(const uint8_t *text, size_t length, const nd_minhash_form *form, nd_text_features *found,
                                uint8_t *packed, uint64_t *keys);
+
+/* The same for `count` texts that lie behind one another, text i up to ends[i], each from where the one before it ends:
+   what each gives stands behind what the one before it gave. Zeros alone where a text holds no token. ND_NO_MEMORY. */
+int nd_fingerprint_texts(const uint8_t *texts, const size_t *ends, size_t count, const nd_minhash_form *form,
+                         nd_text_features *found, uint8_t *packed, uint64_t *keys);
 
 /* How many of the groups of `bits` bits (1, 2, 4, 8 or 16) differ between one string of `size` bytes and each of
    `count` others of the same length, which lie behind one another. */

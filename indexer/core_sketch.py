@@ -6,8 +6,9 @@ Every call releases the GIL while the C code runs.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -56,12 +57,8 @@ def fingerprint_and_minhash(text: str | bytes, form: MinhashForm = DEFAULT_FORM)
     `form.numbers` a text of numbers has a sketch and no fingerprint. Raises MemoryError, UsageError for an invalid
     form.
     """
-    _check_values(form.values)
-    fits = 1 <= form.rows <= lib.ND_MAX_ROWS and 0 <= form.bands * form.rows <= form.values
-    if form.shingle < 1 or form.bits not in BITS or not fits:
-        raise UsageError(f"{form} is no form of a sketch")
+    asked = _asked(form)
     data = _bytes(text)
-    asked = ffi.new("nd_minhash_form *", (form.shingle, form.numbers, form.values, form.bits, form.bands, form.rows))
     features = ffi.new("nd_text_features *")
     packed = ffi.new("uint8_t[]", form.values * form.bits // 8)
     keys = ffi.new("uint64_t[]", form.bands)
@@ -71,6 +68,59 @@ def fingerprint_and_minhash(text: str | bytes, form: MinhashForm = DEFAULT_FORM)
     _check(status)
     fingerprint = (features.simhash, features.tokens) if features.tokens else None
     return TextFeatures(fingerprint, bytes(ffi.buffer(packed)), tuple(ffi.unpack(keys, form.bands)), features.shingles)
+
+
+class ManyTextFeatures(NamedTuple):
+    """What one call gives of many texts, a row for each: zeros where a text holds no token.
+
+    `simhashes`, `tokens` and `shingles` are uint64 of shape (n,), `packed` uint8 of (n, bytes), `keys` uint64 of
+    (n, bands); `folded` are the texts as `folded_text` gives them.
+    """
+
+    simhashes: NDArray[np.uint64]
+    tokens: NDArray[np.uint64]
+    shingles: NDArray[np.uint64]
+    packed: NDArray[np.uint8]
+    keys: NDArray[np.uint64]
+    folded: list[bytes]
+
+
+def features_of_texts(texts: Sequence[bytes], form: MinhashForm = DEFAULT_FORM) -> ManyTextFeatures:
+    """For many texts in UTF-8 what `fingerprint_and_minhash` and `folded_text` give of each, in two calls for all.
+
+    Raises MemoryError, UsageError for a form that is none.
+    """
+    asked = _asked(form)
+    data, count = b"".join(texts), len(texts)
+    ends = np.cumsum([len(text) for text in texts], dtype=np.uintp)
+    found = np.zeros((count, 3), dtype=np.uint64)
+    packed = np.zeros((count, form.values * form.bits // 8), dtype=np.uint8)
+    keys = np.zeros((count, form.bands), dtype=np.uint64)
+    if not count:
+        return ManyTextFeatures(found[:, 0], found[:, 1], found[:, 2], packed, keys, [])
+    given = ffi.from_buffer(data), _pointer("size_t[]", ends), count
+    _check(
+        lib.nd_fingerprint_texts(
+            *given, asked, _pointer("nd_text_features[]", found), _pointer("uint8_t[]", packed),
+            _pointer("uint64_t[]", keys),
+        )
+    )  # fmt: skip
+    folded = ffi.new("nd_tokens *")
+    _check(lib.nd_fold_texts(*given, folded))
+    try:
+        whole, stops = _taken(folded), ffi.unpack(folded.ends, count)
+    finally:
+        lib.nd_tokens_free(folded)
+    parts = [whole[start:stop] for start, stop in zip([0, *stops], stops, strict=False)]
+    return ManyTextFeatures(found[:, 0], found[:, 1], found[:, 2], packed, keys, parts)
+
+
+def _asked(form: MinhashForm) -> Any:
+    _check_values(form.values)
+    fits = 1 <= form.rows <= lib.ND_MAX_ROWS and 0 <= form.bands * form.rows <= form.values
+    if form.shingle < 1 or form.bits not in BITS or not fits:
+        raise UsageError(f"{form} is no form of a sketch")
+    return ffi.new("nd_minhash_form *", (form.shingle, form.numbers, form.values, form.bits, form.bands, form.rows))
 
 
 def fast_minhash(features: ArrayLike, values: int, rounds: int = ROUNDS) -> NDArray[np.uint32] | None:
@@ -188,4 +238,9 @@ def text_digest(text: str | bytes) -> bytes:
     They are the first 16 of SHA-256 (FIPS 180-4), which scripts inside engines can make too, over `folded_text`; so
     numbers, symbols and URLs count. Raises MemoryError.
     """
-    return hashlib.sha256(folded_text(text)).digest()[:16]
+    return digest_of_folded(folded_text(text))
+
+
+def digest_of_folded(folded: bytes) -> bytes:
+    """The `text_digest` of a text that is folded."""
+    return hashlib.sha256(folded).digest()[:16]

@@ -91,6 +91,11 @@ class Minhash(BandedScheme):
         )
 
     @property
+    def form(self) -> core_sketch.MinhashForm:
+        """What the core is told to make, of a scheme that reads a text once."""
+        return self._form
+
+    @property
     def parameters(self) -> Mapping[str, Parameter]:
         """Shingle, values, bands, rows and bits, and how the minima are made; of permutations only the five."""
         more = {"numbers": self.numbers, "minima": self.minima} if self.one_pass else {}
