@@ -90,7 +90,7 @@ size = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize()
 with open_store({str(store)!r}, create=store_info('landmarks')) as store:
     resource.setrlimit(resource.RLIMIT_AS, (size + (30 << 20), size + (30 << 20)))
     try:
-        index([Input('a', 'a', data=b'some text', format='text')], store, Settings(jobs=1))
+        index([Input('a', 'a', data=b'<p>some text', format='html')], store, Settings(jobs=1))
     finally:
         print([failure.reason for failure in store.failures()])
 """
