@@ -195,15 +195,16 @@ def index(
     found = sources()
     if loading.dry_run:
         return _list(found)
-    inputs = begun(found, store)
-    if inputs is None:
-        say("no document was found, so no store was made")
-        _report(Summary(), found.left_out, store, as_json=talk.json, stopped=_Stopped())
-        return 0
     from indexer.matching.kept import schemes_of, schemes_of_new
 
     content = extraction.content or _content_for(store)
     settings = _settings(content, making, extraction, retry_failed=loading.retry_failed)
+    inputs = begun(found, store)
+    if inputs is None:
+        say("no document was found, so no store was made")
+        if not talk.is_enough(Summary()):
+            _report(Summary(), found.left_out, store, as_json=talk.json, stopped=_Stopped())
+        return 0
     summary, near = Summary(), None
     letters = Refused(letters_file, settings.options, settings.limits)
     made = store_info(content, schemes_of_new(making.schemes))
