@@ -111,7 +111,7 @@ def _read_with(kind: Format, engine: str, data: bytes, options: Options, limits:
         if fault := machines_fault(error, f"{kind} can't be read here"):
             raise fault from None
         if isinstance(error, ImportError):
-            raise ExtractionError("out-of-memory", f"more than {limits.memory:,} octets") from None
+            raise ExtractionError("out-of-memory", f"more than {counted(limits.memory, 'byte')}") from None
         # Parsers raise whatever they like on damaged input, and none of it may cost more than this document.
         detail = f"{type(error).__name__}: {error}"[:_MAX_DETAIL]
         raise ExtractionError("malformed", f"{engine} engine: {detail}") from None

@@ -54,7 +54,7 @@ def document(
     form: Format = "text",
 ) -> Input:  # fmt: skip
     """One document; without an id it is named by its content."""
-    data = _octets(text)
+    data = _encoded(text)
     if form == "html" or b"\0" in data:
         data = _MARK + data
     return Input(identity, source, "", data, form, title, plain(metadata or {}))
@@ -129,7 +129,7 @@ def _rejected(number: int, identity: str, detail: str) -> Rejected:
     return Rejected(name, name, "malformed", detail)
 
 
-def _octets(text: str) -> bytes:
+def _encoded(text: str) -> bytes:
     try:
         return text.encode("utf-8")
     except UnicodeEncodeError:

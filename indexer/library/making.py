@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import chain, islice
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy.typing as npt
 from indexer import core
 from indexer.errors import UsageError
 from indexer.model import SIMHASH_DOC, Sketch
+from indexer.model.chunking import chunks
 from indexer.model.tokens import Tokens
 from indexer.schemes.base import Hashes, Scheme, Weights
 
@@ -103,7 +104,7 @@ def all_sketches(
     with ThreadPoolExecutor(workers, thread_name_prefix="sketches") as pool:
         waiting: deque[Future[list[dict[str, Sketch | None]]]] = deque()
         texts = iter(given)
-        while some := list(islice(texts, _AT_ONCE)):
+        for some in chunks(texts, _AT_ONCE):
             waiting.append(pool.submit(_part, some, schemes))
             if len(waiting) > 2 * workers:
                 yield from waiting.popleft().result()

@@ -24,6 +24,7 @@ from indexer.schemes import registry
 from indexer.schemes.base import Positions, Scheme, Similarities
 from indexer.stores.base import Store
 from indexer.stores.sketches import Found
+from indexer.text.counts import counted
 
 Keep = Literal["first", "last", "longest"]
 
@@ -127,7 +128,7 @@ class Deduped:
         return html_table((), [(self._said(),)]) + self.copies._repr_html_()
 
     def _said(self) -> str:
-        return f"{self.kept.size:,} of {self.of.size:,} texts kept"
+        return f"{self.kept.size:,} of {counted(self.of.size, 'text')} kept"
 
 
 def fingerprints(texts: Iterable[Given], *, threads: int | None = None) -> Fingerprints:
@@ -243,8 +244,8 @@ def _as_given(of: Positions, similarity: Similarities, order: Positions) -> Dedu
 
 
 def _digest(text: str | bytes) -> bytes:
-    octets = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
-    return hashlib.blake2b(octets, digest_size=16).digest()
+    data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+    return hashlib.blake2b(data, digest_size=16).digest()
 
 
 def _batches(made: Iterator[dict[str, Any]], rule: MatchRule) -> Iterator[Found]:
