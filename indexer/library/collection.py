@@ -164,9 +164,11 @@ class Collection:
             return self._stored(refs)[0] if refs else None
 
     def delete(self, ids: str | Iterable[str]) -> int:
-        """Delete documents; how many of them were there. Files stay, and so does what is an owner's in an engine."""
+        """Delete documents; how many were. What is an owner's in an engine stays, without neardup's part of it."""
         with self._lock:
-            return self.store.delete(self._refs([ids] if isinstance(ids, str) else list(ids)))
+            before = self.store.stripped
+            deleted = self.store.delete(self._refs([ids] if isinstance(ids, str) else list(ids)))
+            return deleted - (self.store.stripped - before)
 
     def failures(self) -> Rows[Failure]:
         """What could not be indexed, and why."""
@@ -331,7 +333,10 @@ class Collection:
             pruning = Pruning(self.store, verify=measure, unverified=unverified, identical=identical)
             none: Rows[Surplus] = Rows(Surplus)
             if delete and not dry_run:
-                return Pruned(none, deleted=pruning.delete())
+                before = self.store.stripped
+                deleted = pruning.delete()
+                stripped = self.store.stripped - before
+                return Pruned(none, deleted=deleted - stripped, stripped=stripped)
             if not dry_run:
                 done = pruning.mark()
                 return Pruned(none, marked=done.documents, unmarked=done.removed)
