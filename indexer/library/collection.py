@@ -45,7 +45,7 @@ def open(  # noqa: A001 - as `shelve.open` and others
     read_only: bool = False,
     wait: float = DEFAULT_WAIT,
 ) -> Collection:
-    """The collection in a store: a file, which is made where it is not there, or the URL of an index in an engine.
+    """The collection in a store: a file, or the URL of an index in an engine; it is made where it is not there.
 
     `schemes` are what documents get sketches of beside simhash-doc (see `neardup schemes`): those of a new store, of
     another one those that are added. `content` says what counts as the text of HTML, as in `neardup index`. `filter`

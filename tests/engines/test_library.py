@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
-from annotated import annotate, fill
+from annotated import annotate, fill, neardup
 from servers import Server
 from written import changed, prose
 
@@ -63,3 +64,10 @@ def test_a_name_that_several_have_is_no_name(server: Server, index_name: str) ->
         with pytest.raises(UsageError, match="2 documents have this id"):
             both.get("a")
         assert both[f"{index_name}/a"].id == f"{index_name}/a"
+
+
+def test_the_command_makes_no_index(server: Server, index_name: str, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(prose(1), "utf-8")
+    url = f"{server.url}/{index_name}"
+    assert "there is no store" in neardup("index", str(tmp_path), "--store", url, code=3).stderr
+    assert index_name not in server.request("GET", "/_mapping")
