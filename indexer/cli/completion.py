@@ -11,6 +11,7 @@ Shell = Literal["bash", "zsh", "fish"]
 
 
 @click.command(
+    name="completion",
     short_help="Print the shell's completion script.",
     epilog="""
 \b
@@ -22,11 +23,11 @@ Examples:
 )
 @click.argument("shell", type=click.Choice(get_args(Shell)))
 @click.pass_context
-def completion(ctx: click.Context, shell: Shell) -> None:
+def completion_command(ctx: click.Context, shell: Shell) -> None:
     """Print the script that teaches a shell to complete neardup's commands and options."""
     found = get_completion_class(shell)
     assert found is not None  # noqa: S101 - the choices above are click's own shells
     click.echo(found(ctx.find_root().command, {}, "neardup", "_NEARDUP_COMPLETE").source())
 
 
-COMMANDS = (completion,)
+COMMANDS = (completion_command,)

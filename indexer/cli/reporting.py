@@ -20,6 +20,7 @@ from indexer.ingest.sources import STDIN, printable_path
 from indexer.text.counts import counted
 
 if TYPE_CHECKING:
+    from indexer.ingest.rereading import Texts
     from indexer.stores import Store
     from indexer.text.differences import Difference, Piece
 
@@ -175,12 +176,14 @@ compared), and pieces, each with kind (same, changed or skipped), left, right an
 @json_option
 def diff(a: str, b: str, store: str, context: int, max_words: int, extraction: Extraction, json: bool) -> None:
     """Show which words of A were removed and which of B were added."""
+    from indexer.ingest.rereading import Texts
     from indexer.text.differences import shortened, word_difference
 
     if a == b == STDIN:
         raise click.UsageError("only one of A and B can be standard input")
     with opened(store, read_only=True) if arguments.any_stored((a, b), store) else nullcontext() as source:
-        left, right = (_text(name, source, extraction) for name in (a, b))
+        texts = Texts(source) if source else None
+        left, right = (_text(name, source, texts, extraction) for name in (a, b))
     difference = word_difference(left, right, limit=max_words)
     pieces = list(shortened(difference.pieces, context))
     if json:
@@ -191,13 +194,12 @@ def diff(a: str, b: str, store: str, context: int, max_words: int, extraction: E
     _show(difference, pieces)
 
 
-def _text(name: str, source: Store | None, extraction: Extraction) -> str:
+def _text(name: str, source: Store | None, texts: Texts | None, extraction: Extraction) -> str:
     from indexer.extract import extract
-    from indexer.ingest.rereading import stored_text
 
     try:
-        if source and arguments.is_id(name):
-            return stored_text(source, arguments.meant(source, name))
+        if source and texts and arguments.is_id(name):
+            return texts.of(arguments.meant(source, name))
         options, limits = extraction.reading(content_of(source) if source else None)
         data = arguments.content_of_file(name, limits.input_bytes)
         return extract(data, name="" if name == STDIN else name, options=options, limits=limits).text

@@ -34,6 +34,7 @@ _SAMPLE_WORDS = 500
 
 
 @click.command(
+    name="schemes",
     short_help="List the schemes, and those that a store has.",
     epilog="""
 \b
@@ -53,7 +54,7 @@ near_from, corpus), and with --store also stored (name, id, documents).
 @click.option("--store", type=click.Path(), metavar="FILE", envvar="NEARDUP_STORE", help="Say what this store has too.")
 @click.option("--remove", metavar="NAME", help="With --store: forget a secondary scheme, and its sketches.")
 @json_option
-def schemes(store: str | None, remove: str | None, json: bool) -> None:
+def schemes_command(store: str | None, remove: str | None, json: bool) -> None:
     """List all schemes: what each measures, its parameters, its costs; with --store also those that it has."""
     if remove is not None:
         _remove(store, remove)
@@ -265,4 +266,4 @@ def _needed(specification: str) -> str:
     return needed
 
 
-COMMANDS = (schemes, corpus)
+COMMANDS = (schemes_command, corpus)

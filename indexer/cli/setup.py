@@ -109,6 +109,7 @@ mode_options = Group(
 
 
 @click.command(
+    name="setup",
     short_help="Set up an index in a cluster, or take that away.",
     epilog="""
 \b
@@ -136,7 +137,7 @@ earlier time; with --remove only they are taken away. Credentials come from the 
 @click.option("--space", default="", metavar="NAME", help="The space, or tenant, for --dashboards.  [default: its own]")
 @mode_options
 @json_option
-def setup(
+def setup_command(
     store: str, new: NewIndex, pipelines: PipelineChoice, dashboards: str | None, space: str, mode: Mode, json: bool
 ) -> int:
     """Set up an index in a cluster for neardup; do it again as often as you like."""
@@ -264,4 +265,4 @@ def _told(sentence: str) -> str:
     return sentence
 
 
-COMMANDS = (setup,)
+COMMANDS = (setup_command,)

@@ -91,6 +91,7 @@ listing_options = Group(
 
 
 @click.command(
+    name="similar",
     short_help="Show what is similar to a document.",
     epilog="""
 \b
@@ -121,7 +122,7 @@ with --explain also plan.
 @listing_options
 @extraction_options
 @json_option
-def similar(
+def similar_command(
     file: str | None,
     store: str,
     about: Asked,
@@ -225,4 +226,4 @@ def _row(match: Match) -> tuple[str, ...]:
     return (name_of(record.ref), share_shown(match.similarity), bits, label, title, path)
 
 
-COMMANDS = (similar,)
+COMMANDS = (similar_command,)

@@ -20,6 +20,7 @@ from indexer.matching.nodes import Nodes, read_nodes
 from indexer.matching.pairing import measured_by
 from indexer.matching.rule import MatchRule
 from indexer.model import CLUSTER_ID_LENGTH, Ref
+from indexer.model.chunking import chunks
 from indexer.model.refs import RefSet, RefTable
 from indexer.schemes.base import Positions
 from indexer.stores.base import Store
@@ -172,7 +173,7 @@ def _set_alone(store: Store, assigner: Assigner, together: RefSet, *, whole_scan
     changed = RefTable()
     if whole_scan:
         scan = store.scan_annotations()
-        while some := list(islice(scan, READ_AT_ONCE)):
+        for some in chunks(scan, READ_AT_ONCE):
             inside = together.contains([ref for ref, _ in some])
             changed.extend(
                 ref
@@ -194,7 +195,7 @@ def _forget(store: Store, assigner: Assigner, kept: npt.NDArray[np.bytes_]) -> N
     """Remove the clusters that were not found again."""
     stored = store.clusters()
     gone: list[str] = []
-    while some := list(islice(stored, READ_AT_ONCE)):
+    for some in chunks(stored, READ_AT_ONCE):
         names = np.array([each.id.encode("utf-8", "replace") for each in some])
         found = np.isin(names, kept)
         gone += [each.id for each, there in zip(some, found.tolist(), strict=True) if not there]

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from indexer.errors import UsageError
 from indexer.matching.measures.reading import Reader, TextReader, preferred, reader_of
 from indexer.matching.rule import DEFAULT_SHARE, DEFAULT_VERIFIED, Finder, MatchRule, Reading
 from indexer.model import Record, Ref
+from indexer.model.chunking import chunks
 from indexer.model.ragged import Ragged
 from indexer.model.refs import RefSet, RefTable
 from indexer.schemes.base import SLACK, Similarities
@@ -107,7 +107,7 @@ class Pruning:
     def _checked(self) -> Iterator[list[Surplus]]:
         """The same in batches, each read together with the documents that stand for it, and compared as it is then."""
         pairs = ((each, ref) for each in stored_clusters(self.store, least=2) for ref in each.members[1:])
-        while some := list(islice(pairs, READ_AT_ONCE)):
+        for some in chunks(pairs, READ_AT_ONCE):
             stand_ins = list(dict.fromkeys(cluster.canonical for cluster, _ in some))
             found = self.store.versioned([*stand_ins, *(ref for _, ref in some)])
             first = dict(zip(stand_ins, found, strict=False))
@@ -212,7 +212,7 @@ class Pruning:
         """
         store, changes, marked = self.store, Changes(), RefTable()
         found = (each for each in self.surplus() if not each.kept)
-        while some := list(islice(found, READ_AT_ONCE)):
+        for some in chunks(found, READ_AT_ONCE):
             refs = [each.record.ref for each in some]
             marked.extend(refs)
             noted = store.annotations(refs)
@@ -228,7 +228,7 @@ class Pruning:
                 changes.documents -= store.contended.count - before
         right = RefSet(marked, np.arange(len(marked)))
         having = (ref for ref, noted in store.scan_annotations() if MARK in noted)
-        while refs := list(islice(having, READ_AT_ONCE)):
+        for refs in chunks(having, READ_AT_ONCE):
             stale = [(ref, {MARK: None}) for ref, known in zip(refs, right.contains(refs), strict=True) if not known]
             changes.removed += len(stale)
             if stale and not dry_run:

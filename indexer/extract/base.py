@@ -51,7 +51,7 @@ class Limits:
     def __post_init__(self) -> None:
         if self.memory < LEAST_MEMORY:
             raise UsageError(
-                f"{self.memory:,} bytes of memory are too few to read any document; the least is "
+                f"a memory limit of {counted(self.memory, 'byte')} is too low to read any document; the least is "
                 f"{LEAST_MEMORY >> 20} MiB"
             )
 

@@ -14,7 +14,7 @@ from indexer.text.counts import counted
 
 _BLANK = b"\0 \t\r\n\f"
 _HEAD = 4096
-_MAX_TITLE = 500
+MAX_TITLE = 500
 _MAX_DETAIL = 300
 
 
@@ -51,7 +51,7 @@ def read_document(data: bytes, name: str, options: Options, limits: Limits) -> D
             raise too_large("the text", size, limits)
     return Document(
         text=found.text,
-        title=found.title[:_MAX_TITLE],
+        title=found.title[:MAX_TITLE],
         format=kind,
         extractor=found.engine,
         content=options.content,
@@ -111,7 +111,7 @@ def _read_with(kind: Format, engine: str, data: bytes, options: Options, limits:
         if fault := machines_fault(error, f"{kind} can't be read here"):
             raise fault from None
         if isinstance(error, ImportError):
-            raise ExtractionError("out-of-memory", f"more than {limits.memory:,} octets") from None
+            raise ExtractionError("out-of-memory", f"more than {counted(limits.memory, 'byte')}") from None
         # Parsers raise whatever they like on damaged input, and none of it may cost more than this document.
         detail = f"{type(error).__name__}: {error}"[:_MAX_DETAIL]
         raise ExtractionError("malformed", f"{engine} engine: {detail}") from None

@@ -34,7 +34,8 @@ _READ = 1 << 20
 class Request:
     """One document to extract: a path or bytes; `name` and `format` help where the content does not say.
 
-    One with an `error` failed before it came here: that is its outcome, and no worker sees it.
+    One with an `error` failed before it came here: that is its outcome, and no worker sees it. Nor does it see one that
+    is `settled`, which comes back as it is.
     """
 
     key: Any
@@ -42,6 +43,7 @@ class Request:
     name: str = ""
     format: Format | None = None
     error: ExtractionError | None = None
+    settled: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +111,7 @@ class WorkerPool:
                     if request is None:
                         exhausted = True
                         break
-                    if request.error:
+                    if request.error or request.settled:
                         yield Outcome(request, None, None, request.error, 0.0)
                         continue
                     self._requests.put(request)

@@ -61,8 +61,12 @@ def extract_text(data: bytes) -> Extracted:
     """The document of plain text: all of it, decoded; the title is the first line that is not blank."""
     text, codec = decode(data)
     clean = printable(text)
-    first = next((line.strip() for line in clean[:2000].splitlines() if line.strip()), "")
-    return Extracted(f"plain ({codec})", clean, first)
+    return Extracted(f"plain ({codec})", clean, first_line(clean))
+
+
+def first_line(text: str) -> str:
+    """The first line that is not blank, of the beginning of a text."""
+    return next((line for each in text[:2000].splitlines() if (line := each.strip())), "")
 
 
 def printable(text: str) -> str:

@@ -136,7 +136,7 @@ def _limit_memory(size: int) -> None:
     most = hard if hard != resource.RLIM_INFINITY else _NO_LIMIT
     size = min(size, most)
     if most - _address_space() < LEAST_MEMORY:
-        raise MachineError(f"this process may take {most:,} bytes of memory (ulimit -v), too few to read any document")
+        raise MachineError(f"the limit (ulimit -v) leaves {counted(most, 'byte')}, too little to read any document")
     resource.setrlimit(resource.RLIMIT_AS, (size, size))
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from indexer import __version__
-from indexer.extract.base import EXTRACTOR_VERSION, Content, Limits, Options
+from indexer.extract.base import EXTRACTOR_VERSION, Content, Format, Limits, Options
 from indexer.ingest.outcomes import (
     AtHand,
     Counts,
@@ -144,9 +144,8 @@ def source_digest(data: bytes, info: StoreInfo, options: Options, *, name: str =
 
 def digest_rules(info: StoreInfo, options: Options, *, name: str = "", title: str = "") -> str:
     """What stands before a document's bytes in its source digest."""
-    suffix = os.path.splitext(name.lower().removesuffix(".gz"))[1]
-    rules = (info.scheme, info.unicode, info.extractor, info.content, options.engine, options.format or suffix, title)
-    return "\0".join(rules) + "\0\0"
+    kind = options.format or os.path.splitext(name.lower().removesuffix(".gz"))[1]
+    return f"{info.scheme}\0{info.unicode}\0{info.extractor}\0{info.content}\0{options.engine}\0{kind}\0{title}\0\0"
 
 
 def index(
@@ -221,6 +220,7 @@ class _Run:
         self._unwritten: dict[str, Record] = {}
         self._failures: list[Failure] = []
         self._written = time.monotonic()
+        self._kinds: dict[Format | None, Options] = {}
 
     def run(self, inputs: Iterable[Input | Rejected]) -> None:
         begin = time.monotonic()
@@ -276,9 +276,14 @@ class _Run:
             return found
         item, data = found.key, found.data
         self.summary.octets += len(data)
-        options = dataclasses.replace(self.options, format=item.format) if item.format else self.options
+        options = self._options_for(item.format)
         digest = source_digest(data, self.store.info, options, name=item.path or item.name, title=item.title)
         return _Pending(item, Ref(item.id or content_id(data)), digest, data)
+
+    def _options_for(self, kind: Format | None) -> Options:
+        if kind not in self._kinds:
+            self._kinds[kind] = dataclasses.replace(self.options, format=kind) if kind else self.options
+        return self._kinds[kind]
 
     def _examine(self, group: list[_Pending]) -> list[_Pending]:
         """The documents that have to be extracted; the others are dealt with."""

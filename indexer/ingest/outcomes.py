@@ -5,12 +5,14 @@ Indexing, annotating, the statistics of a corpus and evaluations all read their 
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import lru_cache
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeVar
 
 from indexer.errors import ExtractionError
 from indexer.extract.base import Format, Limits, Options
@@ -18,6 +20,8 @@ from indexer.ingest.sources import Input, Rejected, UnreadableError, read_file
 from indexer.model import Document, Fingerprint, Record, Ref
 
 if TYPE_CHECKING:
+    from indexer.extract import Request
+    from indexer.ingest.direct import Direct
     from indexer.ingest.sketching import Sketched
     from indexer.schemes.base import Scheme
 
@@ -101,11 +105,15 @@ def read_one(found: Input | Rejected, limit: int) -> Item[Input] | Failed[Input 
     return Item(found, data, found.path or found.name, found.format)
 
 
+class _Done(NamedTuple):
+    outcomes: list[Extracted[Any, Any]]
+
+
 class Extraction(Generic[Made]):
     """Worker processes that turn documents into outcomes; a context manager, which ends them.
 
-    `task`, `given` and `keep_text` are as for `indexer.extract.WorkerPool`. Raises UsageError for options that can't be
-    met here.
+    `task`, `given` and `keep_text` are as for `indexer.extract.WorkerPool`; `direct` takes what needs no worker. Raises
+    UsageError for options that can't be met here.
     """
 
     def __init__(
@@ -117,10 +125,12 @@ class Extraction(Generic[Made]):
         task: str | None = None,
         given: tuple[Any, ...] = (),
         keep_text: bool = False,
+        direct: Direct | None = None,
     ) -> None:
         from indexer.extract import WorkerPool
 
         self._pool = WorkerPool(jobs, options, limits, task=task, given=given, keep_text=keep_text)
+        self._direct = direct
 
     def __enter__(self) -> Self:
         return self
@@ -129,6 +139,8 @@ class Extraction(Generic[Made]):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._pool.close()
+        if self._direct:
+            self._direct.close()
 
     def outcomes(
         self, items: Iterable[Item[Key] | Failed[Other]]
@@ -137,22 +149,33 @@ class Extraction(Generic[Made]):
 
         What failed before it came is given on at once, before another item is taken.
         """
-        from indexer.extract import Request
-
-        requests = (
-            Request(item, b"", error=ExtractionError(item.reason, item.detail))
-            if isinstance(item, Failed)
-            else Request(item.key, item.data, item.name, item.format)
-            for item in items
-        )
-        for outcome in self._pool.map(requests):
-            if isinstance(outcome.request.key, Failed):
-                yield outcome.request.key
+        for outcome in self._pool.map(self._requests(items)):
+            key = outcome.request.key
+            if isinstance(key, Failed):
+                yield key
+            elif isinstance(key, _Done):
+                yield from key.outcomes
             elif outcome.document is None or outcome.error:
                 error = outcome.error or ExtractionError("crashed")
-                yield Failed(outcome.request.key, error.reason, error.detail)
+                yield Failed(key, error.reason, error.detail)
             else:
-                yield Extracted(outcome.request.key, outcome.document, outcome.result)
+                yield Extracted(key, outcome.document, outcome.result)
+
+    def _requests(self, items: Iterable[Item[Any] | Failed[Any]]) -> Iterator[Request]:
+        from indexer.extract import Request
+
+        direct = self._direct
+        for item in items:
+            if isinstance(item, Failed):
+                yield Request(item, b"", settled=True)
+            elif direct and direct.take(item):
+                for done in direct.ready():
+                    yield Request(_Done(done), b"", settled=True)
+            else:
+                yield Request(item.key, item.data, item.name, item.format)
+        if direct:
+            for done in direct.ready(all_of_them=True):
+                yield Request(_Done(done), b"", settled=True)
 
 
 class AtHand:
@@ -200,8 +223,15 @@ class AtHand:
 
 
 def sketching(jobs: int, options: Options, limits: Limits, schemes: Sequence[Scheme]) -> Extraction[Sketched]:
-    """Workers that make fingerprints, and sketches by schemes, and keep the texts to themselves."""
-    return Extraction(jobs, options, limits, task="indexer.ingest.sketching:sketch_document", given=(schemes,))
+    """Workers that make fingerprints, and sketches by schemes, and keep the texts to themselves.
+
+    Short plain texts at hand are fingerprinted in this process, by as many threads, where the C core alone does it.
+    """
+    from indexer.ingest.direct import Direct
+
+    direct = Direct(jobs, options, limits, schemes) if Direct.serves(schemes) else None
+    task = "indexer.ingest.sketching:sketch_document"
+    return Extraction(jobs, options, limits, task=task, given=(schemes,), direct=direct)
 
 
 def texts(jobs: int, options: Options, limits: Limits) -> Extraction[None]:
@@ -251,4 +281,9 @@ def is_short(fingerprint: Fingerprint | None, min_tokens: int) -> bool:
 
 def now() -> str:
     """This moment, ISO 8601 in UTC, to the second."""
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return _written(int(time.time()))
+
+
+@lru_cache(maxsize=1)
+def _written(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

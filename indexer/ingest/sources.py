@@ -54,7 +54,7 @@ class Input:
     """One document to index: a file not yet read (`path`), or bytes already at hand (`data`).
 
     `id` is empty where it is to be made from the content. `source` is what a user would open: an absolute path
-    or a URL. `name` is the name of a file whose octets are at hand. `again` asks for a document to be tried that failed
+    or a URL. `name` is the name of a file whose bytes are at hand. `again` asks for a document to be tried that failed
     before and has not changed.
     """
 
@@ -273,7 +273,7 @@ class Sources:
         except OSError as error:
             return _rejected(file.path, "unreadable", str(error))
         if len(data) > limit:
-            return _rejected(file.path, "too-large", f"the limit is {limit:,} octets")
+            return _rejected(file.path, "too-large", f"the limit is {limit:,} bytes")
         return Input(self._id(file), file.path, data=data, name=os.path.basename(file.path))
 
     def _id(self, file: _File) -> str:
@@ -433,21 +433,21 @@ def _absolute(path: str) -> str:
 
 
 def printable_path(path: str) -> str:
-    r"""A path as text that any store takes, of no two paths the same: octets that are no UTF-8 are written \xff.
+    r"""A path as text that any store takes, of no two paths the same: bytes that are no UTF-8 are written \xff.
 
-    A path that has such octets, or the written-out form of one, has its backslashes written \x5c.
+    A path that has such bytes, or the written-out form of one, has its backslashes written \x5c.
     """
-    octets = os.fsencode(path)
-    text = octets.decode("utf-8", "surrogateescape")
-    if not _WRITTEN_OUT.search(octets) and not _SURROGATE.search(text):
+    data = os.fsencode(path)
+    text = data.decode("utf-8", "surrogateescape")
+    if not _WRITTEN_OUT.search(data) and not _SURROGATE.search(text):
         return text
-    return octets.replace(b"\\", b"\\x5c").decode("utf-8", "backslashreplace")
+    return data.replace(b"\\", b"\\x5c").decode("utf-8", "backslashreplace")
 
 
 def path_of_printable(text: str) -> str:
     """The path that printable_path() wrote."""
-    octets = text.encode("utf-8", "surrogatepass")
-    return os.fsdecode(_WRITTEN_OUT.sub(lambda found: bytes([int(found[1], 16)]), octets))
+    data = text.encode("utf-8", "surrogatepass")
+    return os.fsdecode(_WRITTEN_OUT.sub(lambda found: bytes([int(found[1], 16)]), data))
 
 
 def container_of(source: str) -> str:

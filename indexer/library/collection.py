@@ -21,7 +21,9 @@ from indexer.library.rows import Rows, html_table
 from indexer.matching.kept import schemes_of, schemes_of_new
 from indexer.matching.rule import MatchRule, default_rule, parse_rule
 from indexer.model import SIMHASH_DOC, Ref, name_of
+from indexer.model.chunking import chunks
 from indexer.stores import DEFAULT_WAIT, Stats, Store, open_store
+from indexer.text.counts import counted
 from indexer.text.hiding import shown_name
 
 if TYPE_CHECKING:
@@ -50,8 +52,8 @@ def open(  # noqa: A001 - as `shelve.open` and others
     `schemes` are what documents get sketches of beside simhash-doc (see `neardup schemes`): those of a new store, of
     another one those that are added. `content` says what counts as the text of HTML, as in `neardup index`. `filter`
     leaves only documents in that match a query of the engine's own. With `read_only` nothing is ever written. A store
-    has one writer at a time, who is waited for so many seconds. Raises StoreError, NoStoreError where `read_only` finds
-    no store, and UsageError.
+    has one writer at a time, who is waited for this many seconds. Raises StoreError, NoStoreError where `read_only`
+    finds no store, and UsageError.
     """
     try:
         found = open_store(store, read_only=read_only, wait=wait, any_thread=True)
@@ -201,7 +203,7 @@ class Collection:
 
     def __iter__(self) -> Iterator[Stored]:
         scan = self._turns(lambda: (record.ref for record in self.store.scan(sketches=False)))
-        while refs := list(islice(scan, _AT_ONCE)):
+        for refs in chunks(scan, _AT_ONCE):
             with self._lock:
                 found = self._stored(refs)
             yield from found
@@ -380,7 +382,7 @@ class Collection:
 
     def _said(self) -> str:
         try:
-            return f"{len(self):,} documents"
+            return counted(len(self), "document")
         except StoreError:
             return "closed"
 

@@ -20,8 +20,9 @@ from indexer.matching.rule import Finder, MatchRule, default_rule, parse_rule
 from indexer.model import Sketch
 from indexer.model.ragged import Ragged
 from indexer.schemes.base import SLACK
+from indexer.text.counts import counted
 
-# So many documents, and half of all, may be gone before their places are given away.
+# This many documents, and half of all, may be gone before their places are given away.
 _FEW_GONE = 1000
 
 
@@ -108,7 +109,7 @@ class MemoryIndex:
         return iter(list(self._place))
 
     def __repr__(self) -> str:
-        return f"MemoryIndex({str(self.rule)!r}): {len(self):,} documents"
+        return f"MemoryIndex({str(self.rule)!r}): {counted(len(self), 'document')}"
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the index to one file: a new one first, then renamed. Raises StoreError."""

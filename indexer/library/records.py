@@ -86,7 +86,7 @@ class Failure:
 class Surplus:
     """A document that another one, `canonical`, stands for; `kept` says why it is kept all the same, else empty.
 
-    `similarity` (0 to 1) is found anew, below 0 where it can't be told; `identical` texts differ in case and white
+    `similarity` (0 to 1) is found anew, below 0 where it is unknown; `identical` texts differ in case and white
     space at most.
     """
 
@@ -130,10 +130,10 @@ class Indexed(Shown):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Clustering(Shown):
-    """What a clustering by `rule` found: of `documents` so many were `compared`, and `lacking` could not be.
+    """What a clustering by `rule` found: of `documents` this many were `compared`, and `lacking` could not be.
 
-    `clusters` have two members or more, `clustered` documents together, the `largest` so many; `split` chains were cut.
-    `written` documents changed, or would.
+    `clusters` have two members or more, `clustered` documents together, the `largest` with that many; `split` chains
+    were cut. `written` documents changed, or would.
     """
 
     rule: str

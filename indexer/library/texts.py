@@ -24,6 +24,7 @@ from indexer.schemes import registry
 from indexer.schemes.base import Positions, Scheme, Similarities
 from indexer.stores.base import Store
 from indexer.stores.sketches import Found
+from indexer.text.counts import counted
 
 Keep = Literal["first", "last", "longest"]
 
@@ -127,7 +128,7 @@ class Deduped:
         return html_table((), [(self._said(),)]) + self.copies._repr_html_()
 
     def _said(self) -> str:
-        return f"{self.kept.size:,} of {self.of.size:,} texts kept"
+        return f"{self.kept.size:,} of {counted(self.of.size, 'text')} kept"
 
 
 def fingerprints(texts: Iterable[Given], *, threads: int | None = None) -> Fingerprints:

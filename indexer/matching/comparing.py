@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from indexer.errors import ExtractionError, UsageError
-from indexer.ingest.rereading import stored_text
+from indexer.ingest.rereading import Texts
 from indexer.matching.measures import exact
 from indexer.matching.measures.reading import preferred
 from indexer.matching.question import Question
@@ -45,7 +45,8 @@ def compare(rule: MatchRule, one: Question, other: Question, store: Store | None
     bits = left.distance(right) if left and right else None
     measure = rule.measure
     if isinstance(measure, Reading):
-        one, other = (_read(measure, each, store) for each in (one, other))
+        texts = Texts(store) if store else None
+        one, other = (_read(measure, each, texts) for each in (one, other))
         value = _by_texts(measure, one, other)
     else:
         value = _by(measure.scheme, one, other)
@@ -57,14 +58,14 @@ def compare(rule: MatchRule, one: Question, other: Question, store: Store | None
     return Compared(rule, near, max(value, 0.0), bits, shares, estimated, identical)
 
 
-def _read(reading: Reading, question: Question, store: Store | None) -> Question:
+def _read(reading: Reading, question: Question, texts: Texts | None) -> Question:
     """A question with its text."""
     if question.text is not None:
         return question
-    if question.record is None or store is None:
+    if question.record is None or texts is None:
         raise UsageError(f"{question.name} has no text, and {reading.kind} compares texts; name two files")
     try:
-        return replace(question, text=stored_text(store, question.record))
+        return replace(question, text=texts.of(question.record))
     except ExtractionError as error:
         raise ExtractionError(error.reason, f"{question.name}: {error.detail or error.reason}") from None
 

@@ -7,7 +7,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
-from itertools import islice
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from indexer.clustering.memory import Remembered
 from indexer.clustering.stored import Cluster, stored_clusters
 from indexer.matching.rule import MatchRule
 from indexer.model import Record
+from indexer.model.chunking import chunks
 from indexer.model.origins import UNKNOWN, origin_name, origin_parts
 from indexer.model.refs import RefSet, RefTable
 from indexer.stores.base import Store
@@ -195,7 +195,7 @@ def figures(store: Store, made: Remembered, *, most: int, time_field: str = "") 
     kept = RefSet(inside, np.arange(len(inside), dtype=np.int64))
     unclustered = 0
     records = store.scan(sketches=False)
-    while page := list(islice(records, _READ_AT_ONCE)):
+    for page in chunks(records, _READ_AT_ONCE):
         refs = [record.ref for record in page]
         for record, is_redundant, is_kept in zip(page, gone.contains(refs), kept.contains(refs), strict=True):
             scan.count(record, is_redundant)

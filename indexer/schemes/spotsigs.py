@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +11,7 @@ import numpy.typing as npt
 from indexer import core
 from indexer.errors import PayloadError, UsageError
 from indexer.model import Sketch
+from indexer.model.chunking import chunks
 from indexer.model.ragged import Ragged, no_payload
 from indexer.schemes.base import SLACK, Parameter, Plan, Positions, Scheme, Similarities, Sketches
 from indexer.schemes.joins.by_prefixes import BLOCK, candidates, jaccards, least_shared, pair_jaccards, prefix, ranked
@@ -123,7 +123,7 @@ class SpotSigs(Scheme):
         self._require(similarity)
         numbers, ends = _numbers(sketches.payloads), sketches.payloads.offsets // 8
         pairs = candidates(ranked(np.split(numbers, ends[1:-1])), similarity) if len(sketches) else iter(())
-        while block := list(islice(pairs, BLOCK)):
+        for block in chunks(pairs, BLOCK):
             left, right = np.sort(np.array(block, dtype=np.int64), axis=1).T
             yield left, right
 

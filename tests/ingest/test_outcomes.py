@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from indexer.extract.base import Limits, Options
+from indexer.extract.document import read_document
+from indexer.ingest.direct import BATCH_TEXTS, LONGEST, Direct
 from indexer.ingest.outcomes import Extracted, Failed, Item, read, sketching, texts
 from indexer.ingest.sketching import sketch_document
 from indexer.ingest.sources import Input, Rejected
@@ -64,6 +67,52 @@ def test_what_workers_can_not_extract_fails_under_its_key() -> None:
     assert binary.reason == "unsupported"
     assert isinstance(plain, Extracted)
     assert plain.document.text == "a text"
+
+
+words = st.lists(st.sampled_from(["tea", "Tee", "茶", "2024", "ﬁne", "\x07", "\n", "\xad", "a\u0301", ""]), max_size=12)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(words.map(" ".join) | st.text(max_size=40), max_size=5), st.booleans())
+def test_texts_that_need_no_worker_come_out_as_from_one(texts: list[str], lean: bool) -> None:
+    schemes = [] if lean else [scheme("minhash")]
+    items = [Item(place, text.encode("utf-8", "replace"), format="text") for place, text in enumerate(texts)]
+    direct = Direct(1, Options(), Limits(), schemes)
+    taken = [item.key for item in items if direct.take(item)]
+    found = {done.key: done for batch in direct.ready(all_of_them=True) for done in batch}
+    direct.close()
+    assert list(found) == taken
+    for place, text in enumerate(texts):
+        data = items[place].data
+        document = read_document(data, "", Options(format="text"), Limits())
+        if place in found:
+            assert found[place].made == sketch_document(schemes, document)
+            assert found[place].document == replace(document, text="")
+        else:
+            assert not document.text.strip() or "\0" in text or text.startswith("\ufeff")
+
+
+def test_long_and_other_texts_are_left_to_the_workers() -> None:
+    direct = Direct(1, Options(), Limits(), [])
+    assert direct.take(Item("", b"words", format="text"))
+    for data, kind in ((b"x" * (LONGEST + 1), "text"), (b"words", None), (b"<p>", "html"), (b"caf\xe9", "text")):
+        assert not direct.take(Item("", data, format=kind))  # type: ignore[arg-type]
+    direct.close()
+    assert not Direct.serves([scheme("spotsigs")])
+
+
+def test_texts_are_taken_a_few_batches_ahead() -> None:
+    taken = 0
+
+    def watched() -> Iterator[Item[int]]:
+        nonlocal taken
+        for taken in range(1, 2001):
+            yield Item(taken, f"some words of text {taken}".encode(), format="text")
+
+    with sketching(JOBS, Options(), Limits(), [scheme("minhash")]) as sketches:
+        for number, outcome in enumerate(sketches.outcomes(watched()), 1):
+            assert outcome.key == number
+            assert taken <= number + BATCH_TEXTS * (JOBS + 2)
 
 
 def test_sketches_come_without_the_text() -> None:

@@ -142,12 +142,12 @@ def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
     draw = random.Random(5)
     damaged = [b"", b"x", whole[:50], whole[: len(whole) // 2], whole[:-30]]
     for _ in range(40):
-        octets = bytearray(whole)
-        octets[draw.randrange(len(octets))] ^= 1 << draw.randrange(8)
-        damaged.append(bytes(octets))
+        content = bytearray(whole)
+        content[draw.randrange(len(content))] ^= 1 << draw.randrange(8)
+        damaged.append(bytes(content))
     taken = 0
-    for octets in damaged:
-        (tmp_path / "index").write_bytes(octets)
+    for content in damaged:
+        (tmp_path / "index").write_bytes(content)
         with suppress(StoreError):
             # A bit may stand for nothing, as in the time of a member.
             assert [each.id for each in MemoryIndex.load(tmp_path / "index").query(texts_of(4, 1)[0])]
@@ -227,6 +227,6 @@ def test_threads_may_share_an_index() -> None:
 def test_it_says_what_it_is() -> None:
     index = MemoryIndex("minhash@0.6")
     index.insert(1, prose(1))
-    assert repr(index) == "MemoryIndex('minhash@0.6'): 1 documents"
+    assert repr(index) == "MemoryIndex('minhash@0.6'): 1 document"
     with pytest.raises(UsageError, match="without a store"):
         MemoryIndex("minhash@0.5+text")

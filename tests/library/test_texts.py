@@ -211,8 +211,8 @@ def test_tokens_are_hashed_as_the_core_hashes_them() -> None:
 @given(st.lists(st.integers(-(2**63), 2**64 - 1), min_size=1))
 @settings(max_examples=50, deadline=None)
 def test_numbers_are_features_of_64_bits(numbers: list[int]) -> None:
-    octets = [(number % 2**64).to_bytes(8, "little") for number in numbers]
-    wanted = core.simhash(np.array([core.lookup8(each) for each in octets], dtype=np.uint64))
+    encoded = [(number % 2**64).to_bytes(8, "little") for number in numbers]
+    wanted = core.simhash(np.array([core.lookup8(each) for each in encoded], dtype=np.uint64))
     assert indexer.fingerprints([numbers], threads=1).values.tolist() == [wanted]
 
 

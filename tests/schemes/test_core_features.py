@@ -191,8 +191,8 @@ def test_intersection_sizes(found: list[set[int]]) -> None:
 @pytest.mark.parametrize(
     ("values", "offsets", "left", "right", "message"),
     [
-        ([3, 2, 1], [0, 3], [0], [0], "rise"),
-        ([1, 1], [0, 2], [0], [0], "rise"),
+        ([3, 2, 1], [0, 3], [0], [0], "sorted"),
+        ([1, 1], [0, 2], [0], [0], "sorted"),
         ([1, 2], [0, 3], [0], [0], "offsets"),
         ([1, 2], [2, 0], [0], [0], "offsets"),
         ([1, 2], [], [0], [0], "offsets"),

@@ -9,7 +9,6 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
@@ -18,6 +17,7 @@ from indexer.cli.terminal.output import printable
 from indexer.errors import UsageError
 from indexer.matching.pairing import Pair
 from indexer.matching.rule import MatchRule
+from indexer.model.chunking import chunks
 
 _PLAIN = ("id_a", "id_b")
 _PLACED = ("id_a", "index_a", "routing_a", "id_b", "index_b", "routing_b")
@@ -112,17 +112,11 @@ def _write_parquet(pairs: Iterable[Pair], file: IO[bytes], form: Form) -> int:
     schema = pyarrow.schema([(name, kinds.get(name, pyarrow.string())) for name in form.columns])
     count = 0
     with pyarrow.parquet.ParquetWriter(file, schema) as out:
-        for some in _batched(pairs, _AT_ONCE):
+        for some in chunks(pairs, _AT_ONCE):
             rows = [[_utf8(cell) for cell in form.row(pair)] for pair in some]
             out.write_batch(pyarrow.record_batch(list(map(list, zip(*rows, strict=True))), schema=schema))
             count += len(some)
     return count
-
-
-def _batched(pairs: Iterable[Pair], size: int) -> Iterator[list[Pair]]:
-    iterator = iter(pairs)
-    while some := list(islice(iterator, size)):
-        yield some
 
 
 def _utf8(cell: Cell) -> Cell:

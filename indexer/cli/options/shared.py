@@ -273,7 +273,7 @@ class Gone:
 
     @classmethod
     def of(cls, store: Store, count: int) -> Gone:
-        """Of so many that the store's delete() has counted."""
+        """Of this many that the store's delete() has counted."""
         return cls(count - store.stripped, store.stripped)
 
     def show(self) -> None:

@@ -87,7 +87,7 @@ def _paragraphs(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
 
 def fitting(rows: Sequence[Sequence[str]], width: int) -> list[list[str]] | None:
-    """Rows, the columns' names first, whose table is at most so many cells of a terminal wide; None where none is.
+    """Rows, the columns' names first, whose table is at most this many cells of a terminal wide; None where none is.
 
     The widest columns are cut first, a column never below what is still told apart.
     """

@@ -111,7 +111,7 @@ def _member(opened: Callable[[], IO[bytes] | None], path: str, size: int, asked:
             yield BadEntry(0, "unsupported", f"an archive more than {_DEEPEST} deep in archives", member)
             return
         if not reader and size > asked.limit:
-            raise OverflowError(f"{size:,} octets")
+            raise OverflowError(f"{size:,} bytes")
         with cast(BinaryIO, opened()) as stream:
             if not reader:
                 yield Entry(0, "", _bounded(stream, asked.limit), None, member=member)
@@ -145,7 +145,7 @@ class _OneWay(io.RawIOBase):
 def _bounded(stream: BinaryIO, limit: int) -> bytes:
     data = stream.read(limit + 1)
     if len(data) > limit:
-        raise OverflowError(f"more than {limit:,} octets")
+        raise OverflowError(f"more than {limit:,} bytes")
     return data
 
 

@@ -109,15 +109,15 @@ def entry_of(number: int, item: Any, columns: Columns) -> Entry:
     """The document in a row of named values; ValueError says what is wrong with it."""
     if not isinstance(item, dict):
         raise ValueError("a line holds one JSON object")
-    used = [columns.id or "id", columns.title or "title", "url" if item.get("url") else "source", REASON_KEY]
-    identity, title, url = (value_at(item, name) for name in used[:3])
+    id_name, title_name, url_name = columns.id or "id", columns.title or "title", "url" if item.get("url") else "source"
+    identity, title, url = value_at(item, id_name), value_at(item, title_name), item.get(url_name)
     if isinstance(identity, int) and not isinstance(identity, bool):
         identity = str(identity)
     if identity is not None and (not isinstance(identity, str) or not identity):
-        raise ValueError(f'"{used[0]}" must be a string that is not empty, or an integer')
+        raise ValueError(f'"{id_name}" must be a string that is not empty, or an integer')
     if identity is None and columns.id:
         raise ValueError(f'no "{columns.id}"')
-    for name, value in ((used[1], title), (used[2], url)):
+    for name, value in ((title_name, title), (url_name, url)):
         if value is not None and not isinstance(value, str):
             raise ValueError(f'"{name}" must be a string')
     name, kind = _body(item, columns)
@@ -125,9 +125,9 @@ def entry_of(number: int, item: Any, columns: Columns) -> Entry:
     if not isinstance(body, str):
         missing = f'no "{columns.text}"' if columns.text else 'no "text" or "html"'
         raise ValueError(missing if body is None else f'"{name}" must be a string')
-    own = {*used, name} if columns.text else {*used, "text", "html"}
+    own = (id_name, title_name, url_name, REASON_KEY, *((name,) if columns.text else ("text", "html")))
     metadata = {key: value for key, value in item.items() if key not in own}
-    for path in own:
+    for path in (id_name, title_name, name):
         if "." in path and path not in item:
             metadata = _without(metadata, path.split("."))
     data = body.encode("utf-8")

@@ -35,7 +35,7 @@ class Feed(Reader):
         try:
             data = plain(stream, name).read(asked.limit + 1)
             if len(data) > asked.limit:
-                yield BadEntry(0, "too-large", f"the limit is {asked.limit:,} octets")
+                yield BadEntry(0, "too-large", f"the limit is {asked.limit:,} bytes")
                 return
             parse_fast(in_utf8(data), found)
         except ExtractionError as error:

@@ -29,7 +29,7 @@ class JsonLines(Reader):
                 number += 1
                 if len(line) > limit and not line.endswith(b"\n"):
                     _skip_rest(lines)
-                    yield BadEntry(number, "too-large", f"the line is longer than the limit of {limit:,} octets")
+                    yield BadEntry(number, "too-large", f"the line is longer than the limit of {limit:,} bytes")
                     continue
                 if number == 1:
                     line = line.removeprefix(MARK)
@@ -46,7 +46,7 @@ def _skip_rest(lines: BinaryIO) -> None:
 
 def _document(number: int, line: bytes, columns: Columns) -> Entry | BadEntry:
     try:
-        item = json.loads(line.decode("utf-8"), parse_constant=_refuse)
+        item = _DECODER.decode(line.decode("utf-8"))
         if b"\\u" in line:
             # Halves of surrogate pairs can be written in JSON, and in no encoding.
             text = json.dumps(item, ensure_ascii=False)
@@ -64,3 +64,7 @@ def _document(number: int, line: bytes, columns: Columns) -> Entry | BadEntry:
 
 def _refuse(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is not JSON")
+
+
+# loads() would make one for each line.
+_DECODER = json.JSONDecoder(parse_constant=_refuse)

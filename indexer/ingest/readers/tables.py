@@ -90,7 +90,7 @@ class _Lines:
         if len(line) > self._limit and not line.endswith(b"\n"):
             while line and not line.endswith(b"\n"):
                 line = self._stream.readline(_BUFFER)
-            raise OverflowError(f"a line is longer than the limit of {self._limit:,} octets")
+            raise OverflowError(f"a line is longer than the limit of {self._limit:,} bytes")
         if self._first:
             line, self._first = line.removeprefix(MARK), False
         return line.decode("utf-8")
@@ -161,7 +161,7 @@ def _seekable(stream: BinaryIO, limit: int) -> BinaryIO:
     # A member of an archive.
     data = stream.read(limit + 1)
     if len(data) > limit:
-        raise OSError(f"a file in an archive of more than {limit:,} octets")
+        raise OSError(f"a file in an archive of more than {limit:,} bytes")
     return io.BytesIO(data)
 
 
@@ -181,7 +181,7 @@ def _row(number: int, item: dict[str, Any], asked: Asked) -> Entry | BadEntry:
     except ValueError as error:
         return BadEntry(number, "malformed", str(error))
     if len(entry.data) > asked.limit:
-        return BadEntry(number, "too-large", f"the text is longer than the limit of {asked.limit:,} octets")
+        return BadEntry(number, "too-large", f"the text is longer than the limit of {asked.limit:,} bytes")
     return entry
 
 

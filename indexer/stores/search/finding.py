@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from indexer.errors import UsageError
 from indexer.model import Record, Ref, readings_of
+from indexer.model.chunking import chunks
 from indexer.model.refs import ref_order
-from indexer.stores.search.client.bulk import chunks
 from indexer.stores.search.client.connection import AnswerError
 from indexer.stores.search.client.gets import place_of
 from indexer.stores.search.context import Context

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from indexer.model import Record, Ref
-from indexer.stores.search.client.bulk import chunks, in_flight
+from indexer.model.chunking import chunks
+from indexer.stores.search.client.bulk import in_flight
 from indexer.stores.search.client.gets import item_at, multi_get, place_of
 from indexer.stores.search.client.snapshots import Snapshot
 from indexer.stores.search.context import Context

@@ -10,8 +10,8 @@ import numpy as np
 
 from indexer.errors import UsageError
 from indexer.model import SIMHASH_DOC
+from indexer.model.chunking import chunks
 from indexer.model.ragged import Ragged
-from indexer.stores.search.client.bulk import chunks
 from indexer.stores.search.client.connection import NDJSON, AnswerError, require_whole
 from indexer.stores.search.client.lines import encoded
 from indexer.stores.search.context import Context

@@ -7,8 +7,8 @@ from typing import Any
 
 from indexer.errors import StoreError
 from indexer.model import Record, Ref
+from indexer.model.chunking import chunks
 from indexer.stores.base import Stats, Versioned
-from indexer.stores.search.client.bulk import chunks
 from indexer.stores.search.client.connection import AnswerError
 from indexer.stores.search.client.gets import version_of
 from indexer.stores.search.context import Context

@@ -8,6 +8,7 @@ from typing import Any
 
 from indexer.errors import StoreError, UsageError
 from indexer.model import Record, Ref
+from indexer.model.chunking import chunks
 from indexer.stores.base import PutResult, PutStatus
 from indexer.stores.search.client.bulk import (
     BATCH_RECORDS,
@@ -15,7 +16,6 @@ from indexer.stores.search.client.bulk import (
     Action,
     Outcome,
     batches,
-    chunks,
     in_flight,
     pause,
     rounds,

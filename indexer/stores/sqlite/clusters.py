@@ -7,10 +7,10 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
 from typing import Any
 
 from indexer.model import ClusteringNote, ClusterRecord, Ref
+from indexer.model.chunking import chunks
 from indexer.stores.sqlite import cells
 from indexer.stores.sqlite.parts import OnFile
 from indexer.stores.sqlite.rows import pack_text
@@ -42,8 +42,7 @@ class ClusterTable(OnFile):
                     yield cluster, Ref(cells.text(name))
 
     def put_clusters(self, clusters: Iterable[ClusterRecord]) -> None:
-        iterator = iter(clusters)
-        while chunk := list(islice(iterator, _BATCH)):
+        for chunk in chunks(clusters, _BATCH):
             with self._writing() as connection:
                 connection.executemany(
                     "INSERT OR REPLACE INTO clusters VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", map(_row, chunk)

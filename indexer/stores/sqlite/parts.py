@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import sqlite3
 from abc import abstractmethod
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from itertools import islice
 from typing import Any, TypeVar
 
 from indexer.model import Ref
+from indexer.model.chunking import chunks
 from indexer.stores.base import Store
 from indexer.stores.sqlite import cells
 
@@ -60,13 +60,6 @@ def merge_steps(before: int, after: int) -> range:
 def marks(count: int) -> str:
     """This many parameters, for a list of values."""
     return ",".join("?" * count)
-
-
-def chunks(items: Iterable[T], size: int) -> Iterator[list[T]]:
-    """The items in lists of `size`."""
-    iterator = iter(items)
-    while chunk := list(islice(iterator, size)):
-        yield chunk
 
 
 def document_numbers(

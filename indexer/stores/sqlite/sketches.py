@@ -11,6 +11,7 @@ import json
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -161,7 +162,7 @@ class SketchChanges:
         table = "scheme_postings" if top < _SMALL_STORE else "scheme_recent"
         connection.executemany(
             f"INSERT OR IGNORE INTO {table} VALUES (?, ?, ?)",  # noqa: S608 one of two names
-            ((number, key, owner) for key, owner in zip(keys[order].tolist(), owners[order].tolist(), strict=True)),
+            zip(repeat(number), keys[order].tolist(), owners[order].tolist(), strict=False),
         )
         _merge(connection, number, scheme, top, max(new))
 

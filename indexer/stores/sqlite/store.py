@@ -17,12 +17,13 @@ from typing import Any
 from indexer import own_files
 from indexer.errors import StoreError, UsageError
 from indexer.model import Failure, Record, Ref, Sketch
+from indexer.model.chunking import chunks
 from indexer.stores.base import Capabilities, PutResult, PutStatus, Stats, StoreInfo
 from indexer.stores.sqlite import cells, file, parts
 from indexer.stores.sqlite.clusters import ClusterTable, cluster_name
 from indexer.stores.sqlite.file import StoreFile, fit_log, transaction
 from indexer.stores.sqlite.lock import WriterLock
-from indexer.stores.sqlite.parts import READ_ROWS, chunks, document_numbers, hash_numbers, marks, stored_annotations
+from indexer.stores.sqlite.parts import READ_ROWS, document_numbers, hash_numbers, marks, stored_annotations
 from indexer.stores.sqlite.probing import SketchLookups
 from indexer.stores.sqlite.rows import (
     RECORD_COLUMNS,

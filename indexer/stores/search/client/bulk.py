@@ -9,13 +9,13 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Any, TypeVar
 
 from indexer.errors import STOPPED
 from indexer.model import Ref
 from indexer.stores.search.client.connection import NDJSON, RETRIED, Client, error_of
 from indexer.stores.search.client.lines import encoded
+from indexer.text.counts import counted
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -107,7 +107,10 @@ def send(client: Client, actions: Sequence[Action], **params: str) -> list[Outco
             break
         if left:
             first = outcomes[left[0]]
-            waiting(seconds, f"the cluster does not take {len(left):,} changes now ({first.reason if first else ''})")
+            waiting(
+                seconds,
+                f"the engine does not take {counted(len(left), 'change')} now ({first.reason if first else ''})",
+            )
         attempt += 1
     return [outcome for outcome in outcomes if outcome]
 
@@ -157,13 +160,6 @@ def _outcome(item: Mapping[str, Any], again: bool) -> Outcome:
     change = int(detail.get("_seq_no", -1)), int(detail.get("_primary_term", -1))
     index, result = str(detail.get("_index", "")), str(detail.get("result", ""))
     return Outcome(int(detail["status"]), result, reason, index, again, *change)
-
-
-def chunks(items: Iterable[T], size: int) -> Iterator[list[T]]:
-    """Items in lists of `size`."""
-    iterator = iter(items)
-    while chunk := list(islice(iterator, size)):
-        yield chunk
 
 
 def batches(items: Iterable[T], size_of: Callable[[T], int]) -> Iterator[list[T]]:

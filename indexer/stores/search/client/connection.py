@@ -75,7 +75,7 @@ class Patience:
 class Waiting:
     """The pauses between the tries of one request; after SILENT seconds of them somebody is told what for.
 
-    `shown` names the engine, `pause` waits for so many seconds. Remarks go to standard error.
+    `shown` names the engine, `pause` waits for this many seconds. Remarks go to standard error.
     """
 
     def __init__(self, shown: str, pause: Callable[[float], None]) -> None:

@@ -56,16 +56,17 @@ def _read(note: Any) -> TextFields | None:
 
 def remember(client: Client, index: str, name: str, fields: TextFields) -> bool:
     """Note in an index's `_meta` where the texts of `name` stand; False where its owner lets nobody change that."""
-    found = client.request("GET", f"{path_of(index)}/_mapping").get(index, {}).get("mappings", {})
-    old = noted(found)
-    # `_meta` is written as a whole, so it is written only where that changes something.
-    if old.get(name) == fields:
-        return True
-    notes = {each: _written(one) for each, one in {**old, name: fields}.items()}
-    own = {**mapping.own_meta(found), TEXTS: notes}
     try:
-        client.request("PUT", f"{path_of(index)}/_mapping", {"_meta": mapping.with_meta(found.get("_meta", {}), own)})
+        found = client.request("GET", f"{path_of(index)}/_mapping").get(index, {}).get("mappings", {})
+        old = noted(found)
+        # `_meta` is written as a whole, so it is written only where that changes something.
+        if old.get(name) != fields:
+            notes = {each: _written(one) for each, one in {**old, name: fields}.items()}
+            own = {**mapping.own_meta(found), TEXTS: notes}
+            body = {"_meta": mapping.with_meta(found.get("_meta", {}), own)}
+            client.request("PUT", f"{path_of(index)}/_mapping", body)
     except StoreError as error:
+        # Who may use an alias may not know the index behind it.
         if _is_denied(error):
             return False
         raise

@@ -10,7 +10,8 @@ from urllib.parse import quote
 
 from indexer.errors import StoreError
 from indexer.model import ClusterRecord, Failure, Ref, size_class
-from indexer.stores.search.client.bulk import BATCH_RECORDS, Action, chunks, send
+from indexer.model.chunking import chunks
+from indexer.stores.search.client.bulk import BATCH_RECORDS, Action, send
 from indexer.stores.search.client.connection import AnswerError, Client
 from indexer.stores.search.client.gets import multi_get
 from indexer.stores.search.client.lines import encoded

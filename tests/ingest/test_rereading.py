@@ -1,0 +1,110 @@
+"""Single texts of stored documents, read again: files, and lines of files with JSON lines."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from indexer.errors import ExtractionError
+from indexer.ingest.indexing import Settings, index, store_info
+from indexer.ingest.readers import jsonlines
+from indexer.ingest.rereading import Texts, stored_text
+from indexer.ingest.sources import Selection, Sources
+from indexer.stores import Store, open_store
+
+LINES: list[dict[str, Any]] = [
+    {"id": "a", "text": "the first of them, é and 日本"},
+    {"id": "b", "html": "<body><p>the second</p><nav>left out</nav>", "title": "a title"},
+    {"id": "c", "text": "the third of them"},
+    {"id": "a", "text": "the first again, another text"},
+    {"id": "d", "text": "the third of them"},
+]
+TEXTS = {"a": "the first again, another text", "b": "the second", "c": "the third of them", "d": "the third of them"}
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with open_store(tmp_path / "c.neardup", create=store_info("landmarks")) as opened:
+        yield opened
+
+
+def write(path: Path, lines: list[dict[str, Any]]) -> str:
+    # With a byte order mark, blank lines, and one that is no document.
+    text = "\ufeff" + "\n\n".join(json.dumps(line, ensure_ascii=False) for line in lines) + "\nno JSON\n"
+    path.write_bytes(gzip.compress(text.encode()) if path.suffix == ".gz" else text.encode())
+    return str(path)
+
+
+def shown(text: str | ExtractionError) -> str | ExtractionError:
+    """A text without the mark that stands before the HTML of a line."""
+    return text.lstrip("\ufeff ") if isinstance(text, str) else text
+
+
+def put(store: Store, *names: str, **selection: Any) -> None:
+    index(Sources(names, Selection(**selection)), store, Settings(jobs=1))
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "jsonl.gz"])
+@pytest.mark.parametrize("id_from", ["path", "digest"])
+def test_lines_are_found_where_they_stand(store: Store, tmp_path: Path, suffix: str, id_from: str) -> None:
+    (tmp_path / "plain.txt").write_text("a file of its own")
+    put(store, write(tmp_path / f"all.{suffix}", LINES), str(tmp_path / "plain.txt"), id_from=id_from)
+    records = list(store.scan())
+    found = {record.ref.id: shown(text) for record, text in Texts(store).read(records)}
+    assert found == {record.ref.id: shown(stored_text(store, record)) for record in records}
+    if id_from == "path":
+        assert found == {**TEXTS, str(tmp_path / "plain.txt"): "a file of its own"}
+    else:
+        assert set(found.values()) == {*TEXTS.values(), LINES[0]["text"], "a file of its own"}
+
+
+def test_a_file_is_read_once_for_many_texts(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = [{"id": f"n{number}", "text": f"the words of number {number}"} for number in range(200)]
+    put(store, write(tmp_path / "all.jsonl", lines))
+    read: list[int] = []
+    document = jsonlines._document
+
+    def counted(number: int, line: bytes, columns: Any) -> Any:
+        read.append(number)
+        return document(number, line, columns)
+
+    monkeypatch.setattr(jsonlines, "_document", counted)
+    texts = Texts(store)
+    for record in store.scan():
+        assert texts.of(record) == f"the words of number {record.ref.id[1:]}"
+    # Once all of it, and then each line by itself.
+    assert len(read) == 201 + 200
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "jsonl.gz"])
+def test_what_has_changed_is_told(store: Store, tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"all.{suffix}"
+    put(store, write(path, LINES))
+    records = {record.ref.id: record for record in store.scan()}
+    texts = Texts(store)
+    assert texts.of(records["c"]) == TEXTS["c"]
+    # The file is another one while it is in use, and for who opens it anew.
+    write(path, [{"id": "x", "text": "in front of them"}, *LINES[1:]])
+    for each in (texts, Texts(store)):
+        for _, text in each.read([records["b"], records["c"]]):
+            assert isinstance(text, str) or "no longer holds" in str(text)
+    assert shown(Texts(store).of(records["b"])) == TEXTS["b"]
+    path.unlink()
+    for each in (texts, Texts(store)):
+        [(_, gone)] = each.read([records["c"]])
+        assert isinstance(gone, ExtractionError)
+        assert gone.reason == "unreadable"
+
+
+def test_a_file_that_breaks_off_has_what_stands_before(store: Store, tmp_path: Path) -> None:
+    path = tmp_path / "all.jsonl.gz"
+    put(store, write(path, LINES))
+    path.write_bytes(path.read_bytes()[:-30])
+    found = [shown(text) for _, text in Texts(store).read(store.scan())]
+    assert len(found) == 4
+    assert all(isinstance(text, ExtractionError) or text in TEXTS.values() for text in found)
