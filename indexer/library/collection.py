@@ -127,7 +127,7 @@ class Collection:
         """
         total = len(documents_) if hasattr(documents_, "__len__") else None
         given = documents(documents_, columns_of(fields))
-        settings = Settings(jobs=0, min_tokens=min_tokens)
+        settings = Settings(jobs=default_jobs(), min_tokens=min_tokens)
         return self._index(given, settings, cluster=cluster, skip=skip_duplicates, progress=progress, total=total)
 
     def index(  # noqa: PLR0913 - they are options of the command
