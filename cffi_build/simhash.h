@@ -53,9 +53,9 @@ uint64_t nd_lookup8(const uint8_t *key, size_t length, uint64_t initial);
    ND_NO_MEMORY. Uses about 1.1 times `length` bytes of memory, at most 12 times for hostile text. */
 int nd_fingerprint(const uint8_t *text, size_t length, uint64_t *value, uint64_t *tokens);
 
-/* The same for `count` texts in one call: text t is the bytes from offsets[t] to offsets[t + 1], which rise. Where one
-   holds no token, tokens[t] and values[t] are 0. ND_NO_MEMORY, with the texts before written. */
-int nd_fingerprint_many(const uint8_t *texts, const size_t *offsets, size_t count, uint64_t *values, uint64_t *tokens);
+/* The same for `count` texts that lie behind one another, text i up to ends[i], each from where the one before it ends.
+   Zeros where a text holds no token. ND_NO_MEMORY. */
+int nd_simhash_texts(const uint8_t *texts, const size_t *ends, size_t count, uint64_t *values, uint64_t *tokens);
 
 /* The tokens that nd_fingerprint hashes. ND_NO_MEMORY. */
 int nd_tokenise(const uint8_t *text, size_t length, nd_tokens *tokens);
@@ -78,8 +78,8 @@ int nd_normalise(const uint8_t *text, size_t length, nd_tokens *tokens);
 /* The same with every run of characters of the property White_Space made one space, and none at the ends. ND_NO_MEMORY. */
 int nd_fold_text(const uint8_t *text, size_t length, nd_tokens *tokens);
 
-/* The same for `count` texts, which lie as for nd_fingerprint_many: token i is text i as it is folded. */
-int nd_fold_many(const uint8_t *texts, const size_t *offsets, size_t count, nd_tokens *folded);
+/* The same for `count` texts that lie behind one another, text i up to ends[i]: token i is text i as it is folded. */
+int nd_fold_texts(const uint8_t *texts, const size_t *ends, size_t count, nd_tokens *folded);
 
 /* The simhash of ready features (Charikar 2002): bucket i gets weights[j] for every feature hash j whose bit i is 1,
    -weights[j] where it is 0; a bucket above 0 gives bit 1, and one of exactly 0 gives bit 0. `weights` NULL counts
@@ -245,11 +245,10 @@ typedef struct {
 int nd_fingerprint_and_minhash(const uint8_t *text, size_t length, const nd_minhash_form *form, nd_text_features *found,
                                uint8_t *packed, uint64_t *keys);
 
-/* The same for `count` texts in one call, which lie as for nd_fingerprint_many; the packed values of one (of whole bytes)
-   and its keys lie behind those of the one before. Where a text holds no token of either kind, all of found[t] is 0, and
-   its packed values and keys are left as they were. ND_NO_MEMORY, with the texts before written. */
-int nd_fingerprint_and_minhash_many(const uint8_t *texts, const size_t *offsets, size_t count, const nd_minhash_form *form,
-                                    nd_text_features *found, uint8_t *packed, uint64_t *keys);
+/* The same for `count` texts that lie behind one another, text i up to ends[i], each from where the one before it ends:
+   what each gives stands behind what the one before it gave. Zeros alone where a text holds no token. ND_NO_MEMORY. */
+int nd_fingerprint_texts(const uint8_t *texts, const size_t *ends, size_t count, const nd_minhash_form *form,
+                         nd_text_features *found, uint8_t *packed, uint64_t *keys);
 
 /* How many of the groups of `bits` bits (1, 2, 4, 8 or 16) differ between one string of `size` bytes and each of
    `count` others of the same length, which lie behind one another. */

@@ -202,15 +202,3 @@ int nd_fingerprint_and_minhash(const uint8_t *text, size_t length, const nd_minh
     nd_hashes_free(&hashes);
     return status;
 }
-
-int nd_fingerprint_and_minhash_many(const uint8_t *texts, const size_t *offsets, size_t count, const nd_minhash_form *form,
-                                    nd_text_features *found, uint8_t *packed, uint64_t *keys) {
-    size_t width = form->values * form->bits / 8;
-    for (size_t t = 0; t < count; t++) {
-        found[t] = (nd_text_features){0, 0, 0};
-        int status = nd_fingerprint_and_minhash(texts + offsets[t], offsets[t + 1] - offsets[t], form, &found[t],
-                                                packed + t * width, keys + t * form->bands);
-        if (status != ND_OK && status != ND_EMPTY) return status;
-    }
-    return ND_OK;
-}

@@ -58,11 +58,9 @@ def fingerprint(text: str | bytes) -> tuple[int, int] | None:
 
 
 def joined_texts(texts: Sequence[str | bytes]) -> tuple[bytes, NDArray[np.uintp]]:
-    """Texts as UTF-8 behind one another, and their offsets, uintp of shape (n + 1,); the next one is one's end."""
+    """Texts as UTF-8 behind one another, and where each ends: uintp of shape (n,)."""
     data = [_bytes(text) for text in texts]
-    offsets = np.zeros(len(data) + 1, dtype=np.uintp)
-    np.cumsum([len(each) for each in data], out=offsets[1:])
-    return b"".join(data), offsets
+    return b"".join(data), np.cumsum([len(each) for each in data], dtype=np.uintp)
 
 
 def fingerprints(texts: Sequence[str | bytes]) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
@@ -70,10 +68,10 @@ def fingerprints(texts: Sequence[str | bytes]) -> tuple[NDArray[np.uint64], NDAr
 
     It takes about twice their memory. Raises MemoryError.
     """
-    whole, offsets = joined_texts(texts)
-    values, tokens = np.empty(len(texts), dtype=np.uint64), np.empty(len(texts), dtype=np.uint64)
-    pointers = (_pointer("uint64_t[]", values), _pointer("uint64_t[]", tokens))
-    _check(lib.nd_fingerprint_many(ffi.from_buffer(whole), _pointer("size_t[]", offsets), len(texts), *pointers))
+    data, ends = joined_texts(texts)
+    values, tokens = np.empty(ends.size, dtype=np.uint64), np.empty(ends.size, dtype=np.uint64)
+    found = _pointer("uint64_t[]", values), _pointer("uint64_t[]", tokens)
+    _check(lib.nd_simhash_texts(ffi.from_buffer(data), _pointer("size_t[]", ends), ends.size, *found))
     return values, tokens
 
 

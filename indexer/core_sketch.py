@@ -70,37 +70,53 @@ def fingerprint_and_minhash(text: str | bytes, form: MinhashForm = DEFAULT_FORM)
     return TextFeatures(fingerprint, bytes(ffi.buffer(packed)), tuple(ffi.unpack(keys, form.bands)), features.shingles)
 
 
-class ManyFeatures(NamedTuple):
-    """The same of n texts: `simhash`, `tokens` and `shingles` are uint64 of shape (n,), 0 where there are none.
+class ManyTextFeatures(NamedTuple):
+    """What one call gives of many texts, a row for each: zeros where a text holds no token.
 
-    `packed` is uint8 of shape (n, width), `keys` uint64 of shape (n, bands), zeros for a text without shingles.
+    `simhashes`, `tokens` and `shingles` are uint64 of shape (n,), `packed` uint8 of (n, bytes), `keys` uint64 of
+    (n, bands); `folded` are the texts as `folded_text` gives them, where they were asked for.
     """
 
-    simhash: NDArray[np.uint64]
+    simhashes: NDArray[np.uint64]
     tokens: NDArray[np.uint64]
     shingles: NDArray[np.uint64]
     packed: NDArray[np.uint8]
     keys: NDArray[np.uint64]
+    folded: list[bytes]
 
 
-def fingerprints_and_minhashes(texts: Sequence[str | bytes], form: MinhashForm = DEFAULT_FORM) -> ManyFeatures:
-    """What `fingerprint_and_minhash` gives of many texts in one call, which takes about twice their memory.
+def features_of_texts(
+    texts: Sequence[str | bytes], form: MinhashForm = DEFAULT_FORM, *, fold: bool = True
+) -> ManyTextFeatures:
+    """For many texts what `fingerprint_and_minhash` and, with `fold`, `folded_text` give of each, in a call for all.
 
     Raises MemoryError, UsageError for a form that is none.
     """
     asked = _asked(form)
-    whole, offsets = joined_texts(texts)
+    data, ends = joined_texts(texts)
     count = len(texts)
-    found = np.empty((count, 3), dtype=np.uint64)
+    found = np.zeros((count, 3), dtype=np.uint64)
     packed = np.zeros((count, form.values * form.bits // 8), dtype=np.uint8)
     keys = np.zeros((count, form.bands), dtype=np.uint64)
+    if not count:
+        return ManyTextFeatures(found[:, 0], found[:, 1], found[:, 2], packed, keys, [])
+    given = ffi.from_buffer(data), _pointer("size_t[]", ends), count
     _check(
-        lib.nd_fingerprint_and_minhash_many(
-            ffi.from_buffer(whole), _pointer("size_t[]", offsets), count, asked,
-            _pointer("nd_text_features[]", found), _pointer("uint8_t[]", packed), _pointer("uint64_t[]", keys),
+        lib.nd_fingerprint_texts(
+            *given, asked, _pointer("nd_text_features[]", found), _pointer("uint8_t[]", packed),
+            _pointer("uint64_t[]", keys),
         )
     )  # fmt: skip
-    return ManyFeatures(found[:, 0], found[:, 1], found[:, 2], packed, keys)
+    if not fold:
+        return ManyTextFeatures(found[:, 0], found[:, 1], found[:, 2], packed, keys, [])
+    folded = ffi.new("nd_tokens *")
+    _check(lib.nd_fold_texts(*given, folded))
+    try:
+        whole, stops = _taken(folded), ffi.unpack(folded.ends, count)
+    finally:
+        lib.nd_tokens_free(folded)
+    parts = [whole[start:stop] for start, stop in zip([0, *stops], stops, strict=False)]
+    return ManyTextFeatures(found[:, 0], found[:, 1], found[:, 2], packed, keys, parts)
 
 
 def _asked(form: MinhashForm) -> Any:
@@ -204,18 +220,6 @@ def _parts(packed: NDArray[np.uint8], bits: int) -> int:
     if packed.dtype != np.uint8 or packed.ndim != 2:
         raise UsageError(f"packed values must be a two-dimensional array of uint8, not {packed.ndim}-d {packed.dtype}")
     return -(-8 * int(packed.shape[1]) // bits)
-
-
-def folded_texts(texts: Sequence[str | bytes]) -> list[bytes]:
-    """What `folded_text` gives of many texts, in one call. Raises MemoryError."""
-    whole, offsets = joined_texts(texts)
-    folded = ffi.new("nd_tokens *")
-    _check(lib.nd_fold_many(ffi.from_buffer(whole), _pointer("size_t[]", offsets), len(texts), folded))
-    try:
-        data, ends = _taken(folded), ffi.unpack(folded.ends, len(texts)) if texts else []
-    finally:
-        lib.nd_tokens_free(folded)
-    return [data[start:end] for start, end in zip([0, *ends], ends, strict=False)]
 
 
 def folded_text(text: str | bytes) -> bytes:

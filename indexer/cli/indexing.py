@@ -283,6 +283,9 @@ def _content_for(store: str) -> Content:
         with open_store(store, read_only=True) as found:
             return content_of(found)
     except NoStoreError:
+        # An index is made by set-up alone, so that a name with a slip in it makes none.
+        if not store_file(store):
+            raise
         return "landmarks"
 
 

@@ -12,14 +12,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from indexer.core import simhash_keys
-from indexer.core_sketch import (
-    DEFAULT_FORM,
-    ManyFeatures,
-    MinhashForm,
-    digest_of_folded,
-    fingerprints_and_minhashes,
-    folded_texts,
-)
+from indexer.core_sketch import DEFAULT_FORM, ManyTextFeatures, digest_of_folded, features_of_texts
 from indexer.extract.base import Limits, Options
 from indexer.extract.document import MAX_TITLE
 from indexer.extract.text import first_line, printable
@@ -41,8 +34,6 @@ _ODD = (b"\xef\xbf\xbe", b"\xef\xbf\xbf", b"\xef\xbb\xbf")
 
 Done = Extracted[Any, Sketched]
 _Batch = list[tuple[Item[Any], str, bytes]]
-# With the texts as they are folded.
-_Features = tuple[ManyFeatures, list[bytes]]
 
 
 class Direct:
@@ -60,7 +51,7 @@ class Direct:
         self._threads = ThreadPoolExecutor(jobs, "neardup-sketch")
         self._batch: _Batch = []
         self._size = 0
-        self._ahead: deque[tuple[_Batch, Future[_Features]]] = deque()
+        self._ahead: deque[tuple[_Batch, Future[ManyTextFeatures]]] = deque()
 
     @staticmethod
     def serves(schemes: Sequence[Scheme]) -> bool:
@@ -93,7 +84,7 @@ class Direct:
         if self._batch and (all_of_them or len(self._batch) >= BATCH_TEXTS or self._size >= BATCH_BYTES):
             batch, self._batch, self._size = self._batch, [], 0
             texts = [data for _, _, data in batch]
-            self._ahead.append((batch, self._threads.submit(_features, texts, self._form)))
+            self._ahead.append((batch, self._threads.submit(features_of_texts, texts, self._form)))
         while self._ahead and (all_of_them or len(self._ahead) > self._jobs or self._ahead[0][1].done()):
             batch, found = self._ahead.popleft()
             yield list(self._done(batch, found.result()))
@@ -102,10 +93,9 @@ class Direct:
         """End the threads; what they were doing is lost."""
         self._threads.shutdown(wait=True, cancel_futures=True)
 
-    def _done(self, batch: _Batch, features: _Features) -> Iterator[Done]:
-        found, folded = features
-        values, tokens, shingles = found.simhash.tolist(), found.tokens.tolist(), found.shingles.tolist()
-        hash_keys = simhash_keys(found.simhash).tolist()
+    def _done(self, batch: _Batch, found: ManyTextFeatures) -> Iterator[Done]:
+        values, tokens, shingles = found.simhashes.tolist(), found.tokens.tolist(), found.shingles.tolist()
+        hash_keys = simhash_keys(found.simhashes).tolist()
         sketch_keys = found.keys.tolist()
         packed, width = found.packed.tobytes(), found.packed.shape[1]
         for place, (item, text, _) in enumerate(batch):
@@ -118,12 +108,8 @@ class Direct:
                     payload = packed[place * width : place * width + width]
                     sketches[scheme.family] = Sketch(scheme.id, payload, tuple(sketch_keys[place]), shingles[place])
             keys = tuple(hash_keys[place]) if fingerprint else ()
-            made = fingerprint, keys, sketches, digest_of_folded(folded[place]).hex()
+            made = fingerprint, keys, sketches, digest_of_folded(found.folded[place]).hex()
             document = Document(
                 "", first_line(text)[:MAX_TITLE], "text", _ENGINE, content=self._content, size=len(item.data)
             )
             yield Extracted(item.key, document, made)
-
-
-def _features(texts: Sequence[bytes], form: MinhashForm) -> _Features:
-    return fingerprints_and_minhashes(texts, form), folded_texts(texts)

@@ -47,7 +47,7 @@ def open(  # noqa: A001 - as `shelve.open` and others
     read_only: bool = False,
     wait: float = DEFAULT_WAIT,
 ) -> Collection:
-    """The collection in a store: a file, which is made where it is not there, or the URL of an index in an engine.
+    """The collection in a store: a file, or the URL of an index in an engine; it is made where it is not there.
 
     `schemes` are what documents get sketches of beside simhash-doc (see `neardup schemes`): those of a new store, of
     another one those that are added. `content` says what counts as the text of HTML, as in `neardup index`. `filter`
@@ -127,7 +127,7 @@ class Collection:
         """
         total = len(documents_) if hasattr(documents_, "__len__") else None
         given = documents(documents_, columns_of(fields))
-        settings = Settings(jobs=0, min_tokens=min_tokens)
+        settings = Settings(jobs=default_jobs(), min_tokens=min_tokens)
         return self._index(given, settings, cluster=cluster, skip=skip_duplicates, progress=progress, total=total)
 
     def index(  # noqa: PLR0913 - they are options of the command
@@ -166,9 +166,11 @@ class Collection:
             return self._stored(refs)[0] if refs else None
 
     def delete(self, ids: str | Iterable[str]) -> int:
-        """Delete documents; how many of them were there. Files stay, and so does what is an owner's in an engine."""
+        """Delete documents; how many were. What is an owner's in an engine stays, without neardup's part of it."""
         with self._lock:
-            return self.store.delete(self._refs([ids] if isinstance(ids, str) else list(ids)))
+            before = self.store.stripped
+            deleted = self.store.delete(self._refs([ids] if isinstance(ids, str) else list(ids)))
+            return deleted - (self.store.stripped - before)
 
     def failures(self) -> Rows[Failure]:
         """What could not be indexed, and why."""
@@ -333,7 +335,10 @@ class Collection:
             pruning = Pruning(self.store, verify=measure, unverified=unverified, identical=identical)
             none: Rows[Surplus] = Rows(Surplus)
             if delete and not dry_run:
-                return Pruned(none, deleted=pruning.delete())
+                before = self.store.stripped
+                deleted = pruning.delete()
+                stripped = self.store.stripped - before
+                return Pruned(none, deleted=deleted - stripped, stripped=stripped)
             if not dry_run:
                 done = pruning.mark()
                 return Pruned(none, marked=done.documents, unmarked=done.removed)

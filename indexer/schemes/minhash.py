@@ -142,8 +142,8 @@ class Minhash(BandedScheme):
         """What `fingerprint_and_sketch` gives of each text; the core reads all of them in one call."""
         if not self.one_pass:
             return super().fingerprints_and_sketches(texts)
-        made = core_sketch.fingerprints_and_minhashes(texts, self._form)
-        counted = zip(made.simhash.tolist(), made.tokens.tolist(), strict=True)
+        made = core_sketch.features_of_texts(texts, self.form, fold=False)
+        counted = zip(made.simhashes.tolist(), made.tokens.tolist(), strict=True)
         payloads, width = made.packed.tobytes(), made.packed.shape[1]
         rows = enumerate(zip(made.keys.tolist(), made.shingles.tolist(), strict=True))
         return [Fingerprint(value, tokens) if tokens else None for value, tokens in counted], [

@@ -10,6 +10,7 @@ import random
 import sys
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import accumulate, islice
 
 from indexer import MemoryIndex, core, core_sketch, dedupe, fingerprints, sketches
@@ -61,7 +62,7 @@ def threads() -> dict[str, float]:
     for octets in SIZES:
         texts = texts_of(octets, OCTETS // octets // 4)
         for name, make, inside in (
-            ("sketches", sketches, core_sketch.fingerprints_and_minhashes),
+            ("sketches", sketches, partial(core_sketch.features_of_texts, fold=False)),
             ("fingerprints", fingerprints, core.fingerprints),
         ):
             ways: dict[str, Callable[[], object]] = {

@@ -227,6 +227,6 @@ def test_threads_may_share_an_index() -> None:
 def test_it_says_what_it_is() -> None:
     index = MemoryIndex("minhash@0.6")
     index.insert(1, prose(1))
-    assert repr(index) == "MemoryIndex('minhash@0.6'): 1 documents"
+    assert repr(index) == "MemoryIndex('minhash@0.6'): 1 document"
     with pytest.raises(UsageError, match="without a store"):
         MemoryIndex("minhash@0.5+text")

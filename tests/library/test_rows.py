@@ -86,5 +86,5 @@ def test_summaries_print_what_happened() -> None:
 def test_a_collection_prints(tmp_path: Path) -> None:
     with indexer.open(tmp_path / "<b>.neardup") as collection:
         collection.add("a", prose(1))
-        assert repr(collection).endswith("1 documents")
+        assert repr(collection).endswith("1 document")
         assert "&lt;b&gt;" in collection._repr_html_()

@@ -43,7 +43,7 @@ def test_each_is_fingerprinted_as_alone(texts: list[str | bytes]) -> None:
 
 def test_odd_texts_stand_beside_others() -> None:
     texts = [document(9), *ODD, document(9)]
-    found = core_sketch.fingerprints_and_minhashes(texts)
+    found = core_sketch.features_of_texts(texts, fold=False)
     assert found.packed.shape == (len(texts), 128)
     assert found.keys.shape == (len(texts), 16)
     for place, text in enumerate(texts):
@@ -56,7 +56,7 @@ def test_odd_texts_stand_beside_others() -> None:
 
 def test_a_form_that_is_none_is_refused() -> None:
     with pytest.raises(UsageError, match="no form"):
-        core_sketch.fingerprints_and_minhashes(["a"], core_sketch.MinhashForm(shingle=0))
+        core_sketch.features_of_texts(["a"], core_sketch.MinhashForm(shingle=0))
 
 
 def test_other_threads_go_on_meanwhile() -> None:
@@ -66,7 +66,7 @@ def test_other_threads_go_on_meanwhile() -> None:
 
     def work() -> None:
         begun.set()
-        core_sketch.fingerprints_and_minhashes(texts)
+        core_sketch.features_of_texts(texts, fold=False)
         ended.set()
 
     other = threading.Thread(target=work)
