@@ -53,6 +53,10 @@ uint64_t nd_lookup8(const uint8_t *key, size_t length, uint64_t initial);
    ND_NO_MEMORY. Uses about 1.1 times `length` bytes of memory, at most 12 times for hostile text. */
 int nd_fingerprint(const uint8_t *text, size_t length, uint64_t *value, uint64_t *tokens);
 
+/* The same for `count` texts that lie behind one another, text i up to ends[i], each from where the one before it ends.
+   Zeros where a text holds no token. ND_NO_MEMORY. */
+int nd_simhash_texts(const uint8_t *texts, const size_t *ends, size_t count, uint64_t *values, uint64_t *tokens);
+
 /* The tokens that nd_fingerprint hashes. ND_NO_MEMORY. */
 int nd_tokenise(const uint8_t *text, size_t length, nd_tokens *tokens);
 

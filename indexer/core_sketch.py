@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from indexer._core import ffi, lib
-from indexer.core import _bytes, _check, _pointer, _taken, as_hashes
+from indexer.core import _bytes, _check, _pointer, _taken, as_hashes, joined_texts
 from indexer.errors import UsageError
 
 ROUNDS: int = lib.ND_ROUNDS
@@ -74,7 +74,7 @@ class ManyTextFeatures(NamedTuple):
     """What one call gives of many texts, a row for each: zeros where a text holds no token.
 
     `simhashes`, `tokens` and `shingles` are uint64 of shape (n,), `packed` uint8 of (n, bytes), `keys` uint64 of
-    (n, bands); `folded` are the texts as `folded_text` gives them.
+    (n, bands); `folded` are the texts as `folded_text` gives them, where they were asked for.
     """
 
     simhashes: NDArray[np.uint64]
@@ -85,14 +85,16 @@ class ManyTextFeatures(NamedTuple):
     folded: list[bytes]
 
 
-def features_of_texts(texts: Sequence[bytes], form: MinhashForm = DEFAULT_FORM) -> ManyTextFeatures:
-    """For many texts in UTF-8 what `fingerprint_and_minhash` and `folded_text` give of each, in two calls for all.
+def features_of_texts(
+    texts: Sequence[str | bytes], form: MinhashForm = DEFAULT_FORM, *, fold: bool = True
+) -> ManyTextFeatures:
+    """For many texts what `fingerprint_and_minhash` and, with `fold`, `folded_text` give of each, in a call for all.
 
-    Raises MemoryError, UsageError for a form that is none.
+    Raises MemoryError, UsageError for an invalid form.
     """
     asked = _asked(form)
-    data, count = b"".join(texts), len(texts)
-    ends = np.cumsum([len(text) for text in texts], dtype=np.uintp)
+    data, ends = joined_texts(texts)
+    count = len(texts)
     found = np.zeros((count, 3), dtype=np.uint64)
     packed = np.zeros((count, form.values * form.bits // 8), dtype=np.uint8)
     keys = np.zeros((count, form.bands), dtype=np.uint64)
@@ -105,6 +107,8 @@ def features_of_texts(texts: Sequence[bytes], form: MinhashForm = DEFAULT_FORM) 
             _pointer("uint64_t[]", keys),
         )
     )  # fmt: skip
+    if not fold:
+        return ManyTextFeatures(found[:, 0], found[:, 1], found[:, 2], packed, keys, [])
     folded = ffi.new("nd_tokens *")
     _check(lib.nd_fold_texts(*given, folded))
     try:

@@ -81,6 +81,10 @@ static void test_sketches(void) {
     CHECK(nd_fingerprint_and_minhash((const uint8_t *)texts + 9, 4, &large, &one, alone, keys_alone) == ND_OK);
     CHECK(memcmp(&all[1], &one, sizeof one) == 0 && memcmp(many[1], alone, sizeof alone) == 0);
     CHECK(memcmp(many_keys[1], keys_alone, sizeof keys_alone) == 0);
+    uint64_t values[4], tokens[4];
+    CHECK(nd_simhash_texts((const uint8_t *)texts, ends, 4, values, tokens) == ND_OK);
+    CHECK(values[1] == one.simhash && tokens[1] == one.tokens && values[2] == 0 && tokens[2] == 0);
+    CHECK(nd_simhash_texts(NULL, NULL, 0, NULL, NULL) == ND_OK);
     nd_tokens folded;
     CHECK(nd_fold_texts((const uint8_t *)texts, ends, 4, &folded) == ND_OK && folded.count == 4);
     CHECK(folded.length == 18 && memcmp(folded.text, "tea 2 fortwo...one", 18) == 0);

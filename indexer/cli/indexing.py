@@ -40,7 +40,7 @@ from indexer.cli.terminal.hints import with_store
 from indexer.cli.terminal.interrupts import end_at_once
 from indexer.cli.terminal.output import answer, answer_json, printable, say, shown_store, size
 from indexer.errors import ExtractionError, NoStoreError, UsageError
-from indexer.extract.base import Content, Limits
+from indexer.extract.base import Content
 from indexer.ingest.indexing import Settings, Summary, store_info
 from indexer.ingest.indexing import index as run_index
 from indexer.ingest.sources import IdFrom, Selection, Sources, list_of_paths
@@ -187,7 +187,7 @@ def index(
 
     letters_file = letters_path(loading.dead_letters, paths)
     _keep_out(store, letters_file)
-    selection, limits = _selection(store, walk, extraction), extraction.limits
+    selection = _selection(store, walk, extraction)
 
     def sources() -> Sources:
         return Sources(paths, selection, paths_from=list_of_paths(walk.paths_from) if walk.paths_from else ())
@@ -195,15 +195,16 @@ def index(
     all_sources = sources()
     if loading.dry_run:
         return _list(all_sources)
-    inputs = begun(all_sources, store)
-    if inputs is None:
-        say("no document was found, so no store was made")
-        _report(Summary(), all_sources.left_out, store, as_json=talk.json, stopped=_Stopped())
-        return 0
     from indexer.matching.kept import schemes_of, schemes_of_new
 
     content = extraction.content or _content_for(store)
-    settings = _settings(content, making, extraction, limits, retry_failed=loading.retry_failed)
+    settings = _settings(content, making, extraction, retry_failed=loading.retry_failed)
+    inputs = begun(all_sources, store)
+    if inputs is None:
+        say("no document was found, so no store was made")
+        if not talk.is_enough(Summary()):
+            _report(Summary(), all_sources.left_out, store, as_json=talk.json, stopped=_Stopped())
+        return 0
     summary, near = Summary(), None
     letters = Refused(letters_file, settings.options, settings.limits)
     made = store_info(content, schemes_of_new(making.schemes))
@@ -228,12 +229,10 @@ def index(
     return ExtractionError.exit_code if loading.strict and summary.failures + summary.failed_before else 0
 
 
-def _settings(
-    content: Content, making: Fingerprinting, extraction: Extraction, limits: Limits, *, retry_failed: bool
-) -> Settings:
+def _settings(content: Content, making: Fingerprinting, extraction: Extraction, *, retry_failed: bool) -> Settings:
     return Settings(
         options=extraction.options(content),
-        limits=limits,
+        limits=extraction.limits,
         jobs=making.processes,
         min_tokens=making.min_tokens,
         retry_failed=retry_failed,
@@ -284,6 +283,9 @@ def _content_for(store: str) -> Content:
         with open_store(store, read_only=True) as opened_store:
             return content_of(opened_store)
     except NoStoreError:
+        # An index is made by set-up alone, so that a name with a slip in it makes none.
+        if not store_file(store):
+            raise
         return "landmarks"
 
 

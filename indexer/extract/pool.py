@@ -160,8 +160,11 @@ class WorkerPool:
             raise UsageError("the pool of workers is closed")
         if len(self._threads) < min(wanted, self._jobs):
             thread = threading.Thread(target=self._serve, name="neardup-worker", daemon=True)
+            try:
+                thread.start()
+            except RuntimeError as error:
+                raise MachineError(f"no thread can be started to read documents: {error}") from None
             self._threads.append(thread)
-            thread.start()
 
     def _serve(self) -> None:
         """Drive one worker process after another.

@@ -85,7 +85,7 @@ class Direct:
             batch, self._batch, self._size = self._batch, [], 0
             texts = [data for _, _, data in batch]
             self._ahead.append((batch, self._threads.submit(features_of_texts, texts, self._form)))
-        while self._ahead and (all_of_them or len(self._ahead) > self._jobs):
+        while self._ahead and (all_of_them or len(self._ahead) > self._jobs or self._ahead[0][1].done()):
             batch, found = self._ahead.popleft()
             yield list(self._done(batch, found.result()))
 

@@ -28,7 +28,8 @@ CHANGED = "changed"
 IN_FIELDS = "in-fields"
 
 REASONS: Mapping[str, str] = {
-    CHANGED: "where it came from there is no longer the text that was fingerprinted; of an index, name the fields, and "
+    CHANGED: "where it came from there is no longer the text that was fingerprinted; of lines and tables, give "
+    "--text-field, --id-field and --title-field as for neardup index; of an index, name the fields, and "
     "--html, as for neardup annotate",
     IN_FIELDS: "its text is in fields of the index, which does not remember them; name them with --field, as for "
     "neardup annotate",

@@ -273,7 +273,7 @@ class Sources:
         except OSError as error:
             return _rejected(file.path, "unreadable", str(error))
         if len(data) > limit:
-            return _rejected(file.path, "too-large", f"the limit is {limit:,} bytes")
+            return _rejected(file.path, "too-large", f"the limit is {counted(limit, 'byte')}")
         return Input(self._id(file), file.path, data=data, name=os.path.basename(file.path))
 
     def _id(self, file: _File) -> str:

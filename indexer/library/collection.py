@@ -15,7 +15,7 @@ from indexer.extract.base import Content, Options
 from indexer.ingest.indexing import DEFAULT_MIN_TOKENS, Settings, Summary, default_jobs, store_info
 from indexer.ingest.indexing import index as run_index
 from indexer.ingest.sources import IdFrom, Input, Rejected, Selection, Sources
-from indexer.library.given import Fields, document, documents
+from indexer.library.given import columns_of, document, documents
 from indexer.library.records import Cluster, Clustering, Failure, Indexed, Match, Pair, Pruned, Stored, Surplus
 from indexer.library.rows import Rows, html_table
 from indexer.matching.kept import schemes_of, schemes_of_new
@@ -47,7 +47,7 @@ def open(  # noqa: A001 - as `shelve.open` and others
     read_only: bool = False,
     wait: float = DEFAULT_WAIT,
 ) -> Collection:
-    """The collection in a store: a file, which is made where it is not there, or the URL of an index in an engine.
+    """The collection in a store: a file, or the URL of an index in an engine; it is made where it is not there.
 
     `schemes` are what documents get sketches of beside simhash-doc (see `neardup schemes`): those of a new store, of
     another one those that are added. `content` says what counts as the text of HTML, as in `neardup index`. `filter`
@@ -110,7 +110,7 @@ class Collection:
         self,
         documents_: Any,
         *,
-        fields: Fields | None = None,
+        fields: Mapping[str, str] | None = None,
         min_tokens: int = DEFAULT_MIN_TOKENS,
         cluster: bool = False,
         skip_duplicates: bool = False,
@@ -118,24 +118,26 @@ class Collection:
     ) -> Indexed:
         """Put in many documents: texts, pairs of id and text, dicts, a DataFrame, or an Arrow table, batch or reader.
 
-        A dict or row has `id`, `text` (or `html`), and where known `title` and `source`, or what `fields` says in their
-        place; all others are metadata. One without an id is named by its content, so that equal ones are one document.
-        What can't be read is counted as failed and listed by `failures`. With `cluster` each is put into its cluster as
-        it comes, with `skip_duplicates` what is near to a stored one is left out. Documents of fewer than `min_tokens`
-        words stay out of answers. Raises UsageError for what is no documents at all.
+        A dict or row has `id`, `text` (or `html`), `title`, and `source` or `url`, where known; `fields` says what is
+        called otherwise, as in {"text": "body"}, with dots that lead into objects. All others are metadata. One without
+        an id is named by its content, so that equal ones are one document. What can't be read is counted as failed and
+        listed by `failures`. With `cluster` each is put into its cluster as it comes, with `skip_duplicates` what is
+        near to a stored one is left out. Documents of fewer than `min_tokens` words stay out of answers. Raises
+        UsageError for what is no documents at all.
         """
         total = len(documents_) if hasattr(documents_, "__len__") else None
-        given = documents(documents_, fields or Fields())
-        settings = Settings(jobs=0, min_tokens=min_tokens)
+        given = documents(documents_, columns_of(fields))
+        settings = Settings(jobs=default_jobs(), min_tokens=min_tokens)
         return self._index(given, settings, cluster=cluster, skip=skip_duplicates, progress=progress, total=total)
 
-    def index(
+    def index(  # noqa: PLR0913 - they are options of the command
         self,
         paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
         *,
         include: Sequence[str] = (),
         exclude: Sequence[str] = (),
         id_from: IdFrom = "path",
+        fields: Mapping[str, str] | None = None,
         jobs: int | None = None,
         cluster: bool = False,
         skip_duplicates: bool = False,
@@ -143,11 +145,12 @@ class Collection:
     ) -> Indexed:
         """Put in files, folders, patterns, or files of documents, as `neardup index` does, whose options these are.
 
-        `jobs` worker processes read them, as many as there are processors where None. Raises NotFoundError where a path
-        leads nowhere.
+        `fields` are those of rows, as for `add_many`. `jobs` worker processes read them, as many as there are
+        processors where None. Raises NotFoundError where a path leads nowhere.
         """
         named = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
-        chosen = Selection(tuple(include), tuple(exclude), id_from=id_from, base=self._folder)
+        columns = columns_of(fields)
+        chosen = Selection(tuple(include), tuple(exclude), id_from=id_from, base=self._folder, columns=columns)
 
         def sources() -> Sources:
             return Sources([os.fspath(path) for path in named], chosen)
@@ -163,9 +166,11 @@ class Collection:
             return self._stored(refs)[0] if refs else None
 
     def delete(self, ids: str | Iterable[str]) -> int:
-        """Delete documents; how many of them were there. Files stay, and so does what is an owner's in an engine."""
+        """Delete documents; how many were. What is an owner's in an engine stays, without neardup's part of it."""
         with self._lock:
-            return self.store.delete(self._refs([ids] if isinstance(ids, str) else list(ids)))
+            before = self.store.stripped
+            deleted = self.store.delete(self._refs([ids] if isinstance(ids, str) else list(ids)))
+            return deleted - (self.store.stripped - before)
 
     def failures(self) -> Rows[Failure]:
         """What could not be indexed, and why."""
@@ -330,7 +335,10 @@ class Collection:
             pruning = Pruning(self.store, verify=measure, unverified=unverified, identical=identical)
             none: Rows[Surplus] = Rows(Surplus)
             if delete and not dry_run:
-                return Pruned(none, deleted=pruning.delete())
+                before = self.store.stripped
+                deleted = pruning.delete()
+                stripped = self.store.stripped - before
+                return Pruned(none, deleted=deleted - stripped, stripped=stripped)
             if not dry_run:
                 done = pruning.mark()
                 return Pruned(none, marked=done.documents, unmarked=done.removed)

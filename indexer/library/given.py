@@ -4,60 +4,61 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from indexer.errors import UsageError
-from indexer.extract.base import Format
+from indexer.ingest.readers.base import MARK, Columns, entry_of
 from indexer.ingest.sources import Input, Rejected
 
 _ROWS_AT_ONCE = 1000
-# As in a browser, a byte order mark outdoes whatever encoding HTML declares: the text has been decoded already.
-_MARK = b"\xef\xbb\xbf"
 
 
-@dataclass(frozen=True, slots=True)
-class Fields:
-    """What the members or columns of a document are called: its id, text, HTML, title, and source (a path or URL).
+FIELDS = ("id", "text", "html", "title")
 
-    All others are its metadata.
+
+def columns_of(fields: Mapping[str, str] | None) -> Columns:
+    """What `fields`, such as {"text": "body"}, say the id, the text (or HTML) and the title are called.
+
+    Raises UsageError for anything else of these.
     """
+    named = dict(fields or {})
+    if wrong := sorted(set(named) - set(FIELDS)):
+        raise UsageError(f"fields: {wrong[0]!r} can't be named; id, text or html, and title can")
+    if "text" in named and "html" in named:
+        raise UsageError("fields: name the text or the HTML, not both")
+    html = named.pop("html", "")
+    return Columns(text=named.get("text", html), id=named.get("id", ""), title=named.get("title", ""), html=bool(html))
 
-    id: str = "id"
-    text: str = "text"
-    html: str = "html"
-    title: str = "title"
-    source: str = "source"
 
-
-def documents(given: Any, named: Fields) -> Iterator[Input | Rejected]:
+def documents(given: Any, columns: Columns) -> Iterator[Input | Rejected]:
     """The documents of whatever was given, one at a time; one that can't be read is rejected with its number, from 1.
 
     Raises UsageError for what is no documents at all.
     """
     for number, one in enumerate(_each(given), 1):
         if isinstance(one, Mapping):
-            yield _of_mapping(number, one, named)
+            yield _of_row(number, one, columns)
         elif isinstance(one, str):
             yield document("", one)
         elif isinstance(one, tuple) and len(one) == 2:
-            yield _of_mapping(number, {named.id: one[0], named.text: one[1]}, named)
+            yield _of_row(number, {"id": one[0], "text": one[1]}, Columns())
         else:
             raise UsageError(
-                f"document {number}: a document is a text, a pair of id and text, or a dict with {named.text!r}, not "
-                f"{type(one).__name__}"
+                f"document {number}: a document is a text, a pair of id and text, or a dict with "
+                f"{columns.text or 'text'!r}, not {type(one).__name__}"
             )
 
 
 def document(
-    identity: str, text: str, *, title: str = "", source: str = "", metadata: Mapping[str, Any] | None = None,
-    form: Format = "text",
-) -> Input:  # fmt: skip
-    """One document; without an id it is named by its content."""
-    data = _encoded(text)
-    if form == "html" or b"\0" in data:
-        data = _MARK + data
-    return Input(identity, source, "", data, form, title, plain(metadata or {}))
+    identity: str, text: str, *, title: str = "", source: str = "", metadata: Mapping[str, Any] | None = None
+) -> Input:
+    """One text; without an id it is named by its content."""
+    return Input(identity, source, "", _marked(plain(text).encode()), "text", title, plain(metadata or {}))
+
+
+def _marked(data: bytes) -> bytes:
+    # What has zero bytes would be taken for UTF-16.
+    return MARK + data if b"\0" in data else data
 
 
 def plain(value: Any) -> Any:
@@ -70,10 +71,19 @@ def plain(value: Any) -> Any:
         return plain(value.tolist())
     if isinstance(value, float):
         return value if math.isfinite(value) else None
-    if value is None or isinstance(value, str | int | bool):
-        return value
-    text = value.isoformat() if hasattr(value, "isoformat") else str(value)
+    if value is None or isinstance(value, str | int):
+        return _whole(value) if isinstance(value, str) else value
+    text = value.isoformat() if hasattr(value, "isoformat") else _whole(str(value))
     return None if text in ("NaT", "<NA>") else text
+
+
+def _whole(text: str) -> str:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        # Halves of surrogate pairs are in no encoding.
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
 
 
 def _each(given: Any) -> Iterable[Any]:
@@ -103,35 +113,13 @@ def _rows(batch: Any) -> Iterator[Any]:
         yield from batch.slice(start, _ROWS_AT_ONCE).to_pylist()
 
 
-def _of_mapping(number: int, given: Mapping[str, Any], named: Fields) -> Input | Rejected:
-    own = {name: plain(given.get(getattr(named, name))) for name in ("id", "text", "html", "title", "source")}
-    identity = own["id"]
-    if isinstance(identity, int) and not isinstance(identity, bool):
-        identity = str(identity)
-    if identity is not None and (not isinstance(identity, str) or not identity):
-        return _rejected(number, "", f"{named.id!r} must be a string that is not empty, or an integer")
-    form: Format = "html" if own["text"] is None and own["html"] is not None else "text"
-    if not isinstance(own[form], str):
-        what = f"no {named.text!r}" if own[form] is None else f"{getattr(named, form)!r} must be a string"
-        return _rejected(number, identity or "", what)
-    for name in ("title", "source"):
-        if own[name] is not None and not isinstance(own[name], str):
-            return _rejected(number, identity or "", f"{getattr(named, name)!r} must be a string")
-    taken = {getattr(named, name) for name in own}
-    more = {str(name): value for name, value in given.items() if name not in taken}
-    return document(
-        identity or "", own[form], title=own["title"] or "", source=own["source"] or "", metadata=more, form=form
-    )
-
-
-def _rejected(number: int, identity: str, detail: str) -> Rejected:
-    name = identity or f"document {number}"
-    return Rejected(name, name, "malformed", detail)
-
-
-def _encoded(text: str) -> bytes:
+def _of_row(number: int, given: Mapping[str, Any], columns: Columns) -> Input | Rejected:
+    row = plain(given)
     try:
-        return text.encode("utf-8")
-    except UnicodeEncodeError:
-        # Halves of surrogate pairs are in no encoding.
-        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").encode("utf-8")
+        entry = entry_of(number, row, columns)
+    except ValueError as error:
+        known = row.get(columns.id or "id")
+        name = str(known) if isinstance(known, str | int) and known != "" else f"document {number}"
+        return Rejected(name, name, "malformed", str(error))
+    about = (entry.format, entry.title, entry.metadata, entry.again)
+    return Input(entry.id, entry.url, "", _marked(entry.data), *about)

@@ -16,7 +16,6 @@ import numpy.typing as npt
 from indexer import core
 from indexer.errors import UsageError
 from indexer.model import SIMHASH_DOC, Sketch
-from indexer.model.chunking import chunks
 from indexer.model.tokens import Tokens
 from indexer.schemes.base import Hashes, Scheme, Weights
 
@@ -24,7 +23,7 @@ Token = str | bytes | int
 Given = str | bytes | Sequence[Token] | AbstractSet[Token] | Mapping[Token, int]
 """A text; or features in its place: tokens or numbers, in a mapping with how much each counts."""
 
-_AT_ONCE = 64
+_AT_ONCE, _SIZE_AT_ONCE = 64, 1 << 20
 
 
 def sketches_of(given: Any, schemes: Mapping[str, Scheme]) -> dict[str, Sketch | None]:
@@ -32,20 +31,34 @@ def sketches_of(given: Any, schemes: Mapping[str, Scheme]) -> dict[str, Sketch |
 
     Raises UsageError for features that are none, and by schemes that read texts only.
     """
-    if not isinstance(given, str | bytes):
-        features, weights = hashed(given)
-        return {name: scheme.sketch_features(features, weights) for name, scheme in schemes.items()}
-    sketches: dict[str, Sketch | None] = {}
+    [sketches] = many_sketches([given], schemes)
+    return sketches
+
+
+def many_sketches(given: Sequence[Any], schemes: Mapping[str, Scheme]) -> list[dict[str, Sketch | None]]:
+    """The same of each; the core reads many texts in one call, for which it releases the GIL once."""
+    texts = [one for one in given if isinstance(one, str | bytes)]
+    made = iter(_text_sketches(texts, schemes))
+    return [next(made) if isinstance(one, str | bytes) else _feature_sketches(one, schemes) for one in given]
+
+
+def _text_sketches(texts: Sequence[str | bytes], schemes: Mapping[str, Scheme]) -> Iterator[dict[str, Sketch | None]]:
+    columns: dict[str, list[Sketch | None]] = {}
     both = next((scheme for scheme in schemes.values() if scheme.one_pass), None)
     if both is not None and SIMHASH_DOC in schemes:
-        from indexer.schemes.simhash import keys
+        from indexer.schemes import simhash
 
-        of, sketches[both.family] = both.fingerprint_and_sketch(given)
-        if of is not None:
-            sketches[SIMHASH_DOC] = Sketch(SIMHASH_DOC, of.value.to_bytes(8, "big"), keys(of), of.tokens)
-        else:
-            sketches[SIMHASH_DOC] = None
-    return {name: sketches[name] if name in sketches else scheme.sketch(given) for name, scheme in schemes.items()}
+        fingerprints, columns[both.family] = both.fingerprints_and_sketches(texts)
+        columns[SIMHASH_DOC] = simhash.sketches_of(fingerprints)
+    for name, scheme in schemes.items():
+        if name not in columns:
+            columns[name] = scheme.sketch_many(texts)
+    return (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
+
+
+def _feature_sketches(given: Any, schemes: Mapping[str, Scheme]) -> dict[str, Sketch | None]:
+    features, weights = hashed(given)
+    return {name: scheme.sketch_features(features, weights) for name, scheme in schemes.items()}
 
 
 def hashed(features: Any) -> tuple[Hashes, Weights | None]:
@@ -99,20 +112,30 @@ def all_sketches(
     if workers < 1:
         raise UsageError(f"threads must be at least 1, not {threads}")
     if workers == 1:
-        yield from (sketches_of(part, schemes) for part in given)
+        for batch in _parts(given):
+            yield from many_sketches(batch, schemes)
         return
     with ThreadPoolExecutor(workers, thread_name_prefix="sketches") as pool:
         waiting: deque[Future[list[dict[str, Sketch | None]]]] = deque()
-        texts = iter(given)
-        for batch in chunks(texts, _AT_ONCE):
-            waiting.append(pool.submit(_part, batch, schemes))
+        for batch in _parts(given):
+            waiting.append(pool.submit(many_sketches, batch, schemes))
             if len(waiting) > 2 * workers:
                 yield from waiting.popleft().result()
         yield from chain.from_iterable(part.result() for part in waiting)
 
 
-def _part(batch: Sequence[Any], schemes: Mapping[str, Scheme]) -> list[dict[str, Sketch | None]]:
-    return [sketches_of(text, schemes) for text in batch]
+def _parts(given: Iterable[Any]) -> Iterator[list[Any]]:
+    """Some texts at a time, few enough that they take little memory together."""
+    batch: list[Any] = []
+    size = 0
+    for text in given:
+        batch.append(text)
+        size += len(text) if hasattr(text, "__len__") else 0
+        if len(batch) == _AT_ONCE or size >= _SIZE_AT_ONCE:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
 
 
 def default_threads() -> int:

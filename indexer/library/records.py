@@ -151,10 +151,12 @@ class Clustering(Shown):
 class Pruned(Shown):
     """What `Collection.prune` found, and did: how many documents were `marked`, `unmarked` and `deleted`.
 
-    `surplus` is listed in a dry run only.
+    `stripped` are those of an owner, which stay and only lose what neardup knew of them. `surplus` is listed in a dry
+    run only.
     """
 
     surplus: Rows[Surplus] = field(repr=False)
     marked: int = 0
     unmarked: int = 0
     deleted: int = 0
+    stripped: int = 0

@@ -140,6 +140,17 @@ class Scheme(ABC):
         fingerprint = core.fingerprint(text)
         return (Fingerprint(*fingerprint) if fingerprint else None), self.sketch(text)
 
+    def sketch_many(self, texts: Sequence[str | bytes]) -> list[Sketch | None]:
+        """The sketch of each text."""
+        return [self.sketch(text) for text in texts]
+
+    def fingerprints_and_sketches(
+        self, texts: Sequence[str | bytes]
+    ) -> tuple[list[Fingerprint | None], list[Sketch | None]]:
+        """What `fingerprint_and_sketch` gives of each text."""
+        both = [self.fingerprint_and_sketch(text) for text in texts]
+        return [one for one, _ in both], [other for _, other in both]
+
     @abstractmethod
     def similarities(self, payload: bytes, others: Sequence[bytes]) -> npt.NDArray[np.float64]:
         """The similarity, 0 to 1, of one payload to each of the others: shape (len(others),).

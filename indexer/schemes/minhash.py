@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from indexer import core, core_sketch
 from indexer.errors import UsageError
@@ -131,3 +131,22 @@ class Minhash(BandedScheme):
             return None, None
         fingerprint = Fingerprint(*features.fingerprint) if features.fingerprint else None
         return fingerprint, Sketch(self.id, features.packed, features.keys, features.shingles)
+
+    def sketch_many(self, texts: Sequence[str | bytes]) -> list[Sketch | None]:
+        """The sketch of each text; the core reads all of them in one call."""
+        return self.fingerprints_and_sketches(texts)[1] if self.one_pass else super().sketch_many(texts)
+
+    def fingerprints_and_sketches(
+        self, texts: Sequence[str | bytes]
+    ) -> tuple[list[Fingerprint | None], list[Sketch | None]]:
+        """What `fingerprint_and_sketch` gives of each text; the core reads all of them in one call."""
+        if not self.one_pass:
+            return super().fingerprints_and_sketches(texts)
+        made = core_sketch.features_of_texts(texts, self.form, fold=False)
+        counted = zip(made.simhashes.tolist(), made.tokens.tolist(), strict=True)
+        payloads, width = made.packed.tobytes(), made.packed.shape[1]
+        rows = enumerate(zip(made.keys.tolist(), made.shingles.tolist(), strict=True))
+        return [Fingerprint(value, tokens) if tokens else None for value, tokens in counted], [
+            Sketch(self.id, payloads[row * width : (row + 1) * width], tuple(keys), shingles) if shingles else None
+            for row, (keys, shingles) in rows
+        ]

@@ -48,6 +48,16 @@ def keys(of: Fingerprint) -> tuple[int, ...]:
     return simhash_keys(of.value)
 
 
+def sketches_of(fingerprints: Sequence[Fingerprint | None]) -> list[Sketch | None]:
+    """The sketches of fingerprints, None for None."""
+    values = np.array([each.value if each else 0 for each in fingerprints], dtype=np.uint64)
+    every = core.simhash_keys(values).tolist()
+    return [
+        Sketch(SIMHASH_DOC, each.value.to_bytes(8, "big"), tuple(packed), each.tokens) if each else None
+        for each, packed in zip(fingerprints, every, strict=True)
+    ]
+
+
 def bits_allowed(width: int, similarity: float) -> int:
     """How many of `width` bits may differ at a similarity (0 to 1), so that 0.90 of 64 bits are 6 and 0.98 one."""
     return math.floor(width * (1 - similarity) + 1e-9)
@@ -88,6 +98,12 @@ class SimhashDoc(Scheme):
         """The 8 bytes of the simhash, big-endian, with the 16 keys; None where the text holds no token."""
         made = fingerprint(text)
         return None if made is None else Sketch(self.id, made.value.to_bytes(8, "big"), keys(made), made.tokens)
+
+    def sketch_many(self, texts: Sequence[str | bytes]) -> list[Sketch | None]:
+        """The sketch of each text; the core reads all of them in one call."""
+        values, tokens = core.fingerprints(texts)
+        counted = zip(values.tolist(), tokens.tolist(), strict=True)
+        return sketches_of([Fingerprint(value, count) if count else None for value, count in counted])
 
     def sketch_features(self, features: Hashes, weights: Weights | None = None) -> Sketch | None:
         """The simhash of features in the place of the words; None for none at all."""

@@ -95,6 +95,8 @@ def test_each_line_of_a_stored_file_is_a_document(neardup: Neardup) -> None:
         "\n".join(json.dumps({"id": str(number), "group": None, "path": "all.jsonl"}) for number in range(2)), "utf-8"
     )
     assert expected["bytes"] == sum(map(len, texts))
+    # A rule of which no store has anything.
+    neardup("evaluate", "--documents", "all.jsonl", "--match", "simhash@0.89+minhash@0.7")
     for asked in ([], ["truth.jsonl"]):
         found = neardup("evaluate", *asked, "--schemes", "minhash", "--json").json
         assert (found["documents"], found["bytes"]) == (2, expected["bytes"])

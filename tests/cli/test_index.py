@@ -270,3 +270,27 @@ def test_memory_does_not_grow_with_the_number_of_documents(neardup: Neardup) -> 
     few, many = (peak_memory(neardup, documents) for documents in (3000, 15_000))
     # The store's cache of pages still fills; a list of the documents would take far more than this for each.
     assert (many - few) / 12_000 < 2000, (few, many)
+
+
+def test_named_fields_of_lines_and_rows_are_read_by_every_command(neardup: Neardup) -> None:
+    rows = [{"meta": {"key": f"k{number}"}, "body": prose(number)} for number in range(8)]
+    rows.append({"meta": {"key": "copy"}, "body": prose(3)})
+    lines = "".join(json.dumps(row) + "\n" for row in rows)
+    table = "body,lang\n" + "".join(f'"{prose(number)}",en\n' for number in range(20, 24))
+    write(neardup.folder, {"a.jsonl": lines, "b.csv": table})
+    named = ("--text-field", "body")
+    done = neardup("index", "a.jsonl", *named, "--id-field", "meta.key", "--json").json
+    assert (done["indexed"], done["reused"], done["failed"]) == (9, 1, {})
+    done = neardup("index", "b.csv", *named, "--json").json
+    assert (done["indexed"], done["failed"]) == (4, {})
+    assert {"k3", "copy", "b.csv:1", "b.csv:4"} <= set(contents(neardup)[0])
+    failed = neardup("index", "b.csv", "--store", "other.neardup", "--json").json
+    assert failed["failed"] == {"malformed": 1}
+    assert "name the one with --text-field" in neardup("failures", "--store", "other.neardup").out
+    measuring = ("evaluate", *named, "--match", "minhash@0.6", "--json")
+    assert neardup(*measuring, "--documents", "a.jsonl", "--documents", "b.csv").json["documents"] == 13
+    # Of the store, those that the same fields name.
+    assert neardup(*measuring).json["documents"] == 4
+    assert neardup(*measuring, "--id-field", "meta.key").json["documents"] == 9
+    counting = ("corpus", *named, "--scheme", "i-match", "--store", "new.neardup", "--json")
+    assert neardup(*counting, "a.jsonl", "b.csv").json["documents"] == 13

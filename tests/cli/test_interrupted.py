@@ -104,7 +104,9 @@ def feed(process: subprocess.Popen[bytes]) -> None:
     assert process.stdin
     with contextlib.suppress(BrokenPipeError), process.stdin:
         for number in itertools.count():
-            process.stdin.write(json.dumps({"id": f"d{number}", "text": prose(number, 30)}).encode() + b"\n")
+            # A plain text would need no worker.
+            page = {"id": f"d{number}", "html": f"<p>{prose(number, 30)}"}
+            process.stdin.write(json.dumps(page).encode() + b"\n")
             process.stdin.flush()
             time.sleep(0.001)
 

@@ -124,3 +124,29 @@ def test_the_summary_says_how_to_go_on(
 def test_a_file_that_can_not_be_written_is_said(tmp_path: Path) -> None:
     with DeadLetters(tmp_path / "no" / "folder.jsonl") as letters, pytest.raises(StoreError, match=r"folder\.jsonl"):
         letters.write("a", "r", "x")
+
+
+def test_a_full_disk_stops_the_run(
+    server: Server,
+    index_name: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.txt").write_text("word " * 30)
+    url = f"{server.url}/{index_name}"
+    open_store(url, create=store_info("landmarks")).close()
+    # What the engines set themselves when a disk passes the last watermark.
+    server.request("PUT", f"/{index_name}/_settings", {"index.blocks.read_only_allow_delete": True})
+    assert main(["index", "a.txt", "--store", url, "--id-from", "name", "--jobs", "1"]) == 3
+    assert "a disk of the engine is full" in capsys.readouterr().err
+    assert not list(tmp_path.glob("neardup-refused*"))
+    # One that its owner has closed for writing is tried again by itself.
+    for block in ({"index.blocks.read_only_allow_delete": None}, {"index.blocks.write": True}):
+        answer = server.request("PUT", f"/{index_name}/_settings", block)
+        assert answer == {"acknowledged": True}, answer
+    assert main(["index", "a.txt", "--store", url, "--id-from", "name", "--jobs", "1"]) == 0
+    server.request("PUT", f"/{index_name}/_settings", {"index.blocks.write": None})
+    capsys.readouterr()
+    assert indexed(capsys, "a.txt", "--store", url)["indexed"] == 1

@@ -14,7 +14,6 @@ from written import changed, prose
 
 import indexer
 from indexer.errors import NoStoreError, NotFoundError, StoreError, UsageError
-from indexer.library.given import Fields
 
 
 @pytest.fixture
@@ -248,19 +247,28 @@ def test_a_forked_process_is_told_to_open_its_own(collection: indexer.Collection
 
 def test_an_interrupted_run_has_kept_what_was_done(collection: indexer.Collection) -> None:
     def given() -> Iterator[tuple[str, str]]:
-        yield from ((str(number), prose(number)) for number in range(100))
+        yield from ((str(number), prose(number)) for number in range(1000))
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         collection.add_many(given())
-    assert len(collection) >= 64
-    assert collection.add_many((str(number), prose(number)) for number in range(100)).done == 100
-    assert len(collection) == 100
+    kept = len(collection)
+    assert kept >= 64
+    found = collection.add_many((str(number), prose(number)) for number in range(1000))
+    assert (found.unchanged, found.indexed) == (kept, 1000 - kept)
 
 
-def test_fields_have_the_names_that_they_have(collection: indexer.Collection) -> None:
-    rows = [{"key": 7, "body": prose(1), "headline": "One", "url": "https://example.org/1", "year": 2024}]
-    named = Fields(id="key", text="body", title="headline", source="url")
+def test_fields_have_the_names_that_they_have(collection: indexer.Collection, tmp_path: Path) -> None:
+    rows = [{"key": 7, "page": {"body": prose(1)}, "headline": "One", "url": "https://example.org/1", "year": 2024}]
+    named = {"id": "key", "text": "page.body", "title": "headline"}
     assert collection.add_many(rows, fields=named).indexed == 1
     stored = collection["7"]
     assert (stored.title, stored.source, stored.metadata) == ("One", "https://example.org/1", {"year": 2024})
+    (tmp_path / "rows.jsonl").write_text(json.dumps(rows[0] | {"key": 8}) + "\n", "utf-8")
+    assert collection.index(tmp_path / "rows.jsonl", fields=named, jobs=1).indexed == 1
+    assert collection["8"].metadata == {"year": 2024}
+    for wrong in ({"body": "text"}, {"text": "a", "html": "b"}):
+        with pytest.raises(UsageError, match="fields"):
+            collection.add_many(rows, fields=wrong)
+    assert collection.add_many([{"p": f"<p>{prose(3)}", "id": "h"}], fields={"html": "p"}).indexed == 1
+    assert collection["h"].format == "html"

@@ -14,7 +14,8 @@ from written import prose
 
 import indexer
 from indexer.errors import UsageError
-from indexer.library.given import Fields, documents, plain
+from indexer.ingest.readers.base import Columns
+from indexer.library.given import documents, plain
 
 ROWS = [
     {"id": "a", "text": prose(1), "title": "One", "year": 2024},
@@ -80,12 +81,12 @@ def test_what_is_no_document_is_rejected_with_its_number(collection: indexer.Col
     found = collection.add_many(rows)
     assert (found.indexed, found.failed) == (1, {"malformed": 6})
     assert {each.id: each.detail for each in collection.failures()} == {
-        "a": "no 'text'",
-        "b": "'text' must be a string",
-        "c": "'title' must be a string",
-        "document 3": "'id' must be a string that is not empty, or an integer",
-        "document 4": "'id' must be a string that is not empty, or an integer",
-        "document 6": "'source' must be a string",
+        "a": 'no "text" or "html"',
+        "b": '"text" must be a string',
+        "c": '"title" must be a string',
+        "document 3": '"id" must be a string that is not empty, or an integer',
+        "document 4": '"id" must be a string that is not empty, or an integer',
+        "document 6": '"source" must be a string',
     }
 
 
@@ -128,6 +129,6 @@ def test_rows_are_read_one_at_a_time() -> None:
             read += 1
             yield {"id": str(number), "text": "x"}
 
-    found = documents(rows(), Fields())
+    found = documents(rows(), Columns())
     next(found)
     assert read == 1

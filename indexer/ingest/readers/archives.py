@@ -14,6 +14,7 @@ from typing import IO, Any, BinaryIO, cast
 from indexer.errors import NeardupError
 from indexer.ingest.readers.base import Asked, BadEntry, Entry, Reader
 from indexer.ingest.readers.compression import buffered, plain
+from indexer.text.counts import counted
 
 # So deep archives stand in archives; one that holds itself has no end.
 _DEEPEST = 2
@@ -83,7 +84,7 @@ class _Header(tarfile.TarInfo):
         except tarfile.HeaderError as error:
             raise OSError(f"a damaged header: {error}") from None
         if found.type in _EXTENDED and found.size > _LONGEST_HEADER:
-            raise OSError(f"a header of {found.size:,} bytes")
+            raise OSError(f"a header of {counted(found.size, 'byte')}")
         return found
 
 
@@ -111,7 +112,7 @@ def _member(opened: Callable[[], IO[bytes] | None], path: str, size: int, asked:
             yield BadEntry(0, "unsupported", f"an archive more than {_DEEPEST} deep in archives", member)
             return
         if not reader and size > asked.limit:
-            raise OverflowError(f"{size:,} bytes")
+            raise OverflowError(f"{counted(size, 'byte')}")
         with cast(BinaryIO, opened()) as stream:
             if not reader:
                 yield Entry(0, "", _bounded(stream, asked.limit), None, member=member)
@@ -145,7 +146,7 @@ class _OneWay(io.RawIOBase):
 def _bounded(stream: BinaryIO, limit: int) -> bytes:
     data = stream.read(limit + 1)
     if len(data) > limit:
-        raise OverflowError(f"more than {limit:,} bytes")
+        raise OverflowError(f"more than {counted(limit, 'byte')}")
     return data
 
 

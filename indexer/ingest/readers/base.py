@@ -23,7 +23,7 @@ class Entry:
     """One document of a file that holds many.
 
     `number` counts lines, rows or records from 1, and is 0 where `member` alone is its place: the path of a file in an
-    archive. `id` is empty where the document brings none; `data` is UTF-8 where `format` is text. `again` tells that a
+    archive. `id` is empty where the document brings none; `data` is UTF-8 where `format` is text. `again` says that a
     store refused it before. `name` helps to tell its kind.
     """
 

@@ -10,6 +10,7 @@ from indexer.errors import ExtractionError
 from indexer.extract.xml import in_utf8, parse_fast
 from indexer.ingest.readers.base import MARK, Asked, BadEntry, Entry, Reader
 from indexer.ingest.readers.compression import BROKEN, plain
+from indexer.text.counts import counted
 
 _ITEMS = ("item", "entry")
 _DATES = ("pubDate", "published", "updated", "date")
@@ -35,7 +36,7 @@ class Feed(Reader):
         try:
             data = plain(stream, name).read(asked.limit + 1)
             if len(data) > asked.limit:
-                yield BadEntry(0, "too-large", f"the limit is {asked.limit:,} bytes")
+                yield BadEntry(0, "too-large", f"the limit is {counted(asked.limit, 'byte')}")
                 return
             parse_fast(in_utf8(data), found)
         except ExtractionError as error:

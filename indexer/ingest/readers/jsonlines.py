@@ -8,6 +8,7 @@ from typing import BinaryIO, NoReturn
 
 from indexer.ingest.readers.base import MARK, Asked, BadEntry, Columns, Entry, Reader, entry_of
 from indexer.ingest.readers.compression import BROKEN, plain
+from indexer.text.counts import counted
 
 _PIECE = 1 << 16
 
@@ -29,7 +30,9 @@ class JsonLines(Reader):
                 number += 1
                 if len(line) > limit and not line.endswith(b"\n"):
                     _skip_rest(lines)
-                    yield BadEntry(number, "too-large", f"the line is longer than the limit of {limit:,} bytes")
+                    yield BadEntry(
+                        number, "too-large", f"the line is longer than the limit of {counted(limit, 'byte')}"
+                    )
                     continue
                 if number == 1:
                     line = line.removeprefix(MARK)
@@ -53,7 +56,7 @@ def _document(number: int, line: bytes, columns: Columns) -> Entry | BadEntry:
             item = json.loads(text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace"))
         return entry_of(number, item, columns)
     except UnicodeDecodeError as error:
-        return BadEntry(number, "malformed", f"not UTF-8 at octet {error.start + 1}")
+        return BadEntry(number, "malformed", f"not UTF-8 at byte {error.start + 1}")
     except json.JSONDecodeError as error:
         return BadEntry(number, "malformed", f"no JSON: {error.msg} at character {error.pos + 1}")
     except RecursionError:

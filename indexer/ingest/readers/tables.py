@@ -23,9 +23,10 @@ from indexer.ingest.readers.base import (
     optional,
 )
 from indexer.ingest.readers.compression import BROKEN, plain
+from indexer.text.counts import counted
 
 _DELIMITERS = ",;\t|"
-# So many rows of Parquet at once: few enough that rows of long texts stay out of memory.
+# This many rows of Parquet at once: few enough that rows of long texts stay out of memory.
 _BATCH_ROWS = 256
 # What the footer of a Parquet file may hold, against files that are made to take all memory.
 _STRINGS, _CONTAINERS = 64 << 20, 4_000_000
@@ -68,7 +69,7 @@ class Csv(Reader):
 
 def _bad(number: int, error: Exception) -> BadEntry:
     if isinstance(error, UnicodeDecodeError):
-        return BadEntry(number, "malformed", f"not UTF-8 at octet {error.start + 1} of a line")
+        return BadEntry(number, "malformed", f"not UTF-8 at byte {error.start + 1} of a line")
     return BadEntry(number, "too-large" if isinstance(error, OverflowError) else "malformed", str(error))
 
 
@@ -90,7 +91,7 @@ class _Lines:
         if len(line) > self._limit and not line.endswith(b"\n"):
             while line and not line.endswith(b"\n"):
                 line = self._stream.readline(_BUFFER)
-            raise OverflowError(f"a line is longer than the limit of {self._limit:,} bytes")
+            raise OverflowError(f"a line is longer than the limit of {counted(self._limit, 'byte')}")
         if self._first:
             line, self._first = line.removeprefix(MARK), False
         return line.decode("utf-8")
@@ -161,7 +162,7 @@ def _seekable(stream: BinaryIO, limit: int) -> BinaryIO:
     # A member of an archive.
     data = stream.read(limit + 1)
     if len(data) > limit:
-        raise OSError(f"a file in an archive of more than {limit:,} bytes")
+        raise OSError(f"a file in an archive of more than {counted(limit, 'byte')}")
     return io.BytesIO(data)
 
 
@@ -181,7 +182,7 @@ def _row(number: int, item: dict[str, Any], asked: Asked) -> Entry | BadEntry:
     except ValueError as error:
         return BadEntry(number, "malformed", str(error))
     if len(entry.data) > asked.limit:
-        return BadEntry(number, "too-large", f"the text is longer than the limit of {asked.limit:,} bytes")
+        return BadEntry(number, "too-large", f"the text is longer than the limit of {counted(asked.limit, 'byte')}")
     return entry
 
 

@@ -11,6 +11,7 @@ from typing import Any, BinaryIO
 from indexer.extract.base import Format
 from indexer.ingest.readers.base import MARK, Asked, BadEntry, Entry, Reader, optional, value_at
 from indexer.ingest.readers.compression import BROKEN, buffered, plain
+from indexer.text.counts import counted
 
 _MOST_HEADERS = 64 << 10
 # What is kept of a record's own headers.
@@ -20,7 +21,7 @@ _KEPT = {
     "warc-identified-payload-type": "payload_type",
     "warc-truncated": "truncated",
 }
-# By what a document of a media type is called elsewhere: a hint, where its content does not tell its kind.
+# By what a document of a media type is called elsewhere: a hint, where its content does not show its kind.
 _NAMES = {
     "text/html": "response.html",
     "application/xhtml+xml": "response.xhtml",
@@ -82,7 +83,7 @@ class _Pieces:
         self._stream, self._place = stream, 0
 
     def read(self, size: int) -> bytes:
-        """At most so many bytes."""
+        """At most this many bytes."""
         piece = self._stream.read1(size)
         self._place += len(piece)
         return piece
@@ -103,7 +104,7 @@ def _record(number: int, record: Any, asked: Asked) -> Entry | BadEntry | None:
     try:
         return _document(number, record, asked)
     except OverflowError as error:
-        reason, detail = "too-large", f"{error}; the limit is {asked.limit:,} bytes"
+        reason, detail = "too-large", f"{error}; the limit is {counted(asked.limit, 'byte')}"
     except (*BROKEN, ValueError) as error:
         detail = str(error)
     return BadEntry(number, reason, detail)
@@ -116,10 +117,10 @@ def _document(number: int, record: Any, asked: Asked) -> Entry | None:
         raise ValueError("the record has no length, or was cut off in its headers")
     size = int(length[:20])
     if size > asked.limit + _MOST_HEADERS:
-        raise OverflowError(f"the record has {size:,} bytes")
+        raise OverflowError(f"the record has {counted(size, 'byte')}")
     block, kind = _read(record.reader, size), headers.get("content-type", "")
     if len(block) < size:
-        raise ValueError(f"the record is cut off: {len(block):,} of its {size:,} bytes are there")
+        raise ValueError(f"the record is cut off: {len(block):,} of its {counted(size, 'byte')} are there")
     if kind.lower().startswith("application/http"):
         payload = _payload(block, asked.limit)
         if payload is None:
@@ -185,7 +186,7 @@ def _bounded(data: bytes, limit: int) -> bytes:
 
 def _is_chunked(body: bytes) -> bool:
     size = body[:20].partition(b"\r\n")[0].partition(b";")[0].strip()
-    return bool(size) and all(octet in b"0123456789abcdefABCDEF" for octet in size)
+    return bool(size) and all(byte in b"0123456789abcdefABCDEF" for byte in size)
 
 
 def _is_no_document(kind: str) -> bool:

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from indexer.errors import StoreError
+from indexer.errors import NoStoreError, StoreError
 from indexer.model import Ref
 from indexer.schemes.keys.layout import SchemeInfo
 from indexer.stores.base import Contended, Refresh, StoreInfo
@@ -90,7 +90,7 @@ class Context:
     def _read_info(self) -> StoreInfo:
         """What the mappings say of the store; its schemes are those of any of the indices."""
         if not self.mappings:
-            raise StoreError(f"{self.shown}: there is no store; `neardup setup` with this --store makes one")
+            raise NoStoreError(f"{self.shown}: there is no store; `neardup setup` with this --store makes one")
         infos = {index: mapping.info_of(one, f"{self.shown} ({index})") for index, one in self.mappings.items()}
         known = {index: info for index, info in infos.items() if info}
         if not known:

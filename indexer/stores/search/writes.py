@@ -42,6 +42,7 @@ from indexer.stores.search.lookup import Lookup
 from indexer.stores.search.side_index.documents import forget_failures
 
 _CHANGED = 409
+_FORBIDDEN = 403
 
 
 @dataclass(frozen=True, slots=True)
@@ -395,5 +396,6 @@ class Writer:
 
 
 def _failed(row: _Row, outcome: Outcome) -> PutResult:
-    passing = outcome.status == _CHANGED or outcome.status in RETRIED
+    # An index that may not be written now is no fault of the document's.
+    passing = outcome.status in (_CHANGED, _FORBIDDEN) or outcome.status in RETRIED
     return PutResult(row.ref, PutStatus.FAILED, outcome.reason, passing=passing)

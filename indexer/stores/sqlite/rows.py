@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from indexer.model import Failure, Fingerprint, Record, Ref, Sketch, to_signed, to_unsigned
 from indexer.stores.base import StoreInfo
@@ -87,12 +88,12 @@ class Packer:
         half = self._half
         return [key - half for key in keys]
 
-    def postings(self, keys: Sequence[Sequence[int]], numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
-        """(stored key, number) for each key of each number, in the order of the table that they go to."""
+    def postings(self, keys: Sequence[Sequence[int]], numbers: Sequence[int]) -> npt.NDArray[np.int64]:
+        """A row of stored key and number for each key of each number, in the order of the table that they go to."""
         flat = np.fromiter(chain.from_iterable(keys), dtype=np.int64) - self._half
         owners = np.repeat(np.array(numbers, dtype=np.int64), [len(row_keys) for row_keys in keys])
         order = np.argsort(flat, kind="stable")
-        return zip(flat[order].tolist(), owners[order].tolist(), strict=True)
+        return np.column_stack((flat[order], owners[order]))
 
     def table_range(self, step: int) -> tuple[int, int]:
         """The first stored key of table `step` modulo their number, and the first one after it."""

@@ -11,7 +11,6 @@ import json
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -160,10 +159,8 @@ class SketchChanges:
         owners = np.append(np.repeat(numbers, [len(keys_of_sketch) // itemsize for keys_of_sketch in packed]), numbers)
         order = np.lexsort((owners, keys))
         table = "scheme_postings" if top < _SMALL_STORE else "scheme_recent"
-        connection.executemany(
-            f"INSERT OR IGNORE INTO {table} VALUES (?, ?, ?)",  # noqa: S608 one of two names
-            zip(repeat(number), keys[order].tolist(), owners[order].tolist(), strict=False),
-        )
+        rows = np.column_stack((np.full(order.size, number, dtype=np.int64), keys[order], owners[order]))
+        parts.insert_rows(connection, table, rows)
         _merge(connection, number, scheme, top, max(new))
 
     def finish(self, connection: sqlite3.Connection) -> None:

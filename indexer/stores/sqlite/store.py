@@ -166,7 +166,8 @@ class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
             changes.remove_documents(connection, list(stored.values()))
             changes.add_documents(connection, list(last.values()))
             changes.finish(connection)
-            connection.executemany("DELETE FROM failures WHERE id = ?", [(name,) for name in last])
+            for some in chunks(last, READ_ROWS):
+                connection.execute(f"DELETE FROM failures WHERE id IN ({marks(len(some))})", some)  # noqa: S608 marks
         with self._reading() as connection:
             fit_log(connection)
         results = []
@@ -352,19 +353,16 @@ class _Changes:
         cells.count(top, 1 << 62)
         new = [value for value in keys if value not in numbers]
         numbers.update((value, top + place) for place, value in enumerate(new, 1))
+        counts = Counter(row.value for row in rows if row.value is not None)
         connection.executemany(
-            "INSERT INTO hashes VALUES (?, ?, ?, 0)",
-            [(numbers[value], value, self._packer.pack_keys(keys[value])) for value in new],
+            "INSERT INTO hashes VALUES (?, ?, ?, ?)",
+            [(numbers[value], value, self._packer.pack_keys(keys[value]), counts[value]) for value in new],
         )
+        self._documents.update({numbers[value]: counts[value] for value in counts.keys() - set(new)})
+        self._comparable += sum(row.value is not None and not row.short for row in rows)
         table = "postings" if top < _SMALL_STORE else "recent"
-        connection.executemany(
-            f"INSERT OR IGNORE INTO {table} VALUES (?, ?)",  # noqa: S608 one of two names
-            self._packer.postings([keys[value] for value in new], [numbers[value] for value in new]),
-        )
-        for row in rows:
-            if row.value is not None:
-                self._documents[numbers[row.value]] += 1
-                self._comparable += not row.short
+        postings = self._packer.postings([keys[value] for value in new], [numbers[value] for value in new])
+        parts.insert_rows(connection, table, postings)
         connection.executemany(
             "INSERT INTO documents VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [(row.id, None if row.value is None else numbers[row.value], *row.columns) for row in rows],

@@ -11,7 +11,7 @@ from concurrent.futures import Future, wait
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from indexer.errors import STOPPED
+from indexer.errors import STOPPED, StoreError
 from indexer.model import Ref
 from indexer.stores.search.client.connection import NDJSON, RETRIED, Client, error_of
 from indexer.stores.search.client.lines import encoded
@@ -26,6 +26,9 @@ IN_FLIGHT = 4
 # How often a document that others change at the same time is done again.
 ROUNDS = 8
 _ANSWER = ",".join(f"items.*.{name}" for name in ("status", "error", "result", "_index", "_seq_no", "_primary_term"))
+
+# What the engines say of an index that takes nothing because a disk is full; the latter before Elasticsearch 7.7.
+_FULL = ("flood-stage watermark", "index read-only / allow delete")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +85,8 @@ class Outcome:
 def send(client: Client, actions: Sequence[Action], **params: str) -> list[Outcome]:
     """Send actions, those again that the cluster had no room for; one outcome each, in order.
 
-    StoreError where no answer comes within the client's patience. Items that are refused for another reason, and those
-    that are still rejected at the end of the patience, have their reason.
+    StoreError where no answer comes within the client's patience, and where a disk of the engine is full. Items that
+    are refused for another reason, and those that are still rejected at the end of the patience, have their reason.
     """
     outcomes: list[Outcome | None] = [None] * len(actions)
     left = list(range(len(actions)))
@@ -98,8 +101,14 @@ def send(client: Client, actions: Sequence[Action], **params: str) -> list[Outco
         again = attempt > 0 or tries.count > 1
         rejected = []
         for place, item in zip(left, answer["items"], strict=True):
-            outcomes[place] = _outcome(item, again)
-            if int(next(iter(item.values()))["status"]) in RETRIED:
+            outcome = outcomes[place] = _outcome(item, again)
+            if any(words in outcome.reason for words in _FULL):
+                # Of every document that comes the same would be said, and be kept as its fault.
+                raise StoreError(
+                    f"{client.target.shown}: a disk of the engine is full, so it takes nothing more; make room, and "
+                    f"run the same again ({outcome.reason})"
+                )
+            if outcome.status in RETRIED:
                 rejected.append(place)
         left = rejected
         seconds = client.patience.wait(attempt, None)

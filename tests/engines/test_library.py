@@ -1,0 +1,73 @@
+"""A collection in an index of an engine, of its own and of an owner's."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from annotated import annotate, fill, neardup
+from servers import Server
+from written import changed, prose
+
+import indexer
+from indexer.errors import NoStoreError, UsageError
+
+pytestmark = pytest.mark.usefixtures("clean")
+
+
+def test_a_collection_in_an_index(server: Server, index_name: str) -> None:
+    url = f"{server.url}/{index_name}"
+    with pytest.raises(NoStoreError):
+        indexer.open(url, read_only=True)
+    with indexer.open(url) as collection:
+        assert collection.add("a", prose(1), title="One", lang="en") == "indexed"
+        assert collection.add_many([("b", changed(prose(1))), ("c", prose(2))]).indexed == 2
+        assert len(collection) == 3
+        assert {match.id for match in collection.similar(changed(prose(1)))} == {"a", "b"}
+        assert [match.id for match in collection.similar(id="a")] == ["b"]
+        [pair] = collection.pairs()
+        assert {pair.left, pair.right} == {"a", "b"}
+        assert collection.cluster().clusters == 1
+        assert collection.clusters()[0].size == 2
+        assert collection.prune().marked == 1
+        with ThreadPoolExecutor(4) as pool:
+            found = list(pool.map(lambda number: collection.add(f"t{number}", prose(10 + number)), range(8)))
+        assert found == ["indexed"] * 8
+        assert {each.id for each in collection} == {"a", "b", "c", *(f"t{number}" for number in range(8))}
+        assert collection["a"].metadata == {"lang": "en"}
+        assert collection.delete([f"t{number}" for number in range(8)]) == 8
+    with indexer.open(url, filter="neardup.format:text AND neardup.title:One", read_only=True) as narrowed:
+        assert [match.id for match in narrowed.similar(prose(1))] == ["a"]
+
+
+def test_an_owners_documents_stay(server: Server, index_name: str) -> None:
+    url = f"{server.url}/{index_name}"
+    fill(server, index_name, {"a": {"body": prose(1)}, "b": {"body": changed(prose(1))}, "c": {"body": prose(2)}})
+    annotate(url, "--field", "body")
+    with indexer.open(url) as collection:
+        assert len(collection.pairs()) == 1
+        collection.cluster()
+        assert collection.report().redundant == 1
+        pruned = collection.prune(delete=True)
+        assert pruned.deleted == 0
+        assert pruned.stripped == 1
+    server.request("POST", f"/{index_name}/_refresh")
+    assert server.request("GET", f"/{index_name}/_count")["count"] == 3
+
+
+def test_a_name_that_several_have_is_no_name(server: Server, index_name: str) -> None:
+    for name in (index_name, f"{index_name}-two"):
+        with indexer.open(f"{server.url}/{name}") as collection:
+            collection.add("a", prose(1))
+    with indexer.open(f"{server.url}/{index_name}*", read_only=True) as both:
+        with pytest.raises(UsageError, match="2 documents have this id"):
+            both.get("a")
+        assert both[f"{index_name}/a"].id == f"{index_name}/a"
+
+
+def test_the_command_makes_no_index(server: Server, index_name: str, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(prose(1), "utf-8")
+    url = f"{server.url}/{index_name}"
+    assert "there is no store" in neardup("index", str(tmp_path), "--store", url, code=3).stderr
+    assert index_name not in server.request("GET", "/_mapping")
