@@ -116,7 +116,7 @@ def mark_of(record: Record) -> int:
 
 def marks_of(store: Store, item: Input, container: str) -> Iterator[tuple[int, str]]:
     """What a document's record is known by, with its id, for every way in which it can have been indexed."""
-    names = dict.fromkeys((*_ids(item, container), content_id(item.data)))
+    names = dict.fromkeys((*ids_of(item, container), content_id(item.data)))
     for engine in get_args(Engine):
         options = Options(engine=engine, format=item.format)
         digest = source_digest(item.data, store.info, options, name=item.name, title=item.title)
@@ -124,7 +124,7 @@ def marks_of(store: Store, item: Input, container: str) -> Iterator[tuple[int, s
             yield _mark(name, digest), name
 
 
-def _ids(item: Input, container: str) -> list[str]:
+def ids_of(item: Input, container: str) -> list[str]:
     """The ids that a document can have been given: its own, or one that its place in the file makes."""
     if not item.id.startswith(container):
         return [item.id]

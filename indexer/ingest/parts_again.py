@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 from array import array
 from collections.abc import Iterator, Sequence
-from itertools import groupby
 
 import numpy as np
 
 from indexer.errors import NotFoundError
-from indexer.ingest.from_store import mark_of, marks_of
+from indexer.ingest.from_store import ids_of, mark_of, marks_of
+from indexer.ingest.indexing import content_id
 from indexer.ingest.readers import JSON_LINES, reader_of
 from indexer.ingest.readers.compression import buffered, plain
 from indexer.ingest.sources import (
@@ -25,7 +26,7 @@ from indexer.stores.base import Store
 
 
 class StoredParts:
-    """Where the documents of a store stand in one file, found by reading it once; 96 bytes for each.
+    """Where the documents of a file stand in it, by their ids, found by reading it once; 32 bytes for each.
 
     Lines that are not compressed are found by their offsets; of other files as much is read again as is needed. Raises
     UnreadableError where the file can't be read.
@@ -35,13 +36,13 @@ class StoredParts:
         self._store, self._container, self._path = store, container, path_of_printable(container)
         self._selection = Selection(line_limit=limit, include=("*",), hidden=True)
         self._by_offset = self._has_offsets()
-        marks, places = array("Q"), array("q")
+        names, places = array("Q"), array("q")
         for place, item in self._by_offsets() if self._by_offset else self._by_numbers():
-            for mark, _ in marks_of(store, item, container):
-                marks.append(mark)
+            for name in {*ids_of(item, container), content_id(item.data)}:
+                names.append(_hashed(name))
                 places.append(place)
-        order = np.argsort(np.array(marks, dtype=np.uint64), kind="stable")
-        self._marks = np.array(marks, dtype=np.uint64)[order]
+        order = np.argsort(np.array(names, dtype=np.uint64), kind="stable")
+        self._names = np.array(names, dtype=np.uint64)[order]
         self._places = np.array(places, dtype=np.int64)[order]
 
     def read(self, records: Sequence[Record]) -> Iterator[tuple[Record, Input | None]]:
@@ -49,24 +50,24 @@ class StoredParts:
 
         Raises UnreadableError.
         """
-        wanted: list[tuple[int, Record]] = []
-        for record in records:
-            mark = np.uint64(mark_of(record))
-            at = int(np.searchsorted(self._marks, mark))
-            if at < self._marks.size and self._marks[at] == mark:
-                wanted.append((int(self._places[at]), record))
-            else:
-                yield record, None
-        wanted.sort(key=lambda pair: pair[0])
-        grouped = [(place, [record for _, record in pairs]) for place, pairs in groupby(wanted, lambda pair: pair[0])]
-        items = self._at_offsets([place for place, _ in grouped]) if self._by_offset else self._by_numbers()
-        found = next(items, None)
-        for place, same in grouped:
-            while found and found[0] < place:
-                found = next(items, None)
-            item = found[1] if found and found[0] == place else None
-            for record in same:
-                yield record, item if item and self._is_of(item, record) else None
+        left = dict(enumerate(records))
+        wanted: dict[int, list[int]] = {}
+        for number, record in left.items():
+            for place in self._places_of(record):
+                wanted.setdefault(place, []).append(number)
+        places = sorted(wanted)
+        for place, item in self._at_offsets(places) if self._by_offset else self._at_numbers(places):
+            for number in wanted[place]:
+                if number in left and self._is_of(item, left[number]):
+                    yield left.pop(number), item
+        yield from ((record, None) for record in left.values())
+
+    def _places_of(self, record: Record) -> list[int]:
+        """Where documents with a record's id stand; there may be several."""
+        name = np.uint64(_hashed(record.ref.id))
+        first, end = (int(np.searchsorted(self._names, name, side)) for side in ("left", "right"))
+        places: list[int] = self._places[first:end].tolist()
+        return places
 
     def _is_of(self, item: Input, record: Record) -> bool:
         # The file may have been written anew meanwhile. What is read by its offset has no number for its id.
@@ -97,6 +98,14 @@ class StoredParts:
                 if isinstance(item, Input):
                     yield place, item
 
+    def _at_numbers(self, places: Sequence[int]) -> Iterator[tuple[int, Input]]:
+        wanted, last = set(places), places[-1] if places else -1
+        for place, item in self._by_numbers() if places else ():
+            if place in wanted:
+                yield place, item
+            if place >= last:
+                return
+
     def _by_numbers(self) -> Iterator[tuple[int, Input]]:
         try:
             for place, item in enumerate(Sources([self._path], self._selection)):
@@ -106,3 +115,8 @@ class StoredParts:
                     raise UnreadableError(item.reason, item.detail)
         except NotFoundError:
             raise UnreadableError("unreadable", "the file is gone") from None
+
+
+def _hashed(name: str) -> int:
+    digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "big")

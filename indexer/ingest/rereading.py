@@ -21,8 +21,8 @@ _UNREADABLE = "unreadable"
 class Texts:
     """Reads the texts of a store's documents: files, parts of files that hold many, fields of an index.
 
-    A text is given where it is what was fingerprinted. Memory: a page of documents, and some 100 bytes for each
-    document of the files that hold many.
+    A text is given where it is what was fingerprinted. Memory: a page of documents, and 32 bytes for each document
+    of the files that hold many.
     """
 
     def __init__(self, store: Store) -> None:
