@@ -1,7 +1,6 @@
 """What match rules call near, against exact Jaccard coefficients of the text that neardup extracted.
 
-Run as `python -m benchmarks quality [FOLDER...]`: the real documents with truth, or collections of your own, one a
-folder.
+Run as `python -m benchmarks quality`: the real documents with truth.
 """
 
 from __future__ import annotations

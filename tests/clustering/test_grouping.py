@@ -75,8 +75,9 @@ def test_only_verified_pairs_lead_on(tmp_path: Path) -> None:
     class Not(TextReader):
         """Knows of no pair that has c3 in it."""
 
-        def _evidence_of(self, each):  # type: ignore[no-untyped-def]
-            return None if each.ref.id == "c3" else super()._evidence_of(each)
+        def _evidence_of(self, records):  # type: ignore[no-untyped-def]
+            for record, evidence in super()._evidence_of(records):
+                yield record, None if record.ref.id == "c3" else evidence
 
     scheme = WordMinhash(bands=64, rows=2)
     reading = Reading("text", 0.2)

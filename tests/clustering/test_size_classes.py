@@ -96,7 +96,7 @@ def test_where_documents_come_from() -> None:
         "/a/b/c.txt": "/a/b",
         "/c.txt": "/",
         "a/b.txt": "a",
-        "b.txt": "unknown",
+        "b.txt": "b.txt",
         "": "unknown",
     }
     assert {source: origin_of(source) for source in known} == known
