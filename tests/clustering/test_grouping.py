@@ -76,8 +76,8 @@ def test_only_verified_pairs_lead_on(tmp_path: Path) -> None:
         """Knows of no pair that has c3 in it."""
 
         def _evidence_of(self, records):  # type: ignore[no-untyped-def]
-            for record, evidence in super()._evidence_of(records):
-                yield record, None if record.ref.id == "c3" else evidence
+            for one, evidence in super()._evidence_of(records):
+                yield one, None if one.ref.id == "c3" else evidence
 
     scheme = WordMinhash(bands=64, rows=2)
     reading = Reading("text", 0.2)
