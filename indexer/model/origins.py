@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 
 UNKNOWN = "unknown"
+# The name of a file says where no other document came from; that of a site or collection does.
+_FILE = re.compile(r"\.(?:x?html?|xml|pdf|te?xt|md|rst|json|epub|docx|odt)$", re.IGNORECASE)
 
 
 def origin_parts(source: str) -> tuple[str, ...]:
@@ -18,7 +21,9 @@ def origin_parts(source: str) -> tuple[str, ...]:
     folders = source.split("/")[:-1]
     if source.startswith("/"):
         return ("/", *(folder for folder in folders if folder))
-    return tuple(folders) or (source or UNKNOWN,)
+    if folders:
+        return tuple(folders)
+    return (UNKNOWN,) if not source or _FILE.search(source) else (source,)
 
 
 def origin_name(parts: Sequence[str]) -> str:
@@ -27,5 +32,5 @@ def origin_name(parts: Sequence[str]) -> str:
 
 
 def origin_of(source: str) -> str:
-    """The host of a URL, the whole folder of a path, or a plain name; "unknown" where there is no source."""
+    """The host of a URL, the whole folder of a path, or a plain name that is no file's; "unknown" for another."""
     return origin_name(origin_parts(source))

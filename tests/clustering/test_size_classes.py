@@ -96,7 +96,8 @@ def test_where_documents_come_from() -> None:
         "/a/b/c.txt": "/a/b",
         "/c.txt": "/",
         "a/b.txt": "a",
-        "b.txt": "b.txt",
+        "b.txt": "unknown",
+        "minutes": "minutes",
         "": "unknown",
     }
     assert {source: origin_of(source) for source in known} == known

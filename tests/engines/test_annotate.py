@@ -63,13 +63,13 @@ def test_fields_are_found_where_they_are_kept(server: Server, index_name: str) -
     url = f"{server.url}/{index_name}"
     annotate(url, "--field", "body.raw")
     for name in ("body", "also"):
-        assert annotate(url, "--field", name)["unchanged"] == 5
+        assert annotate(url, "--field", name, "--fields-changed")["unchanged"] == 5
     # Several fields are joined in the order given; what was made from others is stale.
-    counts = annotate(url, "--field", "heading", "--field", "body")
+    counts = annotate(url, "--field", "heading", "--field", "body", "--fields-changed")
     assert (counts["stale"], counts["missing"]) == (5, 0)
     assert "a" in near(url, "the first\n" + prose(1))
-    assert annotate(url, "--field", "parts.text")["without"] == 1
-    assert annotate(url, "--field", "loose.any", "--dry-run")["annotated"] == 5
+    assert annotate(url, "--field", "parts.text", "--fields-changed")["without"] == 1
+    assert annotate(url, "--field", "loose.any", "--fields-changed", "--dry-run")["annotated"] == 5
     shown = run(url, "--field", "bdy", code=2).stderr
     assert "'bdy'" in shown
     assert "body" in shown

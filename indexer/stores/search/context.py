@@ -90,13 +90,13 @@ class Context:
     def _read_info(self) -> StoreInfo:
         """What the mappings say of the store; its schemes are those of any of the indices."""
         if not self.mappings:
-            raise NoStoreError(f"{self.shown}: there is no store; `neardup setup` with this --store makes one")
+            raise NoStoreError(f"{self.shown}: there is no store; `neardup setup` makes one")
         infos = {index: mapping.info_of(one, f"{self.shown} ({index})") for index, one in self.mappings.items()}
         known = {index: info for index, info in infos.items() if info}
         if not known:
             raise StoreError(
                 f"{self.shown}: there is no store; the index is there without neardup's fields: "
-                "`neardup setup` with this --store adds them"
+                "`neardup setup` adds them"
             )
         first = next(iter(known.values()))
         for index, info in known.items():

@@ -29,6 +29,8 @@ _ANSWER = ",".join(f"items.*.{name}" for name in ("status", "error", "result", "
 
 # What the engines say of an index that takes nothing because a disk is full; the latter before Elasticsearch 7.7.
 _FULL = ("flood-stage watermark", "index read-only / allow delete")
+# An engine takes the block back by itself where room was made; it looks every half minute.
+_FULL_SECONDS = 15.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +92,8 @@ def send(client: Client, actions: Sequence[Action], **params: str) -> list[Outco
     """
     outcomes: list[Outcome | None] = [None] * len(actions)
     left = list(range(len(actions)))
-    deadline = time.monotonic() + client.patience.limit
+    began = time.monotonic()
+    deadline = began + client.patience.limit
     waiting = client.waiting()
     attempt = 0
     while left:
@@ -99,19 +102,21 @@ def send(client: Client, actions: Sequence[Action], **params: str) -> list[Outco
         tries = _Tries(client)
         answer = tries.request(payload, deadline, params)
         again = attempt > 0 or tries.count > 1
-        rejected = []
+        rejected, full = [], ""
         for place, item in zip(left, answer["items"], strict=True):
             outcome = outcomes[place] = _outcome(item, again)
-            if any(words in outcome.reason for words in _FULL):
-                # Of every document that comes the same would be said, and be kept as its fault.
-                raise StoreError(
-                    f"{client.target.shown}: a disk of the engine is full, so it takes nothing more; make room, and "
-                    f"run the same again ({outcome.reason})"
-                )
-            if outcome.status in RETRIED:
+            is_full = any(words in outcome.reason for words in _FULL)
+            full = outcome.reason if is_full else full
+            if is_full or outcome.status in RETRIED:
                 rejected.append(place)
         left = rejected
         seconds = client.patience.wait(attempt, None)
+        if full and time.monotonic() + seconds > min(deadline, began + _FULL_SECONDS):
+            # Of every document that comes the same would be said, and be kept as its fault.
+            raise StoreError(
+                f"{client.target.shown}: a disk of the engine is full, so it takes nothing more; make room, and "
+                f"run the same again ({full})"
+            )
         if left and time.monotonic() + seconds > deadline:
             break
         if left:

@@ -101,7 +101,7 @@ def require_current(mapping: Mapping[str, Any], where: str) -> None:
     if int(entry["mapping_version"]) < MAPPING_VERSION:
         raise IncompatibleStoreError(
             f"{where}: was set up by neardup {entry['version']} with mapping version {entry['mapping_version']}, and "
-            f"this one needs {MAPPING_VERSION}: `neardup setup` with this --store brings it up to date, and changes no "
+            f"this one needs {MAPPING_VERSION}: `neardup setup` brings it up to date, and changes no "
             "document"
         )
 
