@@ -21,7 +21,7 @@ from written import prose
 from indexer.errors import StoreError
 
 # More than two batches of what is stored at once.
-DOCUMENTS = 4500
+DOCUMENTS = 20_000
 KILLS = 12
 
 
