@@ -102,7 +102,8 @@ def optional(module: str, extra: str, what: str) -> Any:
             why = "is not installed"
         else:
             why = f"can't be loaded ({error})"
-        raise UsageError(f"{what}: this needs {module}, which {why}: pip install 'neardup[{extra}]'") from None
+        shown = module if package == "backports" else package
+        raise UsageError(f"{what}: this needs {shown}, which {why}: pip install 'neardup[{extra}]'") from None
 
 
 def entry_of(number: int, item: Any, columns: Columns) -> Entry:
