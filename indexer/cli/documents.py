@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 import click
 
+from indexer.cli.files.path_lists import list_of_paths
 from indexer.cli.options.arguments import found, only
 from indexer.cli.options.shared import Gone, json_option, opened, refresh_option, store_option, tell_contended
 from indexer.cli.terminal.output import answer_json, fields, record_json, say, shown_store, size
 from indexer.errors import NeardupError, NotFoundError, UsageError
-from indexer.ingest.sources import list_of_paths, printable_path
+from indexer.ingest.sources import printable_path
 from indexer.model import Ref
 
 if TYPE_CHECKING:

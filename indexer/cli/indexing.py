@@ -17,6 +17,7 @@ import click
 
 from indexer import own_files
 from indexer.cli.clusters import arrivals
+from indexer.cli.files.path_lists import list_of_paths
 from indexer.cli.options.clustering import Arriving, arrival_options
 from indexer.cli.options.columns import NamedColumns, column_options
 from indexer.cli.options.groups import Group
@@ -43,7 +44,7 @@ from indexer.errors import ExtractionError, NoStoreError, UsageError
 from indexer.extract.base import Content
 from indexer.ingest.indexing import Settings, Summary, store_info
 from indexer.ingest.indexing import index as run_index
-from indexer.ingest.sources import IdFrom, Selection, Sources, list_of_paths
+from indexer.ingest.sources import IdFrom, Selection, Sources
 from indexer.text.counts import counted
 
 if TYPE_CHECKING:

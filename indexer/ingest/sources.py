@@ -393,26 +393,6 @@ def read_file(path: str, limit: int, *, any_kind: bool = False) -> bytes:
     return data
 
 
-def list_of_paths(name: str) -> Iterator[str]:
-    """The paths in a file ("-": standard input), one a line, or ended by NUL where the first block holds one."""
-    try:
-        file = sys.stdin.buffer if name == STDIN else open(name, "rb", opener=own_files.reader)  # noqa: SIM115 - closed below
-    except OSError as error:
-        raise NotFoundError(f"{printable_path(name)}: the list of paths can't be read: {error.strerror}") from None
-    with file:
-        block = file.read(1 << 16)
-        end = b"\0" if b"\0" in block else b"\n"
-        rest = b""
-        while block:
-            *whole, rest = (rest + block).split(end)
-            yield from (os.fsdecode(path) for path in whole if path)
-            if len(rest) > 1 << 20:
-                raise UsageError(f"{printable_path(name)}: a path of more than a million bytes; is it a list of paths?")
-            block = file.read(1 << 16)
-        if rest:
-            yield os.fsdecode(rest)
-
-
 def id_of_path(path: str, base: str) -> str:
     """A file's default id: its path seen from the folder `base` where it lies below it, else its absolute path."""
     absolute = _absolute(path)

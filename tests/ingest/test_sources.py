@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from indexer import own_files
+from indexer.cli.files.path_lists import list_of_paths
 from indexer.errors import NotFoundError
 from indexer.ingest import sources
 from indexer.ingest.from_store import stored_inputs
@@ -29,7 +30,6 @@ from indexer.ingest.sources import (
     Selection,
     Sources,
     UnreadableError,
-    list_of_paths,
     path_of_printable,
     printable_path,
     read_file,
