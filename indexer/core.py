@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from indexer._core import ffi, lib
 from indexer.errors import UsageError
+from indexer.model.hashes import as_hashes
 from indexer.model.tokens import Tokens
 
 UNICODE_VERSION: str = ffi.string(lib.nd_unicode_version()).decode("ascii")
@@ -26,9 +27,6 @@ Number = TypeVar("Number", np.uint64, np.uintp)
 
 PairSink = Callable[[NDArray[np.uint64], NDArray[np.uint64]], bool]
 """Takes a block of pairs (smaller values, larger values), its own copies; False stops the search."""
-
-
-_ALL_BITS = (1 << 64) - 1
 
 
 def _bytes(text: str | bytes) -> bytes:
@@ -137,38 +135,6 @@ def normalise(text: str | bytes) -> bytes:
 def lookup8(key: bytes, initial: int = 0) -> int:
     """Jenkins' 64-bit hash (lookup8.c, `hash`) of bytes with an initial value, unsigned."""
     return int(lib.nd_lookup8(ffi.from_buffer(key), len(key), initial))
-
-
-def as_hashes(values: ArrayLike, name: str) -> NDArray[np.uint64]:
-    """An array of 64-bit integers, unsigned or signed with the same bits, as uint64; else UsageError naming it.
-
-    A sequence of Python's integers is one too, of both kinds side by side.
-    """
-    array = np.asarray(values)
-    if array.ndim == 1 and array.dtype.kind in "fO":
-        # To numpy, integers on both sides of 2**63 are floats.
-        array = _integers(values, array)
-    if array.dtype == np.uint64 and array.ndim == 1 and array.flags.c_contiguous:
-        return array
-    if array.size == 0:
-        array = array.astype(np.uint64)
-    if array.ndim != 1 or array.dtype.kind not in "ui" or (array.dtype.kind == "i" and array.dtype.itemsize != 8):
-        raise UsageError(f"{name} must be a one-dimensional array of 64-bit integers, not {array.ndim}-d {array.dtype}")
-    # A signed array holds the same bits, as search engines and SQLite give them back.
-    return np.ascontiguousarray(
-        array.view(np.uint64) if array.dtype == np.int64 else array.astype(np.uint64, copy=False)
-    )
-
-
-def _integers(values: ArrayLike, otherwise: NDArray[Any]) -> NDArray[Any]:
-    """Python's integers with the bits that they have as 64 bits, signed or not; `otherwise` for anything else."""
-    whole: list[Any] = list(values) if isinstance(values, Sequence) else otherwise.tolist()
-    if not whole or not all(
-        isinstance(value, int | np.integer) and not isinstance(value, bool) and -(1 << 63) <= value < 1 << 64
-        for value in whole
-    ):
-        return otherwise
-    return np.array([int(value) & _ALL_BITS for value in whole], dtype=np.uint64)
 
 
 def _pointer(kind: str, array: NDArray[Any]) -> Any:

@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from indexer._core import ffi, lib
-from indexer.core import _bytes, _check, _pointer, _taken, as_hashes, joined_texts
+from indexer.core import _bytes, _check, _pointer, _taken, joined_texts
 from indexer.errors import UsageError
+from indexer.model.hashes import as_hashes
 
 ROUNDS: int = lib.ND_ROUNDS
 MAX_VALUES: int = lib.ND_MAX_VALUES

@@ -14,6 +14,7 @@ import threading
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from typing import IO, Any
 
 AnyPath = str | os.PathLike[str]
 
@@ -77,6 +78,26 @@ def writer(path: AnyPath, flags: int, mode: int = 0o666) -> int:
     """Open a file that a user named for writing, as `opener` of open() too. OwnFileError as require_free()."""
     require_free(path)
     return os.open(path, flags | os.O_CLOEXEC, mode)
+
+
+@contextmanager
+def written_whole(path: AnyPath, mode: str = "wb", **options: Any) -> Iterator[IO[Any]]:
+    """A file to write, as by open(), that takes the place at a path when it is complete, and is gone otherwise.
+
+    Raises OwnFileError as require_free(), and OSError.
+    """
+    require_free(path)
+    part = f"{os.fsdecode(path)}.{os.getpid()}.part"
+    try:
+        with open(part, mode, **options) as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        require_free(path)
+        os.replace(part, path)
+    finally:
+        with suppress(OSError):
+            os.unlink(part)
 
 
 def require_free(path: AnyPath) -> None:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from indexer import core, own_files
 from indexer.errors import StoreError, UsageError
+from indexer.model.hashes import as_hashes
 
 Hashes = npt.NDArray[np.uint64]
 
@@ -55,7 +56,7 @@ class HammingIndex:
     """
 
     def __init__(self, hashes: npt.ArrayLike, distance: int = 3, *, shard: tuple[int, int] = (0, 1)) -> None:
-        values = core.as_hashes(hashes, "hashes")
+        values = as_hashes(hashes, "hashes")
         _require_distance(distance)
         part, parts = shard
         if not 0 <= part < parts:
@@ -100,7 +101,7 @@ class HammingIndex:
 
         `queries` is an array of 64-bit integers of shape (m,). Memory: 17 bytes a find and a buffer.
         """
-        asked = core.as_hashes(queries, "queries")
+        asked = as_hashes(queries, "queries")
         reach = self._distance if distance is None else distance
         if reach <= self._distance and reach >= 0:
             parts = [self._expand(q, values, asked) for q, values in core.index_search(self._c_tables(), asked, reach)]
@@ -118,7 +119,7 @@ class HammingIndex:
             raise UsageError(f"count {count}: ask for at least one")
         if self._shard[1] > 1:
             raise UsageError("a shard does not know what is nearest; search all shards and take the nearest")
-        asked = core.as_hashes(queries, "queries")
+        asked = as_hashes(queries, "queries")
         close = self.search(asked)
         counts = np.bincount(close.query, minlength=asked.size)
         enough = counts >= min(count, self._size)
@@ -177,21 +178,15 @@ class HammingIndex:
         }  # fmt: skip
         text = json.dumps(header).encode()
         text += b" " * (-(len(MAGIC) + 8 + len(text)) % ALIGNMENT)
-        temporary = target.with_name(f"{target.name}.{os.getpid()}.part")
         try:
-            with temporary.open("wb") as file:
+            with own_files.written_whole(target) as file:
                 file.write(MAGIC + len(text).to_bytes(8, "little") + text)
                 start = file.tell()
                 for name, array in arrays.items():
                     file.seek(start + described[name]["at"])
                     file.write(np.ascontiguousarray(array, dtype=described[name]["dtype"]).data)
                 file.truncate(start + at)
-                file.flush()
-                os.fsync(file.fileno())
-            own_files.require_free(target)
-            temporary.replace(target)
         except OSError as error:
-            temporary.unlink(missing_ok=True)
             raise StoreError(f"{target}: the index can't be written: {error.strerror}") from error
 
     @classmethod

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from indexer import core
 from indexer.errors import UsageError
+from indexer.model.hashes import as_hashes
 
 Hashes = npt.NDArray[np.uint64]
 Positions = npt.NDArray[np.int64]
@@ -65,7 +66,7 @@ def iter_pairs(
     A block has at most about four million pairs. Memory: about 16 bytes a hash (24 where there are many pairs), and a
     few blocks for each thread.
     """
-    values = core.as_hashes(hashes, "hashes")
+    values = as_hashes(hashes, "hashes")
     if not 0 <= distance <= core.MAX_DISTANCE:
         raise UsageError(f"distance {distance} is not between 0 and {core.MAX_DISTANCE}")
     workers = threads or os.cpu_count() or 1

@@ -7,7 +7,6 @@ import os
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -39,24 +38,17 @@ def save(
     postings: Mapping[str, Pairs],
 ) -> None:  # fmt: skip
     """Write an index. Raises StoreError."""
-    target = Path(path)
     header = json.dumps({"format": FORMAT, "rule": rule.written(whole=True), "ids": list(ids)})
     arrays: dict[str, npt.NDArray[Any]] = {"header": np.frombuffer(header.encode(), dtype=np.uint8)}
     for name, rows in payloads.items():
         arrays |= {f"{name}.payloads": rows.values, f"{name}.offsets": rows.offsets}
     for name, (keys, owners) in postings.items():
         arrays |= {f"{name}.keys": keys, f"{name}.owners": owners}
-    temporary = target.with_name(f"{target.name}.{os.getpid()}.part")
     try:
-        with temporary.open("wb") as file:
+        with own_files.written_whole(path) as file:
             np.savez(file, **arrays)  # type: ignore[arg-type]
-            file.flush()
-            os.fsync(file.fileno())
-        own_files.require_free(target)
-        temporary.replace(target)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise StoreError(f"{target}: the index can't be written: {error.strerror}") from error
+        raise StoreError(f"{os.fspath(path)}: the index can't be written: {error.strerror}") from error
 
 
 def load(path: str | os.PathLike[str]) -> Saved:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from indexer import HammingIndex, core, find_pairs
 from indexer.errors import UsageError
+from indexer.model.hashes import as_hashes
 
 unsigned = st.integers(0, 2**64 - 1)
 
@@ -156,7 +157,7 @@ def test_lists_of_pythons_integers_are_hashes(values: list[int]) -> None:
     """Integers on both sides of 2**63 are floats to numpy, and objects beside negative ones."""
     unsigned = np.array([value % 2**64 for value in values], dtype=np.uint64)
     for given_values in (values, tuple(values), np.array(values, dtype=object)):
-        assert core.as_hashes(given_values, "values").tolist() == unsigned.tolist()
+        assert as_hashes(given_values, "values").tolist() == unsigned.tolist()
         found, expected = find_pairs(given_values, 3), find_pairs(unsigned, 3)
         assert [each.tolist() for each in found[:3]] == [each.tolist() for each in expected[:3]]
         assert core.hamming_distances(values[0], given_values).tolist() == [
@@ -171,7 +172,7 @@ def test_lists_of_pythons_integers_are_hashes(values: list[int]) -> None:
 @pytest.mark.parametrize("values", [[1.0, 2.0], [2**64, 1], [-(2**63) - 1], ["1"], [2**63, 1.0], [None]])
 def test_what_is_no_64_bit_integer_is_refused(values: list[object]) -> None:
     with pytest.raises(UsageError, match="64-bit integers"):
-        core.as_hashes(values, "values")  # type: ignore[arg-type]
+        as_hashes(values, "values")  # type: ignore[arg-type]
 
 
 def test_modules_are_there_after_the_package_was_imported() -> None:

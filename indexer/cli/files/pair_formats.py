@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import IO, Any
 
 from indexer import own_files
@@ -68,17 +66,12 @@ def _target(output: str | None, kind: str) -> Iterator[Any]:
             raise UsageError("Parquet is not for a terminal; name a file with -o")
         yield sys.stdout.buffer if binary else sys.stdout
         return
-    part = Path(f"{output}.{os.getpid()}.part")
     text: dict[str, Any] = {} if binary else {"encoding": "utf-8", "errors": "backslashreplace", "newline": ""}
     try:
-        own_files.require_free(output)
-        with part.open("wb" if binary else "w", **text) as file:
+        with own_files.written_whole(output, "wb" if binary else "w", **text) as file:
             yield file
-        part.replace(output)
     except OSError as error:
         raise UsageError(f"{output}: can't be written: {error.strerror}") from error
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def _write_csv(pairs: Iterable[Pair], file: IO[str], form: Form) -> int:
