@@ -114,8 +114,9 @@ class WorkerPool:
                     if request.error or request.settled:
                         yield Outcome(request, None, None, request.error, 0.0)
                         continue
-                    self._requests.put(request)
+                    # Counted first: an interruption between the two must not leave a request that nobody knows of.
                     under_way += 1
+                    self._requests.put(request)
                     self._start_thread(under_way)
                 if not under_way:
                     return
@@ -142,7 +143,8 @@ class WorkerPool:
             self._closed = True
             for worker in self._workers:
                 worker.kill()
-        for _ in self._threads:
+        # As many as there can be threads: one whose start was interrupted may serve already, unknown to this list.
+        for _ in range(self._jobs):
             self._requests.put(None)
         for thread in self._threads:
             thread.join()

@@ -244,6 +244,30 @@ def test_no_worker_outlives_its_parent(how: signal.Signals) -> None:
         wait_for_end(worker)
 
 
+def test_a_pool_closes_after_an_interruption_while_a_thread_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    began = threading.Thread.start
+    unknown: list[threading.Thread] = []
+    workers = pool(2)
+    assert [outcome.error for outcome in workers.map(orders("pid"))] == [None]
+
+    def interrupted(thread: threading.Thread) -> None:
+        unknown.append(thread)
+        began(thread)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", interrupted)
+        # Closing is left to a thread, so that a pool that never closes fails the test and does not hang it.
+        patched.setattr(workers, "close", lambda: None)
+        with pytest.raises(KeyboardInterrupt):
+            list(workers.map(orders("hang", "pid")))
+    closing = threading.Thread(target=workers.close, daemon=True)
+    closing.start()
+    for thread in (closing, *unknown):
+        thread.join(30)
+        assert not thread.is_alive()
+
+
 def children(parent: int) -> list[int]:
     found = []
     for task in Path(f"/proc/{parent}/task").iterdir():
