@@ -72,10 +72,10 @@ command, then the option), then ./neardup.toml or the file of --config.
 \b
 Exit codes:
   0  done                        5  no such document or file
-  1  an error of another kind    6  a document gave no text, or
-  2  wrong use or settings          documents failed under --strict
+  1  any other error             6  a document gave no text, or
+  2  incorrect usage or settings    documents failed under --strict
   3  the store can't be used   130  stopped by Ctrl-C (143: by SIGTERM)
-  4  the store does not fit    141  the reader of the output went away
+  4  the store does not fit    141  the reader closed the output
 """
 
 
@@ -100,7 +100,7 @@ class Given(NamedTuple):
     type=click.Path(path_type=Path),
     metavar="FILE",
     show_envvar=True,
-    help="The settings file.  [default: ./neardup.toml, if there]",
+    help="The settings file.  [default: ./neardup.toml, if it exists]",
 )
 @click.option("--debug", is_flag=True, show_envvar=True, help="Show the traceback of any error.")
 @click.version_option(__version__, "--version", prog_name="neardup", message="%(prog)s %(version)s")

@@ -23,7 +23,7 @@ _DELETED_AT_ONCE = 1000
 
 
 @click.command(
-    short_help="Show what is stored of a document.",
+    short_help="Show the stored record of a document.",
     epilog="""
 \b
 Examples:
@@ -36,7 +36,7 @@ Examples:
 @store_option
 @json_option
 def show(identity: str, store: str, json: bool) -> None:
-    """Show what is stored of the document ID; in a cluster INDEX/ID names it too, and ?routing=VALUE after either.
+    """Show the stored record of document ID; in a search engine also INDEX/ID, and ?routing=VALUE after either.
 
     With --json one object: id, hash, hex, tokens, short, source, title, format, extractor, bytes, source_digest,
     indexed_at, metadata, annotations.
@@ -76,7 +76,7 @@ Examples:
 )
 @click.argument("identities", nargs=-1, metavar="[ID]...")
 @click.option(
-    "--from", "listed", metavar="FILE", help="Read ids from FILE (-: standard input), one a line or ended by NUL."
+    "--from", "listed", metavar="FILE", help="Read ids from FILE (-: standard input), one per line or separated by NUL."
 )
 @store_option
 @refresh_option
@@ -84,10 +84,11 @@ Examples:
 def delete(identities: tuple[str, ...], listed: str | None, store: str, refresh: Refresh, json: bool) -> int:
     """Delete documents from the store, and their recorded failures; the files themselves stay.
 
-    In a cluster a document that has other fields than neardup's is its owner's: it stays, and only loses neardup's.
+    In a search engine, a document with fields other than neardup's belongs to its owner: it stays, and only loses
+    neardup's.
 
-    Ends with exit code 5 if an id was not there, or several documents have it; the others are deleted. With --json one
-    object: deleted, stripped (an owner's, that stayed), missing, contended (others change them all the time).
+    Ends with exit code 5 if an id was not found, or several documents have it; the others are deleted. With --json one
+    object: deleted, stripped (an owner's documents, which stayed), missing, contended (others change them constantly).
     """
     if not identities and not listed:
         raise UsageError("name at least one id, or give --from")
@@ -127,7 +128,7 @@ def _batches(identities: Iterable[str]) -> Iterable[list[str]]:
 
 
 @click.command(
-    short_help="Count what the store holds.",
+    short_help="Show statistics of the store.",
     epilog="""
 \b
 Examples:
@@ -138,7 +139,7 @@ Examples:
 @store_option
 @json_option
 def stats(store: str, json: bool) -> None:
-    """Count what the store holds, and say what its fingerprints were made with.
+    """Show statistics of the store, and what its fingerprints were made with.
 
     With --json one object: store, documents, fingerprinted, distinct, short, empty, failures and formats (objects with
     counts), bytes_on_disk, made_with.
