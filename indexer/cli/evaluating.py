@@ -69,6 +69,7 @@ measuring_options = Group(
     click.option(
         "--alike",
         type=click.FloatRange(0.5, 1.0),
+        metavar="J",
         default=0.8,
         show_default=True,
         help="Jaccard from which a pair is wanted.",
@@ -76,6 +77,7 @@ measuring_options = Group(
     click.option(
         "--right",
         type=click.FloatRange(0.1, 1.0),
+        metavar="J",
         default=0.5,
         show_default=True,
         help="Jaccard from which a pair is right.",

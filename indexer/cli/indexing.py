@@ -227,7 +227,16 @@ def index(
     if stopped.number:
         say("stopped; what was done is stored, and the same command again goes on from here")
         return 128 + stopped.number
+    _tell_nothing(summary)
     return ExtractionError.exit_code if loading.strict and summary.failures + summary.failed_before else 0
+
+
+def _tell_nothing(summary: Summary) -> None:
+    if not summary.done:
+        say("no document was found")
+    elif summary.failures == summary.done:
+        # Mostly all of them have one cause.
+        say(f"nothing could be indexed; the first that failed: {summary.first_failure}")
 
 
 def _settings(content: Content, making: Fingerprinting, extraction: Extraction, *, retry_failed: bool) -> Settings:

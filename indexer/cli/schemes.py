@@ -51,7 +51,9 @@ With --json one object: schemes (name, summary, measure, parameters, tables, byt
 near_from, corpus), and with --store also stored (name, id, documents).
 """,
 )
-@click.option("--store", type=click.Path(), metavar="FILE", envvar="NEARDUP_STORE", help="Say what this store has too.")
+@click.option(
+    "--store", type=click.Path(), metavar="FILE|URL", envvar="NEARDUP_STORE", help="Say what this store has too."
+)
 @click.option("--remove", metavar="NAME", help="With --store: forget a secondary scheme, and its sketches.")
 @json_option
 def schemes_command(store: str | None, remove: str | None, json: bool) -> None:
