@@ -39,8 +39,8 @@ Examples:
 def show(identity: str, store: str, json: bool) -> None:
     """Show what is stored of the document ID; in a cluster INDEX/ID names it too, and ?routing=VALUE after either.
 
-    With --json one object: id, hash, hex, tokens, short, source, title, format, extractor, bytes, source_digest,
-    indexed_at, metadata, annotations.
+    With --json one object: id, hash, hex, tokens, short, source, container, title, format, extractor, bytes,
+    source_digest, text_digest, indexed_at, metadata, annotations.
     """
     with opened(store, read_only=True) as source:
         record = found(source, identity)
@@ -56,6 +56,7 @@ def show(identity: str, store: str, json: bool) -> None:
             ("words", f"{record.tokens}" + (" (short: left out of answers unless asked for)" if record.short else "")),
             ("title", record.title),
             ("source" if "://" in record.source[:20] else "path", record.source),
+            ("read from", record.container),
             ("format", record.format),
             ("size", size(record.size)),
             ("extractor", record.extractor),

@@ -342,6 +342,7 @@ class _Run:
             record,
             ref=pending.ref,
             source=pending.item.source,
+            container=pending.item.container,
             metadata=pending.item.metadata,
             short=is_short(record.fingerprint, self.settings.min_tokens),
         )
@@ -371,6 +372,8 @@ class _Run:
             title=item.title,
             metadata=item.metadata,
         )
+        if item.container:
+            record = dataclasses.replace(record, container=item.container)
         self._accept(pending, record)
         for one in waiting:
             self._reuse(one, record)

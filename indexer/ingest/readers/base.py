@@ -64,11 +64,15 @@ class Columns:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a reader is told: the most bytes of one entry, the columns, and which members of an archive are wanted."""
+    """What a reader is told: the most bytes of one entry, the columns, and which members of an archive are wanted.
+
+    `columns_of` says which columns a member of an archive has; where it is None, those of the archive.
+    """
 
     limit: int
     columns: Columns = field(default_factory=Columns)
     wanted: Callable[[str], bool] = lambda _: True
+    columns_of: Callable[[str], Columns] | None = None
     depth: int = 0
 
 
