@@ -106,7 +106,11 @@ class Given(NamedTuple):
 @click.version_option(__version__, "--version", prog_name="neardup", message="%(prog)s %(version)s")
 @click.pass_context
 def cli(ctx: click.Context, config: Path | None, debug: bool) -> None:
-    """Find near-duplicate documents: index HTML, PDF, XML and text, then ask what is similar."""
+    """Find near-duplicate documents: index them, then ask what is similar.
+
+    Reads HTML, PDF, XML, EPUB, DOCX, ODT and text, in folders, ZIP and TAR archives, JSON lines, CSV, Parquet, web
+    archives (WARC, WET) and feeds (RSS, Atom). The store is a file, or an index in Elasticsearch or OpenSearch.
+    """
     settings, path = load_settings(config)
     ctx.obj = Given(debug, path)
     settings = with_present_names(settings, cli.commands.values())

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import json as json_module
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -38,8 +39,8 @@ Examples:
 def show(identity: str, store: str, json: bool) -> None:
     """Show the stored record of document ID; in a search engine also INDEX/ID, and ?routing=VALUE after either.
 
-    With --json one object: id, hash, hex, tokens, short, source, title, format, extractor, bytes, source_digest,
-    indexed_at, metadata, annotations.
+    With --json one object: id, hash, hex, tokens, short, source, container, title, format, extractor, bytes,
+    source_digest, text_digest, indexed_at, metadata, annotations.
     """
     with opened(store, read_only=True) as source:
         record = found(source, identity)
@@ -54,15 +55,31 @@ def show(identity: str, store: str, json: bool) -> None:
             ("hash", record.fingerprint or "none: no words"),
             ("words", f"{record.tokens}" + (" (short: left out of answers unless asked for)" if record.short else "")),
             ("title", record.title),
-            ("path", record.source),
+            ("source" if "://" in record.source[:20] else "path", record.source),
+            ("read from", record.container),
             ("format", record.format),
             ("size", size(record.size)),
             ("extractor", record.extractor),
             ("indexed at", record.indexed_at),
-            *((f"metadata {key}", value) for key, value in record.metadata.items()),
-            *((key, value) for key, value in (annotations or {}).items()),
+            *((f"metadata {key}", _in_words(value)) for key, value in record.metadata.items()),
+            *((name, _in_words(value)) for name, value in _lines(annotations or {})),
         ]
     )
+
+
+def _lines(annotations: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
+    """Annotations, and the parts of those that have some, each under a name of its own."""
+    for name, value in annotations.items():
+        if isinstance(value, Mapping):
+            yield from ((f"{name} {part}".replace("_", " "), inner) for part, inner in value.items())
+        else:
+            yield name, value
+
+
+def _in_words(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return value if isinstance(value, str) else json_module.dumps(value, ensure_ascii=False)
 
 
 @click.command(

@@ -187,12 +187,12 @@ store_option = click.option(
     "--store",
     cls=_StoreOption,
     type=click.Path(),
-    metavar="FILE",
+    metavar="FILE|URL",
     default=DEFAULT_STORE,
     envvar="NEARDUP_STORE",
     show_default=True,
     show_envvar=True,
-    help="The store.",
+    help="The store: a file, or an index as https://host:9200/INDEX.",
     callback=_noted,
 )
 
