@@ -11,7 +11,7 @@ import click
 from indexer.cli.files.path_lists import list_of_paths
 from indexer.cli.options.arguments import found, only
 from indexer.cli.options.shared import Gone, json_option, opened, refresh_option, store_option, tell_contended
-from indexer.cli.terminal.output import answer_json, fields, record_json, say, shown_store, size
+from indexer.cli.terminal.output import about, answer_json, fields, record_json, say, shown_store, size
 from indexer.errors import NeardupError, NotFoundError, UsageError
 from indexer.ingest.sources import printable_path
 from indexer.model import Ref
@@ -105,7 +105,7 @@ def delete(identities: tuple[str, ...], listed: str | None, store: str, refresh:
                     chosen.append(only(identity, refs or recorded))
                 except NeardupError as error:
                     missing += 1
-                    say(str(error))
+                    say(str(error), level="error", **about(error))
             deleted += target.delete(chosen)
         contended, gone = tell_contended(target), Gone.of(target, deleted)
     if json:
