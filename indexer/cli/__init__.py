@@ -257,7 +257,7 @@ def _explain_usage(error: click.ClickException, words: Sequence[str]) -> int:
     return error.exit_code
 
 
-def _complain(message: str, words: Sequence[str] = (), **fields: object) -> None:
+def _complain(message: str, words: Sequence[str] = (), /, **fields: object) -> None:
     """Say it, without what may have been meant for a store and was given in another place."""
     say(without_credentials(message, _parts(words)), level="error", **fields)
 

@@ -133,24 +133,42 @@ def _batches(identities: Iterable[str]) -> Iterable[list[str]]:
 Examples:
   neardup stats
   neardup stats --store pages.neardup --json
+  neardup stats --format prometheus > /var/lib/node_exporter/neardup.prom
+
+With --json, or --format json, one object: store, documents, fingerprinted, distinct, short, empty, failures and formats
+(objects with counts), bytes_on_disk, last_indexed_at, clustered_at, clustering_finished, made_with. With --format
+prometheus the same as metrics in Prometheus's text format, for its textfile collector.
 """,
 )
 @store_option
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json", "prometheus"]),
+    default="text",
+    show_default=True,
+    help="How to answer.",
+)
 @json_option
-def stats(store: str, json: bool) -> None:
-    """Count what the store holds, and say what its fingerprints were made with.
+def stats(store: str, form: str, json: bool) -> None:
+    """Count what the store holds, and say what its fingerprints were made with."""
+    from indexer.clustering.memory import last_clustering
 
-    With --json one object: store, documents, fingerprinted, distinct, short, empty, failures and formats (objects with
-    counts), bytes_on_disk, made_with.
-    """
     with opened(store, read_only=True) as source:
-        counts, info = source.stats(), source.info
-    if json:
+        if form == "prometheus" and not json:
+            from indexer.report.metrics import exposition, metrics_of
+
+            # Where a terminal can't show a character, an escape of it would be no escape of this format.
+            click.echo(exposition(metrics_of(source, shown_store(store))).encode("utf-8", "replace"), nl=False)
+            return
+        counts, info, clustering = source.stats(), source.info, last_clustering(source)
+    if json or form == "json":
         plain = {
             field.name: dict(value) if isinstance(value := getattr(counts, field.name), Mapping) else value
             for field in dataclasses.fields(counts)
         }
-        answer_json({"store": shown_store(store), **plain, "made_with": dataclasses.asdict(info)})
+        clustered = {"clustered_at": clustering.at, "clustering_finished": clustering.finished}
+        answer_json({"store": shown_store(store), **plain, **clustered, "made_with": dataclasses.asdict(info)})
         return
     fields(
         [
@@ -165,6 +183,8 @@ def stats(store: str, json: bool) -> None:
                 f"{sum(counts.failures.values()):,}" + (f" ({_counted(counts.failures)})" if counts.failures else ""),
             ),
             ("on disk", size(counts.bytes_on_disk)),
+            ("last indexed", counts.last_indexed_at),
+            ("clustered", clustering.at + (", and not finished since" if clustering.finished is False else "")),
             (
                 "made with",
                 f"{info.scheme}, content {info.content}, extraction rules {info.extractor}, Unicode {info.unicode}",

@@ -52,7 +52,7 @@ def spoken(*, as_json: bool) -> Iterator[None]:
     _form["json"] = as_json
     _always.clear()
     if as_json:
-        warnings.showwarning = tell
+        warnings.showwarning = tell  # type: ignore[assignment] # it takes the place too
     try:
         yield
     finally:
