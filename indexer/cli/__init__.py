@@ -80,6 +80,7 @@ Exit codes:
   2  wrong use or settings          documents failed under --strict
   3  the store can't be used   130  stopped by Ctrl-C (143: by SIGTERM)
   4  the store does not fit    141  the reader of the output went away
+  7  neardup doctor found something to do
 """
 
 

@@ -1,4 +1,4 @@
-"""`neardup show`, `neardup delete` and `neardup stats`."""
+"""`neardup show`, `neardup delete`, `neardup stats` and `neardup doctor`."""
 
 from __future__ import annotations
 
@@ -11,15 +11,19 @@ import click
 from indexer.cli.files.path_lists import list_of_paths
 from indexer.cli.options.arguments import found, only
 from indexer.cli.options.shared import Gone, json_option, opened, refresh_option, store_option, tell_contended
-from indexer.cli.terminal.output import about, answer_json, fields, record_json, say, shown_store, size
-from indexer.errors import NeardupError, NotFoundError, UsageError
+from indexer.cli.terminal.hints import with_store
+from indexer.cli.terminal.output import about, answer, answer_json, fields, record_json, say, shown_store, size
+from indexer.errors import NeardupError, NotFoundError, StoreError, UsageError
 from indexer.ingest.sources import printable_path
 from indexer.model import Ref
 
 if TYPE_CHECKING:
+    from indexer.doctor.findings import Finding
     from indexer.stores.base import Refresh
 
 _DELETED_AT_ONCE = 1000
+# What `neardup doctor` ends with where there is something to do.
+UNHEALTHY = 7
 
 
 @click.command(
@@ -199,4 +203,47 @@ def _counted(counts: Mapping[str, int]) -> str:
     )
 
 
-COMMANDS = (show, delete, stats)
+@click.command(
+    short_help="Find what is wrong with a store, and what to do.",
+    epilog="""
+\b
+Examples:
+  neardup doctor
+  neardup doctor --store https://host:9200/articles --json
+  neardup doctor --texts
+
+Looks at versions, privileges, mappings, fingerprints, sketches, clusters, and what a killed run has left behind; a line
+each, which begins with ok, warning or error, and says what to do. With --texts every document is read again, to find
+those that have changed. Ends with exit code 7 if there is a warning or an error, 3 or 4 if the store can't be opened.
+""",
+)
+@store_option
+@click.option("--texts", is_flag=True, help="Also read every document again, and find those that have changed.")
+@json_option
+def doctor(store: str, texts: bool, json: bool) -> int:
+    """Find what is wrong with a store, or soon will be; nothing is changed.
+
+    With --json one object: store, healthy, findings (each check, level, says, advice).
+    """
+    from indexer.doctor.examination import examine
+
+    findings: list[Finding] = []
+    failed: StoreError | None = None
+    try:
+        for finding in examine(store, texts=texts):
+            findings.append(finding)
+            if not json:
+                advice = f"; {finding.advice}" if finding.advice else ""
+                answer(f"{finding.level:<8} {finding.check:<13} {with_store(finding.says + advice)}")
+    except StoreError as error:
+        failed = error
+    healthy = not failed and all(finding.level == "ok" for finding in findings)
+    if json:
+        listed = [{**dataclasses.asdict(finding), "advice": with_store(finding.advice)} for finding in findings]
+        answer_json({"store": shown_store(store), "healthy": healthy, "findings": listed})
+    if failed:
+        raise failed
+    return 0 if healthy else UNHEALTHY
+
+
+COMMANDS = (show, delete, stats, doctor)

@@ -33,6 +33,7 @@ ASKED: dict[str, list[list[str]]] = {
     "delete": [["delete", "docs/broken.pdf"]],
     "failures": [["failures"]],
     "stats": [["stats"]],
+    "doctor": [["doctor"]],
     "schemes": [["schemes", "--store", "collection.neardup"]],
     "corpus": [["corpus", "--scheme", "i-match", "docs"]],
     "prune": [
