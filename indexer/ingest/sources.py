@@ -55,7 +55,7 @@ class Input:
 
     `id` is empty where it is to be made from the content. `source` is what a user would open: an absolute path
     or a URL. `name` is the name of a file whose bytes are at hand. `again` asks for a document to be tried that failed
-    before and has not changed.
+    before and has not changed. `number` is its line, row or record in a file that holds many.
     """
 
     id: str
@@ -67,6 +67,7 @@ class Input:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     again: bool = False
     name: str = ""
+    number: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,11 +145,24 @@ class Sources:
                 yield from self._entries(_File("stdin", "stdin", named=True), sys.stdin.buffer, JSON_LINES)
             else:
                 yield from self._inputs(self._named(name))
+        yield from self._inputs(self._listed())
+
+    def files(self) -> Iterator[_File | Rejected]:
+        """The files that the names stand for, before any is opened; standard input is none."""
+        for name in self._names:
+            yield from self._named(name)
+        yield from self._listed()
+
+    def inputs_of(self, file: _File) -> Iterator[Input | Rejected]:
+        """The documents of one of these files."""
+        return self._inputs([file])
+
+    def _listed(self) -> Iterator[_File | Rejected]:
         for name in self._paths_from:
             if is_remote(name):
-                yield from self._inputs(self._remote(name))
+                yield from self._remote(name)
             elif os.path.lexists(name):
-                yield from self._inputs(self._walk_or_file(name))
+                yield from self._walk_or_file(name)
             else:
                 yield _rejected(name, "unreadable", "no such file or folder")
 
@@ -334,7 +348,8 @@ class Sources:
 
 def _input(entry: Entry, identity: str, source: str) -> Input:
     name = entry.name or os.path.basename(entry.member)
-    return Input(identity, source, "", entry.data, entry.format, entry.title, entry.metadata, entry.again, name)
+    about = entry.title, entry.metadata, entry.again, name, entry.number
+    return Input(identity, source, "", entry.data, entry.format, *about)
 
 
 def _stream(file: _File) -> BinaryIO:

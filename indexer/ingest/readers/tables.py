@@ -132,6 +132,20 @@ class Parquet(Reader):
 
     def entries(self, stream: BinaryIO, name: str, asked: Asked) -> Iterator[Entry | BadEntry]:
         """The documents of the rows; where a file is damaged, a last BadEntry says so."""
+        number = 0
+        for batch in self.batches(stream, name, asked):
+            if isinstance(batch, BadEntry):
+                yield batch
+                return
+            for item in batch.to_pylist():
+                number += 1
+                yield row_entry(number, item, asked)
+
+    def batches(self, stream: BinaryIO, name: str, asked: Asked, rows: int = _BATCH_ROWS) -> Iterator[Any]:
+        """The same rows as batches of Arrow of at most so many `rows`, with the columns that entries are made of.
+
+        What is wrong with the file is a last BadEntry; `row_entry` makes an entry of a row.
+        """
         arrow: Any = optional("pyarrow", "parquet", name)
         parquet: Any = optional("pyarrow.parquet", "parquet", name)
         number = 0
@@ -147,10 +161,9 @@ class Parquet(Reader):
                 if wrong := column_error(schema.names, asked.columns):
                     yield BadEntry(0, "malformed", wrong)
                     return
-                for batch in file.iter_batches(_BATCH_ROWS, columns=_wanted(arrow, schema, asked.columns)):
-                    for item in batch.to_pylist():
-                        number += 1
-                        yield _row(number, item, asked)
+                for batch in file.iter_batches(rows, columns=_wanted(arrow, schema, asked.columns)):
+                    number += batch.num_rows
+                    yield batch
         except (arrow.ArrowException, *BROKEN, ValueError, MemoryError) as error:
             reason = "malformed" if isinstance(error, arrow.ArrowInvalid) else "unreadable"
             yield BadEntry(number + 1, reason, f"the file can't be read from here on: {error}")
@@ -174,7 +187,8 @@ def _wanted(arrow: Any, schema: Any, columns: Columns) -> list[str]:
     return [each.name for each in schema if each.name in asked or not (nested(each.type) or "binary" in str(each.type))]
 
 
-def _row(number: int, item: dict[str, Any], asked: Asked) -> Entry | BadEntry:
+def row_entry(number: int, item: dict[str, Any], asked: Asked) -> Entry | BadEntry:
+    """The document of a row of a table, as Python has its values."""
     try:
         entry = entry_of(
             number, {name: _plain(value) for name, value in item.items() if value is not None}, asked.columns
