@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from indexer._core import ffi, lib
 from indexer.core import _check, _pointer, _taken
 from indexer.errors import UsageError
+from indexer.model import CLUSTER_ID_LENGTH
 from indexer.model.hashes import as_hashes
 from indexer.model.joined import Texts, encoded, joined_texts
 
@@ -262,6 +263,24 @@ def text_digests(texts: Texts) -> NDArray[np.uint8]:
     finally:
         lib.nd_tokens_free(folded)
     return np.frombuffer(digests, dtype=np.uint8).reshape(count, DIGEST_BYTES)
+
+
+def cluster_ids(ids: Texts) -> NDArray[np.bytes_]:
+    """What `indexer.model.own_cluster_id` gives of documents without index and routing: S26 of shape (n,)."""
+    data, ends = joined_texts(ids)
+    made = np.empty(ends.size, dtype=f"S{CLUSTER_ID_LENGTH}")
+    lib.nd_cluster_ids(
+        ffi.from_buffer(data), _pointer("size_t[]", ends), ends.size, _pointer("uint8_t[]", made.view(np.uint8))
+    )
+    return made
+
+
+def is_clean(text: Any) -> bool:
+    """Whether UTF-8 (bytes, or anything with their interface) is taken as it is by the extraction of plain text.
+
+    That is, without control characters but white space, U+FFFE, U+FFFF and U+FEFF.
+    """
+    return bool(lib.nd_is_clean(ffi.from_buffer(text), memoryview(text).nbytes))
 
 
 def digest_of_folded(folded: bytes | memoryview) -> bytes:

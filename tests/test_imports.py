@@ -21,7 +21,7 @@ FLOORS = [
     {"ingest"},
     {"matching", "provision"},
     {"annotate", "clustering"},
-    {"evaluation", "report"},
+    {"batch", "evaluation", "report"},
     {"library", "testing"},
     {"cli"},
     {"__init__", "__main__"},
