@@ -31,7 +31,7 @@ With --json one object: rule, bound, canonical, documents, replaced, compared, c
 comparisons, costliest; OUT/clustering.json keeps it.
 """,
 )
-@click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False))
+@click.argument("folder", metavar="DIR", type=click.Path())
 @click.option("--out", required=True, type=click.Path(file_okay=False), metavar="OUT", help="The folder to write to.")
 @match_option
 @cluster_options
