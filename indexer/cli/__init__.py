@@ -17,6 +17,7 @@ from click.shell_completion import shell_complete
 from indexer import __version__
 from indexer.cli import (
     annotate,
+    batch,
     clusters,
     completion,
     documents,
@@ -155,6 +156,7 @@ for command in (
     *schemes.COMMANDS,
     *setup.COMMANDS,
     *annotate.COMMANDS,
+    *batch.COMMANDS,
     *completion.COMMANDS,
 ):
     cli.add_command(command)

@@ -57,7 +57,7 @@ class Input:
     `id` is empty where it is to be made from the content. `source` is what a user would open: an absolute path
     or a URL. `name` is the name of a file whose bytes are at hand. `again` asks for a document to be tried that failed
     before and has not changed. `container` is the file with many documents that it was read from, where `source` does
-    not say so.
+    not say so; `number` its line, row or record there.
     """
 
     id: str
@@ -70,6 +70,7 @@ class Input:
     again: bool = False
     name: str = ""
     container: str = ""
+    number: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,11 +155,24 @@ class Sources:
                 yield from self._entries(_File("stdin", "stdin", named=True), sys.stdin.buffer, JSON_LINES)
             else:
                 yield from self._inputs(self._named(name))
+        yield from self._inputs(self._listed())
+
+    def files(self) -> Iterator[_File | Rejected]:
+        """The files that the names stand for, before any is opened; standard input is none."""
+        for name in self._names:
+            yield from self._named(name)
+        yield from self._listed()
+
+    def inputs_of(self, file: _File) -> Iterator[Input | Rejected]:
+        """The documents of one of these files."""
+        return self._inputs([file])
+
+    def _listed(self) -> Iterator[_File | Rejected]:
         for name in self._paths_from:
             if is_remote(name):
-                yield from self._inputs(self._remote(name))
+                yield from self._remote(name)
             elif os.path.lexists(name):
-                yield from self._inputs(self._walk_or_file(name))
+                yield from self._walk_or_file(name)
             else:
                 yield _rejected(name, "unreadable", "no such file or folder")
 
@@ -348,8 +362,9 @@ class Sources:
 
 
 def _input(entry: Entry, identity: str, source: str, container: str) -> Input:
-    about = entry.format, entry.title, entry.metadata, entry.again, entry.name or os.path.basename(entry.member)
-    return Input(identity, entry.url or source, "", entry.data, *about, container if entry.url else "")
+    name, within = entry.name or os.path.basename(entry.member), container if entry.url else ""
+    about = entry.title, entry.metadata, entry.again, name, within, entry.number
+    return Input(identity, entry.url or source, "", entry.data, entry.format, *about)
 
 
 def _stream(file: _File) -> BinaryIO:
