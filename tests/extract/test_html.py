@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indexer.extract import furniture
 from indexer.extract.base import Content, Engine, Options
 from indexer.extract.document import Limits, read_document
+from indexer.extract.markup import furniture
 from indexer.model import Document
 
 ENGINES: list[Engine] = ["fast", "reference"]

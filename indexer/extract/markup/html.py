@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser, LexborNode
 
-from indexer.extract import furniture
 from indexer.extract.base import EXTRACTOR_VERSION, Content, Extracted, require_main_content
+from indexer.extract.markup import furniture
 from indexer.extract.text import cleaned, collapsed, decode
 
 if TYPE_CHECKING:
