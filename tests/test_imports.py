@@ -21,7 +21,7 @@ LAYERS = [
     {"ingest"},
     {"matching", "provision"},
     {"annotate", "clustering"},
-    {"evaluation", "report"},
+    {"batch", "doctor", "evaluation", "report"},
     {"library", "testing"},
     {"cli"},
     {"__init__", "__main__"},

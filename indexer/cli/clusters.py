@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import os
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -25,7 +24,7 @@ from indexer.cli.options.shared import (
     store_option,
     tell_contended,
 )
-from indexer.cli.terminal.output import answer, answer_json, fields, record_json, say, shown_store, size
+from indexer.cli.terminal.output import answer, answer_json, can_ask, fields, record_json, say, shown_store, size
 from indexer.errors import NotFoundError, UsageError
 from indexer.text.counts import counted
 
@@ -58,7 +57,7 @@ def arrivals(store: Store, asked: Arriving) -> Iterator[Arrivals | None]:
         cluster=asked.cluster,
     )
     if by.refused:
-        say(f"documents are stored, each in a cluster of its own: {by.refused}")
+        say(f"documents are stored, each in a cluster of its own: {by.refused}", level="warning")
     with _lines_to(asked.new_to) as write:
 
         def on_stored(record: Record, near: Near | None) -> None:
@@ -387,7 +386,7 @@ def _delete(pruning: Pruning, shown: str, *, asked: bool) -> int:
     owners = "" if pruning.store.capabilities.embedded else "; what is its owner's stays, and loses neardup's fields"
     say(f"deletes {count:,} of {counted(total, 'document')} from {shown}; their canonical ones stay{owners}{more}")
     if count and asked:
-        if not sys.stdin.isatty():
+        if not can_ask():
             raise UsageError("--delete asks on a terminal only; give --yes to delete without being asked")
         click.confirm("Delete them?", abort=True, err=True)
     deleted = pruning.delete() if count else 0

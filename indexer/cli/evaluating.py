@@ -72,6 +72,7 @@ measuring_options = Group(
     click.option(
         "--alike",
         type=click.FloatRange(0.5, 1.0),
+        metavar="J",
         default=0.8,
         show_default=True,
         help="Jaccard coefficient from which a pair should be found.",
@@ -79,6 +80,7 @@ measuring_options = Group(
     click.option(
         "--right",
         type=click.FloatRange(0.1, 1.0),
+        metavar="J",
         default=0.5,
         show_default=True,
         help="Jaccard coefficient from which a returned pair is correct.",

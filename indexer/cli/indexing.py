@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 
     from indexer.clustering.arrivals import Arrived
     from indexer.ingest.dead_letters import DeadLetters
+    from indexer.ingest.readers.named_columns import KnownColumns
     from indexer.stores import Store
     from indexer.stores.base import Refresh
 
@@ -199,7 +200,10 @@ def index(
         return _list(all_sources)
     from indexer.matching.kept import schemes_of, schemes_of_new
 
-    content = extraction.content or _content_for(store)
+    content, known = _there(store)
+    content = extraction.content or content
+    selection = dataclasses.replace(selection, known=known)
+    all_sources = sources()
     settings = _settings(content, making, extraction, retry_failed=loading.retry_failed)
     inputs = begun(all_sources, store)
     if inputs is None:
@@ -223,12 +227,27 @@ def index(
             tell_contended(target)
         except KeyboardInterrupt:
             stopped.number = stopped.number or signal.SIGINT
+        _remember(target, known)
     if not talk.is_enough(summary):
         _report(summary, all_sources.left_out, store, as_json=talk.json, stopped=stopped, near=near, letters=letters)
     if stopped.number:
         say("stopped; what was done is stored, and the same command again goes on from here")
         return 128 + stopped.number
+    _tell_nothing(summary)
     return ExtractionError.exit_code if loading.strict and summary.failures + summary.failed_before else 0
+
+
+def _tell_nothing(summary: Summary) -> None:
+    if not summary.done:
+        say("no document was found")
+    elif summary.failures == summary.done:
+        # Mostly all of them have one cause.
+        say(f"nothing could be indexed; the first that failed: {summary.first_failure}")
+
+
+def _remember(store: Store, known: KnownColumns) -> None:
+    if not known.keep(store):
+        say("the store can't remember the names of the columns; give them wherever these files are read again")
 
 
 def _settings(content: Content, making: Fingerprinting, extraction: Extraction, *, retry_failed: bool) -> Settings:
@@ -277,18 +296,19 @@ def _selection(store: str, walk: Walk, extraction: Extraction) -> Selection:
     )
 
 
-def _content_for(store: str) -> Content:
-    """The content mode of a store that is there already, else the default."""
+def _there(store: str) -> tuple[Content, KnownColumns]:
+    """The content mode of a store that is there already, else the default, and the columns that it remembers."""
+    from indexer.ingest.readers.named_columns import KnownColumns
     from indexer.stores import open_store
 
     try:
         with open_store(store, read_only=True) as opened_store:
-            return content_of(opened_store)
+            return content_of(opened_store), KnownColumns(opened_store)
     except NoStoreError:
         # An index is made by set-up alone, so that a name with a slip in it makes none.
         if not store_file(store):
             raise
-        return "landmarks"
+        return "landmarks", KnownColumns()
 
 
 def _list(sources: Sources) -> int:

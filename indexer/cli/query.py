@@ -10,7 +10,7 @@ import click
 from indexer.cli.options import arguments
 from indexer.cli.options.matching import Matching, match_options, show_rule
 from indexer.cli.options.shared import Extraction, content_of, extraction_options, json_option, opened, store_option
-from indexer.cli.terminal.output import answer, answer_json, fields, fingerprint_json, say
+from indexer.cli.terminal.output import about, answer, answer_json, fields, fingerprint_json, say
 from indexer.errors import NeardupError, UsageError
 from indexer.text.counts import counted
 
@@ -136,7 +136,7 @@ def hash_(files: tuple[str, ...], text: str | None, scheme: str | None, extracti
         try:
             _print_hash(arguments.from_file(file, *reading), by, as_json=json)
         except NeardupError as error:
-            say(str(error))
+            say(str(error), level="error", **about(error))
             code = error.exit_code
     return code
 

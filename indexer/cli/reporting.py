@@ -203,7 +203,7 @@ def _text(name: str, source: Store | None, texts: Texts | None, extraction: Extr
         if source and texts and arguments.is_id(name):
             return texts.of(arguments.meant(source, name))
         options, limits = extraction.reading(content_of(source) if source else None)
-        data = arguments.content_of_file(name, limits.input_bytes)
+        data = arguments.document_file(name, options, limits)
         return extract(data, name="" if name == STDIN else name, options=options, limits=limits).text
     except ExtractionError as error:
         detail = error.detail or REASONS.get(error.reason, "")

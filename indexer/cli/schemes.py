@@ -52,7 +52,11 @@ near_from, corpus), and with --store also stored (name, id, documents).
 """,
 )
 @click.option(
-    "--store", type=click.Path(), metavar="FILE", envvar="NEARDUP_STORE", help="Also list the schemes of this store."
+    "--store",
+    type=click.Path(),
+    metavar="FILE|URL",
+    envvar="NEARDUP_STORE",
+    help="Also list the schemes of this store.",
 )
 @click.option("--remove", metavar="NAME", help="With --store: remove a secondary scheme and its sketches.")
 @json_option

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
@@ -12,7 +11,7 @@ import click
 from indexer.cli.options.groups import Group
 from indexer.cli.options.schemes import only_new_option
 from indexer.cli.options.shared import CONTENTS, index_option, json_option
-from indexer.cli.terminal.output import answer, answer_json, say, shown_store
+from indexer.cli.terminal.output import answer, answer_json, can_ask, say, shown_store
 from indexer.errors import UsageError
 from indexer.text.counts import counted
 
@@ -266,7 +265,7 @@ def _confirm(provision: Provision, indices: Sequence[str]) -> None:
         count = provision.documents(index)
         say(f"the index {index} will be deleted with its {counted(count, 'document')}, which neardup made")
     if indices:
-        if not sys.stdin.isatty():
+        if not can_ask():
             raise UsageError("--remove asks on a terminal only; give --yes to delete the index without being asked")
         click.confirm("Delete it?" if len(indices) == 1 else "Delete them?", abort=True, err=True)
 

@@ -31,7 +31,11 @@ from indexer.text.counts import counted
 if TYPE_CHECKING:
     from indexer.matching.lookups import Answer, Match
     from indexer.matching.question import Question
+    from indexer.matching.rule import MatchRule
     from indexer.stores import Store
+
+# What has the most candidates of all that an ordinary store is asked by.
+_WIDEST = "simhash-doc@7bits"
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,12 +136,17 @@ def similar_command(
     extraction: Extraction,
     json: bool,
 ) -> None:
-    """Show the stored documents that are similar to FILE, the most similar first; FILE may be - for standard input."""
+    """Show the stored documents that are similar to FILE, the most similar first.
+
+    FILE is a file, - for standard input, or else the id of a stored document.
+    """
     from indexer.matching.lookups import lookup
     from indexer.matching.question import stored_as
     from indexer.matching.shorthand import rule_of
 
     only_one(**{"FILE": file, "--id": about.identity, "--text": about.text, "--hash": about.hash_})
+    if file is not None:
+        arguments.any_stored([file], store)
     with opened(store, read_only=True) as source:
         if listing.filter is not None:
             source.narrow(listing.filter)
@@ -160,7 +169,11 @@ def similar_command(
             inside=listing.verify_in_engine,
         )
         empty = not matches.matches and next(source.scan(sketches=False), None) is None
-    _show(question, matches, as_json=json, explain=matching.explain, empty=shown_store(store) if empty else "")
+    if empty:
+        say(f"{shown_store(store)} holds no document; neardup index brings some into it")
+    elif not matches.matches and question.simhash:
+        say(_nothing(matches.rule, listing.at_least))
+    _show(question, matches, as_json=json, explain=matching.explain)
     tell_unread(matches.unread)
     tell_lacking(matches.lacking, rule)
 
@@ -177,6 +190,8 @@ def _warn(question: Question) -> None:
 
 
 def _question(source: Store, file: str | None, about: Asked, extraction: Extraction) -> Question:
+    if file is not None and arguments.is_id(file):
+        return arguments.stored_or_file(source, file)
     if file is not None:
         return arguments.from_file(file, *extraction.reading(content_of(source)))
     if about.identity is not None:
@@ -189,8 +204,15 @@ def _question(source: Store, file: str | None, about: Asked, extraction: Extract
     return Question(given, fingerprint=parse_fingerprint(given))
 
 
-def _show(question: Question, answered: Answer, *, as_json: bool, explain: bool, empty: str) -> None:
-    """`empty` is the name of a store without documents."""
+def _nothing(rule: MatchRule, at_least: float | None) -> str:
+    if at_least is None:
+        return f"nothing else is near by {rule}; --at-least 0 shows the nearest candidates"
+    if at_least:
+        return f"no candidate of {rule} is that similar; --at-least 0 shows the nearest"
+    return f"{rule} finds no candidate; a rule that finds more is --match {_WIDEST}"
+
+
+def _show(question: Question, answered: Answer, *, as_json: bool, explain: bool) -> None:
     rule, matches = answered.rule, answered.matches
     if as_json:
         about = {"name": question.name, "title": question.title, **fingerprint_json(question.simhash)}
@@ -198,10 +220,6 @@ def _show(question: Question, answered: Answer, *, as_json: bool, explain: bool,
         counts = {"total": answered.total, "not_comparable": answered.lacking}
         answer_json({"query": about, "rule": str(rule), **plan, **counts, "matches": list(map(match_json, matches))})
         return
-    if empty:
-        say(f"{empty} holds no document; neardup index brings some into it")
-    elif not matches and question.simhash:
-        say(f"nothing else is near by {rule}; --at-least 0 shows the nearest candidates")
     if not matches:
         return
     columns, rows = ["id", "shares", "bits", "label", "title", "path"], [_row(match) for match in matches]

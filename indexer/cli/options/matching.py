@@ -144,7 +144,8 @@ def tell_unread(unread: Mapping[Ref, str]) -> None:
         return
     shown = "; ".join(f"{name_of(ref)} ({why})" for ref, why in islice(unread.items(), _SHOWN))
     more = f"; and {len(unread) - _SHOWN:,} more" if len(unread) > _SHOWN else ""
-    say(f"left out, since not verified: {counted(len(unread), 'document')}: {shown}{more}")
+    text = f"left out, since not verified: {counted(len(unread), 'document')}: {shown}{more}"
+    say(text, level="warning", unread=len(unread))
 
 
 def tell_lacking(count: int, rule: MatchRule) -> None:
@@ -152,5 +153,7 @@ def tell_lacking(count: int, rule: MatchRule) -> None:
     if count:
         say(
             f"{counted(count, 'document')} can't be compared: no sketch of {rule.measure.name} is stored; "
-            "neardup index or annotate adds it"
+            "neardup index or annotate adds it",
+            level="warning",
+            not_comparable=count,
         )

@@ -19,6 +19,7 @@ from indexer.cli.terminal.output import fields, say, shown_store
 from indexer.config import DEFAULT_STORE
 from indexer.errors import UsageError
 from indexer.extract.base import Content, Engine, Format, Limits, Options
+from indexer.text.remarks import in_json, note
 
 if TYPE_CHECKING:
     from indexer.ingest.outcomes import Counts
@@ -171,6 +172,7 @@ jobs_option = click.option(
 
 def _noted(_ctx: click.Context, _param: click.Parameter, value: str) -> str:
     name_store(value)
+    note(store=shown_store(value))
     return value
 
 
@@ -187,12 +189,12 @@ store_option = click.option(
     "--store",
     cls=_StoreOption,
     type=click.Path(),
-    metavar="FILE",
+    metavar="FILE|URL",
     default=DEFAULT_STORE,
     envvar="NEARDUP_STORE",
     show_default=True,
     show_envvar=True,
-    help="The store.",
+    help="The store: a file, or an index as https://host:9200/INDEX.",
     callback=_noted,
 )
 
@@ -235,14 +237,15 @@ class Talk:
     @property
     def progress(self) -> bool:
         """Whether there is somebody to show progress to."""
-        return sys.stderr.isatty() and not self.quiet
+        return sys.stderr.isatty() and not self.quiet and not in_json()
 
     def is_enough(self, summary: Counts) -> bool:
         """Whether a run that has ended like this is not to be summed up; what failed is said then."""
         if not self.quiet or self.json:
             return False
         if summary.failures:
-            say(f"{summary.failures:,} failed ({summary.reasons}); neardup failures lists them")
+            text = f"{summary.failures:,} failed ({summary.reasons}); neardup failures lists them"
+            say(text, level="warning", failed=dict(summary.failed))
         return True
 
 
@@ -260,14 +263,14 @@ def opened(store: str, *, create: StoreInfo | None = None, read_only: bool = Fal
     opened_store = open_store(store, create=create, read_only=read_only)
     opened_store.refresh = refresh
     for notice in opened_store.notices() if read_only else ():
-        say(notice)
+        say(notice, level="warning")
     return opened_store
 
 
 def tell_contended(store: Store) -> int:
     """Say which documents a command left as they are, because others change them all the time; how many."""
     if sentence := store.contended.sentence():
-        say(sentence)
+        say(sentence, level="warning", contended=store.contended.count)
     return store.contended.count
 
 
