@@ -363,8 +363,10 @@ def _write(sketched: Sketched, found: _Found, out: str, wanted: Wanted) -> None:
     names = arrow.array([None, *found.names], arrow.string())
     without = np.zeros(len(sketched), dtype=np.bool_)
     without[sketched.without] = True
-    footer = written_footer(CLUSTERS, sketched.form, _rules(wanted))
     for path, start in zip(sketched.files, sketched.offsets.tolist(), strict=False):
+        known = read_footer(os.fspath(path), SKETCHES)
+        more = {**_rules(wanted), "input": known["input"], "state": known["state"]}
+        footer = written_footer(CLUSTERS, sketched.form, more)
         with (
             own_files.written_whole(Path(out, CLUSTERS, path.name)) as file,
             writer(file, cluster_schema(), footer) as target,
@@ -385,9 +387,9 @@ def _write(sketched: Sketched, found: _Found, out: str, wanted: Wanted) -> None:
                     compute.if_else(arrow.array(alone), batch["id"], named),
                 ]
                 target.write_batch(arrow.RecordBatch.from_arrays(columns, schema=cluster_schema()))
-    known = {path.name for path in sketched.files}
+    names_now = {path.name for path in sketched.files}
     for stale in Path(out, CLUSTERS).glob("*.parquet"):
-        if stale.name not in known:
+        if stale.name not in names_now:
             stale.unlink()
 
 
@@ -396,6 +398,8 @@ def _rules(wanted: Wanted) -> dict[str, Any]:
         "rule": wanted.rule.written(whole=True),
         "bound": wanted.bound,
         "canonical": str(wanted.canonical),
+        "similarity": wanted.rule.measure.similarity,
+        "by_hash_alone": wanted.rule.by_hash_alone,
     }
 
 
