@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from indexer.cli import cli
+from indexer.cli.batch.sketching import Task
 from indexer.cli.options.groups import Group
 from indexer.cli.options.shared import Seconds, Size
 from indexer.extract.base import Content
@@ -42,6 +43,8 @@ def given_by(parameter: click.Parameter) -> Any:
         kind = int
     elif isinstance(parameter.type, click.FloatRange | Seconds):
         kind = float
+    elif isinstance(parameter.type, Task):
+        kind = tuple[int, int]
     if parameter.multiple or parameter.nargs == -1:
         return tuple[kind, ...]
     absent = parameter.to_info_dict()["default"] is None
