@@ -31,7 +31,7 @@ PARTS = {
     "sketches": "how sharp and how fast sketches are, by the way their minima are made, and what bands find",
     "extract": "extraction: speed of each engine, and whether the two forms of a document meet",
     "quality": "what match rules call near, and how much of it is, on real documents",
-    "repeats": "whether learning what a collection repeats makes more right what is called near",
+    "repeats": "whether names of furniture, or learning what a collection repeats, make more right what is called near",
     "questions": "what simhash-doc does with numbers, and with scripts without spaces",
 }
 NEED_DATA = ("schemes", "sketches", "cluster", "extract", "price", "quality", "questions", "repeats")

@@ -289,8 +289,13 @@ def test_named_fields_of_lines_and_rows_are_read_by_every_command(neardup: Neard
     assert "name the one with --text-field" in neardup("failures", "--store", "other.neardup").out
     measuring = ("evaluate", *named, "--match", "minhash@0.6", "--json")
     assert neardup(*measuring, "--documents", "a.jsonl", "--documents", "b.csv").json["documents"] == 13
-    # Of the store, those that the same fields name.
-    assert neardup(*measuring).json["documents"] == 4
-    assert neardup(*measuring, "--id-field", "meta.key").json["documents"] == 9
+    # The store remembers them, for each file.
+    assert neardup(*measuring).json["documents"] == 13
+    assert neardup("evaluate", "--match", "minhash@0.6", "--json").json["documents"] == 13
+    again = neardup("index", ".", "--include", "*.jsonl", "--include", "*.csv", "--json").json
+    assert (again["unchanged"], again["failed"]) == (13, {})
+    assert "identical" in neardup("similar", "k3").out
+    assert "[-" in neardup("diff", "k3", "k4").out
+    assert neardup("pairs", "--verify", "text").out.splitlines()[1:] in (["copy,k3,1.0"], ["k3,copy,1.0"])
     counting = ("corpus", *named, "--scheme", "i-match", "--store", "new.neardup", "--json")
     assert neardup(*counting, "a.jsonl", "b.csv").json["documents"] == 13

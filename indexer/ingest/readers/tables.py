@@ -180,7 +180,8 @@ def _rows_at_once(metadata: Any, octets: int) -> int:
     if not octets or not metadata.num_rows:
         return _BATCH_ROWS
     whole = sum(metadata.row_group(number).total_byte_size for number in range(metadata.num_row_groups))
-    return max(1, min(_MOST_ROWS, octets * int(metadata.num_rows) // max(1, whole)))
+    rows = int(metadata.num_rows)
+    return max(1, min(_MOST_ROWS, octets * rows // max(1, int(whole))))
 
 
 def _seekable(stream: BinaryIO, limit: int) -> BinaryIO:

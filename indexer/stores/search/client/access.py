@@ -9,7 +9,6 @@ import os
 import re
 import ssl
 import stat
-import sys
 import tomllib
 import urllib.parse
 from collections.abc import Mapping
@@ -18,6 +17,7 @@ from pathlib import Path
 
 from indexer.errors import UsageError
 from indexer.text.hiding import without_secrets
+from indexer.text.remarks import remark
 
 CREDENTIALS_FILE = "NEARDUP_CREDENTIALS"
 DEFAULT_FILE = Path("~/.config/neardup/credentials.toml")
@@ -138,10 +138,10 @@ def load_access(host: str, shown: str, user: str = "", password: str = "") -> Ac
     if user:
         for name, value in (("username", user), ("password", password)):
             _require_usable(f"{shown}: the {name} in the URL", name, value)
-        print(
-            f"neardup: {shown}: the credential in the URL is used, but other users of this machine may see it; "
+        remark(
+            f"{shown}: the credential in the URL is used, but other users of this machine may see it; "
             "NEARDUP_USERNAME and NEARDUP_PASSWORD are safer",
-            file=sys.stderr,
+            level="warning",
         )
         settings = _without_rivals(settings, "username") | {"username": user, "password": password}
     ways = [name for name in ("api_key", "bearer_token", "username") if settings.get(name)]
@@ -151,7 +151,7 @@ def load_access(host: str, shown: str, user: str = "", password: str = "") -> Ac
     if verify not in ("", "true", "false"):
         raise UsageError("tls_verify is neither of what it can be; write true or false")
     if verify == "false":
-        print(f"neardup: {shown}: the server's certificate is not verified, as asked for", file=sys.stderr)
+        remark(f"{shown}: the server's certificate is not verified, as asked for", level="warning")
     given = {name: settings.get(name, "") for name in SETTINGS[:7]}
     region, service = settings.get("aws_region", ""), settings.get("aws_service", "es")
     return Access(**given, verify=verify != "false", region=region, service=service, from_url=bool(user))
