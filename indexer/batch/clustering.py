@@ -188,7 +188,8 @@ class _Found:
     sizes: list[int] = field(default_factory=list)
     split: int = 0
     comparisons: int = 0
-    costliest: list[tuple[str, str, int, int]] = field(default_factory=list)
+    buckets: list[dict[str, Any]] = field(default_factory=list)
+    components: list[dict[str, Any]] = field(default_factory=list)
 
     def add(self, clusters: Clusters) -> None:
         self.of[clusters.positions] = clusters.of + len(self.ids)
@@ -197,9 +198,11 @@ class _Found:
         self.ids += clusters.ids
         self.names += clusters.names
         self.sizes += clusters.sizes
-        self.split += clusters.grouped.split
+        self.split += clusters.split
         self.comparisons += clusters.comparisons
-        self.costliest = sorted([*self.costliest, *clusters.costly], key=lambda one: -one[3])[:_SHOWN]
+        self.buckets = sorted([*self.buckets, *clusters.buckets], key=lambda one: -one["nodes"])[:_SHOWN]
+        several = [*self.components, *clusters.components]
+        self.components = sorted(several, key=lambda one: -one["documents"])[:_SHOWN]
 
 
 def cluster(folder: str, out: str, wanted: Wanted) -> dict[str, Any]:
@@ -416,8 +419,6 @@ def _said(sketched: Sketched, found: _Found, wanted: Wanted, compared_count: int
         "largest": max(found.sizes, default=0),
         "split": found.split,
         "comparisons": found.comparisons,
-        "costliest": [
-            {"id": name, "scheme": scheme, "documents": documents, "comparisons": comparisons}
-            for name, scheme, documents, comparisons in found.costliest
-        ],
+        "buckets": found.buckets,
+        "components": found.components,
     }

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from indexer.batch.form import column_name
 from indexer.clustering.assign import Gathered, Member, named
 from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.clusters import document_groups, similar_documents
-from indexer.clustering.grouping import Bucket, Groups, group
+from indexer.clustering.grouping import Bucket, Component, group
 from indexer.matching.measures.tables import Comparison
 from indexer.matching.nodes import Nodes, comparable, distinct_payloads, keyed, nodes_of_sketches
 from indexer.matching.rule import Finder, MatchRule
@@ -71,8 +71,8 @@ class Clusters:
     """The clusters of two documents or more among some: document `positions[i]` is in number `of[i]` of them.
 
     `similarity` is to the canonical document (0 to 1), `canonical` whether it is that one. Of each cluster: `ids`,
-    `names` of the canonical documents, `sizes`. `grouped` says how, `comparisons` how many pairs were compared, most of
-    them for the `costly` keys: an example's id, the scheme, how many have it, how many pairs it took.
+    `names` of the canonical documents, `sizes`. `split` components were cut, `comparisons` pairs compared. The largest
+    `buckets` and `components` are as `indexer.clustering.grouping.Groups` has them, each with the id of an example.
     """
 
     positions: Positions
@@ -82,9 +82,10 @@ class Clusters:
     ids: list[str]
     names: list[str]
     sizes: list[int]
-    grouped: Groups
+    split: int
     comparisons: int
-    costly: list[tuple[str, str, int, int]]
+    buckets: list[dict[str, Any]]
+    components: list[dict[str, Any]]
 
 
 def clusters_of(
@@ -108,15 +109,6 @@ def clusters_of(
     similarity = np.concatenate(near) if near else np.empty(0)
     first = np.array([one.position for one in gathered], dtype=np.int64)[numbers] == members
     similarity[first] = 1.0
-    costly = [
-        (
-            nodes.refs.take(np.flatnonzero(nodes.node_of == one.example)[:1])[0].id,
-            one.scheme,
-            one.nodes,
-            one.comparisons,
-        )
-        for one in grouped.costliest
-    ]
     return Clusters(
         positions[members],
         numbers,
@@ -125,15 +117,16 @@ def clusters_of(
         [one.id for one in gathered],
         [one.canonical.ref.id for one in gathered if one.canonical],
         [one.size for one in gathered],
-        grouped,
+        grouped.split,
         comparison.compared,
-        costly,
+        _with_example(nodes, grouped.buckets),
+        _with_example(nodes, grouped.components),
     )
 
 
-def _costly(nodes: Nodes, bucket: Bucket) -> tuple[str, str, int, int]:
-    [example] = nodes.refs.take(np.flatnonzero(nodes.node_of == bucket.example)[:1])
-    return example.id, bucket.scheme, bucket.nodes, bucket.comparisons
+def _with_example(nodes: Nodes, largest: Sequence[Bucket | Component]) -> list[dict[str, Any]]:
+    firsts = [np.flatnonzero(nodes.node_of == one.example)[0] for one in largest]
+    return [{**asdict(one), "example": ref.id} for one, ref in zip(largest, nodes.refs.take(firsts), strict=True)]
 
 
 def _nodes(table: Any, rule: MatchRule) -> Nodes:

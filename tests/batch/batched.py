@@ -59,7 +59,7 @@ def write_files(folder: Path, rows: Sequence[Mapping[str, Any]], files: int, see
     folder.mkdir(parents=True, exist_ok=True)
     order = list(rows)
     random.Random(seed).shuffle(order)
-    for number in range(files):
+    for number in range(min(files, len(order))):
         pq.write_table(pa.Table.from_pylist(order[number::files]), folder / f"{number}.parquet")
     return folder
 

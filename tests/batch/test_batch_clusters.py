@@ -63,7 +63,7 @@ def test_as_in_a_store(case: Case, texts: dict[str, str], tmp_path: Path) -> Non
             assert said["comparisons"] == by.comparisons
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.integers(0, 999), st.integers(1, 60), st.integers(1, 4), st.integers(1, 9), st.sampled_from(RULES[:5]))
 def test_as_in_a_store_at_random(
     tmp_path_factory: pytest.TempPathFactory, seed: int, count: int, files: int, parts: int, case: Case
@@ -78,6 +78,22 @@ def test_they_are_clusters_at_all(tmp_path: Path) -> None:
     assert by_batch(Case(named(collection(1, 150))), tmp_path / "a")[1]["clusters"] > 10
     assert by_batch(Case(chain(80), "minhash@0.4"), tmp_path / "b", parts=3)[1]["split"] == 1
     assert by_batch(Case(hot(150)), tmp_path / "c")[1]["clustered"] > 30
+
+
+def test_the_largest_buckets_and_components_are_named_with_what_they_took(tmp_path: Path) -> None:
+    texts = {**chain(80), **{f"copy{place:02}": " ".join(f"same{n}" for n in range(50)) for place in range(30)}}
+    said = by_batch(Case(texts, "minhash@0.4"), tmp_path / "a")[1]
+    first, second = said["components"][:2]
+    assert (first["nodes"], first["documents"], first["example"][:4]) == (80, 80, "link")
+    assert first["groups"] > 1
+    # Each has to be compared at least once to be in it, and once more to be cut from it.
+    assert first["comparisons"] > 2 * 79
+    assert (second["nodes"], second["documents"], second["groups"]) == (1, 30, 1)
+    assert sum(one["comparisons"] for one in said["components"]) <= said["comparisons"]
+    assert said["buckets"][0]["nodes"] >= said["buckets"][-1]["nodes"] > 1
+    assert {one["scheme"] for one in said["buckets"]} == {"minhash"}
+    apart = by_batch(Case(texts, "minhash@0.4"), tmp_path / "b", files=3, parts=3, seed=1)[1]
+    assert [one["documents"] for one in apart["components"]] == [one["documents"] for one in said["components"]]
 
 
 def test_real_pages_as_in_a_store(shared_data: Path, tmp_path: Path) -> None:

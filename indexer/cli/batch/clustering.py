@@ -27,8 +27,9 @@ cluster, is_canonical, similarity to the canonical document, size of the cluster
 clusters that neardup cluster makes of the same documents in a new store, however they are spread over files. Of several
 documents with one id the last counts, by the names of the files, then by row; the others have no cluster.
 
-With --json one object: rule, bound, canonical, documents, replaced, compared, clusters, clustered, largest, split,
-comparisons, costliest; OUT/clustering.json keeps it.
+With --json one object: rule, bound, canonical, similarity and by_hash_alone (of the rule), documents, replaced,
+compared, clusters, clustered, largest, split, comparisons, and the ten largest buckets (documents that share a key) and
+components with what they took; OUT/clustering.json keeps it. neardup batch report shows it again.
 """,
 )
 @click.argument("folder", metavar="DIR", type=click.Path())
