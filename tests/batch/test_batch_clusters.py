@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -14,6 +15,7 @@ from planted import collection, named
 
 from indexer.batch.clustering import Wanted, canonical_of, cluster, rule_of
 from indexer.batch.form import Form
+from indexer.batch.summary import figures
 from indexer.clustering.canonical import CanonicalRule
 from indexer.errors import StoreError, UsageError
 
@@ -94,6 +96,19 @@ def test_the_largest_buckets_and_components_are_named_with_what_they_took(tmp_pa
     assert {one["scheme"] for one in said["buckets"]} == {"minhash"}
     apart = by_batch(Case(texts, "minhash@0.4"), tmp_path / "b", files=3, parts=3, seed=1)[1]
     assert [one["documents"] for one in apart["components"]] == [one["documents"] for one in said["components"]]
+
+
+def test_the_report_counts_what_is_in_the_files(tmp_path: Path) -> None:
+    found, said = by_batch(Case(hot(150)), tmp_path, files=3)
+    sizes = Counter(Counter(cluster for cluster, _, _ in found.values()).values())
+    told = figures(str(tmp_path / "out"))
+    assert said.items() <= told.items()
+    assert sum(told["sizes"].values()) == said["clusters"] == sum(n for size, n in sizes.items() if size > 1)
+    assert told["sizes"]["2"] == sizes[2]
+    assert told["redundant"] == sum(not canonical for _, canonical, _ in found.values())
+    largest = told["largest_clusters"][0]
+    assert largest["size"] == max(sizes) == said["largest"]
+    assert found[largest["canonical"]][:2] == (largest["cluster"], True)
 
 
 def test_real_pages_as_in_a_store(shared_data: Path, tmp_path: Path) -> None:

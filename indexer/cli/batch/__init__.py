@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from indexer.cli.batch import clustering, filtering, sketching
+from indexer.cli.batch import clustering, filtering, reporting, sketching
 
 
 @click.group(
@@ -24,7 +24,7 @@ def batch() -> None:
     """Sketch and cluster a collection in files of Parquet, on one machine or in many tasks, without a store."""
 
 
-for command in (*sketching.COMMANDS, *clustering.COMMANDS, *filtering.COMMANDS):
+for command in (*sketching.COMMANDS, *clustering.COMMANDS, *filtering.COMMANDS, *reporting.COMMANDS):
     batch.add_command(command)
 
 COMMANDS = (batch,)
