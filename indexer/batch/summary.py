@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from indexer.batch.arrow import compute, parquet
-from indexer.batch.clustering import CLUSTERS, SUMMARY
+from indexer.batch.reading import CLUSTERS, SUMMARY
 from indexer.errors import StoreError
 from indexer.model import size_class
 

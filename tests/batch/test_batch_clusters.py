@@ -13,8 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from planted import collection, named
 
-from indexer.batch.clustering import Wanted, canonical_of, cluster, rule_of
+from indexer.batch.clustering import Wanted, cluster
 from indexer.batch.form import Form
+from indexer.batch.reading import canonical_of, rule_of
 from indexer.batch.summary import figures
 from indexer.clustering.canonical import CanonicalRule
 from indexer.errors import StoreError, UsageError

@@ -13,9 +13,10 @@ import pytest
 from batched import LONGEST, MINHASH, clusters_in, sketched
 from planted import collection, named
 
-from indexer.batch.clustering import Wanted, cluster, rule_of
+from indexer.batch.clustering import Wanted, cluster
 from indexer.batch.filtering import keep, removed_file
 from indexer.batch.form import Form
+from indexer.batch.reading import rule_of
 from indexer.errors import StoreError, UsageError
 
 TEXTS = named(collection(3, 120))
