@@ -17,6 +17,7 @@ from click.shell_completion import shell_complete
 from indexer import __version__
 from indexer.cli import (
     annotate,
+    batch,
     clusters,
     completion,
     documents,
@@ -76,10 +77,10 @@ command, then the option), then ./neardup.toml or the file of --config.
 \b
 Exit codes:
   0  done                        5  no such document or file
-  1  an error of another kind    6  a document gave no text, or
-  2  wrong use or settings          documents failed under --strict
+  1  any other error             6  a document gave no text, or
+  2  incorrect usage or settings    documents failed under --strict
   3  the store can't be used   130  stopped by Ctrl-C (143: by SIGTERM)
-  4  the store does not fit    141  the reader of the output went away
+  4  the store does not fit    141  the reader closed the output
   7  neardup doctor found something to do
 """
 
@@ -105,7 +106,7 @@ class Given(NamedTuple):
     type=click.Path(path_type=Path),
     metavar="FILE",
     show_envvar=True,
-    help="The settings file.  [default: ./neardup.toml, if there]",
+    help="The settings file.  [default: ./neardup.toml, if it exists]",
 )
 @click.option("--debug", is_flag=True, show_envvar=True, help="Show the traceback of any error.")
 @click.option(
@@ -120,7 +121,11 @@ class Given(NamedTuple):
 @click.version_option(__version__, "--version", prog_name="neardup", message="%(prog)s %(version)s")
 @click.pass_context
 def cli(ctx: click.Context, config: Path | None, debug: bool) -> None:
-    """Find near-duplicate documents: index HTML, PDF, XML and text, then ask what is similar."""
+    """Find near-duplicate documents: index them, then ask what is similar.
+
+    Reads HTML, PDF, XML, EPUB, DOCX, ODT and text, in folders, ZIP and TAR archives, JSON lines, CSV, Parquet, web
+    archives (WARC, WET) and feeds (RSS, Atom). The store is a file, or an index in Elasticsearch or OpenSearch.
+    """
     note(command=ctx.invoked_subcommand)
     settings, path = load_settings(config)
     ctx.obj = Given(debug, path)
@@ -151,6 +156,7 @@ for command in (
     *schemes.COMMANDS,
     *setup.COMMANDS,
     *annotate.COMMANDS,
+    *batch.COMMANDS,
     *completion.COMMANDS,
 ):
     cli.add_command(command)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import json as json_module
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -27,7 +28,7 @@ UNHEALTHY = 7
 
 
 @click.command(
-    short_help="Show what is stored of a document.",
+    short_help="Show the stored record of a document.",
     epilog="""
 \b
 Examples:
@@ -40,10 +41,10 @@ Examples:
 @store_option
 @json_option
 def show(identity: str, store: str, json: bool) -> None:
-    """Show what is stored of the document ID; in a cluster INDEX/ID names it too, and ?routing=VALUE after either.
+    """Show the stored record of document ID; in a search engine also INDEX/ID, and ?routing=VALUE after either.
 
-    With --json one object: id, hash, hex, tokens, short, source, title, format, extractor, bytes, source_digest,
-    indexed_at, metadata, annotations.
+    With --json one object: id, hash, hex, tokens, short, source, container, title, format, extractor, bytes,
+    source_digest, text_digest, indexed_at, metadata, annotations.
     """
     with opened(store, read_only=True) as source:
         record = found(source, identity)
@@ -58,15 +59,31 @@ def show(identity: str, store: str, json: bool) -> None:
             ("hash", record.fingerprint or "none: no words"),
             ("words", f"{record.tokens}" + (" (short: left out of answers unless asked for)" if record.short else "")),
             ("title", record.title),
-            ("path", record.source),
+            ("source" if "://" in record.source[:20] else "path", record.source),
+            ("read from", record.container),
             ("format", record.format),
             ("size", size(record.size)),
             ("extractor", record.extractor),
             ("indexed at", record.indexed_at),
-            *((f"metadata {key}", value) for key, value in record.metadata.items()),
-            *((key, value) for key, value in (annotations or {}).items()),
+            *((f"metadata {key}", _in_words(value)) for key, value in record.metadata.items()),
+            *((name, _in_words(value)) for name, value in _lines(annotations or {})),
         ]
     )
+
+
+def _lines(annotations: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
+    """Annotations, and the parts of those that have some, each under a name of its own."""
+    for name, value in annotations.items():
+        if isinstance(value, Mapping):
+            yield from ((f"{name} {part}".replace("_", " "), inner) for part, inner in value.items())
+        else:
+            yield name, value
+
+
+def _in_words(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return value if isinstance(value, str) else json_module.dumps(value, ensure_ascii=False)
 
 
 @click.command(
@@ -80,7 +97,7 @@ Examples:
 )
 @click.argument("identities", nargs=-1, metavar="[ID]...")
 @click.option(
-    "--from", "listed", metavar="FILE", help="Read ids from FILE (-: standard input), one a line or ended by NUL."
+    "--from", "listed", metavar="FILE", help="Read ids from FILE (-: standard input), one per line or separated by NUL."
 )
 @store_option
 @refresh_option
@@ -88,10 +105,11 @@ Examples:
 def delete(identities: tuple[str, ...], listed: str | None, store: str, refresh: Refresh, json: bool) -> int:
     """Delete documents from the store, and their recorded failures; the files themselves stay.
 
-    In a cluster a document that has other fields than neardup's is its owner's: it stays, and only loses neardup's.
+    In a search engine, a document with fields other than neardup's belongs to its owner: it stays, and only loses
+    neardup's.
 
-    Ends with exit code 5 if an id was not there, or several documents have it; the others are deleted. With --json one
-    object: deleted, stripped (an owner's, that stayed), missing, contended (others change them all the time).
+    Ends with exit code 5 if an id was not found, or several documents have it; the others are deleted. With --json one
+    object: deleted, stripped (an owner's documents, which stayed), missing, contended (others change them constantly).
     """
     if not identities and not listed:
         raise UsageError("name at least one id, or give --from")
@@ -131,7 +149,7 @@ def _batches(identities: Iterable[str]) -> Iterable[list[str]]:
 
 
 @click.command(
-    short_help="Count what the store holds.",
+    short_help="Show statistics of the store.",
     epilog="""
 \b
 Examples:
@@ -155,7 +173,7 @@ prometheus the same as metrics in Prometheus's text format, for its textfile col
 )
 @json_option
 def stats(store: str, form: str, json: bool) -> None:
-    """Count what the store holds, and say what its fingerprints were made with."""
+    """Show statistics of the store, and what its fingerprints were made with."""
     from indexer.clustering.memory import last_clustering
 
     with opened(store, read_only=True) as source:

@@ -31,7 +31,11 @@ from indexer.text.counts import counted
 if TYPE_CHECKING:
     from indexer.matching.lookups import Answer, Match
     from indexer.matching.question import Question
+    from indexer.matching.rule import MatchRule
     from indexer.stores import Store
+
+# What has the most candidates of all that an ordinary store is asked by.
+_WIDEST = "simhash-doc@7bits"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +49,9 @@ class Asked:
 
 question_options = Group(
     Asked,
-    click.option("--id", "identity", metavar="ID", help="Ask about a stored document; in a cluster also INDEX/ID."),
+    click.option(
+        "--id", "identity", metavar="ID", help="Ask about a stored document; in a search engine also INDEX/ID."
+    ),
     click.option("--text", metavar="TEXT", help="Ask about this text; - reads it from standard input."),
     click.option(
         "--hash", "hash_", metavar="HASH", help="Ask about a fingerprint: base32 as printed, or 16 hex digits."
@@ -70,13 +76,13 @@ listing_options = Group(
         "--at-least",
         type=click.FloatRange(0, 1),
         metavar="S",
-        help="Show candidates of at least this similarity, whatever the rule demands; 0 shows the nearest.",
+        help="Show candidates of at least this similarity, regardless of the rule; 0 shows the nearest.",
     ),
     click.option(
-        "--limit", type=click.IntRange(1), metavar="N", default=20, show_default=True, help="Show the nearest N only."
+        "--limit", type=click.IntRange(1), metavar="N", default=20, show_default=True, help="Show at most N documents."
     ),
     click.option(
-        "--include-short", is_flag=True, help="Show documents with too few words for a meaningful fingerprint too."
+        "--include-short", is_flag=True, help="Also show documents with too few words for a meaningful fingerprint."
     ),
     filter_option,
     click.option(
@@ -84,8 +90,8 @@ listing_options = Group(
         cls=Renamed,
         former="verify-in-cluster",
         is_flag=True,
-        help="With a rule of simhash-doc alone: let the engine leave out what lies too far (a Painless script); the "
-        "answer is the same.",
+        help="With a rule of simhash-doc alone: let the engine check distances (by a Painless script); the answer "
+        "is the same.",
     ),
 )
 
@@ -104,11 +110,10 @@ Examples:
   neardup similar draft.pdf --match simhash-doc@7bits+minhash@0.5
   neardup similar draft.pdf --store https://host:9200/news-* --filter 'lang:en AND date:[2024 TO *]'
 
-By default a document is near when 60% or more of the 5-word passages of the two are in both; the answer shows that
-share, and how many of the 64 bits of the simhash differ. --match and its short forms ask by another rule: -k 3 finds
-every document within 3 bits of the simhash, which is quick and finds copies, and also finds documents that share
-nothing but their language; that is the rule for --hash. --at-least 0 shows the nearest candidates, whatever they are
-like.
+By default a document is near if it shares at least 60% of its 5-word passages; the answer shows that share, and how
+many of the 64 bits of the simhash differ. --match and its short forms use another rule: -k 3 finds every document
+within 3 bits of the simhash. That is quick and finds copies, but also documents that share nothing but their
+language; it is the rule for --hash. --at-least 0 shows the nearest candidates, however distant.
 
 With --json one object: query, rule, total (before --limit), not_comparable, and matches, the most similar first, each
 with similarity, near (by the rule), bits (of simhash-doc), label, and the stored document as in "neardup show --json";
@@ -131,12 +136,17 @@ def similar_command(
     extraction: Extraction,
     json: bool,
 ) -> None:
-    """Show the stored documents that are similar to FILE, the most similar first; FILE may be - for standard input."""
+    """Show the stored documents that are similar to FILE, the most similar first.
+
+    FILE is a file, - for standard input, or else the id of a stored document.
+    """
     from indexer.matching.lookups import lookup
     from indexer.matching.question import stored_as
     from indexer.matching.shorthand import rule_of
 
     only_one(**{"FILE": file, "--id": about.identity, "--text": about.text, "--hash": about.hash_})
+    if file is not None:
+        arguments.any_stored([file], store)
     with opened(store, read_only=True) as source:
         if listing.filter is not None:
             source.narrow(listing.filter)
@@ -159,7 +169,11 @@ def similar_command(
             inside=listing.verify_in_engine,
         )
         empty = not matches.matches and next(source.scan(sketches=False), None) is None
-    _show(question, matches, as_json=json, explain=matching.explain, empty=shown_store(store) if empty else "")
+    if empty:
+        say(f"{shown_store(store)} holds no document; neardup index brings some into it")
+    elif not matches.matches and question.simhash:
+        say(_nothing(matches.rule, listing.at_least))
+    _show(question, matches, as_json=json, explain=matching.explain)
     tell_unread(matches.unread)
     tell_lacking(matches.lacking, rule)
 
@@ -176,6 +190,8 @@ def _warn(question: Question) -> None:
 
 
 def _question(source: Store, file: str | None, about: Asked, extraction: Extraction) -> Question:
+    if file is not None and arguments.is_id(file):
+        return arguments.stored_or_file(source, file)
     if file is not None:
         return arguments.from_file(file, *extraction.reading(content_of(source)))
     if about.identity is not None:
@@ -188,8 +204,15 @@ def _question(source: Store, file: str | None, about: Asked, extraction: Extract
     return Question(given, fingerprint=parse_fingerprint(given))
 
 
-def _show(question: Question, answered: Answer, *, as_json: bool, explain: bool, empty: str) -> None:
-    """`empty` is the name of a store without documents."""
+def _nothing(rule: MatchRule, at_least: float | None) -> str:
+    if at_least is None:
+        return f"nothing else is near by {rule}; --at-least 0 shows the nearest candidates"
+    if at_least:
+        return f"no candidate of {rule} is that similar; --at-least 0 shows the nearest"
+    return f"{rule} finds no candidate; a rule that finds more is --match {_WIDEST}"
+
+
+def _show(question: Question, answered: Answer, *, as_json: bool, explain: bool) -> None:
     rule, matches = answered.rule, answered.matches
     if as_json:
         about = {"name": question.name, "title": question.title, **fingerprint_json(question.simhash)}
@@ -197,10 +220,6 @@ def _show(question: Question, answered: Answer, *, as_json: bool, explain: bool,
         counts = {"total": answered.total, "not_comparable": answered.lacking}
         answer_json({"query": about, "rule": str(rule), **plan, **counts, "matches": list(map(match_json, matches))})
         return
-    if empty:
-        say(f"{empty} holds no document; neardup index brings some into it")
-    elif not matches and question.simhash:
-        say(f"nothing else is near by {rule}; --at-least 0 shows the nearest candidates")
     if not matches:
         return
     columns, rows = ["id", "shares", "bits", "label", "title", "path"], [_row(match) for match in matches]

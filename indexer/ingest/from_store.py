@@ -14,6 +14,7 @@ import numpy as np
 from indexer.errors import NotFoundError, UsageError
 from indexer.extract.base import Content, Engine, Format, Options
 from indexer.ingest.indexing import content_id, source_digest
+from indexer.ingest.readers.named_columns import KnownColumns
 from indexer.ingest.sources import Input, Rejected, Selection, Sources, container_of, path_of_printable, possible_ids
 from indexer.model import Record, Ref
 from indexer.stores.base import Store
@@ -61,7 +62,7 @@ def stored_inputs(
     for record in records:
         if index and index.has(record):
             yield from (read for _, read in index.take(record))
-        elif container := container_of(record.source):
+        elif container := record.container or container_of(record.source):
             parts.setdefault(container, array("Q")).append(mark_of(record))
         else:
             yield file_of(record)
@@ -89,7 +90,9 @@ def _parts(store: Store, container: str, marks: array[int], chosen: Selection) -
     wanted = np.unique(np.frombuffer(marks, dtype=np.uint64))
     found = np.zeros(wanted.size, dtype=bool)
     reason, detail = CHANGED, REASONS[CHANGED]
-    selection = Selection(line_limit=chosen.line_limit, columns=chosen.columns, include=("*",), hidden=True)
+    selection = Selection(
+        line_limit=chosen.line_limit, columns=chosen.columns, include=("*",), hidden=True, known=KnownColumns(store)
+    )
     try:
         for item in Sources([path_of_printable(container)], selection):
             if isinstance(item, Rejected):

@@ -96,6 +96,7 @@ class Summary(Counts):
     `failed` counts by reason, `failed_before` were passed over because they failed before and have not changed.
     Of the indexed and replaced, `reused` took the fingerprint of an equal document without extraction, `empty` have
     no text and `short` too few tokens. `duplicates` were left out as near-duplicates. `octets` were read.
+    `first_failure` says what failed first, and why.
     """
 
     indexed: int = 0
@@ -104,6 +105,7 @@ class Summary(Counts):
     reused: int = 0
     duplicates: int = 0
     octets: int = 0
+    first_failure: str = ""
 
     @property
     def done(self) -> int:
@@ -340,6 +342,7 @@ class _Run:
             record,
             ref=pending.ref,
             source=pending.item.source,
+            container=pending.item.container,
             metadata=pending.item.metadata,
             short=is_short(record.fingerprint, self.settings.min_tokens),
         )
@@ -369,6 +372,8 @@ class _Run:
             title=item.title,
             metadata=item.metadata,
         )
+        if item.container:
+            record = dataclasses.replace(record, container=item.container)
         self._accept(pending, record)
         for one in waiting:
             self._reuse(one, record)
@@ -394,6 +399,7 @@ class _Run:
         if ref in self._newest and any(record.ref == ref for _, record in self._records):
             self._write()
         self.summary.failed[reason] += 1
+        self.summary.first_failure = self.summary.first_failure or f"{ref.id}: {detail or reason}"
         self._known_failures[ref] = (source, digest)
         self._failures.append(Failure(ref, source, reason, detail, now(), digest))
 

@@ -13,6 +13,8 @@ from indexer.ingest.from_store import ids_of, mark_of, marks_of
 from indexer.ingest.indexing import content_id
 from indexer.ingest.readers import JSON_LINES, reader_of
 from indexer.ingest.readers.compression import buffered, plain
+from indexer.ingest.readers.named_columns import KnownColumns
+from indexer.ingest.remote import is_remote
 from indexer.ingest.sources import (
     Input,
     Selection,
@@ -34,7 +36,7 @@ class StoredParts:
 
     def __init__(self, store: Store, container: str, limit: int) -> None:
         self._store, self._container, self._path = store, container, path_of_printable(container)
-        self._selection = Selection(line_limit=limit, include=("*",), hidden=True)
+        self._selection = Selection(line_limit=limit, include=("*",), hidden=True, known=KnownColumns(store))
         self._by_offset = self._has_offsets()
         names, places = array("Q"), array("q")
         for place, item in self._by_offsets() if self._by_offset else self._by_numbers():
@@ -75,7 +77,7 @@ class StoredParts:
         return mark_of(record) in {mark for mark, _ in marks_of(self._store, same, self._container)}
 
     def _has_offsets(self) -> bool:
-        if reader_of(self._path) is not JSON_LINES:
+        if reader_of(self._path) is not JSON_LINES or is_remote(self._path):
             return False
         with open_regular(self._path) as raw:
             stream = buffered(raw)

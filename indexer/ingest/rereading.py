@@ -52,7 +52,7 @@ class Texts:
         for record in records:
             if self._index and self._index.has(record):
                 yield from self._index.take(record)
-            elif container := container_of(record.source):
+            elif container := record.container or container_of(record.source):
                 parts.setdefault(container, []).append(record)
             else:
                 yield record, file_of(record)

@@ -22,6 +22,7 @@ from indexer.errors import NotFoundError, UsageError, machines_fault
 from indexer.extract.base import Format
 from indexer.ingest.readers import JSON_LINES, Asked, BadEntry, Columns, Entry, Reader, reader_by_head, reader_of
 from indexer.ingest.readers.compression import BROKEN, SUFFIXES, plain, without_suffix
+from indexer.ingest.readers.named_columns import KnownColumns
 from indexer.ingest.remote import is_remote, remote_files
 from indexer.own_files import OwnFileError
 from indexer.text.counts import counted
@@ -59,7 +60,8 @@ class Input:
 
     `id` is empty where it is to be made from the content. `source` is what a user would open: an absolute path
     or a URL. `name` is the name of a file whose bytes are at hand. `again` asks for a document to be tried that failed
-    before and has not changed.
+    before and has not changed. `container` is the file with many documents that it was read from, where `source` does
+    not say so; `number` its line, row or record there.
     """
 
     id: str
@@ -71,6 +73,8 @@ class Input:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     again: bool = False
     name: str = ""
+    container: str = ""
+    number: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +93,8 @@ class Selection:
 
     `include` and `exclude` are shell patterns, matched against the file's name, or against its path below the named
     folder where they hold a slash; there "*" matches slashes too. `base` is the folder that ids of `id_from="path"`
-    are seen from. `line_limit` is in bytes, for a line, row, record or member of a file. `columns` are those of rows.
+    are seen from. `line_limit` is in bytes, for a line, row, record or member of a file. `columns` are those of rows,
+    and `known` what is remembered of the columns of files, and takes note of them.
     """
 
     include: tuple[str, ...] = ()
@@ -100,6 +105,7 @@ class Selection:
     base: str = ""
     line_limit: int = 200_000_000
     columns: Columns = field(default_factory=Columns)
+    known: KnownColumns = field(default_factory=KnownColumns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +114,11 @@ class _File:
     relative: str
     named: bool
     opened: Callable[[], BinaryIO] | None = None
+
+    @property
+    def place(self) -> str:
+        """Its absolute path or URL, as it is printed."""
+        return printable_path(_absolute(self.path))
 
     def inside(self, member: str) -> _File:
         """A member of an archive, as if that were a folder."""
@@ -148,11 +159,24 @@ class Sources:
                 yield from self._entries(_File("stdin", "stdin", named=True), sys.stdin.buffer, JSON_LINES)
             else:
                 yield from self._inputs(self._named(name))
+        yield from self._inputs(self._listed())
+
+    def files(self) -> Iterator[_File | Rejected]:
+        """The files that the names stand for, before any is opened; standard input is none."""
+        for name in self._names:
+            yield from self._named(name)
+        yield from self._listed()
+
+    def inputs_of(self, file: _File) -> Iterator[Input | Rejected]:
+        """The documents of one of these files."""
+        return self._inputs([file])
+
+    def _listed(self) -> Iterator[_File | Rejected]:
         for name in self._paths_from:
             if is_remote(name):
-                yield from self._inputs(self._remote(name))
+                yield from self._remote(name)
             elif os.path.lexists(name):
-                yield from self._inputs(self._walk_or_file(name))
+                yield from self._walk_or_file(name)
             else:
                 yield _rejected(name, "unreadable", "no such file or folder")
 
@@ -323,22 +347,28 @@ class Sources:
                 return False
             return self._wanted(name, inner.relative, inner.path)
 
-        for entry in reader.entries(stream, file.path, Asked(chosen.line_limit, chosen.columns, wanted)):
+        def columns_of(member: str) -> Columns:
+            return chosen.known.of(file.inside(member).place, chosen.columns)
+
+        whole, noted = file.path if is_stdin else file.place, ""
+        for entry in reader.entries(stream, file.path, Asked(chosen.line_limit, columns_of(""), wanted, columns_of)):
             inner = file.inside(entry.member)
-            source = inner.path if is_stdin else printable_path(_absolute(inner.path))
+            source = whole if inner is file else inner.path if is_stdin else inner.place
             place = f":{entry.number}" if entry.number else ""
             if isinstance(entry, BadEntry):
                 yield Rejected(f"{printable_path(inner.path)}{place}", source, entry.reason, entry.detail)
                 continue
-            identity = "" if chosen.id_from == "digest" else entry.id
-            if not identity and chosen.id_from != "digest":
-                identity = (inner.path if is_stdin else self._id(inner)) + place
-            yield _input(entry, identity, entry.url or source)
+            own = entry.id or (inner.path if is_stdin else self._id(inner)) + place
+            if entry.number and source != noted and not is_stdin:
+                noted = source
+                chosen.known.note(source, columns_of(entry.member))
+            yield _input(entry, "" if chosen.id_from == "digest" else own, source, "" if is_stdin else whole)
 
 
-def _input(entry: Entry, identity: str, source: str) -> Input:
-    name = entry.name or os.path.basename(entry.member)
-    return Input(identity, source, "", entry.data, entry.format, entry.title, entry.metadata, entry.again, name)
+def _input(entry: Entry, identity: str, source: str, container: str) -> Input:
+    name, within = entry.name or os.path.basename(entry.member), container if entry.url else ""
+    about = entry.title, entry.metadata, entry.again, name, within, entry.number
+    return Input(identity, entry.url or source, "", entry.data, entry.format, *about)
 
 
 def _stream(file: _File) -> BinaryIO:

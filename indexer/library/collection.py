@@ -14,6 +14,7 @@ from indexer.errors import NoStoreError, NotFoundError, StoreError, UsageError
 from indexer.extract.base import Content, Options
 from indexer.ingest.indexing import DEFAULT_MIN_TOKENS, Settings, Summary, default_jobs, store_info
 from indexer.ingest.indexing import index as run_index
+from indexer.ingest.readers.named_columns import remembered
 from indexer.ingest.sources import IdFrom, Input, Rejected, Selection, Sources
 from indexer.library.given import columns_of, document, documents
 from indexer.library.records import Cluster, Clustering, Failure, Indexed, Match, Pair, Pruned, Stored, Surplus
@@ -150,14 +151,16 @@ class Collection:
         """
         named = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
         columns = columns_of(fields)
-        chosen = Selection(tuple(include), tuple(exclude), id_from=id_from, base=self._folder, columns=columns)
+        with self._lock, remembered(self.store) as known:
+            taken = tuple(include), tuple(exclude)
+            chosen = Selection(*taken, id_from=id_from, base=self._folder, columns=columns, known=known)
 
-        def sources() -> Sources:
-            return Sources([os.fspath(path) for path in named], chosen)
+            def sources() -> Sources:
+                return Sources([os.fspath(path) for path in named], chosen)
 
-        total = sources().count() if progress else None
-        settings = Settings(jobs=jobs or default_jobs())
-        return self._index(sources(), settings, cluster=cluster, skip=skip_duplicates, progress=progress, total=total)
+            total = sources().count() if progress else None
+            how = Settings(jobs=jobs or default_jobs())
+            return self._index(sources(), how, cluster=cluster, skip=skip_duplicates, progress=progress, total=total)
 
     def get(self, id: str) -> Stored | None:  # noqa: A002
         """A document; None where there is none. UsageError where several indexes have one of this id."""

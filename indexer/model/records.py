@@ -182,7 +182,8 @@ class Record:
     the scheme and the extractor's version; `text_digest` is equal where texts are identical but for case and white
     space (`indexer.core_sketch.text_digest` in hexadecimal digits, empty where it is not known); `indexed_at` is ISO
     8601 in UTC; `metadata` is the user's own, JSON types only; `sketches` are the secondary sketches, by the scheme's
-    name; those of schemes that were added to the store after the document are missing.
+    name; those of schemes that were added to the store after the document are missing; `container` is the file with
+    many documents that it was read from, where `source` does not say so, as a URL of its own.
     """
 
     ref: Ref
@@ -199,6 +200,7 @@ class Record:
     indexed_at: str = ""
     metadata: Mapping[str, Any] = field(default_factory=dict)
     sketches: Mapping[str, Sketch] = field(default_factory=dict)
+    container: str = ""
 
     @property
     def tokens(self) -> int:

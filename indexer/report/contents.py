@@ -252,7 +252,9 @@ def report_markdown(report: Report) -> str:
         [(row.label, f"{row.documents:,}") for row in numbers.similarities],
     )
     lines += _md_table(
-        f"The {len(report.clusters):,} largest of {counted(numbers.clusters, 'cluster')}",
+        f"The {len(report.clusters):,} largest of {counted(numbers.clusters, 'cluster')}"
+        if len(report.clusters) < numbers.clusters
+        else "Clusters",
         ("documents", "canonical", "title", "least similar"),
         [
             (f"{row.size:,}", row.members[0][0].ref.id, row.members[0][0].title, numbers.rule.shown(row.least))

@@ -54,7 +54,8 @@ def open_store(
     opener = _OPENERS.get(scheme[1].lower())
     if opener is None:
         raise UsageError(
-            f"{shown_name(name)}: no store is opened by {scheme[1]}:// in this version; give a path or sqlite:///path"
+            f"{shown_name(name)}: no store is opened by {scheme[1]}:// here; give a path, sqlite:///path, or an "
+            "index as https://host:9200/INDEX"
         )
     return with_schemes(opener(name, create, read_only, wait, any_thread), create)
 

@@ -1,4 +1,4 @@
-"""A large store from put to report: time and peak memory of each command, and the size on disk.
+"""A large store from put to report: time, processor time and peak memory of each command, and the size on disk.
 
 Run as `python -m benchmarks large [--documents N] [--lean] [--store URL]`; URL is a new index in a search cluster,
 which is deleted afterwards. Hashes and sketches are random, the worst case for storing: every key lies elsewhere. One
@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import re
+import resource
 import subprocess
 import sys
 import tempfile
@@ -53,7 +54,7 @@ def run(
 
 
 def _measure(documents: int, name: str, lean: bool, folder: Path) -> dict[str, Any]:
-    begin = time.perf_counter()
+    begin, used = time.perf_counter(), time.process_time()
     schemes = [] if lean else [registry.scheme("minhash")]
     with open_store(name, create=store_info("landmarks", schemes)) as store:
         for first in range(0, documents, _PART):
@@ -62,9 +63,10 @@ def _measure(documents: int, name: str, lean: bool, folder: Path) -> dict[str, A
                     raise NeardupError(f"{result.ref.id}: {result.reason}")
             if sys.stderr.isatty():
                 print(f"\r{first + _PART:,} stored", end="", file=sys.stderr)
-    spent = time.perf_counter() - begin
+    spent, used = time.perf_counter() - begin, time.process_time() - used
     form = "lean" if lean else "default"
-    print(f"{documents:,} documents in the {form} form: put in {spent:,.0f} s, {documents / spent:,.0f} a second")
+    rate = f"{documents / spent:,.0f} a second"
+    print(f"{documents:,} documents in the {form} form: put in {spent:,.0f} s ({used:,.0f} s of processor), {rate}")
     with open_store(name, read_only=True) as store:
         size = store.stats().bytes_on_disk
         print(f"size: {size / 1e6:,.0f} MB, {size / documents:,.0f} bytes a document")
@@ -85,9 +87,10 @@ def _measure(documents: int, name: str, lean: bool, folder: Path) -> dict[str, A
         ("report", ["report", "--output", str(folder / "report.html")]),
         ("prune --dry-run", ["prune", "--keep", "canonical", "--dry-run"]),
     ):
-        seconds, peak = _child([sys.executable, "-m", "indexer", *arguments, "--store", name])
+        seconds, used, peak = _child([sys.executable, "-m", "indexer", *arguments, "--store", name])
         beside = f", {seconds / figures['pairs']['seconds']:.1f} x pairs" if what.startswith("cluster") else ""
-        print(f"{what}: {seconds:,.1f} s{beside}, peak memory {peak / 1e6:,.0f} MB", flush=True)
+        times = f"{seconds:,.1f} s ({used:,.1f} s of processor)"
+        print(f"{what}: {times}{beside}, peak memory {peak / 1e6:,.0f} MB", flush=True)
         figures[what] = {"seconds": seconds, "peak": peak}
     with pairs.open("rb") as lines:
         print(f"{sum(1 for _ in lines) - 1:,} pairs")
@@ -138,9 +141,9 @@ def _sketches(generator: np.random.Generator, count: int, copies: int, lean: boo
         yield {info.name: Sketch(info.id, payload.tobytes(), tuple(row), 500)}
 
 
-def _child(command: list[str]) -> tuple[float, int]:
-    """Seconds and peak bytes of a command, without the files that it maps; NeardupError where it fails."""
-    begin, peak = time.perf_counter(), 0
+def _child(command: list[str]) -> tuple[float, float, int]:
+    """Seconds by the clock, seconds of the processor, and peak bytes without mapped files; NeardupError on failure."""
+    begin, before, peak = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN), 0
     with subprocess.Popen(command, stdout=subprocess.DEVNULL) as child:
         status = Path(f"/proc/{child.pid}/status")
         while child.poll() is None:
@@ -149,7 +152,9 @@ def _child(command: list[str]) -> tuple[float, int]:
             time.sleep(0.05)
     if child.returncode:
         raise NeardupError(f"neardup {command[3]} ended with exit code {child.returncode}")
-    return time.perf_counter() - begin, peak
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return time.perf_counter() - begin, used, peak
 
 
 def remove(url: str) -> None:

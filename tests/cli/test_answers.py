@@ -99,6 +99,28 @@ def test_similar_in_words(stored: Neardup) -> None:
     assert "nothing else is near by simhash-doc@3bits/minhash@0.6+minhash@0.6; --at-least 0" in done.err
 
 
+def test_similar_takes_an_id_where_there_is_no_such_file(stored: Neardup) -> None:
+    by_id = stored("similar", "--id", "docs/a.html", "--json").json["matches"]
+    assert stored("similar", "id:docs/a.html", "--json").json["matches"] == by_id
+    (stored.folder / "docs/a.html").unlink()
+    assert stored("similar", "docs/a.html", "--json").json["matches"] == by_id
+    assert "no such file, and no store at none.neardup" in stored("similar", "x", "--store", "none.neardup", code=5).err
+
+
+def test_a_file_of_many_documents_is_no_document(stored: Neardup) -> None:
+    write(stored.folder, {"many.jsonl": '{"id": "one", "text": "words"}\n'})
+    for command in (["similar", "many.jsonl"], ["hash", "many.jsonl"], ["diff", "many.jsonl", "docs/a.html"]):
+        assert "many.jsonl: this file holds many documents" in stored(*command, code=2).err
+    assert stored("hash", "many.jsonl", "--format", "text", "--json").json["tokens"] == 4
+
+
+def test_the_nearest_candidates_are_not_hinted_at_by_who_asked_for_them(stored: Neardup) -> None:
+    for least, told in (("0", "finds no candidate"), ("0.5", "no candidate of minhash@0.6 is that similar")):
+        said = stored("similar", "docs/other.html", "--match", "minhash@0.6", "--at-least", least).err
+        assert told in said
+        assert ("--at-least 0" in said) == (least != "0")
+
+
 def test_the_nearest_candidates_whatever_they_are_like(stored: Neardup) -> None:
     asked = ["similar", "docs/deep/d.txt", "--match", "minhash@0.99"]
     strict = stored(*asked, "--json").json
@@ -216,6 +238,12 @@ def test_show(stored: Neardup) -> None:
     assert "Another" in plain
     assert shown["hash"] in plain
     assert "no document" in stored("show", "nowhere", code=5).err
+    assert "'': no document" in stored("show", "", code=5).err
+    stored("cluster")
+    lines = dict(line.split("  ", 1) for line in stored("show", "docs/near.txt").out.splitlines())
+    assert {"cluster id", "cluster is canonical", "cluster similarity"} <= set(lines)
+    assert lines["cluster is canonical"].strip() in ("yes", "no")
+    assert "{" not in "".join(lines.values())
 
 
 def test_delete(stored: Neardup) -> None:

@@ -54,6 +54,19 @@ def test_the_help_lists_every_command_once_in_its_group(neardup: Neardup) -> Non
     assert {name for names in GROUPS.values() for name in names} == set(cli.commands)
 
 
+def test_the_help_names_every_kind_of_input(neardup: Neardup) -> None:
+    from typing import get_args
+
+    from indexer.extract.base import Format
+    from indexer.ingest.readers import READERS
+
+    shown = " ".join(neardup("--help").out.split())
+    kinds = [kind.upper() for kind in get_args(Format) if kind != "text"]
+    for kind in (*kinds, *(type(reader).__name__ for reader in READERS if type(reader).__name__ != "JsonLines")):
+        assert kind.lower() in shown.lower(), kind
+    assert "JSON lines" in shown
+
+
 def test_wrong_use_is_explained(neardup: Neardup) -> None:
     assert "indx" in neardup("indx", code=2).err
     assert "neardup index --help" in neardup("index", "--no-such", code=2).err

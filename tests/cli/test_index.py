@@ -159,12 +159,25 @@ def test_json_lines_from_file_and_standard_input(neardup: Neardup) -> None:
     found = neardup("similar", "--id", "1", "--json", "-k", "7").json
     assert [match["id"] for match in found["matches"]] == ["two"]
 
-    # New metadata of the same text replaces the record without extraction.
+    # New metadata of the same text, or the file that it stands in, replaces the record without extraction.
     items[0] = {**items[0], "tags": []}
     write(neardup.folder, {"more.jsonl": lines_of(*items[:2])})
     done = neardup("index", "more.jsonl", "--json").json
-    assert (done["replaced"], done["reused"], done["unchanged"]) == (1 + 0, 1, 1)
+    assert (done["replaced"], done["reused"], done["unchanged"]) == (2, 2, 0)
+    assert contents(neardup)[0]["two"]["container"] == str(neardup.folder / "more.jsonl")
     assert contents(neardup)[0]["1"]["metadata"] == {"lang": "en", "tags": []}
+
+
+def test_a_page_in_a_line_is_the_page_in_a_file(neardup: Neardup) -> None:
+    page = html(prose(1))
+    write(neardup.folder, {"page.html": page, "marked.html": b"\xef\xbb\xbf" + page})
+    write(neardup.folder, {"lines.jsonl": lines_of({"id": "line", "html": page.decode()})})
+    neardup("index", ".")
+    found = neardup("similar", "page.html", "--json").json["matches"]
+    assert {match["id"]: match["identical"] for match in found} == {"line": True, "marked.html": True}
+    # A page without any text has none with a mark either.
+    write(neardup.folder, {"empty.html": b"\xef\xbb\xbf<html><body></body></html>"})
+    assert neardup("index", "empty.html", "--json").json["empty"] == 1
 
 
 def test_of_lines_with_one_id_the_last_wins(neardup: Neardup) -> None:
@@ -289,8 +302,13 @@ def test_named_fields_of_lines_and_rows_are_read_by_every_command(neardup: Neard
     assert "name the one with --text-field" in neardup("failures", "--store", "other.neardup").out
     measuring = ("evaluate", *named, "--match", "minhash@0.6", "--json")
     assert neardup(*measuring, "--documents", "a.jsonl", "--documents", "b.csv").json["documents"] == 13
-    # Of the store, those that the same fields name.
-    assert neardup(*measuring).json["documents"] == 4
-    assert neardup(*measuring, "--id-field", "meta.key").json["documents"] == 9
+    # The store remembers them, for each file.
+    assert neardup(*measuring).json["documents"] == 13
+    assert neardup("evaluate", "--match", "minhash@0.6", "--json").json["documents"] == 13
+    again = neardup("index", ".", "--include", "*.jsonl", "--include", "*.csv", "--json").json
+    assert (again["unchanged"], again["failed"]) == (13, {})
+    assert "identical" in neardup("similar", "k3").out
+    assert "[-" in neardup("diff", "k3", "k4").out
+    assert neardup("pairs", "--verify", "text").out.splitlines()[1:] in (["copy,k3,1.0"], ["k3,copy,1.0"])
     counting = ("corpus", *named, "--scheme", "i-match", "--store", "new.neardup", "--json")
     assert neardup(*counting, "a.jsonl", "b.csv").json["documents"] == 13

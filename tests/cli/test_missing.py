@@ -48,7 +48,21 @@ def test_a_mistyped_file_is_no_missing_id(neardup: Neardup) -> None:
     for command in ("diff", "compare"):
         assert "b.txt: no such file, and no document with this id" in neardup(command, "a.txt", "b.txt", code=5).err
         assert "b.txt: no document with this id" in neardup(command, "a.txt", "id:b.txt", code=5).err
-    assert "b.txt: no such file" in neardup("similar", "b.txt", code=5).err
+    assert "b.txt: no such file, and no document with this id" in neardup("similar", "b.txt", code=5).err
+
+
+def test_a_run_that_took_nothing_says_why(neardup: Neardup) -> None:
+    write(neardup.folder, {"a.jsonl": '{"key": "1", "body": "words"}\n' * 2, "b.txt": prose(1)})
+    told = neardup("index", "a.jsonl").err
+    assert "nothing could be indexed" in told
+    assert 'a.jsonl:1: no "text" or "html"; name the field with --text-field; the fields are: key, body' in told
+    assert neardup("index", "a.jsonl", "b.txt").err == ""
+    (neardup.folder / "empty").mkdir()
+    assert "no document was found" in neardup("index", "empty").err
+
+
+def test_a_url_with_a_slip_is_told_how_an_index_is_named(neardup: Neardup) -> None:
+    assert "https://host:9200/INDEX" in neardup("stats", "--store", "htps://host:9200/articles", code=2).err
 
 
 def test_commands_that_are_named_can_be_run_as_they_stand(neardup: Neardup) -> None:

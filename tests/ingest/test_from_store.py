@@ -82,13 +82,15 @@ def test_what_is_no_longer_there_is_told(store: Store, tmp_path: Path) -> None:
     address = write(tmp_path / "address.jsonl", [{"id": "w", "text": "from afar", "url": "https://example.org/w"}])
     (tmp_path / "plain.txt").write_text("a file")
     put(store, first, gone, address, str(tmp_path / "plain.txt"))
+    given = Input("at hand", "https://example.org/x", data=b"of no file", format="text")
+    index([given], store, Settings(jobs=1))
     lines[1]["text"] = "another text"
     del lines[3]
     write(tmp_path / "first.jsonl", lines)
     Path(gone).unlink()
     found, failed = again(store)
     assert found == {
-        "0": b"text 0", "2": b"text 2", "4": b"text 4", str(tmp_path / "plain.txt"): b"a file"
+        "0": b"text 0", "2": b"text 2", "4": b"text 4", str(tmp_path / "plain.txt"): b"a file", "w": b"from afar"
     }  # fmt: skip
     assert failed == {CHANGED: 2, "unreadable": 6}
 

@@ -87,6 +87,7 @@ class StoreContract(ClusterContract, SchemeContract, ProbeContract):
             size=98_765,
             source_digest="c0ffee",
             text_digest="0123456789abcdef0123456789abcdef",
+            container="/all/of/them.warc.gz",
             indexed_at="2026-01-02T03:04:05Z",
             metadata={"lang": "en", "nested": {"list": [1, 2.5, None, True, "ß"]}, "big": 2**53},
         )

@@ -12,6 +12,7 @@ from indexer.cli.options.shared import store_file
 from indexer.cli.terminal.output import shown_store
 from indexer.errors import ExtractionError, NotFoundError, UsageError
 from indexer.extract.base import REASONS, Limits, Options
+from indexer.ingest.readers import reader_of
 from indexer.ingest.sources import STDIN, UnreadableError, printable_path, read_file
 from indexer.model import Record, Ref, name_of
 from indexer.text.counts import counted
@@ -54,12 +55,23 @@ def content_of_file(path: str, limit: int) -> bytes:
         raise ExtractionError(error.reason, f"{printable_path(path)}: {error.detail}") from None
 
 
+def document_file(path: str, options: Options, limits: Limits) -> bytes:
+    """As `content_of_file`, of a file that is one document. UsageError for one that holds many, unless as a format."""
+    reader = reader_of(path) if path != STDIN and options.format is None and os.path.isfile(path) else None
+    if reader:
+        raise UsageError(
+            f"{printable_path(path)}: this file holds many documents; index it, and name one of them by its id "
+            "(--format reads it as one document)"
+        )
+    return content_of_file(path, limits.input_bytes)
+
+
 def from_file(path: str, options: Options, limits: Limits) -> Question:
     """A file's text. Raises NotFoundError, and ExtractionError that names the file."""
     from indexer.extract import extract
     from indexer.matching.question import Question
 
-    data = content_of_file(path, limits.input_bytes)
+    data = document_file(path, options, limits)
     try:
         document = extract(data, name="" if path == STDIN else path, options=options, limits=limits)
     except ExtractionError as error:
@@ -106,14 +118,14 @@ def found(store: Store, identity: str) -> Record:
     [refs] = store.find_each([identity])
     [record] = store.get([only(identity, refs)])
     if record is None:
-        raise NotFoundError(f"{identity}: no document with this id is stored")
+        raise _missing(identity)
     return record
 
 
 def only(identity: str, refs: Sequence[Ref]) -> Ref:
     """The one identity that a name means. Raises NotFoundError for none, and UsageError that lists several."""
     if not refs:
-        raise NotFoundError(f"{identity}: no document with this id is stored")
+        raise _missing(identity)
     if len(refs) > 1:
         several = len({(ref.index, ref.id) for ref in refs}) < len(refs)
         named = [name_of(replace(ref, routing=ref.routing or "") if several else ref) for ref in refs[:_LISTED]]
@@ -122,3 +134,7 @@ def only(identity: str, refs: Sequence[Ref]) -> Ref:
             f"{identity}: {len(refs)} documents have this id: {shown}; name one of them so, or its index in --store"
         )
     return refs[0]
+
+
+def _missing(identity: str) -> NotFoundError:
+    return NotFoundError(f"{identity or repr(identity)}: no document with this id is stored")

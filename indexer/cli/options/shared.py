@@ -87,10 +87,15 @@ limit_options = Group(
         metavar="SECONDS",
         default=Limits().seconds,
         show_default=True,
-        help="Time for one document.",
+        help="Time limit for each document.",
     ),
     click.option(
-        "--memory", type=Size(), metavar="SIZE", default="2GiB", show_default=True, help="Memory for one document."
+        "--memory",
+        type=Size(),
+        metavar="SIZE",
+        default="2GiB",
+        show_default=True,
+        help="Memory limit for each document.",
     ),
 )
 
@@ -130,8 +135,8 @@ extraction_options = Group(
     click.option(
         "--content",
         type=CONTENTS,
-        help="What counts as the text of HTML: without navigation, banners and footers where HTML says so "
-        "(landmarks), everything (full), or the main block only (main, needs the extra main-content).  "
+        help="What counts as the text of HTML: everything but navigation, banners and footers that are marked as "
+        "such (landmarks), everything (full), or the main block only (main, needs the extra main-content). "
         "[default: the store's own; landmarks for a new store or without one]",
     ),
     click.option(
@@ -141,13 +146,13 @@ extraction_options = Group(
         type=click.Choice(get_args(Engine)),
         default="auto",
         show_default=True,
-        help="Which extractor reads: the fast one, the reference, or (auto) the fast one first and the "
-        "reference where it fails or finds no text.",
+        help="The extractor: the fast one, the reference one, or (auto) the fast one first and the reference one "
+        "if it fails or finds no text.",
     ),
     click.option(
         "--format",
         type=click.Choice(get_args(Format)),
-        help="The kind of the documents.  [default: found from the content, then from the name]",
+        help="The format of the documents.  [default: detected from the content, then from the name]",
     ),
     limit_options,
     click.option(
@@ -156,12 +161,12 @@ extraction_options = Group(
         metavar="SIZE",
         default="200MB",
         show_default=True,
-        help="The largest document that is read, and the longest line of JSON lines.",
+        help="The largest document, and the longest line of JSON lines, to read.",
     ),
 )
 
 jobs_option = click.option(
-    "--jobs", type=click.IntRange(1), metavar="N", help="Worker processes.  [default: one for each processor]"
+    "--jobs", type=click.IntRange(1), metavar="N", help="Worker processes.  [default: one per processor]"
 )
 
 
@@ -184,12 +189,12 @@ store_option = click.option(
     "--store",
     cls=_StoreOption,
     type=click.Path(),
-    metavar="FILE",
+    metavar="FILE|URL",
     default=DEFAULT_STORE,
     envvar="NEARDUP_STORE",
     show_default=True,
     show_envvar=True,
-    help="The store.",
+    help="The store: a file, or an index as https://host:9200/INDEX.",
     callback=_noted,
 )
 
@@ -206,8 +211,8 @@ refresh_option = click.option(
     type=click.Choice(["wait", "none", "true"]),
     default="wait",
     show_default=True,
-    help="In a search engine: when what was written is found: when the command has ended (wait), after each batch too "
-    "(true), or when the index refreshes itself (none).",
+    help="In a search engine: when written documents can be found: when the command ends (wait), also after each "
+    "batch (true), or when the index refreshes itself (none).",
 )
 
 filter_option = click.option(
@@ -245,7 +250,9 @@ class Talk:
 
 
 talk_options = Group(
-    Talk, click.option("-q", "--quiet", is_flag=True, help="No progress and no summary, only what failed."), json_option
+    Talk,
+    click.option("-q", "--quiet", is_flag=True, help="Print no progress and no summary, only failures."),
+    json_option,
 )
 
 

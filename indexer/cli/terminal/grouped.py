@@ -8,6 +8,7 @@ GROUPS = {
     "Start here": ("index", "similar", "cluster", "report", "completion"),
     "Ask": ("compare", "diff", "pairs", "show", "hash", "stats", "failures", "doctor"),
     "Act": ("prune", "delete"),
+    "Without a store": ("batch",),
     "Engines": ("setup", "annotate"),
     "Measure": ("evaluate", "schemes", "corpus"),
 }

@@ -160,6 +160,7 @@ def record_json(record: Record) -> dict[str, Any]:
         **fingerprint_json(record.fingerprint),
         "short": record.short,
         "source": record.source,
+        "container": record.container,
         "title": record.title,
         "format": record.format,
         "extractor": record.extractor,

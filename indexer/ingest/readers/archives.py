@@ -117,15 +117,26 @@ def _member(opened: Callable[[], IO[bytes] | None], path: str, size: int, asked:
             if not reader:
                 yield Entry(0, "", _bounded(stream, asked.limit), None, member=member)
                 return
-            inner = dataclasses.replace(
-                asked, depth=asked.depth + 1, wanted=lambda below: asked.wanted(f"{member}/{below}")
-            )
-            for entry in reader.entries(buffered(cast(BinaryIO, _OneWay(stream))), member, inner):
+            for entry in reader.entries(
+                buffered(cast(BinaryIO, _OneWay(stream))), member, _asked_inside(member, asked)
+            ):
                 yield dataclasses.replace(entry, member=f"{member}/{entry.member}".rstrip("/"))
     except NeardupError:
         raise
     except Exception as error:
         yield _bad(error, member)
+
+
+def _asked_inside(member: str, asked: Asked) -> Asked:
+    """What the reader of a member is told: paths in it are seen from the archive."""
+    outer = asked.columns_of
+    return dataclasses.replace(
+        asked,
+        depth=asked.depth + 1,
+        columns=outer(member) if outer else asked.columns,
+        wanted=lambda below: asked.wanted(f"{member}/{below}"),
+        columns_of=(lambda below: outer(f"{member}/{below}")) if outer else None,
+    )
 
 
 class _OneWay(io.RawIOBase):

@@ -64,11 +64,15 @@ class Columns:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a reader is told: the most bytes of one entry, the columns, and which members of an archive are wanted."""
+    """What a reader is told: the most bytes of one entry, the columns, and which members of an archive are wanted.
+
+    `columns_of` says which columns a member of an archive has; where it is None, those of the archive.
+    """
 
     limit: int
     columns: Columns = field(default_factory=Columns)
     wanted: Callable[[str], bool] = lambda _: True
+    columns_of: Callable[[str], Columns] | None = None
     depth: int = 0
 
 
@@ -124,8 +128,11 @@ def entry_of(number: int, item: Any, columns: Columns) -> Entry:
     name, kind = _body(item, columns)
     body = value_at(item, name)
     if not isinstance(body, str):
-        missing = f'no "{columns.text}"' if columns.text else 'no "text" or "html"'
-        raise ValueError(missing if body is None else f'"{name}" must be a string')
+        if body is not None:
+            raise ValueError(f'"{name}" must be a string')
+        missing = f'no "{columns.text}"' if columns.text else 'no "text" or "html"; name the field with --text-field'
+        there = {name, name.partition(".")[0]} & set(item)
+        raise ValueError(missing if there else f"{missing}; the fields are: {_listed(list(item))}")
     own = (id_name, title_name, url_name, REASON_KEY, *((name,) if columns.text else ("text", "html")))
     metadata = {key: value for key, value in item.items() if key not in own}
     for path in (id_name, title_name, name):
@@ -143,8 +150,11 @@ def column_error(names: Sequence[str], columns: Columns) -> str:
     if not missing and (columns.text or {"text", "html"} & set(names)):
         return ""
     what = f"no column {missing[0]!r}" if missing else "no column 'text' or 'html'; name the one with --text-field"
-    listed = ", ".join(names[:_MOST_NAMES]) + (", …" if len(names) > _MOST_NAMES else "")
-    return f"{what}; the columns are: {listed[:_MOST_CHARACTERS]}"
+    return f"{what}; the columns are: {_listed(names)}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return (", ".join(names[:_MOST_NAMES]) + (", …" if len(names) > _MOST_NAMES else ""))[:_MOST_CHARACTERS]
 
 
 def _body(item: Mapping[str, Any], columns: Columns) -> tuple[str, Format]:

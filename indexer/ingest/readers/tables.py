@@ -28,6 +28,7 @@ from indexer.text.counts import counted
 _DELIMITERS = ",;\t|"
 # This many rows of Parquet at once: few enough that rows of long texts stay out of memory.
 _BATCH_ROWS = 256
+_MOST_ROWS = 8192
 # What the footer of a Parquet file may hold, against files that are made to take all memory.
 _STRINGS, _CONTAINERS = 64 << 20, 4_000_000
 _BUFFER = 1 << 20
@@ -132,6 +133,20 @@ class Parquet(Reader):
 
     def entries(self, stream: BinaryIO, name: str, asked: Asked) -> Iterator[Entry | BadEntry]:
         """The documents of the rows; where a file is damaged, a last BadEntry says so."""
+        number = 0
+        for batch in self.batches(stream, name, asked):
+            if isinstance(batch, BadEntry):
+                yield batch
+                return
+            for item in batch.to_pylist():
+                number += 1
+                yield row_entry(number, item, asked)
+
+    def batches(self, stream: BinaryIO, name: str, asked: Asked, octets: int = 0) -> Iterator[Any]:
+        """The same rows as batches of Arrow, of about so many `octets` each, with the columns that entries are made of.
+
+        What is wrong with the file is a last BadEntry; `row_entry` makes an entry of a row.
+        """
         arrow: Any = optional("pyarrow", "parquet", name)
         parquet: Any = optional("pyarrow.parquet", "parquet", name)
         number = 0
@@ -147,13 +162,26 @@ class Parquet(Reader):
                 if wrong := column_error(schema.names, asked.columns):
                     yield BadEntry(0, "malformed", wrong)
                     return
-                for batch in file.iter_batches(_BATCH_ROWS, columns=_wanted(arrow, schema, asked.columns)):
-                    for item in batch.to_pylist():
-                        number += 1
-                        yield _row(number, item, asked)
+                for batch in file.iter_batches(
+                    _rows_at_once(file.metadata, octets), columns=_wanted(arrow, schema, asked.columns)
+                ):
+                    if octets:
+                        # What is read as Python's strings is checked on the way.
+                        batch.validate(full=True)
+                    number += batch.num_rows
+                    yield batch
         except (arrow.ArrowException, *BROKEN, ValueError, MemoryError) as error:
             reason = "malformed" if isinstance(error, arrow.ArrowInvalid) else "unreadable"
             yield BadEntry(number + 1, reason, f"the file can't be read from here on: {error}")
+
+
+def _rows_at_once(metadata: Any, octets: int) -> int:
+    """How many rows of a file of Parquet have about so many bytes together."""
+    if not octets or not metadata.num_rows:
+        return _BATCH_ROWS
+    whole = sum(metadata.row_group(number).total_byte_size for number in range(metadata.num_row_groups))
+    rows = int(metadata.num_rows)
+    return max(1, min(_MOST_ROWS, octets * rows // max(1, int(whole))))
 
 
 def _seekable(stream: BinaryIO, limit: int) -> BinaryIO:
@@ -174,10 +202,11 @@ def _wanted(arrow: Any, schema: Any, columns: Columns) -> list[str]:
     return [each.name for each in schema if each.name in asked or not (nested(each.type) or "binary" in str(each.type))]
 
 
-def _row(number: int, item: dict[str, Any], asked: Asked) -> Entry | BadEntry:
+def row_entry(number: int, item: dict[str, Any], asked: Asked) -> Entry | BadEntry:
+    """The document of a row of a table, as Python has its values."""
     try:
         entry = entry_of(
-            number, {name: _plain(value) for name, value in item.items() if value is not None}, asked.columns
+            number, {name: plain_value(value) for name, value in item.items() if value is not None}, asked.columns
         )
     except ValueError as error:
         return BadEntry(number, "malformed", str(error))
@@ -186,7 +215,7 @@ def _row(number: int, item: dict[str, Any], asked: Asked) -> Entry | BadEntry:
     return entry
 
 
-def _plain(value: Any) -> Any:
+def plain_value(value: Any) -> Any:
     """A value as JSON has it."""
     if isinstance(value, datetime | date | time):
         return value.isoformat()

@@ -80,6 +80,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     ("ALTER TABLE documents ADD COLUMN text_digest BLOB NOT NULL DEFAULT x''",),
     # Whether a document is short is read from the document.
     ("ALTER TABLE hashes DROP COLUMN short",),
+    ("ALTER TABLE documents ADD COLUMN container BLOB NOT NULL DEFAULT x''",),
 )
 
 _HEADER_BYTES = 100

@@ -23,7 +23,7 @@ _MAX_INTEGER = (1 << 63) - 1
 # The order of the columns in every query that reads whole records, the document's number before them.
 RECORD_COLUMNS = (
     "d.number, d.id, d.hash, h.value, d.tokens, h.keys, d.short, d.source, d.title, d.format, d.extractor, d.size, "
-    "d.source_digest, d.indexed_at, d.metadata, d.text_digest"
+    "d.source_digest, d.indexed_at, d.metadata, d.text_digest, d.container"
 )
 
 
@@ -124,12 +124,14 @@ class Packer:
         strings = (record.format, record.source, record.title, record.extractor, record.indexed_at)
         packed = [pack_text(text) for text in strings]
         digest, same = pack_text(record.source_digest), pack_text(record.text_digest)
-        size = len(name) + sum(map(len, packed)) + len(digest) + len(same) + len(metadata or "")
+        container = pack_text(record.container)
+        size = len(name) + sum(map(len, packed)) + len(digest) + len(same) + len(metadata or "") + len(container)
         size += sum(len(sketch.payload) + 8 * len(sketch.keys) for sketch in record.sketches.values())
         if size > MAX_RECORD_BYTES:
             raise RefusedError(f"id, titles, metadata and sketches take {size} bytes, more than {MAX_RECORD_BYTES}")
-        columns = (record.short, record.tokens, record.size, *packed, digest_crc(digest), digest, metadata, same)
+        known = record.short, record.tokens, record.size, *packed, digest_crc(digest), digest, metadata, same
         value = None if record.fingerprint is None else to_signed(record.fingerprint.value)
+        columns = (*known, container)
         return Row(record.ref, name, value, record.keys, record.short, columns, size, record.sketches)
 
     def _check_fingerprint(self, record: Record) -> None:
@@ -147,7 +149,7 @@ class Packer:
     def record(self, row: Sequence[Any], sketches: Mapping[str, Sketch] | None = None) -> Record:
         """A record from RECORD_COLUMNS."""
         _, name, number, value, tokens, keys, short, source, title, kind, extractor, size, digest, *rest = row
-        at, metadata, same = rest
+        at, metadata, same, container = rest
         fingerprint = None
         if number is not None:
             fingerprint = Fingerprint(to_unsigned(cells.integer(value)), cells.count(tokens), self._scheme)
@@ -166,6 +168,7 @@ class Packer:
             indexed_at=cells.text(at),
             metadata={} if metadata is None else cells.json_object(metadata),
             sketches=sketches or {},
+            container=cells.text(container),
         )
 
 

@@ -365,7 +365,7 @@ class _Changes:
         postings = self._packer.postings([keys[value] for value in new], [numbers[value] for value in new])
         parts.insert_rows(connection, table, postings)
         connection.executemany(
-            "INSERT INTO documents VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO documents VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [(row.id, None if row.value is None else numbers[row.value], *row.columns) for row in rows],
         )
         self._merge(connection, top, top + len(new))

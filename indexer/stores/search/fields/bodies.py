@@ -50,6 +50,7 @@ _TEXTS = {
     "indexed_at": "indexed_at",
     "source_digest": "source_digest",
     "text_digest": "text_digest",
+    "container": "container",
 }
 # The field's name stands in the text and what is asked for in the parameters, so that it is compiled once.
 _NEAR = "doc['{field}'].size() > 0 && Long.bitCount(doc['{field}'].value ^ params.value) <= params.distance"

@@ -1,0 +1,89 @@
+"""The columns that users named for files with many documents, as a store remembers them by file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from indexer.errors import StoreError
+from indexer.ingest.readers.base import Columns
+
+if TYPE_CHECKING:
+    from indexer.stores.base import Store
+
+# The name of the resource in a store.
+COLUMNS = "columns"
+# Beyond this many files those that were named first are forgotten.
+MOST_FILES = 100_000
+
+
+class KnownColumns:
+    """For each file whose columns were named, by absolute path or URL, the columns that it was read with."""
+
+    def __init__(self, store: Store | None = None) -> None:
+        data = store.get_resource(COLUMNS) if store else None
+        self._columns = dict(_read(data)) if data else {}
+        self._changed = False
+
+    def of(self, path: str, named: Columns) -> Columns:
+        """The columns to read a file by: those that are named now, and those remembered for what is not named."""
+        known = self._columns.get(path)
+        if known is None:
+            return named
+        is_html = named.html if named.text else known.html
+        return Columns(named.text or known.text, named.id or known.id, named.title or known.title, html=is_html)
+
+    def note(self, path: str, columns: Columns) -> None:
+        """Take note that a document of a file was read by these columns; the usual ones need no note."""
+        if (columns.text or columns.id or columns.title) and self._columns.get(path) != columns:
+            self._columns.pop(path, None)
+            self._columns[path] = columns
+            self._changed = True
+
+    def keep(self, store: Store) -> bool:
+        """Let the store remember what was noted; False where it can't."""
+        if not self._changed:
+            return True
+        files: dict[Columns, list[str]] = {}
+        for path, columns in list(self._columns.items())[-MOST_FILES:]:
+            files.setdefault(columns, []).append(path)
+        notes = [
+            {"text": each.text, "id": each.id, "title": each.title, "html": each.html, "files": paths}
+            for each, paths in files.items()
+        ]
+        try:
+            store.put_resource(COLUMNS, json.dumps(notes).encode("ascii"))
+        except StoreError:
+            return False
+        self._changed = False
+        return True
+
+
+@contextmanager
+def remembered(store: Store) -> Iterator[KnownColumns]:
+    """What a store remembers; it also remembers what is noted meanwhile."""
+    known = KnownColumns(store)
+    try:
+        yield known
+    finally:
+        known.keep(store)
+
+
+def _read(data: bytes) -> Iterable[tuple[str, Columns]]:
+    # In an engine others can have written anything there.
+    try:
+        notes = json.loads(data)
+    except (ValueError, RecursionError):
+        return
+    for note in notes if isinstance(notes, list) else ():
+        if isinstance(note, Mapping) and isinstance(note.get("files"), list):
+            text, name, title = (_text(note, key) for key in ("text", "id", "title"))
+            columns = Columns(text, name, title, html=note.get("html") is True)
+            yield from ((path, columns) for path in note["files"] if isinstance(path, str))
+
+
+def _text(note: Mapping[str, Any], name: str) -> str:
+    value = note.get(name)
+    return value if isinstance(value, str) else ""
