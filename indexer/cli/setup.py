@@ -70,7 +70,10 @@ pipeline_options = Group(
     PipelineChoice,
     click.option("--pipelines", is_flag=True, help="Also the ingest pipelines, which fingerprint what others send."),
     click.option(
-        "--field", multiple=True, metavar="NAME", help="A field with the text, for --pipelines.  [default: body]"
+        "--field",
+        multiple=True,
+        metavar="NAME",
+        help="A field with the text, for --pipelines.  [default: those that the index remembers, else body]",
     ),
     click.option(
         "--default-pipeline",
