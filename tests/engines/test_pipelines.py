@@ -491,7 +491,7 @@ class TestSetup:
         assert settings["default_pipeline"] == "theirs"
         name = f"neardup-keys-{index}"
         painless.request("PUT", f"/_ingest/pipeline/{name}", {"description": "mine", "processors": []})
-        assert "of its owner's" in neardup("setup", painless, index, "--pipelines", code=2).stderr
+        assert "belongs to the owner" in neardup("setup", painless, index, "--pipelines", code=2).stderr
         neardup("setup", painless, index, "--remove", "--pipelines")
         assert painless.request("GET", f"/_ingest/pipeline/{name}")[name]["description"] == "mine"
 
@@ -510,7 +510,7 @@ class TestSetup:
         assert found["processors"][0]["script"]["params"]["fields"] == ["body", "later"]
 
     def test_the_options_need_each_other(self, painless: Server, index: str) -> None:
-        assert "add --pipelines" in neardup("setup", painless, index, "--field", "body", code=2).stderr
+        assert "need --pipelines" in neardup("setup", painless, index, "--field", "body", code=2).stderr
 
     @pytest.mark.parametrize("server", ["elasticsearch"], indirect=True)
     def test_an_engine_without_painless_is_named(self, server: Server) -> None:

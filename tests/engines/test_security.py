@@ -211,7 +211,7 @@ class TestOnARealServer:
         open_store(f"{secured.url}/loose", create=INFO).close()
         assert "not verified" in capfd.readouterr().err
         monkeypatch.setenv("NEARDUP_TLS_VERIFY", "no")
-        with pytest.raises(UsageError, match="write true or false"):
+        with pytest.raises(UsageError, match="must be true or false"):
             open_store(f"{secured.url}/loose")
 
     def test_a_credential_in_the_url_is_taken_with_a_warning_and_never_shown(

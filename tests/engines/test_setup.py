@@ -298,7 +298,7 @@ class TestSetup:
 
     def test_an_owners_own_field_of_that_name_is_left_alone(self, server: Server, index_name: str) -> None:
         server.request("PUT", f"/{index_name}", {"mappings": {"properties": {"neardup": {"type": "keyword"}}}})
-        assert "of its owner's" in setup(f"{server.url}/{index_name}", code=2).stderr
+        assert "belongs to the owner" in setup(f"{server.url}/{index_name}", code=2).stderr
 
     def test_a_newer_store_is_refused(self, server: Server, index_name: str) -> None:
         url = f"{server.url}/{index_name}"
