@@ -56,7 +56,7 @@ def stored_inputs(
 
     cluster = store if isinstance(store, SearchStore) else None
     if fields and not cluster:
-        raise UsageError("only a store in a search engine has fields; leave --field out")
+        raise UsageError("only a store in a search engine has fields; leave out --field")
     index = IndexTexts(cluster, fields) if cluster else None
     parts: dict[str, array[int]] = {}
     for record in records:

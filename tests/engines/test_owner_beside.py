@@ -45,8 +45,8 @@ def test_the_index_beside_is_never_the_owners(server: Server, index_name: str, s
     url = f"{server.url}/{store.format(index_name)}".replace("x-no-such,", f"{index_name}-made-1,")
     try:
         for flags in (["--dry-run"], []) if "made" not in to else ([],):
-            told = run(url, "--field", "body", "--to", to.format(index_name), *flags, code=2).stderr
-            assert "nothing is written there" in told or "would read the new index too" in told
+            printed = run(url, "--field", "body", "--to", to.format(index_name), *flags, code=2).stderr
+            assert "nothing is written there" in printed or "would read the new index too" in printed
             assert {name: state(server, name) for name in names} == before
     finally:
         server.request("DELETE", f"/_index_template/{index_name}")

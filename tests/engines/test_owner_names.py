@@ -48,9 +48,9 @@ def test_an_owners_field_that_is_not_mapped(server: Server, index_name: str, kin
     ):
         if kind == "not enabled" and command[0] == "annotate":
             continue
-        told = neardup(*command, "--store", url, code=2).stderr
-        assert "belongs to the owner" in told
-        assert "--to" in told
+        printed = neardup(*command, "--store", url, code=2).stderr
+        assert "belongs to the owner" in printed
+        assert "--to" in printed
         assert state(server, index_name) == before
     if kind != "not enabled":
         assert annotate(url, "--field", "body", "--to", f"{index_name}-aside")["annotated"] == 6
@@ -129,8 +129,8 @@ def test_what_comes_after_set_up_is_seen_in_each_document(server: Server, index_
         for name in ("cluster", "stats", "pairs"):
             neardup(name, "--store", url)
         assert {each.ref.id for each in store.scan()} == {"a", "b"}
-    told = remove(url)
-    assert "of 1 what others had put under 'neardup' stays" in told
+    printed = remove(url)
+    assert "of 1 what others had put under 'neardup' stays" in printed
     found = sources(server, index_name)
     assert (found[f"{index_name}/theirs"], found[f"{index_name}/listed"]) == (theirs, listed)
     assert found[f"{index_name}/dotted"] == dotted

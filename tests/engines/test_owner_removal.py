@@ -45,9 +45,9 @@ def test_an_index_of_neardups_is_deleted_only_after_a_yes(server: Server, index_
     with open_store(url, create=INFO) as store:
         put(store, record("a", 1), record("b", None))
     before = state(server, index_name)
-    told = remove(url, code=2)
-    assert f"the index {index_name} will be deleted with its 2 documents" in told
-    assert "--yes" in told
+    printed = remove(url, code=2)
+    assert f"the index {index_name} will be deleted with its 2 documents" in printed
+    assert "--yes" in printed
     assert state(server, index_name) == before
     remove(url, "--yes")
     assert "error" in server.request("GET", f"/{index_name}")

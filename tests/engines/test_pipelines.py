@@ -481,9 +481,9 @@ class TestSetup:
     def test_an_owners_pipelines_are_not_replaced(self, painless: Server, index: str) -> None:
         painless.request("PUT", f"/{index}", {"settings": {"index.default_pipeline": "theirs"}})
         neardup("setup", painless, index, "--pipelines")
-        told = neardup("setup", painless, index, "--pipelines", "--default-pipeline", "simhash", code=2).stderr
-        assert "'theirs'" in told
-        assert f"neardup-simhash-{index}" in told
+        printed = neardup("setup", painless, index, "--pipelines", "--default-pipeline", "simhash", code=2).stderr
+        assert "'theirs'" in printed
+        assert f"neardup-simhash-{index}" in printed
         settings = painless.request("GET", f"/{index}/_settings")[index]["settings"]["index"]
         assert settings["default_pipeline"] == "theirs"
         neardup("setup", painless, index, "--remove", "--pipelines")
@@ -514,6 +514,6 @@ class TestSetup:
 
     @pytest.mark.parametrize("server", ["elasticsearch"], indirect=True)
     def test_an_engine_without_painless_is_named(self, server: Server) -> None:
-        told = neardup("setup", server, "no-painless", "--pipelines", code=3).stderr
-        assert "No processor type exists with name [script]" in told
+        printed = neardup("setup", server, "no-painless", "--pipelines", code=3).stderr
+        assert "No processor type exists with name [script]" in printed
         neardup("setup", server, "no-painless", "--remove", "--yes")
