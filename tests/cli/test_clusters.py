@@ -197,7 +197,7 @@ def test_the_user_chooses_who_is_canonical(indexed: Neardup) -> None:
     assert clusters(indexed)["docs/b.pdf"]["cluster"]["is_canonical"]  # type: ignore[index]
     indexed("cluster", "--canonical", "source", "--prefer", "*.xml", "--prefer", "*.pdf")
     assert clusters(indexed)["docs/deep/c.xml"]["cluster"]["is_canonical"]  # type: ignore[index]
-    assert "no rule" in indexed("cluster", "--canonical", "best", code=2).err
+    assert "is not a rule" in indexed("cluster", "--canonical", "best", code=2).err
     assert "--bound" in indexed("cluster", "-k", "5", "--bound", "3", code=2).err
 
 

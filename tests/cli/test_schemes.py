@@ -95,7 +95,7 @@ def test_a_store_remembers_its_schemes(folder: Neardup) -> None:
     refused = folder("index", "docs", "--scheme", "minhash:shingle=3", code=4).err
     assert "shingle=5" in refused
     assert "shingle=3" in refused
-    assert "no scheme" in folder("index", "docs", "--scheme", "nothing", code=2).err
+    assert "is not a scheme" in folder("index", "docs", "--scheme", "nothing", code=2).err
     assert folder("index", "docs", "--scheme", "simhash-doc", "--json").json["unchanged"] == len(FILES) + 1
     folder("schemes", "--store", "collection.neardup", "--remove", "minhash")
     assert folder("index", "docs", "--scheme", "minhash:shingle=3", "--json").json["replaced"] == len(FILES) + 1
@@ -123,7 +123,7 @@ def test_a_new_store_keeps_exactly_the_schemes_that_are_named(folder: Neardup) -
     refused = folder("index", "docs", "--store", "0.neardup", "--schemes", "simhash-doc", code=2).err
     assert "this one has simhash-doc, minhash" in refused
     assert "name it too" in folder("index", "docs", "--store", "new.neardup", "--schemes", "minhash", code=2).err
-    assert "no scheme" in folder("index", "docs", "--store", "new.neardup", "--schemes", "simhash-doc,x", code=2).err
+    assert "is not a scheme" in folder("index", "docs", "--store", "new.neardup", "--schemes", "simhash-doc,x", code=2).err
     assert not (folder.folder / "new.neardup").exists()
 
 

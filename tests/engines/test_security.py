@@ -349,7 +349,7 @@ class TestWhatAReceiverSees:
     [
         ({"API_KEY": "k", "USERNAME": "u"}, "api_key and username are both set"),
         ({"CA_CERT": "/not/there.pem"}, "/not/there.pem: can't be read"),
-        ({"CREDENTIALS": "/not/there.toml"}, "is not there"),
+        ({"CREDENTIALS": "/not/there.toml"}, "does not exist"),
     ],
 )
 def test_settings_that_can_not_be_used(monkeypatch: pytest.MonkeyPatch, settings: dict[str, str], words: str) -> None:
