@@ -17,7 +17,7 @@ _PARAMETER = re.compile(r"\[(elasticsearch|opensearch)\b")
 _ASKED_FOR = re.compile(r'servers\.get\("(\w+)"\)')
 
 
-# A shell's jobs in the background ignore Ctrl-C, and what they start inherits that: tests that send it would wait for ever.
+# Background jobs of a shell ignore Ctrl-C, and so do their children: tests that send it would wait for ever.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
