@@ -9,16 +9,15 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from indexer import core, own_files
+from indexer import own_files
 from indexer.batch.arrow import arrow, compute, joined_of, parquet
-from indexer.batch.form import Form, cluster_schema, column_name, form_of, read_footer, writer, written_footer
+from indexer.batch.form import cluster_schema, column_name, read_footer, writer, written_footer
 from indexer.batch.grouping import (
     Clusters,
     clusters_of,
@@ -28,144 +27,35 @@ from indexer.batch.grouping import (
     key_blocks,
     meets_by_keys,
     partitions,
-    replaced,
     scanned,
     sketches_of,
 )
-from indexer.batch.sketching import SKETCHES, sketch_files
+from indexer.batch.reading import CLUSTERS, SUMMARY, Sketched, batches_of
+from indexer.batch.sketching import SKETCHES
 from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.components import Components
 from indexer.clustering.grouping import radius_of
 from indexer.core_sketch import cluster_ids
 from indexer.errors import StoreError, UsageError
 from indexer.ingest.indexing import default_jobs
-from indexer.matching.rule import DEFAULT_SHARE, LEAN_RULE, PREFERRED, Finder, MatchRule, Reading, parse_rule
-from indexer.model import CLUSTER_ID_LENGTH, SIMHASH_DOC
+from indexer.matching.rule import Finder, MatchRule
+from indexer.model import CLUSTER_ID_LENGTH
 from indexer.model.ragged import Ragged
-from indexer.model.tokens import Tokens
-from indexer.schemes import registry
-from indexer.schemes.base import Positions, Scheme, Sketches
+from indexer.schemes.base import Positions, Sketches
 
-CLUSTERS = "clusters"
-SUMMARY = "clustering.json"
+BEFORE = "clusters-before"
 MEMORY = 2 << 30
-_ROWS = 1 << 16
 # What sketches take while they are grouped, in proportion to themselves.
 _TIMES = 4
 _SHOWN = 10
 
 
 @dataclass(frozen=True)
-class Sketched:
-    """The sketches of a folder: `files` by name, all of one form; document i of all stands in them at `offsets`."""
-
-    files: tuple[Path, ...]
-    form: Form
-    offsets: Positions
-
-    @classmethod
-    def of(cls, folder: str) -> Sketched:
-        """Those of a folder. Raises StoreError, and IncompatibleStoreError where the files are of several forms."""
-        files = tuple(sketch_files(folder))
-        forms = [form_of(read_footer(os.fspath(path), SKETCHES)) for path in files]
-        for path, form in zip(files, forms, strict=True):
-            forms[0].require_same(form, os.fspath(path), os.fspath(files[0]))
-        rows = [parquet.read_metadata(path).num_rows for path in files]
-        return cls(files, forms[0], np.cumsum([0, *rows]))
-
-    def __len__(self) -> int:
-        return int(self.offsets[-1])
-
-    def batches(self, columns: Sequence[str]) -> Iterator[tuple[int, Any]]:
-        """(place of its first document, batch) of all files, in order."""
-        for path, place in zip(self.files, self.offsets.tolist(), strict=False):
-            yield from _batches(path, place, columns)
-
-    def octets(self, columns: Sequence[str]) -> int:
-        """What these columns take, not compressed."""
-        total = 0
-        for path in self.files:
-            known = parquet.read_metadata(path)
-            for group in (known.row_group(number) for number in range(known.num_row_groups)):
-                chunks = (group.column(number) for number in range(group.num_columns))
-                total += sum(
-                    one.total_uncompressed_size for one in chunks if one.path_in_schema.partition(".")[0] in columns
-                )
-        return total
-
-    @cached_property
-    def without(self) -> Positions:
-        """The documents in whose place a later one with the same id stands."""
-        hashes, ids = [], list[str]()
-        for _, batch in self.batches(["id"]):
-            hashes.append(_hashes(batch["id"]))
-        suspects = replaced(hashes)
-        if not suspects.size:
-            return suspects
-        for place, batch in self.batches(["id"]):
-            inside = suspects[(suspects >= place) & (suspects < place + batch.num_rows)] - place
-            ids += batch["id"].take(arrow.array(inside)).to_pylist()
-        last = dict(zip(ids, suspects.tolist(), strict=True))
-        return np.setdiff1d(suspects, np.array(list(last.values()), dtype=np.int64))
-
-
-def _batches(path: Path, place: int, columns: Sequence[str]) -> Iterator[tuple[int, Any]]:
-    try:
-        with parquet.ParquetFile(path) as file:
-            for batch in file.iter_batches(_ROWS, columns=list(columns)):
-                yield place, batch
-                place += batch.num_rows
-    except (OSError, arrow.ArrowException) as error:
-        raise StoreError(f"{path}: can't be read: {error}; remove it, and run neardup batch sketch again") from error
-
-
-def _hashes(ids: Any) -> npt.NDArray[np.uint64]:
-    texts = joined_of(ids)
-    starts = np.concatenate((np.zeros(1, dtype=np.uintp), texts.ends[:-1])) if len(texts) else texts.ends
-    return core.hash_tokens(Tokens(bytes(texts.data), starts, texts.ends))
-
-
-def rule_of(form: Form, text: str | None) -> MatchRule:
-    """The rule that is asked for, by the schemes that sketches are of; where none is, the one a store of them has.
-
-    Raises UsageError for a scheme that there are no sketches of, and for a rule that verifies by reading.
-    """
-
-    def scheme(name: str) -> Scheme:
-        family, parameters = registry.split(name)
-        own = form.scheme(family)
-        if own is None:
-            there = ", ".join((SIMHASH_DOC, *form.schemes))
-            raise UsageError(f"there are no sketches of {family}, only of {there}; sketch again with --scheme {family}")
-        if parameters and registry.scheme(name).id != own.id:
-            raise UsageError(f"{name}: the sketches are of {own.id}; name {family} alone")
-        return own
-
-    share = f"{PREFERRED}@{DEFAULT_SHARE:.12g}"
-    usual = f"{LEAN_RULE}/{share}+{share}" if form.scheme(PREFERRED) else LEAN_RULE
-    rule = parse_rule(text or usual, scheme=scheme)
-    if isinstance(rule.verifier, Reading):
-        raise UsageError(f"{rule}: a batch has no texts to read again; verify by a sketch")
-    return rule
-
-
-def canonical_of(form: Form, asked: CanonicalRule | None) -> CanonicalRule:
-    """The rule for the canonical document: earliest where a time is known, else longest, unless another is asked for.
-
-    Raises UsageError for "earliest" without a time.
-    """
-    if asked is None:
-        return CanonicalRule("earliest" if form.time_field else "longest")
-    if asked.kind == "earliest" and not form.time_field:
-        raise UsageError("--canonical earliest: the sketches have no time; sketch again with --time-field NAME")
-    return asked
-
-
-@dataclass(frozen=True)
 class Wanted:
     """How clusters are made: `bound` as for `indexer.clustering.clusters.cluster`, `memory` in bytes for sketches.
 
-    `parts` is how many partitions there are, as many as the memory takes where None.
+    `parts` is how many partitions there are, as many as the memory takes where None. `against` is an older folder with
+    sketches and clusters, whose documents are compared too, and whose clusters keep their ids.
     """
 
     rule: MatchRule
@@ -173,6 +63,7 @@ class Wanted:
     bound: float | None = None
     memory: int = MEMORY
     parts: int | None = None
+    against: str | None = None
     threads: int = field(default_factory=default_jobs)
 
 
@@ -183,37 +74,53 @@ class _Found:
     of: Positions
     similarity: npt.NDArray[np.float64]
     canonical: npt.NDArray[np.bool_]
+    to_before: npt.NDArray[np.float64]
     ids: list[str] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
     sizes: list[int] = field(default_factory=list)
+    before: list[str | None] = field(default_factory=list)
     split: int = 0
     comparisons: int = 0
-    costliest: list[tuple[str, str, int, int]] = field(default_factory=list)
+    buckets: list[dict[str, Any]] = field(default_factory=list)
+    components: list[dict[str, Any]] = field(default_factory=list)
+
+    @classmethod
+    def alone(cls, count: int) -> _Found:
+        """What is known before any clusters are: each document is alone."""
+        return cls(
+            np.full(count, -1, dtype=np.int64), np.ones(count), np.ones(count, dtype=np.bool_), np.full(count, np.nan)
+        )
 
     def add(self, clusters: Clusters) -> None:
         self.of[clusters.positions] = clusters.of + len(self.ids)
         self.similarity[clusters.positions] = clusters.similarity
         self.canonical[clusters.positions] = clusters.canonical
+        self.to_before[clusters.positions] = clusters.to_before
+        self.before += clusters.before
         self.ids += clusters.ids
         self.names += clusters.names
         self.sizes += clusters.sizes
-        self.split += clusters.grouped.split
+        self.split += clusters.split
         self.comparisons += clusters.comparisons
-        self.costliest = sorted([*self.costliest, *clusters.costly], key=lambda one: -one[3])[:_SHOWN]
+        self.buckets = sorted([*self.buckets, *clusters.buckets], key=lambda one: -one["nodes"])[:_SHOWN]
+        several = [*self.components, *clusters.components]
+        self.components = sorted(several, key=lambda one: -one["documents"])[:_SHOWN]
 
 
 def cluster(folder: str, out: str, wanted: Wanted) -> dict[str, Any]:
     """Write the clusters of a folder's sketches to `out`/clusters, a file for each of sketches; what was found.
 
+    With an older folder its documents, whose clusters keep their ids, come before; they go to `out`/clusters-before.
+
     They are those that `indexer.clustering.clusters.cluster` makes of the same documents in a new store, whatever the
     files, their order and the number of partitions. Memory: 60 bytes a document and its id, the sketches of a
     partition, and where one component is larger than that, the sketches of it. Raises StoreError and UsageError.
     """
-    sketched = Sketched.of(folder)
-    found = _Found(
-        np.full(len(sketched), -1, dtype=np.int64), np.ones(len(sketched)), np.ones(len(sketched), dtype=np.bool_)
-    )
-    columns = columns_of(wanted.rule, wanted.canonical)
+    if wanted.against and os.path.realpath(out) == os.path.realpath(wanted.against):
+        raise UsageError(f"--out {out}: is the older batch; name another folder")
+    sketched = Sketched.of(folder, wanted.against)
+    found = _Found.alone(len(sketched))
+    columns = columns_of(wanted.rule, wanted.canonical, against=bool(wanted.against))
     count = wanted.parts or max(1, -(-_TIMES * sketched.octets(columns) // wanted.memory))
     radius = radius_of(wanted.bound)
     compared_count = 0
@@ -223,8 +130,10 @@ def cluster(folder: str, out: str, wanted: Wanted) -> dict[str, Any]:
         for table, positions in _partitioned(sketched, columns, wanted, count, out):
             compared_count += positions.size
             found.add(clusters_of(table, positions, wanted.rule, wanted.canonical, radius, wanted.threads))
-        _write(sketched, found, out, wanted)
+        new, repeating = _write(sketched, found, out, wanted)
         said = _said(sketched, found, wanted, compared_count)
+        if wanted.against:
+            said |= {"older": sketched.first_new, "new": new, "repeating": repeating}
         with own_files.written_whole(Path(out, SUMMARY)) as file:
             file.write(json.dumps(said, indent=1).encode() + b"\n")
     except OSError as error:
@@ -355,40 +264,73 @@ def _shuffled(
         path.unlink()
 
 
-def _write(sketched: Sketched, found: _Found, out: str, wanted: Wanted) -> None:
-    """A file of clusters for each file of sketches, with its rows in its order."""
-    sizes = np.array([1, *found.sizes], dtype=np.int64)
-    # One more, for those that are alone.
-    ids = np.array([b"", *(name.encode() for name in found.ids)], dtype=f"S{CLUSTER_ID_LENGTH}")
-    names = arrow.array([None, *found.names], arrow.string())
-    without = np.zeros(len(sketched), dtype=np.bool_)
-    without[sketched.without] = True
-    footer = written_footer(CLUSTERS, sketched.form, _rules(wanted))
-    for path, start in zip(sketched.files, sketched.offsets.tolist(), strict=False):
-        with (
-            own_files.written_whole(Path(out, CLUSTERS, path.name)) as file,
-            writer(file, cluster_schema(), footer) as target,
-        ):
-            for place, batch in _batches(path, start, ["id", "row"]):
-                part = slice(place, place + batch.num_rows)
-                number, gone = found.of[part] + 1, without[part]
-                alone = number == 0
-                own = np.where(alone, cluster_ids(joined_of(batch["id"])), ids[number])
-                named = names.take(arrow.array(number))
-                columns = [
-                    batch["id"],
-                    batch["row"],
-                    arrow.array(own.astype(f"U{CLUSTER_ID_LENGTH}"), arrow.string(), mask=gone),
-                    arrow.array(found.canonical[part] & ~gone),
-                    arrow.array(found.similarity[part], mask=gone),
-                    arrow.array(sizes[number], mask=gone),
-                    compute.if_else(arrow.array(alone), batch["id"], named),
-                ]
-                target.write_batch(arrow.RecordBatch.from_arrays(columns, schema=cluster_schema()))
-    known = {path.name for path in sketched.files}
-    for stale in Path(out, CLUSTERS).glob("*.parquet"):
-        if stale.name not in known:
+class _Rows:
+    """The rows of the files of clusters, of documents by their places."""
+
+    def __init__(self, sketched: Sketched, found: _Found, *, against: bool) -> None:
+        self.schema = cluster_schema(against=against)
+        self._found = found
+        # One more before the first, for those that are alone.
+        self._sizes = np.array([1, *found.sizes], dtype=np.int64)
+        self._ids = np.array([b"", *(name.encode() for name in found.ids)], dtype=f"S{CLUSTER_ID_LENGTH}")
+        self._names = arrow.array([None, *found.names], arrow.string())
+        self._before = arrow.array([None, *found.before], arrow.string()) if against else None
+        self._first_new = sketched.first_new
+        self._without = np.zeros(len(sketched), dtype=np.bool_)
+        self._without[sketched.without] = True
+
+    def of(self, place: int, batch: Any) -> Any:
+        """Those of some documents, from their ids and rows; the first stands at `place`."""
+        part = slice(place, place + batch.num_rows)
+        found, gone = self._found, self._without[part]
+        number = found.of[part] + 1
+        alone = number == 0
+        own = np.where(alone, cluster_ids(joined_of(batch["id"])), self._ids[number])
+        taken = arrow.array(number)
+        columns = [
+            batch["id"],
+            batch["row"],
+            arrow.array(own.astype(f"U{CLUSTER_ID_LENGTH}"), arrow.string(), mask=gone),
+            arrow.array(found.canonical[part] & ~gone),
+            arrow.array(found.similarity[part], mask=gone),
+            arrow.array(self._sizes[number], mask=gone),
+            compute.if_else(arrow.array(alone), batch["id"], self._names.take(taken)),
+        ]
+        if self._before is not None:
+            # What an older document repeats was said when it came.
+            is_older = np.arange(part.start, part.stop) < self._first_new
+            nothing = arrow.scalar(None, arrow.string())
+            repeats = compute.if_else(arrow.array(is_older), nothing, self._before.take(taken))
+            to_before = found.to_before[part]
+            columns += [repeats, arrow.array(to_before, mask=is_older | np.isnan(to_before))]
+        return arrow.RecordBatch.from_arrays(columns, schema=self.schema)
+
+
+def _write(sketched: Sketched, found: _Found, out: str, wanted: Wanted) -> tuple[int, int]:
+    """A file of clusters for each file of sketches, with its rows in its order; how many documents are new, repeat."""
+    rows = _Rows(sketched, found, against=bool(wanted.against))
+    written: set[Path] = set()
+    new = repeating = 0
+    for number, (path, start) in enumerate(zip(sketched.files, sketched.offsets.tolist(), strict=False)):
+        known = read_footer(os.fspath(path), SKETCHES)
+        more = {**_rules(wanted), "input": known["input"], "state": known["state"]}
+        footer = written_footer(CLUSTERS, sketched.form, more)
+        target = Path(out, BEFORE if number < sketched.older else CLUSTERS, path.name)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        written.add(target)
+        with own_files.written_whole(target) as file, writer(file, rows.schema, footer) as clusters:
+            for place, batch in batches_of(path, start, ["id", "row"]):
+                made = rows.of(place, batch)
+                clusters.write_batch(made)
+                if wanted.against and number >= sketched.older:
+                    there = made["cluster"].is_valid()
+                    repeats = compute.and_(there, made["repeats"].is_valid())
+                    repeating += compute.sum(repeats).as_py() or 0
+                    new += (compute.sum(there).as_py() or 0) - (compute.sum(repeats).as_py() or 0)
+    for stale in (*Path(out, CLUSTERS).glob("*.parquet"), *Path(out, BEFORE).glob("*.parquet")):
+        if stale not in written:
             stale.unlink()
+    return new, repeating
 
 
 def _rules(wanted: Wanted) -> dict[str, Any]:
@@ -396,6 +338,8 @@ def _rules(wanted: Wanted) -> dict[str, Any]:
         "rule": wanted.rule.written(whole=True),
         "bound": wanted.bound,
         "canonical": str(wanted.canonical),
+        "similarity": wanted.rule.measure.similarity,
+        "by_hash_alone": wanted.rule.by_hash_alone,
     }
 
 
@@ -412,8 +356,6 @@ def _said(sketched: Sketched, found: _Found, wanted: Wanted, compared_count: int
         "largest": max(found.sizes, default=0),
         "split": found.split,
         "comparisons": found.comparisons,
-        "costliest": [
-            {"id": name, "scheme": scheme, "documents": documents, "comparisons": comparisons}
-            for name, scheme, documents, comparisons in found.costliest
-        ],
+        "buckets": found.buckets,
+        "components": found.components,
     }

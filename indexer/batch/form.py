@@ -20,7 +20,19 @@ from indexer.schemes.base import Scheme
 FORMAT = 1
 FOOTER = b"neardup"
 # What a payload or a digest is like no compression makes smaller.
-_TEXTS = ("id", "source", "title", "format", "extractor", "time", "metadata", "failed", "cluster", "canonical")
+_TEXTS = (
+    "id",
+    "source",
+    "title",
+    "format",
+    "extractor",
+    "time",
+    "metadata",
+    "failed",
+    "cluster",
+    "canonical",
+    "repeats",
+)
 
 
 @dataclass(frozen=True)
@@ -116,8 +128,9 @@ def sketch_schema(form: Form) -> Any:
     return arrow.schema(columns)
 
 
-def cluster_schema() -> Any:
-    """The columns of a file of clusters."""
+def cluster_schema(*, against: bool = False) -> Any:
+    """The columns of a file of clusters, `against` an older batch what a document repeats of it too."""
+    more = [("repeats", arrow.string()), ("repeats_similarity", arrow.float64())] if against else []
     return arrow.schema(
         [
             ("id", arrow.string()),
@@ -127,6 +140,7 @@ def cluster_schema() -> Any:
             ("similarity", arrow.float64()),
             ("size", arrow.int64()),
             ("canonical", arrow.string()),
+            *more,
         ]
     )
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from indexer.batch.form import column_name
 from indexer.clustering.assign import Gathered, Member, named
 from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.clusters import document_groups, similar_documents
-from indexer.clustering.grouping import Bucket, Groups, group
+from indexer.clustering.grouping import Bucket, Component, group
 from indexer.matching.measures.tables import Comparison
 from indexer.matching.nodes import Nodes, comparable, distinct_payloads, keyed, nodes_of_sketches
 from indexer.matching.rule import Finder, MatchRule
@@ -28,10 +28,13 @@ from indexer.model.refs import RefTable
 from indexer.schemes.base import Positions, Scheme, Sketches
 from indexer.stores.sketches import Found
 
+# The cluster that a document of an older batch was in; null for a new document.
+NOTED = "noted"
 
-def columns_of(rule: MatchRule, canonical: CanonicalRule) -> list[str]:
+
+def columns_of(rule: MatchRule, canonical: CanonicalRule, *, against: bool = False) -> list[str]:
     """The columns of sketches that clusters by a rule are made from."""
-    names = ["id", "tokens", "short", "time"]
+    names = ["id", "tokens", "short", "time"] + [NOTED] * against
     names += {"field": ["metadata"], "source": ["source"]}.get(canonical.kind, [])
     wanted = keyed(rule)
     for family in rule.schemes:
@@ -71,8 +74,10 @@ class Clusters:
     """The clusters of two documents or more among some: document `positions[i]` is in number `of[i]` of them.
 
     `similarity` is to the canonical document (0 to 1), `canonical` whether it is that one. Of each cluster: `ids`,
-    `names` of the canonical documents, `sizes`. `grouped` says how, `comparisons` how many pairs were compared, most of
-    them for the `costly` keys: an example's id, the scheme, how many have it, how many pairs it took.
+    `names` of the canonical documents, `sizes`, and `before`, the one of its older documents that comes first by the
+    canonical rule (None for none); `to_before` is the similarity to that one, NaN for none. `split` components were
+    cut, `comparisons` pairs compared. The largest `buckets` and `components` are as those of
+    `indexer.clustering.grouping.Groups`, each with the id of an example.
     """
 
     positions: Positions
@@ -82,9 +87,12 @@ class Clusters:
     ids: list[str]
     names: list[str]
     sizes: list[int]
-    grouped: Groups
+    before: list[str | None]
+    to_before: npt.NDArray[np.float64]
+    split: int
     comparisons: int
-    costly: list[tuple[str, str, int, int]]
+    buckets: list[dict[str, Any]]
+    components: list[dict[str, Any]]
 
 
 def clusters_of(
@@ -102,21 +110,19 @@ def clusters_of(
     numbers = np.repeat(np.arange(len(groups)), [one.size for one in groups])
     gathered = [Gathered() for _ in groups]
     places = np.concatenate([np.arange(one.size) for one in groups]) if groups else members
+    older = [Gathered() for _ in groups]
     for member in _members(table.take(arrow.array(members)), members, numbers, places, canonical):
         gathered[member.group].add(member, canonical)
+        if member.noted:
+            older[member.group].add(member, canonical)
     near = named(gathered, groups, lambda left, right: similar_documents(nodes, comparison, left, right))
+    stands = np.array([one.position for one in older], dtype=np.int64)[numbers]
+    to_before, known = np.full(members.size, np.nan), np.flatnonzero(stands >= 0)
+    if known.size:
+        to_before[known] = np.round(similar_documents(nodes, comparison, stands[known], members[known]), 4)
     similarity = np.concatenate(near) if near else np.empty(0)
     first = np.array([one.position for one in gathered], dtype=np.int64)[numbers] == members
     similarity[first] = 1.0
-    costly = [
-        (
-            nodes.refs.take(np.flatnonzero(nodes.node_of == one.example)[:1])[0].id,
-            one.scheme,
-            one.nodes,
-            one.comparisons,
-        )
-        for one in grouped.costliest
-    ]
     return Clusters(
         positions[members],
         numbers,
@@ -125,15 +131,18 @@ def clusters_of(
         [one.id for one in gathered],
         [one.canonical.ref.id for one in gathered if one.canonical],
         [one.size for one in gathered],
-        grouped,
+        [one.canonical.ref.id if one.canonical else None for one in older],
+        to_before,
+        grouped.split,
         comparison.compared,
-        costly,
+        _with_example(nodes, grouped.buckets),
+        _with_example(nodes, grouped.components),
     )
 
 
-def _costly(nodes: Nodes, bucket: Bucket) -> tuple[str, str, int, int]:
-    [example] = nodes.refs.take(np.flatnonzero(nodes.node_of == bucket.example)[:1])
-    return example.id, bucket.scheme, bucket.nodes, bucket.comparisons
+def _with_example(nodes: Nodes, largest: Sequence[Bucket | Component]) -> list[dict[str, Any]]:
+    firsts = [np.flatnonzero(nodes.node_of == one.example)[0] for one in largest]
+    return [{**asdict(one), "example": ref.id} for one, ref in zip(largest, nodes.refs.take(firsts), strict=True)]
 
 
 def _nodes(table: Any, rule: MatchRule) -> Nodes:
@@ -161,12 +170,14 @@ def _members(
     count = len(members)
     metadata = rows["metadata"].to_pylist() if canonical.kind == "field" else [""] * count
     sources = rows["source"].to_pylist() if canonical.kind == "source" else [""] * count
+    noted = rows[NOTED].to_pylist() if NOTED in rows.schema.names else [None] * count
     nothing: Mapping[str, Any] = {}
     for place, (name, tokens, time) in enumerate(zip(*columns, strict=True)):
         written: str | None = metadata[place]
         known = json.loads(written) if written else nothing
         record = Record(Ref(name), Fingerprint(0, tokens), indexed_at=time or "", source=sources[place], metadata=known)
-        yield Member(int(numbers[place]), int(places[place]), int(members[place]), record, nothing)
+        before = {"cluster": {"id": noted[place]}} if noted[place] else nothing
+        yield Member(int(numbers[place]), int(places[place]), int(members[place]), record, before)
 
 
 def meets_by_keys(finder: Finder) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 from indexer.ingest.readers import Reader, reader_by_head, reader_of
 from indexer.ingest.readers.compression import BROKEN, plain
 from indexer.ingest.remote import is_remote
-from indexer.ingest.sources import Rejected, Sources, UnreadableError, id_of_path, open_regular
+from indexer.ingest.sources import Rejected, Sources, UnreadableError, id_of_path, open_regular, printable_path
 
 _FILES_TOGETHER = 5000
 _HEAD = 512
@@ -34,6 +34,12 @@ class Part:
     def path(self) -> str:
         """The path or URL of the only file, or of the folder."""
         return str(self.files[0].path) if self.reader else os.path.dirname(str(self.files[0].path))
+
+    @property
+    def place(self) -> str:
+        """The same as an absolute path, with the number of the part where a folder has several."""
+        absolute = self.path if is_remote(self.path) else printable_path(os.path.abspath(self.path))
+        return absolute if self.reader else f"{absolute}#{self.name.rpartition('.')[2]}"
 
     def opened(self) -> Any:
         """The stream of the only file. Raises UnreadableError."""

@@ -96,7 +96,7 @@ def _sketch_parts(sources: Sources, parts: Sequence[Part], folder: str, workers:
             if path.exists() and read_footer(os.fspath(path), SKETCHES).get("state") == state:
                 counts.done_before += 1
                 continue
-            footer = written_footer(SKETCHES, making.form, {"input": printable_path(part.path), "state": state})
+            footer = written_footer(SKETCHES, making.form, {"input": part.place, "state": state})
             with own_files.written_whole(path) as file:
                 _write(file, making.form, footer, _sketches(sources, part, making, workers), counts)
             counts.parts += 1
@@ -228,7 +228,9 @@ def _by_rows(sources: Sources, part: Part, workers: _Workers) -> Iterator[Any]:
         key = outcome.key
         if isinstance(key, tuple):
             place, item = key
-            rows.append(sketched_one(replace(outcome, key=item), form, data.pop(place)))
+            one = sketched_one(replace(outcome, key=item), form, data.pop(place))
+            # A file is no line: it is counted among those of its part.
+            rows.append(one if one.row else one._replace(row=place))
         else:
             failed = f"{outcome.reason}: {outcome.detail}"
             rows.append(Sketched(0, Record(Ref(key.id or key.source), None, source=key.source), failed))

@@ -11,10 +11,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from indexer.batch.clustering import Wanted, canonical_of, rule_of
+from indexer.batch.clustering import Wanted
 from indexer.batch.clustering import cluster as cluster_batch
 from indexer.batch.form import Form, Making
 from indexer.batch.parts import parts_of
+from indexer.batch.reading import canonical_of, rule_of
 from indexer.batch.sketching import Summary, sketch
 from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.clusters import cluster as cluster_store
@@ -59,7 +60,7 @@ def write_files(folder: Path, rows: Sequence[Mapping[str, Any]], files: int, see
     folder.mkdir(parents=True, exist_ok=True)
     order = list(rows)
     random.Random(seed).shuffle(order)
-    for number in range(files):
+    for number in range(min(files, len(order))):
         pq.write_table(pa.Table.from_pylist(order[number::files]), folder / f"{number}.parquet")
     return folder
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -12,8 +13,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from planted import collection, named
 
-from indexer.batch.clustering import Wanted, canonical_of, cluster, rule_of
+from indexer.batch.clustering import Wanted, cluster
 from indexer.batch.form import Form
+from indexer.batch.reading import canonical_of, rule_of
+from indexer.batch.summary import figures
 from indexer.clustering.canonical import CanonicalRule
 from indexer.errors import StoreError, UsageError
 
@@ -63,7 +66,7 @@ def test_as_in_a_store(case: Case, texts: dict[str, str], tmp_path: Path) -> Non
             assert said["comparisons"] == by.comparisons
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.integers(0, 999), st.integers(1, 60), st.integers(1, 4), st.integers(1, 9), st.sampled_from(RULES[:5]))
 def test_as_in_a_store_at_random(
     tmp_path_factory: pytest.TempPathFactory, seed: int, count: int, files: int, parts: int, case: Case
@@ -78,6 +81,35 @@ def test_they_are_clusters_at_all(tmp_path: Path) -> None:
     assert by_batch(Case(named(collection(1, 150))), tmp_path / "a")[1]["clusters"] > 10
     assert by_batch(Case(chain(80), "minhash@0.4"), tmp_path / "b", parts=3)[1]["split"] == 1
     assert by_batch(Case(hot(150)), tmp_path / "c")[1]["clustered"] > 30
+
+
+def test_the_largest_buckets_and_components_are_named_with_what_they_took(tmp_path: Path) -> None:
+    texts = {**chain(80), **{f"copy{place:02}": " ".join(f"same{n}" for n in range(50)) for place in range(30)}}
+    said = by_batch(Case(texts, "minhash@0.4"), tmp_path / "a")[1]
+    first, second = said["components"][:2]
+    assert (first["nodes"], first["documents"], first["example"][:4]) == (80, 80, "link")
+    assert first["groups"] > 1
+    # Each has to be compared at least once to be in it, and once more to be cut from it.
+    assert first["comparisons"] > 2 * 79
+    assert (second["nodes"], second["documents"], second["groups"]) == (1, 30, 1)
+    assert sum(one["comparisons"] for one in said["components"]) <= said["comparisons"]
+    assert said["buckets"][0]["nodes"] >= said["buckets"][-1]["nodes"] > 1
+    assert {one["scheme"] for one in said["buckets"]} == {"minhash"}
+    apart = by_batch(Case(texts, "minhash@0.4"), tmp_path / "b", files=3, parts=3, seed=1)[1]
+    assert [one["documents"] for one in apart["components"]] == [one["documents"] for one in said["components"]]
+
+
+def test_the_report_counts_what_is_in_the_files(tmp_path: Path) -> None:
+    found, said = by_batch(Case(hot(150)), tmp_path, files=3)
+    sizes = Counter(Counter(cluster for cluster, _, _ in found.values()).values())
+    told = figures(str(tmp_path / "out"))
+    assert said.items() <= told.items()
+    assert sum(told["sizes"].values()) == said["clusters"] == sum(n for size, n in sizes.items() if size > 1)
+    assert told["sizes"]["2"] == sizes[2]
+    assert told["redundant"] == sum(not canonical for _, canonical, _ in found.values())
+    largest = told["largest_clusters"][0]
+    assert largest["size"] == max(sizes) == said["largest"]
+    assert found[largest["canonical"]][:2] == (largest["cluster"], True)
 
 
 def test_real_pages_as_in_a_store(shared_data: Path, tmp_path: Path) -> None:

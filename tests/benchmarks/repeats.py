@@ -160,6 +160,13 @@ def near(sets: ShingleSets) -> Pairs:
     return found.left[enough], found.right[enough]
 
 
+def long_enough(pages: Collection, pairs: Pairs) -> Pairs:
+    """The pairs of documents that are not too short as they are read."""
+    enough = np.array([core.token_hashes(page.read).size >= DEFAULT_MIN_TOKENS for page in pages.pages])
+    kept = enough[pairs[0]] & enough[pairs[1]]
+    return pairs[0][kept], pairs[1][kept]
+
+
 def weighted(pages: Collection, least: float) -> Pairs:
     """The pairs whose common shingles have `least` of the weight ln(1 + N / df) of all that the two have."""
     weight = np.log1p(len(pages.pages) / pages.frequencies(clusters=True).clip(1))
@@ -175,7 +182,9 @@ def weighted(pages: Collection, least: float) -> Pairs:
 
 
 WAYS: dict[str, Callable[[Collection], Pairs]] = {
-    "the default rule": lambda pages: near_pairs(default_rule(), [page.read for page in pages.pages]),
+    "the default rule": lambda pages: long_enough(
+        pages, near_pairs(default_rule(), [page.read for page in pages.pages])
+    ),
     "names not looked at": lambda pages: pages.default,
     "whole texts, exactly": lambda pages: near(pages.sets),
     "rare weigh more, 0.5": lambda pages: weighted(pages, 0.5),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from indexer.cli.batch import clustering, sketching
+from indexer.cli.batch import clustering, filtering, reporting, sketching
 
 
 @click.group(
@@ -14,6 +14,7 @@ from indexer.cli.batch import clustering, sketching
 Examples:
   neardup batch sketch crawl/*.parquet --out batch
   neardup batch cluster batch --out batch
+  neardup batch filter crawl/*.parquet --clusters batch --out kept
 
 Sketches and clusters are files of Parquet, which pandas, DuckDB and Spark read. The clusters are those that neardup
 index and neardup cluster make of the same documents. These commands need the extra parquet.
@@ -23,7 +24,7 @@ def batch() -> None:
     """Sketch and cluster a collection in files of Parquet, on one machine or in many tasks, without a store."""
 
 
-for command in (*sketching.COMMANDS, *clustering.COMMANDS):
+for command in (*sketching.COMMANDS, *clustering.COMMANDS, *filtering.COMMANDS, *reporting.COMMANDS):
     batch.add_command(command)
 
 COMMANDS = (batch,)
