@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from indexer import own_files
-from indexer.batch.arrow import arrow, compute, parquet
+from indexer.batch.arrow import arrow, column_of, compute, numbers_of, parquet, repeated
 from indexer.batch.form import read_footer
 from indexer.batch.parts import Part, parts_of
 from indexer.batch.reading import CLUSTERS, SUMMARY
@@ -91,7 +91,7 @@ def keep(paths: Sequence[str], clusters: str, out: str, *, unverified: bool = Fa
                 _copy(part, out, gone)
                 done.files += len(part.files)
                 done.removed += rows.num_rows
-                source = arrow.array([printable_path(part.path)] * rows.num_rows, arrow.string())
+                source = repeated(printable_path(part.path), rows.num_rows)
                 listed.write_table(arrow.Table.from_arrays([source, *rows.columns], schema=_REMOVED))
     except (OSError, arrow.ArrowException) as error:
         named = getattr(error, "filename", None) or out
@@ -161,7 +161,7 @@ def _gone(path: Path, done: Filtered) -> tuple[npt.NDArray[np.int64], Any]:
     rows = table.filter(gone).select(["row", "id", "canonical", "similarity", "cluster"])
     done.far += compute.sum(compute.and_(other, compute.invert(near))).as_py() or 0
     done.kept += table.num_rows - rows.num_rows
-    return np.sort(rows["row"].to_numpy()), rows
+    return np.sort(numbers_of(rows["row"].combine_chunks())), rows
 
 
 def _copy(part: Part, out: str, gone: npt.NDArray[np.int64]) -> None:
@@ -203,7 +203,7 @@ def _copy_rows(stream: Any, target: Any, gone: npt.NDArray[np.int64]) -> None:
         with parquet.ParquetWriter(target, file.schema_arrow, compression=codec) as out:
             for batch in file.iter_batches():
                 number = np.arange(first, first + batch.num_rows)
-                out.write_batch(batch.filter(arrow.array(~np.isin(number, gone))))
+                out.write_batch(batch.filter(column_of(~np.isin(number, gone))))
                 first += batch.num_rows
 
 
