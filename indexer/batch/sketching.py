@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from indexer import own_files
-from indexer.batch.arrow import arrow, compute, parquet, scalar
+from indexer.batch.arrow import arrow, compute, scalar
 from indexer.batch.documents import Place, documents_of, reads_columns
 from indexer.batch.form import Form, Making, form_of, read_footer, sketch_schema, writer, written_footer
 from indexer.batch.kernels import Sketched, batch_of, serves, sketched, sketched_one
@@ -21,7 +21,7 @@ from indexer.batch.parts import Part, task_of
 from indexer.errors import StoreError
 from indexer.ingest.outcomes import Counts, Extraction, Failed, Item, read, sketching
 from indexer.ingest.readers.base import Asked, BadEntry
-from indexer.ingest.readers.tables import Parquet
+from indexer.ingest.readers.tables import Parquet, parquet_file
 from indexer.ingest.remote import is_remote
 from indexer.ingest.sources import Rejected, Sources, UnreadableError, id_of_path, printable_path
 from indexer.model import Record, Ref
@@ -165,7 +165,7 @@ def _sketches(sources: Sources, part: Part, making: Making, workers: _Workers) -
     if isinstance(part.reader, Parquet) and serves(making.form) and sources.selection.id_from == "path":
         asked = Asked(sources.selection.line_limit, sources.selection.columns)
         with suppress(UnreadableError), part.opened() as stream:
-            columns = _schema(stream)
+            columns = _schema(stream, part.path)
             if columns is not None and reads_columns(columns, asked.columns):
                 stream.seek(0)
                 yield from _by_columns(stream, _place(part, sources), part.reader, asked, making)
@@ -173,12 +173,11 @@ def _sketches(sources: Sources, part: Part, making: Making, workers: _Workers) -
     yield from _by_rows(sources, part, workers)
 
 
-def _schema(stream: Any) -> Any:
+def _schema(stream: Any, name: str) -> Any:
     """The columns of a file of Parquet; None where they can't be read, which its reader then says."""
     with suppress(arrow.ArrowException, OSError, ValueError):
         if stream.seekable():
-            # It would be closed with the file.
-            return parquet.read_schema(arrow.PythonFile(stream, mode="r"))
+            return parquet_file(stream, name).schema_arrow
     return None
 
 
