@@ -413,7 +413,7 @@ def _list_surplus(pruning: Pruning, *, as_json: bool) -> None:
         else:
             answer(f"{document.record.ref.id}  {pruning.rule.said(document.similarity, document.canonical.id)}")
     count, same = tally.named, tally.identical
-    summary = f"{counted(count, 'document')} with another in place ({size(tally.octets)})"
+    summary = f"{counted(count, 'document')} with another in place ({size(tally.total_bytes)})"
     kinds = [f"{same:,} identical"] * bool(same)
     kinds += [f"{count - same:,} near, the least similar {pruning.rule.shown(tally.least)}"] * (count > same)
     say(f"a dry run: {summary}" + f": {' and '.join(kinds)}" * bool(kinds) + "; nothing was changed")

@@ -361,7 +361,7 @@ def _report(
                 **({"duplicates": summary.duplicates, "new": near.new, "near": near.near} if near else {}),
                 "dead_letters": os.fspath(letters.path) if letters and letters.count else None,
                 "left_out": left_out,
-                "bytes": summary.octets,
+                "bytes": summary.bytes_read,
                 "seconds": round(summary.seconds, 3),
                 "stopped": bool(stopped.number),
             }
@@ -370,7 +370,7 @@ def _report(
     reasons = ", ".join(f"{reason} {count}" for reason, count in summary.failed.most_common())
     listed = with_store("neardup failures")
     lines = [
-        ("indexed", summary.indexed, f"{size(summary.octets)} read in {summary.seconds:.1f} s"),
+        ("indexed", summary.indexed, f"{size(summary.bytes_read)} read in {summary.seconds:.1f} s"),
         ("replaced", summary.replaced, ""),
         ("unchanged", summary.unchanged, ""),
         ("empty", summary.empty, "stored; no text, so they match nothing"),

@@ -73,7 +73,10 @@ pipeline_options = Group(
         help="Also install the ingest pipelines, which fingerprint documents that others send.",
     ),
     click.option(
-        "--field", multiple=True, metavar="NAME", help="A field with the text, for --pipelines.  [default: body]"
+        "--field",
+        multiple=True,
+        metavar="NAME",
+        help="A field with the text, for --pipelines.  [default: those that the index remembers, else body]",
     ),
     click.option(
         "--default-pipeline",

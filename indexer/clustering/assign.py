@@ -49,7 +49,7 @@ class Gathered:
     canonical: Record | None = None
     position: int = -1
     size: int = 0
-    octets: int = 0
+    total_bytes: int = 0
     first_seen: str = ""
     last_seen: str = ""
     named: dict[str, int] = field(default_factory=dict)
@@ -66,7 +66,7 @@ class Gathered:
         if self.canonical is None or key < self.best:
             self.best, self.canonical, self.position = key, record, member.position
         self.size += 1
-        self.octets += record.size
+        self.total_bytes += record.size
         seen = record.indexed_at
         self.first_seen = min(filter(None, (self.first_seen, seen)), default="")
         self.last_seen = max(self.last_seen, seen)
@@ -94,12 +94,12 @@ class Gathered:
             canonical=canonical.ref,
             title=canonical.title,
             size=self.size,
-            octets=self.octets,
+            total_bytes=self.total_bytes,
             radius=0,
             least_similarity=self.least_similarity,
             first_seen=self.first_seen,
             last_seen=self.last_seen,
-            redundant_octets=self.octets - canonical.size,
+            redundant_bytes=self.total_bytes - canonical.size,
             formats=self.formats,
             origins=self.origins,
         )

@@ -8,7 +8,7 @@ from indexer import own_files
 from indexer.errors import ExtractionError, NeardupError, machines_fault
 from indexer.extract.base import Extracted, Format, Limits, Options, too_large
 from indexer.extract.sniffing import sniff, unpack
-from indexer.extract.text import cleaned, extract_text
+from indexer.extract.text import cleaned, extract_text, without_mark
 from indexer.model import Document
 from indexer.text.counts import counted
 
@@ -87,15 +87,15 @@ def _read_with(kind: Format, engine: str, data: bytes, options: Options, limits:
     try:
         # Imported here: a worker for HTML never loads the PDF engines, and so on.
         if kind == "html":
-            from indexer.extract.html import extract_html
+            from indexer.extract.markup.html import extract_html
 
-            return extract_html(data, options.content, engine)
+            return without_mark(extract_html(data, options.content, engine))
         if kind == "pdf":
             from indexer.extract.pdf import extract_pdf
 
             return extract_pdf(data, engine, limits, probe=probe)
         if kind == "xml":
-            from indexer.extract.xml import extract_xml
+            from indexer.extract.markup.xml import extract_xml
 
             return extract_xml(data, engine)
         if kind == "text":

@@ -64,6 +64,12 @@ def extract_text(data: bytes) -> Extracted:
     return Extracted(f"plain ({codec})", clean, first_line(clean))
 
 
+def without_mark(extracted: Extracted) -> Extracted:
+    """The same without a byte order mark that a parser has left at the beginning of the text."""
+    text = extracted.text
+    return extracted._replace(text=text[1:].lstrip()) if text.startswith("\ufeff") else extracted
+
+
 def first_line(text: str) -> str:
     """The first line that is not blank, of the beginning of a text."""
     return next((line for each in text[:2000].splitlines() if (line := each.strip())), "")

@@ -46,6 +46,10 @@ NOT_DOCUMENTS = frozenset(
 # A folder is listed and sorted in parts of this size, so that one with millions of files stays out of memory.
 FOLDER_PART = 50_000
 _HEAD = 512
+# Never waits for a pipe's writer, and reads bytes as they are; systems without pipes in folders lack the names.
+_READING = os.O_RDONLY
+for _flag in ("O_NONBLOCK", "O_NOCTTY", "O_BINARY"):
+    _READING |= getattr(os, _flag, 0)
 _WRITTEN_OUT = re.compile(rb"\\x(5c|[89a-f][0-9a-f])")
 _SURROGATE = re.compile("[\udc80-\udcff]")
 
@@ -390,7 +394,7 @@ def open_regular(path: str, *, any_kind: bool = False) -> BinaryIO:
     try:
         if any_kind:
             return open(path, "rb", opener=own_files.reader)
-        descriptor = own_files.reader(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
+        descriptor = own_files.reader(path, _READING)
     except OwnFileError as error:
         raise UnreadableError("special-file", error.strerror) from None
     except (OSError, ValueError) as error:

@@ -18,6 +18,7 @@ from indexer.stores.search.fields import mapping
 from indexer.stores.search.fields.bodies import fields_of
 from indexer.stores.search.fields.sketches import KeyFields
 from indexer.stores.search.fields.source_fields import source_paths
+from indexer.stores.search.fields.texts import OWN, TEXTS, TextFields, noted, notes_with
 
 KINDS = ("keys", "simhash")
 DEFAULT_FIELDS = ("body",)
@@ -42,16 +43,17 @@ class Pipelines:
     ) -> list[Step]:
         """What is left to do so that both pipelines are there, and are the index's default or final one where asked.
 
-        `info` is that of a new store; an index that is one keeps its own. `fields` hold the text, DEFAULT_FIELDS if
-        there are none. Raises UsageError where a pipeline of the owner's is in the place, IncompatibleStoreError for a
-        newer neardup's.
+        `info` is that of a new store; an index that is one keeps its own. `fields` hold the text: where none are named
+        those that the index remembers, else DEFAULT_FIELDS. The index remembers them, as those of annotate. Raises
+        UsageError where a pipeline of the owner's is in the place, IncompatibleStoreError for a newer neardup's.
         """
         mappings = self._mappings()
         known = [mapping.info_of(found_info, f"{self.shown} ({name})") for name, found_info in mappings.items()]
         infos = [found_info for found_info in known if found_info] or [info]
         form = sketch_form(infos, list(mappings.values()))
-        paths = self._paths(mappings, fields or DEFAULT_FIELDS)
-        steps = [step for kind in KINDS if (step := self._pipeline(kind, pipeline(kind, infos[0], paths, form)))]
+        paths = self._text_paths(mappings, fields)
+        steps = self._notes(mappings, infos[0], TextFields(paths))
+        steps += [step for kind in KINDS if (step := self._pipeline(kind, pipeline(kind, infos[0], paths, form)))]
         for place, kind in (("default", default), ("final", final)):
             if kind:
                 steps += self._use(place, self.id_of(kind), list(mappings))
@@ -100,6 +102,30 @@ class Pipelines:
         answer = self._get(self._path(kind)) or {}
         there: dict[str, Any] | None = answer.get(self.id_of(kind))
         return there
+
+    def _text_paths(self, mappings: Mapping[str, Mapping[str, Any]], fields: Sequence[str]) -> tuple[str, ...]:
+        """Where the fields that were asked for stand, else those that the indices remember."""
+        known = (noted(described).get(OWN) for described in mappings.values())
+        first = next((each for each in known if each), TextFields(DEFAULT_FIELDS))
+        return self._paths(mappings, fields or first.names)
+
+    def _notes(self, mappings: Mapping[str, Mapping[str, Any]], info: StoreInfo, fields: TextFields) -> list[Step]:
+        """What lets each index remember these fields, unless it does."""
+        steps = []
+        for index, described in mappings.items() or [(self.name, {})]:
+            known = noted(described).get(OWN)
+            if known and known.names == fields.names:
+                continue
+            made = {} if mappings else {"made_index": True}
+            own = {
+                **mapping.own_meta(described),
+                **mapping.meta(info, **made),
+                TEXTS: notes_with(described, OWN, fields),
+            }
+            body = {"_meta": mapping.with_meta(described.get("_meta", {}), own)}
+            why = f"note in the mapping of {index} that its texts stand in {', '.join(fields.names)}"
+            steps.append(Step(why, "PUT", f"{path_of(index)}/_mapping", body, describes=index, optional=True))
+        return steps
 
     def _paths(self, mappings: Mapping[str, Mapping[str, Any]], fields: Sequence[str]) -> tuple[str, ...]:
         """Where the fields stand in documents; one that no mapping has yet is taken by its name."""

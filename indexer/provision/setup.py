@@ -25,6 +25,7 @@ from indexer.stores.search.side_index.documents import CLUSTER_PROPERTIES, FAILU
 __all__ = ["Provision", "Step", "mappings_directory"]
 
 COMPONENT = "neardup"
+_DENIED = 403
 # The indices beside a store, and the fields that they may have.
 SIDES = {"failures": set(FAILURE_PROPERTIES), "clusters": set(CLUSTER_PROPERTIES), "resources": {"name"}}
 
@@ -34,7 +35,8 @@ class Step:
     """One thing to do: a sentence, and the request.
 
     `strips` names an index whose documents lose neardup's values, `deletes` one that goes as a whole, `describes` one
-    whose `_meta` is in the body: what is its owner's in there is read anew when the step is done.
+    whose `_meta` is in the body: what is its owner's in there is read anew when the step is done. What is `optional` is
+    left undone where the engine's access control denies it.
     """
 
     why: str
@@ -44,6 +46,7 @@ class Step:
     strips: str = ""
     deletes: str = ""
     describes: str = ""
+    optional: bool = False
 
     def request(self) -> str:
         """The request as consoles and people write it; for documents that are stripped one of many."""
@@ -148,6 +151,9 @@ class Provision:
                     self.client.request(step.method, step.path, self._body(step))
             except AnswerError as error:
                 gone = step.method == "DELETE" and error.status == 404
+                if step.optional and error.status == _DENIED:
+                    yield f"not done, since it is not allowed here: {step.why}"
+                    continue
                 if not gone and error.kind != "resource_already_exists_exception":
                     raise StoreError(f"{self.shown}: can't {step.why}: {error.reason}") from error
             yield step.why
@@ -158,7 +164,9 @@ class Provision:
         # The documents may have taken hours since the step was planned.
         answer = self._get(f"{path_of(step.describes)}/_mapping") or {}
         old = answer.get(step.describes, {}).get("mappings", {}).get("_meta", {})
-        return {**step.body, "_meta": mapping.with_meta(old, step.body["_meta"].get(ROOT))}
+        own, known = step.body["_meta"].get(ROOT), old.get(ROOT)
+        merged = own and {**(known if isinstance(known, Mapping) else {}), **own}
+        return {**step.body, "_meta": mapping.with_meta(old, merged)}
 
     def documents(self, index: str) -> int:
         """How many documents an index has."""

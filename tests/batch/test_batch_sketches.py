@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.dataset
 import pyarrow.parquet as pq
 import pytest
 from batched import MINHASH, sketched, write_files
@@ -159,6 +160,14 @@ def test_what_is_there_is_left_alone_and_what_changed_is_made_again(tmp_path: Pa
     after = {path: path.stat().st_mtime_ns for path in (tmp_path / "out" / "sketches").iterdir()}
     assert before.keys() == after.keys()
     assert sum(before[path] != after[path] for path in after) == 1
+
+
+def test_other_programs_see_every_file(tmp_path: Path) -> None:
+    for name in ("_sources", "_", "a"):
+        (tmp_path / "in" / name).mkdir(parents=True)
+        (tmp_path / "in" / name / "page.txt").write_text(f"a page of {name} " * 10)
+    sketched(tmp_path / "in", tmp_path / "out", Form(()))
+    assert pyarrow.dataset.dataset(tmp_path / "out" / "sketches").count_rows() == 3
 
 
 def test_each_part_belongs_to_one_task(tmp_path: Path) -> None:

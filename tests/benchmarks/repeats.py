@@ -22,7 +22,7 @@ from selectolax.lexbor import LexborHTMLParser
 from benchmarks.quality import BANDS, SETS, SHARES, Judged, near_pairs, texts_of
 from indexer import core
 from indexer.clustering.components import Components
-from indexer.extract.html import extract_html
+from indexer.extract.markup.html import extract_html
 from indexer.ingest.indexing import DEFAULT_MIN_TOKENS
 from indexer.matching.measures.exact import SHINGLE, ShingleSets, jaccard, jaccard_pairs, shingle_sets
 from indexer.matching.rule import default_rule
@@ -160,6 +160,13 @@ def near(sets: ShingleSets) -> Pairs:
     return found.left[enough], found.right[enough]
 
 
+def long_enough(pages: Collection, pairs: Pairs) -> Pairs:
+    """The pairs of documents that are not too short as they are read."""
+    enough = np.array([core.token_hashes(page.read).size >= DEFAULT_MIN_TOKENS for page in pages.pages])
+    kept = enough[pairs[0]] & enough[pairs[1]]
+    return pairs[0][kept], pairs[1][kept]
+
+
 def weighted(pages: Collection, least: float) -> Pairs:
     """The pairs whose common shingles have `least` of the weight ln(1 + N / df) of all that the two have."""
     weight = np.log1p(len(pages.pages) / pages.frequencies(clusters=True).clip(1))
@@ -175,7 +182,9 @@ def weighted(pages: Collection, least: float) -> Pairs:
 
 
 WAYS: dict[str, Callable[[Collection], Pairs]] = {
-    "the default rule": lambda pages: near_pairs(default_rule(), [page.read for page in pages.pages]),
+    "the default rule": lambda pages: long_enough(
+        pages, near_pairs(default_rule(), [page.read for page in pages.pages])
+    ),
     "names not looked at": lambda pages: pages.default,
     "whole texts, exactly": lambda pages: near(pages.sets),
     "rare weigh more, 0.5": lambda pages: weighted(pages, 0.5),

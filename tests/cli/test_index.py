@@ -159,12 +159,25 @@ def test_json_lines_from_file_and_standard_input(neardup: Neardup) -> None:
     found = neardup("similar", "--id", "1", "--json", "-k", "7").json
     assert [match["id"] for match in found["matches"]] == ["two"]
 
-    # New metadata of the same text replaces the record without extraction.
+    # New metadata of the same text, or the file that it stands in, replaces the record without extraction.
     items[0] = {**items[0], "tags": []}
     write(neardup.folder, {"more.jsonl": lines_of(*items[:2])})
     done = neardup("index", "more.jsonl", "--json").json
-    assert (done["replaced"], done["reused"], done["unchanged"]) == (1 + 0, 1, 1)
+    assert (done["replaced"], done["reused"], done["unchanged"]) == (2, 2, 0)
+    assert contents(neardup)[0]["two"]["container"] == str(neardup.folder / "more.jsonl")
     assert contents(neardup)[0]["1"]["metadata"] == {"lang": "en", "tags": []}
+
+
+def test_a_page_in_a_line_is_the_page_in_a_file(neardup: Neardup) -> None:
+    page = html(prose(1))
+    write(neardup.folder, {"page.html": page, "marked.html": b"\xef\xbb\xbf" + page})
+    write(neardup.folder, {"lines.jsonl": lines_of({"id": "line", "html": page.decode()})})
+    neardup("index", ".")
+    found = neardup("similar", "page.html", "--json").json["matches"]
+    assert {match["id"]: match["identical"] for match in found} == {"line": True, "marked.html": True}
+    # A page without any text has none with a mark either.
+    write(neardup.folder, {"empty.html": b"\xef\xbb\xbf<html><body></body></html>"})
+    assert neardup("index", "empty.html", "--json").json["empty"] == 1
 
 
 def test_of_lines_with_one_id_the_last_wins(neardup: Neardup) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from written import changed, prose
 
 import indexer
 from indexer.errors import NoStoreError, UsageError
+from indexer.ingest.rereading import Texts
 
 pytestmark = pytest.mark.usefixtures("clean")
 
@@ -39,6 +41,17 @@ def test_a_collection_in_an_index(server: Server, index_name: str) -> None:
         assert collection.delete([f"t{number}" for number in range(8)]) == 8
     with indexer.open(url, filter="neardup.format:text AND neardup.title:One", read_only=True) as narrowed:
         assert [match.id for match in narrowed.similar(prose(1))] == ["a"]
+
+
+def test_an_index_remembers_columns_and_files(server: Server, index_name: str, tmp_path: Path) -> None:
+    path = tmp_path / "named.jsonl"
+    rows = [{"key": f"k{number}", "body": prose(number), "url": f"https://example.org/{number}"} for number in range(3)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with indexer.open(f"{server.url}/{index_name}") as collection:
+        assert collection.index(path, fields={"text": "body", "id": "key"}).indexed == 3
+        assert collection.index(path).unchanged == 3
+        found = {record.ref.id: text for record, text in Texts(collection.store).read(collection.store.scan())}
+    assert found == {f"k{number}": prose(number) for number in range(3)}
 
 
 def test_an_owners_documents_stay(server: Server, index_name: str) -> None:

@@ -426,6 +426,29 @@ def test_the_manuals_hashes(painless: Server) -> None:
 
 
 class TestSetup:
+    def test_the_fields_are_remembered(self, painless: Server, index: str) -> None:
+        def remembered() -> Any:
+            return painless.request("GET", f"/{index}/_mapping")[index]["mappings"]["_meta"]
+
+        owners = {"_meta": {"team": "search"}, "properties": {"title": {"type": "text"}, "text": {"type": "text"}}}
+        painless.request("PUT", f"/{index}", {"mappings": owners})
+        flags = ("--pipelines", "--field", "title", "--field", "text")
+        neardup("setup", painless, index, *flags)
+        meta = remembered()
+        assert meta["team"] == "search"
+        assert meta["neardup"]["tables"] == 16
+        assert meta["neardup"]["texts"] == {"": {"fields": ["title", "text"], "html": False}}
+        pipeline = f"neardup-simhash-{index}"
+        for name in ("a", "b"):
+            write(painless, index, name, {"title": "A title", "text": prose(1)}, pipeline)
+        # Without fields, those; and texts are read from them.
+        assert "nothing to do" in neardup("setup", painless, index, "--pipelines").stderr
+        assert answered("annotate", painless, index, "--jobs", "1")["unchanged"] == 2
+        assert "1 pair by" in neardup("pairs", painless, index, "--verify", "text").stderr
+        neardup("setup", painless, index, "--pipelines", "--field", "text")
+        assert remembered()["neardup"]["texts"] == {"": {"fields": ["text"], "html": False}}
+        assert answered("annotate", painless, index, "--jobs", "1")["stale"] == 2
+
     def test_twice_is_once_and_removed_is_gone(self, painless: Server, index: str) -> None:
         flags = ("--pipelines", "--field", "text", "--default-pipeline", "keys", "--final-pipeline", "simhash")
         planned = answered("setup", painless, index, *flags, "--dry-run")["steps"]
@@ -489,8 +512,8 @@ class TestSetup:
     def test_the_options_need_each_other(self, painless: Server, index: str) -> None:
         assert "add --pipelines" in neardup("setup", painless, index, "--field", "body", code=2).stderr
 
-    def test_an_engine_without_painless_is_told(self, servers: Servers) -> None:
-        server = servers.get("elasticsearch")
+    @pytest.mark.parametrize("server", ["elasticsearch"], indirect=True)
+    def test_an_engine_without_painless_is_named(self, server: Server) -> None:
         told = neardup("setup", server, "no-painless", "--pipelines", code=3).stderr
         assert "No processor type exists with name [script]" in told
         neardup("setup", server, "no-painless", "--remove", "--yes")

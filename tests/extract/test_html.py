@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indexer.extract import furniture
 from indexer.extract.base import Content, Engine, Options
 from indexer.extract.document import Limits, read_document
+from indexer.extract.markup import furniture
 from indexer.model import Document
 
 ENGINES: list[Engine] = ["fast", "reference"]
@@ -177,8 +177,8 @@ def test_more_names_than_anyone_gives_are_all_looked_at(engine: Engine) -> None:
 
 @given(st.one_of(*(st.from_regex(pattern, fullmatch=True) for pattern, _ in furniture._NAMES)))
 def test_every_name_of_furniture_is_found(name: str) -> None:
-    assert furniture.named_selector(f"<div class=x><p id='{name}'>".encode(), unusual=False) == f"#{name}"
-    assert furniture.named_selector(f'<DIV CLASS = "a\n{name}">'.encode(), unusual=True) == f".{name}"
+    assert furniture.named_selector(f"<div class=x><p id='{name}'>".encode(), any_case=False) == f"#{name}"
+    assert furniture.named_selector(f'<DIV CLASS = "a\n{name}">'.encode(), any_case=True) == f".{name}"
 
 
 NAMES = st.sampled_from(["footer", "nav-bar", "menu", "sidebar", "tabs", "copyright", "text", "main-2", "MENU"])

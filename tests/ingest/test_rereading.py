@@ -40,11 +40,6 @@ def write(path: Path, lines: list[dict[str, Any]]) -> str:
     return str(path)
 
 
-def shown(text: str | ExtractionError) -> str | ExtractionError:
-    """A text without the mark that stands before the HTML of a line."""
-    return text.lstrip("\ufeff ") if isinstance(text, str) else text
-
-
 def put(store: Store, *names: str, **selection: Any) -> None:
     index(Sources(names, Selection(**selection)), store, Settings(jobs=1))
 
@@ -55,8 +50,8 @@ def test_lines_are_found_where_they_stand(store: Store, tmp_path: Path, suffix: 
     (tmp_path / "plain.txt").write_text("a file of its own")
     put(store, write(tmp_path / f"all.{suffix}", LINES), str(tmp_path / "plain.txt"), id_from=id_from)
     records = list(store.scan())
-    found = {record.ref.id: shown(text) for record, text in Texts(store).read(records)}
-    assert found == {record.ref.id: shown(stored_text(store, record)) for record in records}
+    found = {record.ref.id: text for record, text in Texts(store).read(records)}
+    assert found == {record.ref.id: stored_text(store, record) for record in records}
     if id_from == "path":
         assert found == {**TEXTS, str(tmp_path / "plain.txt"): "a file of its own"}
     else:
@@ -93,7 +88,7 @@ def test_what_has_changed_is_told(store: Store, tmp_path: Path, suffix: str) -> 
     for each in (texts, Texts(store)):
         for _, text in each.read([records["b"], records["c"]]):
             assert isinstance(text, str) or "no longer holds" in str(text)
-    assert shown(Texts(store).of(records["b"])) == TEXTS["b"]
+    assert Texts(store).of(records["b"]) == TEXTS["b"]
     path.unlink()
     for each in (texts, Texts(store)):
         [(_, gone)] = each.read([records["c"]])
@@ -105,6 +100,6 @@ def test_a_file_that_breaks_off_has_what_stands_before(store: Store, tmp_path: P
     path = tmp_path / "all.jsonl.gz"
     put(store, write(path, LINES))
     path.write_bytes(path.read_bytes()[:-30])
-    found = [shown(text) for _, text in Texts(store).read(store.scan())]
+    found = [text for _, text in Texts(store).read(store.scan())]
     assert len(found) == 4
     assert all(isinstance(text, ExtractionError) or text in TEXTS.values() for text in found)

@@ -135,8 +135,8 @@ extraction_options = Group(
     click.option(
         "--content",
         type=CONTENTS,
-        help="What counts as the text of HTML: everything but navigation, banners and footers that are marked as "
-        "such (landmarks), everything (full), or the main block only (main, needs the extra main-content). "
+        help="What counts as the text of HTML: everything but navigation, banners and footers that are marked or "
+        "named so (landmarks), everything (full), or the main block only (main, needs the extra main-content). "
         "[default: the store's own; landmarks for a new store or without one]",
     ),
     click.option(

@@ -9,6 +9,7 @@ import os
 import re
 import ssl
 import stat
+import sys
 import tomllib
 import urllib.parse
 from collections.abc import Mapping
@@ -192,17 +193,23 @@ def _without_rivals(settings: Mapping[str, str], name: str) -> dict[str, str]:
     return {key: value for key, value in settings.items() if key not in own}
 
 
+def _require_private(path: Path, status: os.stat_result) -> None:
+    if sys.platform == "win32":
+        # Who may read a file is not said by its mode there; a user's own folder is private.
+        return
+    if status.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+        raise UsageError(f"{path}: others can read the credentials; run chmod 600 {path}")
+    if status.st_uid not in (os.geteuid(), 0):
+        raise UsageError(f"{path}: the credentials belong to another user")
+
+
 def _from_file(host: str) -> dict[str, str]:
     """The settings of the credentials file: those at its top, then those of the table of this host."""
     named = os.environ.get(CREDENTIALS_FILE)
     path = Path(named or DEFAULT_FILE).expanduser()
     try:
         with path.open("rb") as opened:
-            status = os.fstat(opened.fileno())
-            if status.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
-                raise UsageError(f"{path}: others can read the credentials; run chmod 600 {path}")
-            if status.st_uid not in (os.geteuid(), 0):
-                raise UsageError(f"{path}: the credentials belong to another user")
+            _require_private(path, os.fstat(opened.fileno()))
             content = tomllib.load(opened)
     except FileNotFoundError:
         if named:

@@ -58,11 +58,9 @@ def remember(client: Client, index: str, name: str, fields: TextFields) -> bool:
     """Note in an index's `_meta` where the texts of `name` stand; False where its owner lets nobody change that."""
     try:
         described = client.request("GET", f"{path_of(index)}/_mapping").get(index, {}).get("mappings", {})
-        old = noted(described)
         # `_meta` is written as a whole, so it is written only where that changes something.
-        if old.get(name) != fields:
-            notes = {index_name: _written(one) for index_name, one in {**old, name: fields}.items()}
-            own = {**mapping.own_meta(described), TEXTS: notes}
+        if noted(described).get(name) != fields:
+            own = {**mapping.own_meta(described), TEXTS: notes_with(described, name, fields)}
             body = {"_meta": mapping.with_meta(described.get("_meta", {}), own)}
             client.request("PUT", f"{path_of(index)}/_mapping", body)
     except StoreError as error:
@@ -71,6 +69,11 @@ def remember(client: Client, index: str, name: str, fields: TextFields) -> bool:
             return False
         raise
     return True
+
+
+def notes_with(described: Mapping[str, Any], name: str, fields: TextFields) -> dict[str, Any]:
+    """The notes of a mapping as they are written, with those of `name`."""
+    return {index_name: _written(one) for index_name, one in {**noted(described), name: fields}.items()}
 
 
 def _is_denied(error: StoreError) -> bool:

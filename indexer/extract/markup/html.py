@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser, LexborNode
 
-from indexer.extract import furniture
 from indexer.extract.base import EXTRACTOR_VERSION, Content, Extracted, require_main_content
+from indexer.extract.markup import furniture
 from indexer.extract.text import cleaned, collapsed, decode
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def extract_html(data: bytes, content: Content, engine: str) -> Extracted:
         return _main_content(source)
     source = _flattened(source)
     unusual = _unusual().search(source) is not None
-    spaced = _spaced(source, any_case=unusual and _CAPITALS.search(source) is not None)
+    spaced = _spaced(source, any_case=_in_capitals(source, unusual))
     read = _read_fast if engine == "fast" else _read_reference
     text, title = read(spaced, content, unusual)
     notes: tuple[str, ...] = ()
@@ -107,6 +107,10 @@ def _declared(head: bytes) -> str:
     labels = (_CHARSET.search(meta[0]) for meta in _META.finditer(head))
     label = next(filter(None, labels), None) or _XML_ENCODING.match(head)
     return label[1].decode("ascii", "replace") if label else ""
+
+
+def _in_capitals(source: bytes, unusual: bool) -> bool:
+    return unusual and _CAPITALS.search(source) is not None
 
 
 def _spaced(source: bytes, any_case: bool) -> bytes:
@@ -225,7 +229,7 @@ def _pruned(source: bytes, content: Content, unusual: bool) -> tuple[LexborHTMLP
     for node in unwanted:
         if furniture.left_out(_FastElement(node), content):
             node.decompose()
-    if content == "landmarks" and (boxes := furniture.named_selector(source, unusual)):
+    if content == "landmarks" and (boxes := furniture.named_selector(source, _in_capitals(source, unusual))):
         # From the innermost outwards: no element is looked at after it went with another.
         for node in reversed(page.css(boxes)):
             if furniture.named_furniture(_FastElement(node)):
@@ -263,7 +267,7 @@ def _read_reference(source: bytes, content: Content, unusual: bool) -> tuple[str
         # What stood in something left out is gone already.
         if not node.decomposed and furniture.left_out(_ReferenceElement(node), content):
             node.decompose()
-    if content == "landmarks" and (boxes := furniture.named_selector(source, unusual)):
+    if content == "landmarks" and (boxes := furniture.named_selector(source, _in_capitals(source, unusual))):
         for node in reversed(page.select(boxes)):
             if furniture.named_furniture(_ReferenceElement(node)):
                 node.decompose()

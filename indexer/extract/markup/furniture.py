@@ -134,13 +134,13 @@ def _is_furniture(element: Element) -> bool:
     return element.tag in _OUT
 
 
-def named_selector(source: bytes, unusual: bool) -> str:
+def named_selector(source: bytes, any_case: bool) -> str:
     """What finds the elements of a page that have a name of furniture; "" where no element has.
 
-    Only an `unusual` page is expected to write attributes in capitals, or with spaces after their names.
+    With `any_case` attributes may be in capitals, or have spaces after their names.
     """
     found: list[str] = []
-    for sign, pattern in zip(".#", _ANY_CASE if unusual else _SMALL, strict=True):
+    for sign, pattern in zip(".#", _ANY_CASE if any_case else _SMALL, strict=True):
         values = b" ".join((b"", *set(pattern.findall(source)))).translate(_BLANKS)
         names = {
             values[name.start() + 1 : name.end()].decode("latin-1") for name in _BEGINNINGS.finditer(values.lower())
@@ -155,13 +155,15 @@ def named_furniture(element: Element) -> bool:
         return False
     names = f"{_plain(element.attributes.get('class'))} {_plain(element.attributes.get('id'))}".split()
     limits = [limit for limit in map(_most_beside_links, names) if limit is not None]
-    if not limits or any(True for _ in element.inside(_TEXT_IN_NAMED)):
-        return False
     text = element.text
-    if len(text) > _LONGEST:
+    if not limits or len(text) > _LONGEST or not text.strip():
         return False
-    linked = sum(map(_length, element.inside("a[href]")))
-    return _length(text) - linked <= max(linked, *limits)
+    most = max(limits)
+    if len(text) > most:
+        linked = sum(map(_length, element.inside("a[href]")))
+        if _length(text) - linked > max(linked, most):
+            return False
+    return not any(True for _ in element.inside(_TEXT_IN_NAMED))
 
 
 @lru_cache(maxsize=1 << 14)
