@@ -57,6 +57,8 @@ BEFORE = "clusters-before"
 MEMORY = 2 << 30
 # What sketches take while they are grouped, in proportion to themselves.
 _TIMES = 4
+# A file is open for each partition and scheme at a time.
+_MOST_PARTITIONS = 256
 _SHOWN = 10
 
 
@@ -131,7 +133,7 @@ def cluster(folder: str, out: str, wanted: Wanted) -> dict[str, Any]:
     sketched = Sketched.of(folder, wanted.against)
     found = _Found.alone(len(sketched))
     columns = columns_of(wanted.rule, wanted.canonical, against=bool(wanted.against))
-    count = wanted.parts or max(1, -(-_TIMES * sketched.octets(columns) // wanted.memory))
+    count = wanted.parts or _partitions_for(_TIMES * sketched.octets(columns), wanted.memory)
     radius = radius_of(wanted.bound)
     compared_count = 0
     try:
@@ -149,6 +151,16 @@ def cluster(folder: str, out: str, wanted: Wanted) -> dict[str, Any]:
     except OSError as error:
         raise StoreError(f"{error.filename or out}: can't be written: {error.strerror or error}") from error
     return said
+
+
+def _partitions_for(octets: int, memory: int) -> int:
+    """How many partitions what takes so many bytes has. Raises UsageError for more than can be open at once."""
+    count = max(1, -(-octets // memory))
+    if count > _MOST_PARTITIONS:
+        raise UsageError(
+            f"--memory {memory:,}: too little for these sketches; give {-(-octets // _MOST_PARTITIONS):,} bytes or more"
+        )
+    return count
 
 
 def _partitioned(
