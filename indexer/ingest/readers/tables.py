@@ -6,13 +6,15 @@ import csv
 import io
 import math
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
 from typing import Any, BinaryIO
 
 from indexer.ingest.readers.base import (
     MARK,
+    MOST_BLANK,
+    TOO_BLANK,
     Asked,
     BadEntry,
     Columns,
@@ -28,6 +30,12 @@ from indexer.text.counts import counted
 _DELIMITERS = ",;\t|"
 # This many rows of Parquet at once: few enough that rows of long texts stay out of memory.
 _BATCH_ROWS = 256
+# A group of rows larger than a document may be that unpacks to this many times its size is made to take memory: texts
+# come to ten times.
+_MOST_RATIO = 200
+# What the rows that are read at once may take, where values of a dictionary or with shared beginnings are repeated.
+_MOST_REPEATED = 512 << 20
+_SHARED_BEGINNINGS = "DELTA_BYTE_ARRAY"
 # What the footer of a Parquet file may hold, against files that are made to take all memory.
 _STRINGS, _CONTAINERS = 64 << 20, 4_000_000
 _BUFFER = 1 << 20
@@ -49,6 +57,7 @@ class Csv(Reader):
         try:
             lines = _Lines(stream, name, asked.limit)
             names, rows = _header(lines)
+            blank = 0
             if wrong := column_error(names, asked.columns):
                 yield BadEntry(0, "malformed", wrong)
                 return
@@ -56,7 +65,11 @@ class Csv(Reader):
                 number += 1
                 try:
                     if row := next(rows):
+                        blank = 0
                         yield _entry(number, names, row, asked.columns)
+                    elif (blank := blank + 1) > MOST_BLANK:
+                        yield BadEntry(number, "malformed", TOO_BLANK)
+                        return
                 except _BAD_ROW as error:
                     yield _bad(number, error)
         except StopIteration:
@@ -147,10 +160,15 @@ class Parquet(Reader):
                 if wrong := column_error(schema.names, asked.columns):
                     yield BadEntry(0, "malformed", wrong)
                     return
-                for batch in file.iter_batches(_BATCH_ROWS, columns=_wanted(arrow, schema, asked.columns)):
-                    for item in batch.to_pylist():
-                        number += 1
-                        yield _row(number, item, asked)
+                wanted = _wanted(arrow, schema, asked.columns)
+                for group in range(file.num_row_groups):
+                    rows = _rows_at_once(file.metadata.row_group(group), wanted, asked.limit)
+                    for batch in file.iter_batches(rows, row_groups=[group], columns=wanted):
+                        for item in _items(batch, asked.limit):
+                            number += 1
+                            yield _row(number, item, asked)
+        except OverflowError as error:
+            yield BadEntry(number + 1, "too-large", f"the file is not read from here on: {error}")
         except (arrow.ArrowException, *BROKEN, ValueError, MemoryError) as error:
             reason = "malformed" if isinstance(error, arrow.ArrowInvalid) else "unreadable"
             yield BadEntry(number + 1, reason, f"the file can't be read from here on: {error}")
@@ -174,16 +192,52 @@ def _wanted(arrow: Any, schema: Any, columns: Columns) -> list[str]:
     return [each.name for each in schema if each.name in asked or not (nested(each.type) or "binary" in str(each.type))]
 
 
-def _row(number: int, item: dict[str, Any], asked: Asked) -> Entry | BadEntry:
+def _rows_at_once(group: Any, wanted: Collection[str], limit: int) -> int:
+    """How many rows of a group are decoded at once; OverflowError for a group that is made to take memory."""
+    columns = [group.column(place) for place in range(group.num_columns)]
+    read = [each for each in columns if {each.path_in_schema, each.path_in_schema.partition(".")[0]} & set(wanted)]
+    plain, packed = (sum(getattr(each, f"total_{how}compressed_size") for each in read) for how in ("un", ""))
+    if plain > limit and plain > _MOST_RATIO * packed:
+        raise OverflowError(f"{counted(packed, 'byte')} of it unpack to {plain:,}")
+    return min(_BATCH_ROWS, max(1, _MOST_REPEATED // max(1, *map(_longest, read))))
+
+
+def _longest(column: Any) -> int:
+    """How long one value of a column may be that is written once and stands in every row."""
+    whole = int(column.total_uncompressed_size)
+    if _SHARED_BEGINNINGS in column.encodings:
+        return whole
+    if not column.has_dictionary_page or column.dictionary_page_offset is None:
+        return 0
+    packed = max(0, column.data_page_offset - column.dictionary_page_offset)
+    # Values of a dictionary may be packed better than the rest.
+    return int(min(whole, packed * max(20, 4 * whole // max(1, column.total_compressed_size))))
+
+
+def _items(batch: Any, limit: int) -> Iterator[dict[str, Any] | None]:
+    """The rows of a batch; None for one that is too large to be made into values."""
+    if batch.nbytes <= limit:
+        yield from batch.to_pylist()
+        return
+    for place in range(batch.num_rows):
+        row = batch.slice(place, 1)
+        yield row.to_pylist()[0] if row.nbytes <= 2 * limit else None
+
+
+def _row(number: int, item: dict[str, Any] | None, asked: Asked) -> Entry | BadEntry:
+    if item is None:
+        return _too_large(number, asked.limit)
     try:
         entry = entry_of(
             number, {name: _plain(value) for name, value in item.items() if value is not None}, asked.columns
         )
     except ValueError as error:
         return BadEntry(number, "malformed", str(error))
-    if len(entry.data) > asked.limit:
-        return BadEntry(number, "too-large", f"the text is longer than the limit of {counted(asked.limit, 'byte')}")
-    return entry
+    return _too_large(number, asked.limit) if len(entry.data) > asked.limit else entry
+
+
+def _too_large(number: int, limit: int) -> BadEntry:
+    return BadEntry(number, "too-large", f"the text is longer than the limit of {counted(limit, 'byte')}")
 
 
 def _plain(value: Any) -> Any:
