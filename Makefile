@@ -14,7 +14,7 @@ QUICK := clustering evaluation hamming/test_hamming.py ingest matching model pro
   cli/test_help.py cli/test_json_reference.py cli/test_typed_options.py \
   test_imports.py test_operations.py test_site.py
 
-.PHONY: demo quick test test-all lint format docs bench pictures wheel clean
+.PHONY: demo quick test test-all zig lint format docs bench pictures wheel clean
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "neardup needs Python 3.11 or later: make PYTHON=python3.11")'
@@ -38,7 +38,11 @@ test: $(STAMP)
 
 # Also what takes too long for every change: each real document against the slow oracle, more kills and more damage.
 test-all: export NEARDUP_ALL = 1
-test-all: test
+test-all: zig test
+
+# A C compiler for systems that are not here, as an ordinary package.
+zig: $(STAMP)
+	$(BIN)/python -m pip install --quiet --group zig
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

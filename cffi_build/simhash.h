@@ -81,6 +81,17 @@ int nd_fold_text(const uint8_t *text, size_t length, nd_tokens *tokens);
 /* The same for `count` texts that lie behind one another, text i up to ends[i]: token i is text i as it is folded. */
 int nd_fold_texts(const uint8_t *texts, const size_t *ends, size_t count, nd_tokens *folded);
 
+/* Whether a text is taken as it is by the extraction of plain text: not 0 where it holds neither control characters (0 to 8,
+   14 to 31, 127; white space is none) nor the sequences of U+FFFE, U+FFFF and U+FEFF. */
+int nd_is_clean(const uint8_t *text, size_t length);
+
+#define ND_CLUSTER_ID 26 /* characters of the id of a cluster */
+
+/* The ids of the clusters of documents that are alone, without index and routing: document i has the id that ends before
+   ends[i], and begins where the one before it ends. Of each the BLAKE2b digest (RFC 7693) of 16 bytes, over two empty parts and
+   the id, every part behind its length as 8 bytes, big-endian; as RFC 4648 base32, lower case, without padding. */
+void nd_cluster_ids(const uint8_t *ids, const size_t *ends, size_t count, uint8_t *clusters);
+
 /* The simhash of ready features (Charikar 2002): bucket i gets weights[j] for every feature hash j whose bit i is 1,
    -weights[j] where it is 0; a bucket above 0 gives bit 1, and one of exactly 0 gives bit 0. `weights` NULL counts
    every feature once. ND_EMPTY where count is 0; ND_OVERFLOW where the absolute weights add up to more than

@@ -23,6 +23,31 @@ int nd_fingerprint_texts(const uint8_t *texts, const size_t *ends, size_t count,
     return ND_OK;
 }
 
+static bool has_mark(const uint8_t *text, size_t from, size_t to, size_t length) {
+    for (size_t i = from; i < to && i + 2 < length; i++) {
+        if (text[i] != 0xEF) continue;
+        if (text[i + 1] == 0xBF && text[i + 2] >= 0xBE) return true;
+        if (text[i + 1] == 0xBB && text[i + 2] == 0xBF) return true;
+    }
+    return false;
+}
+
+int nd_is_clean(const uint8_t *text, size_t length) {
+    enum { PART = 4096 };
+    for (size_t from = 0; from < length; from += PART) {
+        size_t to = length - from < PART ? length : from + PART;
+        uint8_t control = 0, lead = 0;
+        /* Without a branch, so that many bytes are looked at at once. */
+        for (size_t i = from; i < to; i++) {
+            uint8_t c = text[i];
+            control |= (uint8_t)((c < 9) | ((uint8_t)(c - 14) < 18) | (c == 127));
+            lead |= (uint8_t)(c == 0xEF);
+        }
+        if (control || (lead && has_mark(text, from, to, length))) return 0;
+    }
+    return 1;
+}
+
 int nd_fold_texts(const uint8_t *texts, const size_t *ends, size_t count, nd_tokens *folded) {
     nd_tokens all = {NULL, 0, malloc(count * sizeof(size_t) + 1), malloc(count * sizeof(size_t) + 1), count};
     size_t reserved = 0, start = 0;

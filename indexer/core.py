@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from indexer._core import ffi, lib
 from indexer.errors import UsageError
 from indexer.model.hashes import as_hashes
+from indexer.model.joined import Texts, encoded, joined_texts
 from indexer.model.tokens import Tokens
 
 UNICODE_VERSION: str = ffi.string(lib.nd_unicode_version()).decode("ascii")
@@ -29,11 +30,6 @@ PairSink = Callable[[NDArray[np.uint64], NDArray[np.uint64]], bool]
 """Takes a block of pairs (smaller values, larger values), its own copies; False stops the search."""
 
 
-def _bytes(text: str | bytes) -> bytes:
-    # A lone surrogate becomes three bytes that no UTF-8 has; the core reads ill-formed bytes as U+FFFD.
-    return text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
-
-
 def _check(status: int) -> None:
     if status == lib.ND_NO_MEMORY:
         raise MemoryError("the core ran out of memory")
@@ -46,7 +42,7 @@ def fingerprint(text: str | bytes) -> tuple[int, int] | None:
 
     Bytes are read as UTF-8, ill-formed ones as U+FFFD. Raises MemoryError.
     """
-    data = _bytes(text)
+    data = encoded(text)
     out = ffi.new("uint64_t[2]")
     status = lib.nd_fingerprint(ffi.from_buffer(data), len(data), out, out + 1)
     if status == lib.ND_EMPTY:
@@ -55,16 +51,10 @@ def fingerprint(text: str | bytes) -> tuple[int, int] | None:
     return out[0], out[1]
 
 
-def joined_texts(texts: Sequence[str | bytes]) -> tuple[bytes, NDArray[np.uintp]]:
-    """Texts as UTF-8 behind one another, and where each ends: uintp of shape (n,)."""
-    data = [_bytes(text) for text in texts]
-    return b"".join(data), np.cumsum([len(each) for each in data], dtype=np.uintp)
-
-
-def fingerprints(texts: Sequence[str | bytes]) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+def fingerprints(texts: Texts) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
     """What `fingerprint` gives of many texts: values and numbers of tokens, uint64 of shape (n,), 0 for no token.
 
-    It takes about twice their memory. Raises MemoryError.
+    It takes about twice their memory, none for those that are joined. Raises MemoryError.
     """
     data, ends = joined_texts(texts)
     values, tokens = np.empty(ends.size, dtype=np.uint64), np.empty(ends.size, dtype=np.uint64)
@@ -100,7 +90,7 @@ def tokenise(text: str | bytes, *, numbers: bool = False) -> Tokens:
     With `numbers` also the pieces that simhash-doc leaves out for having no letter, if they have a decimal digit.
     Raises MemoryError.
     """
-    data = _bytes(text)
+    data = encoded(text)
     tokens = ffi.new("nd_tokens *")
     call = lib.nd_tokenise_with_numbers if numbers else lib.nd_tokenise
     return _tokens(call(ffi.from_buffer(data), len(data), tokens), tokens)
@@ -123,7 +113,7 @@ def strip_digits(tokens: Tokens) -> Tokens:
 
 def normalise(text: str | bytes) -> bytes:
     """toNFKC_Casefold of a text as UTF-8 (Unicode Standard, section 3.13). Raises MemoryError."""
-    data = _bytes(text)
+    data = encoded(text)
     tokens = ffi.new("nd_tokens *")
     _check(lib.nd_normalise(ffi.from_buffer(data), len(data), tokens))
     try:
@@ -362,7 +352,7 @@ def token_hashes(text: str | bytes) -> NDArray[np.uint64]:
 
     It is lookup8 (initial value 0) of the token's UTF-8. Raises MemoryError.
     """
-    data = _bytes(text)
+    data = encoded(text)
     hashes = ffi.new("nd_hashes *")
     return _hashes(lib.nd_token_hashes(ffi.from_buffer(data), len(data), hashes), hashes)
 
@@ -376,7 +366,7 @@ def shingle_hashes(text: str | bytes, size: int, *, numbers: bool = False) -> ND
     """
     if size < 1:
         raise UsageError(f"a shingle has at least 1 token, not {size}")
-    data = _bytes(text)
+    data = encoded(text)
     hashes = ffi.new("nd_hashes *")
     return _hashes(lib.nd_shingle_hashes(ffi.from_buffer(data), len(data), size, numbers, hashes), hashes)
 

@@ -6,7 +6,6 @@ Every call releases the GIL while the C code runs.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -14,14 +13,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from indexer._core import ffi, lib
-from indexer.core import _bytes, _check, _pointer, _taken, joined_texts
+from indexer.core import _check, _pointer, _taken
 from indexer.errors import UsageError
+from indexer.model import CLUSTER_ID_LENGTH
 from indexer.model.hashes import as_hashes
+from indexer.model.joined import Texts, encoded, joined_texts
 
 ROUNDS: int = lib.ND_ROUNDS
 MAX_VALUES: int = lib.ND_MAX_VALUES
 MIN_VALUES = 8
 BITS = (1, 2, 4, 8, 16)
+DIGEST_BYTES = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +61,7 @@ def fingerprint_and_minhash(text: str | bytes, form: MinhashForm = DEFAULT_FORM)
     form.
     """
     asked = _asked(form)
-    data = _bytes(text)
+    data = encoded(text)
     features = ffi.new("nd_text_features *")
     packed = ffi.new("uint8_t[]", form.values * form.bits // 8)
     keys = ffi.new("uint64_t[]", form.bands)
@@ -86,9 +88,7 @@ class ManyTextFeatures(NamedTuple):
     folded: list[bytes]
 
 
-def features_of_texts(
-    texts: Sequence[str | bytes], form: MinhashForm = DEFAULT_FORM, *, fold: bool = True
-) -> ManyTextFeatures:
+def features_of_texts(texts: Texts, form: MinhashForm = DEFAULT_FORM, *, fold: bool = True) -> ManyTextFeatures:
     """For many texts what `fingerprint_and_minhash` and, with `fold`, `folded_text` give of each, in a call for all.
 
     Raises MemoryError, UsageError for an invalid form.
@@ -228,7 +228,7 @@ def folded_text(text: str | bytes) -> bytes:
 
     White_Space is the property of that name in Unicode. Raises MemoryError.
     """
-    data = _bytes(text)
+    data = encoded(text)
     folded = ffi.new("nd_tokens *")
     _check(lib.nd_fold_text(ffi.from_buffer(data), len(data), folded))
     try:
@@ -246,6 +246,43 @@ def text_digest(text: str | bytes) -> bytes:
     return digest_of_folded(folded_text(text))
 
 
-def digest_of_folded(folded: bytes) -> bytes:
+def text_digests(texts: Texts) -> NDArray[np.uint8]:
+    """The `text_digest` of each of many texts: uint8 of shape (n, 16). Raises MemoryError."""
+    data, ends = joined_texts(texts)
+    count = ends.size
+    folded = ffi.new("nd_tokens *")
+    if not count:
+        return np.empty((0, DIGEST_BYTES), dtype=np.uint8)
+    _check(lib.nd_fold_texts(ffi.from_buffer(data), _pointer("size_t[]", ends), count, folded))
+    try:
+        # An empty text may have left no buffer at all.
+        whole = memoryview(ffi.buffer(folded.text, folded.length)) if folded.length else memoryview(b"")
+        stops = ffi.unpack(folded.ends, count)
+        parts = zip([0, *stops], stops, strict=False)
+        digests = b"".join([digest_of_folded(whole[start:stop]) for start, stop in parts])
+    finally:
+        lib.nd_tokens_free(folded)
+    return np.frombuffer(digests, dtype=np.uint8).reshape(count, DIGEST_BYTES)
+
+
+def cluster_ids(ids: Texts) -> NDArray[np.bytes_]:
+    """What `indexer.model.own_cluster_id` gives of documents without index and routing: S26 of shape (n,)."""
+    data, ends = joined_texts(ids)
+    made = np.empty(ends.size, dtype=f"S{CLUSTER_ID_LENGTH}")
+    lib.nd_cluster_ids(
+        ffi.from_buffer(data), _pointer("size_t[]", ends), ends.size, _pointer("uint8_t[]", made.view(np.uint8))
+    )
+    return made
+
+
+def is_clean(text: Any) -> bool:
+    """Whether UTF-8 (bytes, or anything with their interface) is taken as it is by the extraction of plain text.
+
+    That is, without control characters but white space, U+FFFE, U+FFFF and U+FEFF.
+    """
+    return bool(lib.nd_is_clean(ffi.from_buffer(text), memoryview(text).nbytes))
+
+
+def digest_of_folded(folded: bytes | memoryview) -> bytes:
     """The `text_digest` of a text that is folded."""
-    return hashlib.sha256(folded).digest()[:16]
+    return hashlib.sha256(folded).digest()[:DIGEST_BYTES]

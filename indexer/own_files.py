@@ -66,7 +66,7 @@ def reader(path: AnyPath, flags: int = os.O_RDONLY) -> int:
     """Open a file that a user named for reading, as `opener` of open() too. OwnFileError for one that is in use."""
     before = os.stat(path)
     if not _is_own(before):
-        descriptor = os.open(path, flags | os.O_CLOEXEC)
+        descriptor = os.open(path, flags)
         now = os.fstat(descriptor)
         if os.path.samestat(before, now) or not _is_own(now):
             return descriptor
@@ -77,7 +77,7 @@ def reader(path: AnyPath, flags: int = os.O_RDONLY) -> int:
 def writer(path: AnyPath, flags: int, mode: int = 0o666) -> int:
     """Open a file that a user named for writing, as `opener` of open() too. OwnFileError as require_free()."""
     require_free(path)
-    return os.open(path, flags | os.O_CLOEXEC, mode)
+    return os.open(path, flags, mode)
 
 
 @contextmanager

@@ -25,5 +25,8 @@ def parse(line: str) -> click.Context:
     command = cli.commands.get(name)
     if command is None:
         raise click.UsageError(f"no such command: {name}")
+    while isinstance(command, click.Group) and words and words[0] in command.commands:
+        name = words.pop(0)
+        command = command.commands[name]
     with command.make_context(name, words) as context:
         return context

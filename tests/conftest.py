@@ -2,11 +2,40 @@
 
 from __future__ import annotations
 
+import functools
+import re
 from pathlib import Path
 
 import pytest
+from xdist.remote import Producer  # type: ignore[import-untyped]
+from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 
-SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+ROOT = Path(__file__).resolve().parents[1]
+SHARED_DATA = ROOT.parent / "shared" / "data"
+_PARAMETER = re.compile(r"\[(elasticsearch|opensearch)\b")
+_ASKED_FOR = re.compile(r'servers\.get\("(\w+)"\)')
+
+
+@functools.cache
+def _shared_in(file: str) -> str:
+    """What the tests of a file share: the engine that it asks for, or what it makes once for all of them."""
+    source = (ROOT / file).read_text("utf-8")
+    engine = _ASKED_FOR.search(source)
+    return engine[1] if engine else file if 'scope="module"' in source else ""
+
+
+class _Grouped(LoadScopeScheduling):  # type: ignore[misc]
+    """Hands out tests one by one, but together those that share what is made once, so that one process makes it."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        engine = _PARAMETER.search(nodeid)
+        return (engine and engine[1]) or _shared_in(nodeid.partition("::")[0]) or nodeid
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling:
+    """How a parallel run shares out the tests."""
+    return _Grouped(config, log)
 
 
 @pytest.fixture(scope="session")

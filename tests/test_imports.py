@@ -1,4 +1,4 @@
-"""Imports go one way: a room may import those below it, never those above."""
+"""Imports go one way: a package may import those below it, never those above."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pytest
 
 PACKAGE = Path(__file__).resolve().parents[1] / "indexer"
 
-# From the ground up; a room may import its own and every lower floor, of its own floor only itself.
-FLOORS = [
+# From the bottom up; a package may import its own and every lower layer, of its own layer only itself.
+LAYERS = [
     {"errors", "own_files"},
     {"config", "model"},
     {"core"},
@@ -21,13 +21,13 @@ FLOORS = [
     {"ingest"},
     {"matching", "provision"},
     {"annotate", "clustering"},
-    {"evaluation", "report"},
+    {"batch", "doctor", "evaluation", "report"},
     {"library", "testing"},
     {"cli"},
     {"__init__", "__main__"},
 ]
-# The same inside folders of several rooms.
-STORE_FLOORS = [
+# The same inside folders of several packages.
+STORE_LAYERS = [
     {"sketches"},
     {"base"},
     {"schemes", "sqlite", "search.client"},
@@ -39,7 +39,7 @@ STORE_FLOORS = [
     {"search.store"},
     {"__init__", "search.__init__", "search.side_index.__init__"},
 ]
-SCHEME_FLOORS = [
+SCHEME_LAYERS = [
     {"keys"},
     {"joins.by_keys"},
     {"base"},
@@ -49,15 +49,15 @@ SCHEME_FLOORS = [
     {"interchange"},
     {"__init__", "joins.__init__"},
 ]
-FLOORS_INSIDE = {"stores": STORE_FLOORS, "schemes": SCHEME_FLOORS}
+LAYERS_INSIDE = {"stores": STORE_LAYERS, "schemes": SCHEME_LAYERS}
 MOST_FILES = 12
 
 
-def room_of(module: str, floor_of: Mapping[str, int]) -> str:
-    """The room that a module is in: the longest beginning of its name that has a floor, else the first part."""
+def package_of(module: str, layer_of: Mapping[str, int]) -> str:
+    """The package that a module is in: the longest beginning of its name that has a layer, else the first part."""
     parts = module.split(".")
     beginnings = [".".join(parts[:length]) for length in range(len(parts), 0, -1)]
-    return next((room for room in beginnings if room in floor_of), parts[0])
+    return next((package for package in beginnings if package in layer_of), parts[0])
 
 
 def imports(path: Path) -> Iterator[tuple[str, int]]:
@@ -73,38 +73,38 @@ def imports(path: Path) -> Iterator[tuple[str, int]]:
             yield from ((alias.name, node.lineno) for alias in node.names if alias.name.startswith("indexer."))
 
 
-def require_downward(path: Path, folder: Path, floor_of: Mapping[str, int]) -> None:
-    """AssertionError where a file imports what is not below it, of the rooms in its folder."""
+def require_downward(path: Path, folder: Path, layer_of: Mapping[str, int]) -> None:
+    """AssertionError where a file imports what is not below it, of the packages in its folder."""
     shown = path.relative_to(PACKAGE)
-    room = room_of(".".join(path.relative_to(folder).with_suffix("").parts), floor_of)
-    assert room in floor_of, f"{shown} has no floor yet; give it one in this test"
+    package = package_of(".".join(path.relative_to(folder).with_suffix("").parts), layer_of)
+    assert package in layer_of, f"{shown} has no layer yet; give it one in this test"
     inside = ".".join(folder.relative_to(PACKAGE.parent).parts) + "."
     for module, line in imports(path):
         if not module.startswith(inside):
             continue
-        other = room_of(module.removeprefix(inside), floor_of)
-        if other not in ("_core", room):
-            allowed = floor_of.get(other, 0) < floor_of[room]
+        other = package_of(module.removeprefix(inside), layer_of)
+        if other not in ("_core", package):
+            allowed = layer_of.get(other, 0) < layer_of[package]
             assert allowed, f"{shown}:{line} imports {module}, which is not below it"
 
 
-def numbered(floors: Sequence[set[str]]) -> dict[str, int]:
-    return {room: number for number, rooms in enumerate(floors) for room in rooms}
+def numbered(layers: Sequence[set[str]]) -> dict[str, int]:
+    return {package: number for number, packages in enumerate(layers) for package in packages}
 
 
 FILES = sorted(PACKAGE.rglob("*.py"))
 FOLDERS = sorted({path.parent for path in FILES})
-INSIDE = [(path, folder) for folder in FLOORS_INSIDE for path in sorted((PACKAGE / folder).rglob("*.py"))]
+INSIDE = [(path, folder) for folder in LAYERS_INSIDE for path in sorted((PACKAGE / folder).rglob("*.py"))]
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_no_upward_import(path: Path) -> None:
-    require_downward(path, PACKAGE, numbered(FLOORS))
+    require_downward(path, PACKAGE, numbered(LAYERS))
 
 
 @pytest.mark.parametrize(("path", "folder"), INSIDE, ids=lambda value: str(value).removeprefix(f"{PACKAGE}/"))
 def test_no_upward_import_inside_a_folder_of_several_rooms(path: Path, folder: str) -> None:
-    require_downward(path, PACKAGE / folder, numbered(FLOORS_INSIDE[folder]))
+    require_downward(path, PACKAGE / folder, numbered(LAYERS_INSIDE[folder]))
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: str(path.relative_to(PACKAGE.parent)))

@@ -98,6 +98,19 @@ static void test_sketches(void) {
     CHECK(numbers[0] == 0 && numbers[1] == 5 && numbers[2] == UINT64_MAX && numbers[3] == 1);
 }
 
+static void test_columns(void) {
+    const char *ids = "aab";
+    size_t ends[] = {1, 1, 3};
+    uint8_t found[3][ND_CLUSTER_ID], alone[ND_CLUSTER_ID];
+    nd_cluster_ids((const uint8_t *)ids, ends, 3, found[0]);
+    nd_cluster_ids((const uint8_t *)ids + 1, (size_t[]){2}, 1, alone);
+    CHECK(memcmp(found[2], alone, sizeof alone) == 0 && memcmp(found[0], found[1], sizeof alone) != 0);
+    nd_cluster_ids(NULL, NULL, 0, NULL);
+    CHECK(nd_is_clean(NULL, 0) && nd_is_clean((const uint8_t *)"a\tb\n", 4) && nd_is_clean((const uint8_t *)"\xEF\xBF", 2));
+    CHECK(!nd_is_clean((const uint8_t *)"a\x1f", 2) && !nd_is_clean((const uint8_t *)"", 1));
+    CHECK(!nd_is_clean((const uint8_t *)"\xEF\xBF\xBE", 3) && !nd_is_clean((const uint8_t *)"\xEF\xBB\xBF", 3));
+}
+
 static void test_ties_and_overflow(void) {
     const uint64_t features[2] = {0xF0, 0x0F};
     const int64_t huge[2] = {INT64_MAX, 1}, lowest[2] = {INT64_MIN, 0}, opposite[2] = {-3, 3};
@@ -277,6 +290,7 @@ int main(int argc, char **argv) {
     for (int i = 1; i < argc; i++) failures += print_fingerprint(argv[i]);
     if (argc > 1) return failures != 0;
     test_nothing();
+    test_columns();
     test_ties_and_overflow();
     test_every_length();
     test_many_marks();

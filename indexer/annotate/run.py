@@ -125,7 +125,7 @@ class _Pending:
 
     place: Ref
     digest: str
-    octets: int
+    size: int
     conditions: Mapping[str, Any]
     known: Known
     source: str
@@ -369,7 +369,7 @@ class _Run:
             min_tokens=self.wanted.min_tokens,
             source=pending.source,
             title=pending.title,
-            size=pending.octets,
+            size=pending.size,
         )
         return Done(pending.place, record, pending.conditions, pending.known)
 

@@ -7,6 +7,7 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,6 +17,7 @@ from click.shell_completion import shell_complete
 from indexer import __version__
 from indexer.cli import (
     annotate,
+    batch,
     clusters,
     completion,
     documents,
@@ -29,15 +31,18 @@ from indexer.cli import (
 )
 from indexer.cli.options.renamed import with_present_names
 from indexer.cli.terminal.grouped import Grouped
-from indexer.cli.terminal.hints import name_store, with_store
+from indexer.cli.terminal.hints import name_store
 from indexer.cli.terminal.interrupts import second_ends
-from indexer.cli.terminal.output import printable
+from indexer.cli.terminal.output import about, say
 from indexer.config import DEFAULT_STORE, ENVIRONMENT_PREFIX, command_defaults, load_settings
 from indexer.errors import NeardupError
 from indexer.text.hiding import without_credentials
+from indexer.text.remarks import in_json, note, spoken
 
 INTERRUPTED = 130
 BROKEN_PIPE = 141
+
+LOG_FORMATS = ("text", "json")
 
 # Options that ask for one answer and are no settings.
 _NO_SETTINGS = frozenset(
@@ -72,10 +77,11 @@ command, then the option), then ./neardup.toml or the file of --config.
 \b
 Exit codes:
   0  done                        5  no such document or file
-  1  an error of another kind    6  a document gave no text, or
-  2  wrong use or settings          documents failed under --strict
+  1  any other error             6  a document gave no text, or
+  2  incorrect usage or settings    documents failed under --strict
   3  the store can't be used   130  stopped by Ctrl-C (143: by SIGTERM)
-  4  the store does not fit    141  the reader of the output went away
+  4  the store does not fit    141  the reader closed the output
+  7  neardup doctor found something to do
 """
 
 
@@ -100,9 +106,18 @@ class Given(NamedTuple):
     type=click.Path(path_type=Path),
     metavar="FILE",
     show_envvar=True,
-    help="The settings file.  [default: ./neardup.toml, if there]",
+    help="The settings file.  [default: ./neardup.toml, if it exists]",
 )
 @click.option("--debug", is_flag=True, show_envvar=True, help="Show the traceback of any error.")
+@click.option(
+    "--log-format",
+    type=click.Choice(LOG_FORMATS),
+    default=LOG_FORMATS[0],
+    show_default=True,
+    show_envvar=True,
+    expose_value=False,
+    help="Remarks on standard error as sentences, or each as one JSON object: time, level, message and more.",
+)
 @click.version_option(__version__, "--version", prog_name="neardup", message="%(prog)s %(version)s")
 @click.pass_context
 def cli(ctx: click.Context, config: Path | None, debug: bool) -> None:
@@ -111,6 +126,7 @@ def cli(ctx: click.Context, config: Path | None, debug: bool) -> None:
     Reads HTML, PDF, XML, EPUB, DOCX, ODT and text, in folders, ZIP and TAR archives, JSON lines, CSV, Parquet, web
     archives (WARC, WET) and feeds (RSS, Atom). The store is a file, or an index in Elasticsearch or OpenSearch.
     """
+    note(command=ctx.invoked_subcommand)
     settings, path = load_settings(config)
     ctx.obj = Given(debug, path)
     settings = with_present_names(settings, cli.commands.values())
@@ -140,6 +156,7 @@ for command in (
     *schemes.COMMANDS,
     *setup.COMMANDS,
     *annotate.COMMANDS,
+    *batch.COMMANDS,
     *completion.COMMANDS,
 ):
     cli.add_command(command)
@@ -156,18 +173,34 @@ def main(arguments: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")
     debug = "--debug" in words or bool(os.environ.get("NEARDUP_DEBUG"))
     try:
+        with spoken(as_json=_log_format(words) == "json"):
+            return _answered(words, debug=debug)
+    except BrokenPipeError:
+        return _reader_gone()
+
+
+def _log_format(words: Sequence[str]) -> str:
+    """What --log-format says: known before the command line is read, since that too can fail."""
+    given = os.environ.get("NEARDUP_LOG_FORMAT", "")
+    for word, following in pairwise((*words, "")):
+        name, equals, value = word.partition("=")
+        if name == "--log-format":
+            given = value if equals else following
+    return given
+
+
+def _answered(words: Sequence[str], *, debug: bool) -> int:
+    try:
         with second_ends():
             # click takes away what it has read.
             return _run(list(words))
     except BrokenPipeError:
-        return _reader_gone()
+        raise
     except (Exception, KeyboardInterrupt) as error:
-        if debug:
-            sys.stderr.write(without_credentials(traceback.format_exc(), _parts(words)))
-        try:
-            return _explain(error, debug, words)
-        except BrokenPipeError:
-            return _reader_gone()
+        trace = without_credentials(traceback.format_exc(), _parts(words)) if debug else ""
+        if trace and not in_json():
+            sys.stderr.write(trace)
+        return _explain(error, trace, words)
 
 
 def _run(arguments: list[str]) -> int:
@@ -190,28 +223,31 @@ def _open_standard_streams() -> None:
     sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
 
 
-def _explain(error: BaseException, debug: bool, words: Sequence[str]) -> int:
+def _explain(error: BaseException, trace: str, words: Sequence[str]) -> int:
     """Say what went wrong, and the exit code for it."""
+    more = {**about(error), **({"traceback": trace} if trace else {})}
     if isinstance(error, click.Abort | KeyboardInterrupt):
         return INTERRUPTED
     if isinstance(error, click.ClickException):
         return _explain_usage(error, words)
     if isinstance(error, NeardupError):
-        _complain(str(error), words)
+        _complain(str(error), words, exit_code=error.exit_code, **more)
         return error.exit_code
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EFBIG):
-        _complain(f"the output can't be written: {error.strerror}")
+        _complain(f"the output can't be written: {error.strerror}", exit_code=1, **more)
         # What Python still holds for standard output would fail again at exit.
         _discard_output()
         return 1
-    _complain(f"unexpected {type(error).__name__}: {error}" + ("" if debug else "; --debug shows where"), words)
+    where = "" if trace else "; --debug shows where"
+    _complain(f"unexpected {type(error).__name__}: {error}{where}", words, exit_code=1, **more)
     return 1
 
 
 def _explain_usage(error: click.ClickException, words: Sequence[str]) -> int:
-    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+    if isinstance(error, click.exceptions.NoArgsIsHelpError) and not in_json():
         error.show()
         return error.exit_code
+    more: dict[str, object] = {"exit_code": error.exit_code, "error": type(error).__name__}
     ctx = error.ctx if isinstance(error, click.UsageError) else None
     message = error.format_message()
     if ctx:
@@ -219,15 +255,18 @@ def _explain_usage(error: click.ClickException, words: Sequence[str]) -> int:
         if name and ctx.get_parameter_source(name) is click.core.ParameterSource.DEFAULT_MAP:
             given: Given = ctx.find_root().obj
             message = f"{given.config}: {message}"
-        click.echo(ctx.get_usage(), err=True)
+        if in_json():
+            more["usage"] = without_credentials(ctx.get_usage(), _parts(words))
+        else:
+            click.echo(ctx.get_usage(), err=True)
         message += f" (see {ctx.command_path} --help)"
-    _complain(message, words)
+    _complain(message, words, **more)
     return error.exit_code
 
 
-def _complain(message: str, words: Sequence[str] = ()) -> None:
+def _complain(message: str, words: Sequence[str] = (), /, **fields: object) -> None:
     """Say it, without what may have been meant for a store and was given in another place."""
-    click.echo(f"neardup: {printable(with_store(without_credentials(message, _parts(words))))}", err=True)
+    say(without_credentials(message, _parts(words)), level="error", **fields)
 
 
 def _parts(words: Sequence[str]) -> list[str]:

@@ -57,37 +57,45 @@ annotating_options = Group(
         "--field",
         multiple=True,
         metavar="NAME",
-        help="A field with the text; several are joined in this order.  [default: those that the index remembers]",
+        help="A field with the text; several are joined in the order given.  [default: the fields that the index "
+        "remembers]",
     ),
     click.option("--html", is_flag=True, help="The fields hold HTML, whose text is extracted."),
-    click.option("--fields-changed", is_flag=True, help="Make all fingerprints again from other fields than before."),
+    click.option(
+        "--fields-changed", is_flag=True, help="Compute all fingerprints again, from other fields than before."
+    ),
     click.option(
         "--source-field",
         default="",
         metavar="NAME",
-        help="The field that says where a document came from, as a URL, a path or a name; reports count by it.",
+        help="The field with a document's origin (a URL, a path or a name); reports count by it.",
     ),
-    click.option("--title-field", default="", metavar="NAME", help="The field with the title, which answers show."),
+    click.option(
+        "--title-field", default="", metavar="NAME", help="The field with the title, which is shown in answers."
+    ),
     click.option(
         "--content",
         type=CONTENTS,
-        help="What counts as the text of HTML.  [default: the index's own; landmarks for one without fingerprints]",
+        help="What counts as the text of HTML.  [default: the index's own; landmarks if it has no fingerprints]",
     ),
     click.option(
-        "--to", metavar="INDEX", help="Keep the fingerprints in INDEX of the same cluster; only read the other."
+        "--to",
+        metavar="INDEX",
+        help="Write the fingerprints to INDEX in the same engine, and only read the annotated index.",
     ),
-    click.option("--all", is_flag=True, help="Do documents again whose text has not changed."),
+    click.option("--all", is_flag=True, help="Also annotate documents whose text has not changed."),
     click.option("--dry-run", is_flag=True, help="Count what would be done, and change nothing."),
     click.option(
         "--allow-version-change",
         is_flag=True,
-        help="Annotate documents whose version is given by their owner (version_type external); it rises by one.",
+        help="Annotate documents even if their owner assigns versions (version_type external); the version "
+        "increases by one.",
     ),
     click.option(
         "--docs-per-second",
         type=click.FloatRange(0.01, 1_000_000),
         metavar="N",
-        help="Annotate no more than N documents a second.",
+        help="Annotate at most N documents a second.",
     ),
     click.option(
         "--slices",
@@ -95,14 +103,14 @@ annotating_options = Group(
         default=4,
         show_default=True,
         metavar="N",
-        help="Parts of the index that are read at once.",
+        help="Parts of the index to read in parallel.",
     ),
 )
 
 
 @click.command(
     name="annotate",
-    short_help="Fingerprint documents that are in an index already.",
+    short_help="Add fingerprints to documents that are already in an index.",
     epilog="""
 \b
 Examples:
@@ -113,10 +121,10 @@ Examples:
   neardup annotate --store https://host:9200/archive --field body --to archive-neardup
 
 Adds fields below "neardup" to documents that have none, or whose text has changed since, and changes nothing else. A
-document that somebody changes at the same moment is never overwritten; it is done again. Running the same command
-again goes on where it ended. An index that does not keep all of _source, is read-only, or has versions of its owner's
-is refused; --to keeps its fingerprints in an index of their own. The index remembers its fields: whatever reads texts
-again takes them, and annotate refuses others.
+document that somebody changes at the same moment is never overwritten; it is processed again. After an interruption,
+run the same command again to resume. An index that does not keep all of _source, is read-only, or has versions
+assigned by its owner is refused; --to writes its fingerprints to an index of their own. The index remembers its
+fields: commands that read texts again use them, and annotate refuses others.
 """,
 )
 @index_option("The index, alias or data stream.")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import os
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -25,7 +24,7 @@ from indexer.cli.options.shared import (
     store_option,
     tell_contended,
 )
-from indexer.cli.terminal.output import answer, answer_json, fields, record_json, say, shown_store, size
+from indexer.cli.terminal.output import answer, answer_json, can_ask, fields, record_json, say, shown_store, size
 from indexer.errors import NotFoundError, UsageError
 from indexer.text.counts import counted
 
@@ -58,7 +57,7 @@ def arrivals(store: Store, asked: Arriving) -> Iterator[Arrivals | None]:
         cluster=asked.cluster,
     )
     if by.refused:
-        say(f"documents are stored, each in a cluster of its own: {by.refused}")
+        say(f"documents are stored, each in a cluster of its own: {by.refused}", level="warning")
     with _lines_to(asked.new_to) as write:
 
         def on_stored(record: Record, near: Near | None) -> None:
@@ -101,12 +100,12 @@ Examples:
   neardup pairs --similarity 0.8 --explain
   neardup pairs --match simhash-doc@7bits+minhash@0.7
 
-Every pair of stored documents that the rule calls near is listed once. n equal documents are n(n-1)/2 pairs; --collapse
-pairs them with the first one only. Pairs come in no given order, as they are found.
+Every pair of stored documents that the rule calls near is listed once, in no particular order, as soon as it is found.
+n equal documents make n(n-1)/2 pairs; --collapse pairs them only with the first.
 
-Columns: id_a, id_b, similarity (0 to 1, by the rule's verifier, else its finder), and bits where that is a simhash;
-with a store of several indexes also index_a, routing_a, index_b, routing_b. With --against, a is in the store and b in
-the other one.
+Columns: id_a, id_b, similarity (0 to 1, by the rule's verifier, or its finder if it has none), and bits if that is a
+simhash; with a store of several indices also index_a, routing_a, index_b, routing_b. With --against, a is in the store
+and b in the other one.
 """,
 )
 @store_option
@@ -116,19 +115,19 @@ the other one.
     type=click.Choice(get_args(PairFormat)),
     default="csv",
     show_default=True,
-    help="How pairs are written; parquet needs the extra parquet.",
+    help="The output format; parquet needs the extra parquet.",
 )
-@click.option("-o", "--output", metavar="FILE", type=click.Path(), help="Write to FILE, not to standard output.")
+@click.option("-o", "--output", metavar="FILE", type=click.Path(), help="Write to FILE instead of standard output.")
 @click.option(
     "--against",
     metavar="FILE|STORE",
     type=click.Path(),
-    help="List pairs with the documents of another store, or with a list of fingerprints as neardup hash --json "
-    "prints it.",
+    help="Pair the documents with those of another store, or with a list of fingerprints as printed by neardup "
+    "hash --json.",
 )
-@click.option("--collapse", is_flag=True, help="Pair documents with equal sketches with the first of them only.")
+@click.option("--collapse", is_flag=True, help="Pair documents with equal sketches only with the first of them.")
 @click.option(
-    "--include-short", is_flag=True, help="Compare documents with too few words for a meaningful fingerprint too."
+    "--include-short", is_flag=True, help="Also compare documents with too few words for a meaningful fingerprint."
 )
 @filter_option
 def pairs(
@@ -197,27 +196,27 @@ Examples:
   neardup cluster --similarity 0.8
   neardup cluster --match simhash-doc@3bits
 
-Documents that the rule calls near go together, directly or through others. Where that makes a chain, it is split: each
-document of a cluster is near the one in its centre. Every document has a cluster id, a single one its own; a cluster
-keeps its id as long as the document that it was named after stays in it. Documents that are short, or lack what the
-rule compares, are alone. The store remembers the rule: prune, report and index --cluster obey it.
+Documents that the rule calls near are grouped together, directly or through others. Chains are split, so that each
+document of a cluster is near the one in its centre. Every document has a cluster id, also if it is in no cluster; a
+cluster keeps its id as long as it contains the document that it was named after. Documents that are short, or lack
+what the rule compares, are in no cluster. The store remembers the rule for prune, report and index --cluster.
 
 Running it again writes nothing. "neardup show ID" shows a document's cluster. With --json one object: rule, documents,
 compared, not_comparable, clusters, clustered, largest, split, comparisons, costliest (documents whose keys cost most
-comparisons), contended (documents that others change all the time and that were left as they are), and written:
-documents, clusters, removed.
+comparisons), contended (documents that others change constantly, left as they are), and written: documents, clusters,
+removed.
 """,
 )
 @store_option
 @match_options
 @cluster_options
 @refresh_option
-@click.option("--dry-run", is_flag=True, help="Say what would be written, and write nothing.")
+@click.option("--dry-run", is_flag=True, help="Print what would be written, and write nothing.")
 @json_option
 def cluster(
     store: str, matching: Matching, clustering: Clustering, refresh: Refresh, dry_run: bool, json: bool
 ) -> None:
-    """Put all stored documents into clusters of near-duplicates, and write what changed to the store."""
+    """Put all stored documents into clusters of near-duplicates, and write the changes to the store."""
     from indexer.clustering.clusters import cluster as clustered
     from indexer.matching.measures.reading import reader_of
     from indexer.matching.shorthand import rule_of
@@ -293,35 +292,38 @@ class Pruned:
 prune_options = Group(
     Pruned,
     click.option(
-        "--keep", type=click.Choice(["canonical"]), required=True, help="Which document of a cluster is kept."
+        "--keep", type=click.Choice(["canonical"]), required=True, help="Which document of each cluster to keep."
     ),
     click.option("--dry-run", is_flag=True, help="List the documents, and do nothing."),
     click.option(
-        "--delete", is_flag=True, allow_from_autoenv=False, help="Delete them from the store; do not mark them."
+        "--delete",
+        is_flag=True,
+        allow_from_autoenv=False,
+        help="Delete the documents from the store instead of marking them.",
     ),
-    click.option("--yes", is_flag=True, allow_from_autoenv=False, help="With --delete: do not ask."),
+    click.option("--yes", is_flag=True, allow_from_autoenv=False, help="With --delete: don't ask for confirmation."),
     click.option(
         "--identical",
         is_flag=True,
-        help="Only documents whose texts are the canonical document's, but for case and white space.",
+        help="Only documents whose text equals the canonical document's, except for case and white space.",
     ),
     click.option(
         "--verify",
         type=click.Choice(["sketch", "text"]),
-        help="Demand too that stored sketches (60% of all passages), or the texts (50%), say that a document is near.",
+        help="Also require that the document is near by stored sketches (60% of all passages) or by the texts (50%).",
     ),
     click.option(
         "--unverified",
         is_flag=True,
         allow_from_autoenv=False,
-        help="With --delete: delete what a simhash alone calls near. One in ten may have nothing to do with what is "
-        "kept.",
+        help="With --delete: allow deleting by the simhash alone. Some of the deleted documents may be unrelated "
+        "to the ones kept.",
     ),
 )
 
 
 @click.command(
-    short_help="Mark or delete documents that another one stands for.",
+    short_help="Mark or delete duplicates of canonical documents.",
     epilog="""
 \b
 Examples:
@@ -330,15 +332,16 @@ Examples:
   neardup prune --keep canonical --delete    delete it, after the question
   neardup prune --keep canonical --identical --delete
 
-"neardup cluster" comes first. Only documents are named that, compared anew now, are as near to the canonical document
-of their cluster as the rule demands by which the clusters were made; the others are kept, and --dry-run says why. After
-a clustering by a simhash alone, --delete takes a verification. The files themselves stay. In a search engine a document
-that has other fields than neardup's is its owner's: --delete leaves it there, and takes neardup's fields away.
+Run "neardup cluster" first. A document is selected only if it is, compared again now, as near to the canonical
+document of its cluster as the rule of the clustering demands; the others are kept, and --dry-run says why. After
+clustering by a simhash alone, --delete requires a verification. The files themselves stay. In a search engine, a
+document with fields other than neardup's belongs to its owner: --delete leaves it in place and removes neardup's
+fields.
 
-With --dry-run --json one object a line: cluster, canonical, similarity, identical (whether the texts are equal but for
-case and white space), kept (why; empty for what would go), and the document as in "neardup show --json"; otherwise one
-object: marked and unmarked, or deleted and stripped (an owner's, that stayed); and contended, how many others change
-all the time.
+With --dry-run --json one object per line: cluster, canonical, similarity, identical (whether the texts are equal except
+for case and white space), kept (why; empty for documents that would be marked or deleted), and the document as in
+"neardup show --json"; otherwise one object: marked and unmarked, or deleted and stripped (an owner's documents, which
+stayed); and contended, the number of documents that others change constantly.
 """,
 )
 @store_option
@@ -383,7 +386,7 @@ def _delete(pruning: Pruning, shown: str, *, asked: bool) -> int:
     owners = "" if pruning.store.capabilities.embedded else "; what is its owner's stays, and loses neardup's fields"
     say(f"deletes {count:,} of {counted(total, 'document')} from {shown}; their canonical ones stay{owners}{more}")
     if count and asked:
-        if not sys.stdin.isatty():
+        if not can_ask():
             raise UsageError("--delete asks on a terminal only; give --yes to delete without being asked")
         click.confirm("Delete them?", abort=True, err=True)
     deleted = pruning.delete() if count else 0
@@ -410,7 +413,7 @@ def _list_surplus(pruning: Pruning, *, as_json: bool) -> None:
         else:
             answer(f"{document.record.ref.id}  {pruning.rule.said(document.similarity, document.canonical.id)}")
     count, same = tally.named, tally.identical
-    summary = f"{counted(count, 'document')} with another in place ({size(tally.octets)})"
+    summary = f"{counted(count, 'document')} with another in place ({size(tally.total_bytes)})"
     kinds = [f"{same:,} identical"] * bool(same)
     kinds += [f"{count - same:,} near, the least similar {pruning.rule.shown(tally.least)}"] * (count > same)
     say(f"a dry run: {summary}" + f": {' and '.join(kinds)}" * bool(kinds) + "; nothing was changed")

@@ -12,7 +12,7 @@ Shell = Literal["bash", "zsh", "fish"]
 
 @click.command(
     name="completion",
-    short_help="Print the shell's completion script.",
+    short_help="Print a completion script for a shell.",
     epilog="""
 \b
 Examples:

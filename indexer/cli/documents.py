@@ -1,4 +1,4 @@
-"""`neardup show`, `neardup delete` and `neardup stats`."""
+"""`neardup show`, `neardup delete`, `neardup stats` and `neardup doctor`."""
 
 from __future__ import annotations
 
@@ -12,19 +12,23 @@ import click
 from indexer.cli.files.path_lists import list_of_paths
 from indexer.cli.options.arguments import found, only
 from indexer.cli.options.shared import Gone, json_option, opened, refresh_option, store_option, tell_contended
-from indexer.cli.terminal.output import answer_json, fields, record_json, say, shown_store, size
-from indexer.errors import NeardupError, NotFoundError, UsageError
+from indexer.cli.terminal.hints import with_store
+from indexer.cli.terminal.output import about, answer, answer_json, fields, record_json, say, shown_store, size
+from indexer.errors import NeardupError, NotFoundError, StoreError, UsageError
 from indexer.ingest.sources import printable_path
 from indexer.model import Ref
 
 if TYPE_CHECKING:
+    from indexer.doctor.findings import Finding
     from indexer.stores.base import Refresh
 
 _DELETED_AT_ONCE = 1000
+# What `neardup doctor` ends with where there is something to do.
+UNHEALTHY = 7
 
 
 @click.command(
-    short_help="Show what is stored of a document.",
+    short_help="Show the stored record of a document.",
     epilog="""
 \b
 Examples:
@@ -37,7 +41,7 @@ Examples:
 @store_option
 @json_option
 def show(identity: str, store: str, json: bool) -> None:
-    """Show what is stored of the document ID; in a cluster INDEX/ID names it too, and ?routing=VALUE after either.
+    """Show the stored record of document ID; in a search engine also INDEX/ID, and ?routing=VALUE after either.
 
     With --json one object: id, hash, hex, tokens, short, source, container, title, format, extractor, bytes,
     source_digest, text_digest, indexed_at, metadata, annotations.
@@ -93,7 +97,7 @@ Examples:
 )
 @click.argument("identities", nargs=-1, metavar="[ID]...")
 @click.option(
-    "--from", "listed", metavar="FILE", help="Read ids from FILE (-: standard input), one a line or ended by NUL."
+    "--from", "listed", metavar="FILE", help="Read ids from FILE (-: standard input), one per line or separated by NUL."
 )
 @store_option
 @refresh_option
@@ -101,10 +105,11 @@ Examples:
 def delete(identities: tuple[str, ...], listed: str | None, store: str, refresh: Refresh, json: bool) -> int:
     """Delete documents from the store, and their recorded failures; the files themselves stay.
 
-    In a cluster a document that has other fields than neardup's is its owner's: it stays, and only loses neardup's.
+    In a search engine, a document with fields other than neardup's belongs to its owner: it stays, and only loses
+    neardup's.
 
-    Ends with exit code 5 if an id was not there, or several documents have it; the others are deleted. With --json one
-    object: deleted, stripped (an owner's, that stayed), missing, contended (others change them all the time).
+    Ends with exit code 5 if an id was not found, or several documents have it; the others are deleted. With --json one
+    object: deleted, stripped (an owner's documents, which stayed), missing, contended (others change them constantly).
     """
     if not identities and not listed:
         raise UsageError("name at least one id, or give --from")
@@ -122,7 +127,7 @@ def delete(identities: tuple[str, ...], listed: str | None, store: str, refresh:
                     chosen.append(only(identity, refs or recorded))
                 except NeardupError as error:
                     missing += 1
-                    say(str(error))
+                    say(str(error), level="error", **about(error))
             deleted += target.delete(chosen)
         contended, gone = tell_contended(target), Gone.of(target, deleted)
     if json:
@@ -144,30 +149,48 @@ def _batches(identities: Iterable[str]) -> Iterable[list[str]]:
 
 
 @click.command(
-    short_help="Count what the store holds.",
+    short_help="Show statistics of the store.",
     epilog="""
 \b
 Examples:
   neardup stats
   neardup stats --store pages.neardup --json
+  neardup stats --format prometheus > /var/lib/node_exporter/neardup.prom
+
+With --json, or --format json, one object: store, documents, fingerprinted, distinct, short, empty, failures and formats
+(objects with counts), bytes_on_disk, last_indexed_at, clustered_at, clustering_finished, made_with. With --format
+prometheus the same as metrics in Prometheus's text format, for its textfile collector.
 """,
 )
 @store_option
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json", "prometheus"]),
+    default="text",
+    show_default=True,
+    help="How to answer.",
+)
 @json_option
-def stats(store: str, json: bool) -> None:
-    """Count what the store holds, and say what its fingerprints were made with.
+def stats(store: str, form: str, json: bool) -> None:
+    """Show statistics of the store, and what its fingerprints were made with."""
+    from indexer.clustering.memory import last_clustering
 
-    With --json one object: store, documents, fingerprinted, distinct, short, empty, failures and formats (objects with
-    counts), bytes_on_disk, made_with.
-    """
     with opened(store, read_only=True) as source:
-        counts, info = source.stats(), source.info
-    if json:
+        if form == "prometheus" and not json:
+            from indexer.report.metrics import exposition, metrics_of
+
+            # Where a terminal can't show a character, an escape of it would be no escape of this format.
+            click.echo(exposition(metrics_of(source, shown_store(store))).encode("utf-8", "replace"), nl=False)
+            return
+        counts, info, clustering = source.stats(), source.info, last_clustering(source)
+    if json or form == "json":
         plain = {
             field.name: dict(value) if isinstance(value := getattr(counts, field.name), Mapping) else value
             for field in dataclasses.fields(counts)
         }
-        answer_json({"store": shown_store(store), **plain, "made_with": dataclasses.asdict(info)})
+        clustered = {"clustered_at": clustering.at, "clustering_finished": clustering.finished}
+        answer_json({"store": shown_store(store), **plain, **clustered, "made_with": dataclasses.asdict(info)})
         return
     fields(
         [
@@ -182,6 +205,8 @@ def stats(store: str, json: bool) -> None:
                 f"{sum(counts.failures.values()):,}" + (f" ({_counted(counts.failures)})" if counts.failures else ""),
             ),
             ("on disk", size(counts.bytes_on_disk)),
+            ("last indexed", counts.last_indexed_at),
+            ("clustered", clustering.at + (", and not finished since" if clustering.finished is False else "")),
             (
                 "made with",
                 f"{info.scheme}, content {info.content}, extraction rules {info.extractor}, Unicode {info.unicode}",
@@ -196,4 +221,47 @@ def _counted(counts: Mapping[str, int]) -> str:
     )
 
 
-COMMANDS = (show, delete, stats)
+@click.command(
+    short_help="Find what is wrong with a store, and what to do.",
+    epilog="""
+\b
+Examples:
+  neardup doctor
+  neardup doctor --store https://host:9200/articles --json
+  neardup doctor --texts
+
+Looks at versions, privileges, mappings, fingerprints, sketches, clusters, and what a killed run has left behind; a line
+each, which begins with ok, warning or error, and says what to do. With --texts every document is read again, to find
+those that have changed. Ends with exit code 7 if there is a warning or an error, 3 or 4 if the store can't be opened.
+""",
+)
+@store_option
+@click.option("--texts", is_flag=True, help="Also read every document again, and find those that have changed.")
+@json_option
+def doctor(store: str, texts: bool, json: bool) -> int:
+    """Find what is wrong with a store, or soon will be; nothing is changed.
+
+    With --json one object: store, healthy, findings (each check, level, says, advice).
+    """
+    from indexer.doctor.examination import examine
+
+    findings: list[Finding] = []
+    failed: StoreError | None = None
+    try:
+        for finding in examine(store, texts=texts):
+            findings.append(finding)
+            if not json:
+                advice = f"; {finding.advice}" if finding.advice else ""
+                answer(f"{finding.level:<8} {finding.check:<13} {with_store(finding.says + advice)}")
+    except StoreError as error:
+        failed = error
+    healthy = not failed and all(finding.level == "ok" for finding in findings)
+    if json:
+        listed = [{**dataclasses.asdict(finding), "advice": with_store(finding.advice)} for finding in findings]
+        answer_json({"store": shown_store(store), "healthy": healthy, "findings": listed})
+    if failed:
+        raise failed
+    return 0 if healthy else UNHEALTHY
+
+
+COMMANDS = (show, delete, stats, doctor)

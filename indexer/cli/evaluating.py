@@ -49,14 +49,17 @@ measuring_options = Group(
         "schemes",
         multiple=True,
         metavar="RULE",
-        help="A match rule to measure; give it several times.  [default: the store's own, simhash-doc within 3 and "
+        help="A match rule to measure; can be repeated.  [default: the store's own, simhash-doc within 3 and "
         "within 7 bits, the latter also verified by minhash, and minhash]",
     ),
     click.option(
-        "--documents", multiple=True, metavar="PATH|DIR|GLOB", help="Documents to measure on, in place of the store's."
+        "--documents", multiple=True, metavar="PATH|DIR|GLOB", help="Documents to measure on, instead of the store's."
     ),
     click.option(
-        "--root", type=click.Path(), metavar="DIR", help="What paths in TRUTH are seen from.  [default: its folder]"
+        "--root",
+        type=click.Path(),
+        metavar="DIR",
+        help="The folder that paths in TRUTH are relative to. [default: TRUTH's folder]",
     ),
     click.option(
         "--sample",
@@ -64,7 +67,7 @@ measuring_options = Group(
         metavar="N",
         default=_SAMPLE,
         show_default=True,
-        help="Of a store, take this many documents, besides those that TRUTH names.",
+        help="Sample this many documents of a store, in addition to those that TRUTH names.",
     ),
     click.option(
         "--alike",
@@ -72,7 +75,7 @@ measuring_options = Group(
         metavar="J",
         default=0.8,
         show_default=True,
-        help="Jaccard from which a pair is wanted.",
+        help="Jaccard coefficient from which a pair should be found.",
     ),
     click.option(
         "--right",
@@ -80,14 +83,14 @@ measuring_options = Group(
         metavar="J",
         default=0.5,
         show_default=True,
-        help="Jaccard from which a pair is right.",
+        help="Jaccard coefficient from which a returned pair is correct.",
     ),
-    click.option("--picture", type=click.Path(), metavar="FILE", help="Draw precision over recall to FILE, as SVG."),
+    click.option("--picture", type=click.Path(), metavar="FILE", help="Plot precision over recall to FILE, as SVG."),
 )
 
 
 @click.command(
-    short_help="Measure which match rule finds what on your documents.",
+    short_help="Measure match rules on your documents.",
     epilog="""
 \b
 Examples:
@@ -98,11 +101,12 @@ Examples:
   neardup evaluate --store https://host:9200/articles --field title --field body
   neardup evaluate --picture curves.svg --json > figures.json
 
-Match rules are written as for --match elsewhere; a scheme may be one that no store has, with parameters of its own.
+Match rules are written as for --match elsewhere; they may use schemes that no store has, with any parameters.
 
-TRUTH is JSON lines: {"a", "b"} for each pair of ids that are near-duplicates, or {"id", "group"} for each document,
-those of one group being near-duplicates; "path" names the file of a document, seen from --root. Without it a pair
-counts as wanted from a Jaccard coefficient of 5-word shingles of --alike on, and a returned one as right from --right.
+TRUTH is JSON lines: {"a", "b"} for each pair of ids that are near-duplicates, or {"id", "group"} for each document, if
+the documents of a group are near-duplicates; "path" names the file of a document, relative to --root. Without TRUTH, a
+pair should be found if the Jaccard coefficient of its 5-word shingles is at least --alike, and a returned pair is
+correct if it is at least --right.
 """,
 )
 @click.argument("truth", required=False, type=click.Path())
@@ -121,9 +125,9 @@ def evaluate(
     extraction: Extraction,
     json: bool,
 ) -> None:
-    """Measure which match rule finds what on your documents: recall, precision, curves and costs.
+    """Measure match rules on your documents: recall, precision, curves and costs.
 
-    The truth is TRUTH, or else the exact Jaccard coefficient of the documents' sets of 5-word shingles.
+    The ground truth is TRUTH, or else the exact Jaccard coefficient of the documents' sets of 5-word shingles.
 
     With --json one object: documents, bytes, bands, wanted, truth, notes, and rules, each with rule, finders,
     measure, threshold, recall_by_band, precision, recall, f1, returned, wrong, best, curve,

@@ -83,22 +83,22 @@ walk_options = Group(
         "--paths-from",
         type=click.Path(),
         metavar="FILE",
-        help="Read paths from FILE (-: standard input), ended by newline or NUL.",
+        help="Read paths from FILE (-: standard input), separated by newline or NUL.",
     ),
+    click.option("--include", multiple=True, metavar="GLOB", help="In folders, read only matching files, of any kind."),
+    click.option("--exclude", multiple=True, metavar="GLOB", help="In folders, skip matching files and folders."),
+    click.option("--hidden", is_flag=True, help="In folders, also read hidden files."),
     click.option(
-        "--include", multiple=True, metavar="GLOB", help="In folders, take only such files, whatever their kind."
+        "--follow-links", is_flag=True, help="In folders, follow symbolic links to folders, each folder once."
     ),
-    click.option("--exclude", multiple=True, metavar="GLOB", help="In folders, leave out such files and folders."),
-    click.option("--hidden", is_flag=True, help="In folders, take hidden files too."),
-    click.option("--follow-links", is_flag=True, help="In folders, follow links to folders, each folder once."),
     click.option(
         "--id-from",
         type=click.Choice(get_args(IdFrom)),
         default="path",
         show_default=True,
-        help="What names a file: its path seen from the store's folder (absolute where it lies elsewhere), its "
-        "absolute path, its path below the folder named, its file name, that without suffix, or a digest of its "
-        "content. JSON lines bring their own.",
+        help="The id of a file: its path relative to the store's folder (absolute if it is elsewhere), its "
+        "absolute path, its path below the folder given, its file name, its file name without suffix, or a "
+        "digest of its content. JSON lines have their own.",
     ),
     column_options,
 )
@@ -123,23 +123,23 @@ loading_options = Group(
         "--dead-letters",
         type=click.Path(dir_okay=False),
         metavar="FILE",
-        help="Add documents that the store refuses to FILE, as JSON lines with the reason that neardup index takes "
-        "again.  [default: neardup-refused-TIME.jsonl, made at the first one]",
+        help="Append documents that the store refuses to FILE with the reason, as JSON lines that neardup index "
+        "can read again.  [default: neardup-refused-TIME.jsonl, created when needed]",
     ),
     click.option(
         "--bulk-load",
         is_flag=True,
-        help="In a cluster: no refreshes and no replicas of the index while documents are loaded; its own settings are "
-        "restored at the end.",
+        help="In a search engine: turn off the index's refreshes and replicas during the load, and restore its "
+        "settings at the end.",
     ),
-    click.option("--retry-failed", is_flag=True, help="Try documents again that failed before and have not changed."),
+    click.option("--retry-failed", is_flag=True, help="Also try documents that failed before and have not changed."),
     click.option("--strict", is_flag=True, help="End with exit code 6 if any document failed."),
-    click.option("--dry-run", is_flag=True, help="List the ids and files that would be read, and do nothing."),
+    click.option("--dry-run", is_flag=True, help="List the ids and files that would be read, and change nothing."),
 )
 
 
 @click.command(
-    short_help="Bring documents into the store.",
+    short_help="Add documents to the store, or update them.",
     epilog="""
 \b
 Examples:
@@ -149,15 +149,16 @@ Examples:
   find . -name '*.xml' -print0 | neardup index --paths-from -
   neardup index docs/ --exclude 'drafts/*' --store ~/all.neardup
 
-A folder is walked: hidden files are passed over, so are links to folders, and files that are no documents by their
-name (styles, scripts, pictures); the summary counts them as left out. ZIP and TAR archives are folders. Files that
-end in .jsonl or .ndjson, and "-", hold JSON lines: {"id", "text" or "html", and if you like "title", "url"; the rest
-is kept as metadata}. Of .csv, .tsv and .parquet each row is a document, of .warc and .wet each response, of .rss and
-.atom each item. What has no id is named by its file and number. Files may be compressed, and lie on s3:// or gs://.
+Folders are searched recursively. Hidden files, links to folders, and files that are not documents by their name
+(styles, scripts, images) are skipped; the summary counts them as left out. ZIP and TAR archives are treated as folders.
+Files that end in .jsonl or .ndjson, and "-", hold JSON lines: {"id", "text" or "html", optionally "title", "url"; the
+rest is kept as metadata}. Each row of .csv, .tsv and .parquet files, each response of .warc and .wet, and each item of
+.rss and .atom is a document. One without an id is named by its file and number. Files may be compressed, and may be on
+s3:// or gs://.
 
-Running the same command again goes on where it ended: what is stored and has not changed is not read by a worker
-again. A document that fails is recorded with its reason, never stops the run, and is left alone until it changes or
---retry-failed is given. The exit code is 0 all the same, unless --strict is given.
+Run the same command again to resume: stored documents that have not changed are not extracted again. A document that
+fails is recorded with its reason and never stops the run; it is not tried again until it changes, unless --retry-failed
+is given. The exit code is still 0, unless --strict is given.
 """,
 )
 @click.argument("paths", nargs=-1, metavar="[PATH|DIR|GLOB|-]...")
@@ -178,7 +179,7 @@ def index(
     loading: Loading,
     talk: Talk,
 ) -> int:
-    """Bring documents into the store: extract their text, fingerprint it, keep the fingerprint."""
+    """Add documents to the store, or update them: extract their text, fingerprint it, keep the fingerprint."""
     if not paths and not walk.paths_from:
         raise UsageError("name at least one file, folder or pattern, or - for JSON lines on standard input")
     if walk.paths_from == "-" and "-" in paths:
@@ -360,7 +361,7 @@ def _report(
                 **({"duplicates": summary.duplicates, "new": near.new, "near": near.near} if near else {}),
                 "dead_letters": os.fspath(letters.path) if letters and letters.count else None,
                 "left_out": left_out,
-                "bytes": summary.octets,
+                "bytes": summary.bytes_read,
                 "seconds": round(summary.seconds, 3),
                 "stopped": bool(stopped.number),
             }
@@ -369,7 +370,7 @@ def _report(
     reasons = ", ".join(f"{reason} {count}" for reason, count in summary.failed.most_common())
     listed = with_store("neardup failures")
     lines = [
-        ("indexed", summary.indexed, f"{size(summary.octets)} read in {summary.seconds:.1f} s"),
+        ("indexed", summary.indexed, f"{size(summary.bytes_read)} read in {summary.seconds:.1f} s"),
         ("replaced", summary.replaced, ""),
         ("unchanged", summary.unchanged, ""),
         ("empty", summary.empty, "stored; no text, so they match nothing"),
@@ -395,7 +396,7 @@ def _report(
 
 
 @click.command(
-    short_help="List what could not be indexed, and why.",
+    short_help="List documents that could not be indexed, and why.",
     epilog="""
 \b
 Examples:
@@ -405,12 +406,12 @@ Examples:
 """,
 )
 @store_option
-@click.option("--reason", metavar="REASON", help="Only failures with this reason.")
+@click.option("--reason", metavar="REASON", help="List only failures with this reason.")
 @json_option
 def failures(store: str, reason: str | None, json: bool) -> None:
     """List the documents that could not be indexed: reason, id, and what was wrong.
 
-    With --json one object a line: id, source, reason, detail, failed_at.
+    With --json one object per line: id, source, reason, detail, failed_at.
     """
     with opened(store, read_only=True) as source:
         for failure in source.failures():

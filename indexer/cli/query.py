@@ -10,7 +10,7 @@ import click
 from indexer.cli.options import arguments
 from indexer.cli.options.matching import Matching, match_options, show_rule
 from indexer.cli.options.shared import Extraction, content_of, extraction_options, json_option, opened, store_option
-from indexer.cli.terminal.output import answer, answer_json, fields, fingerprint_json, say
+from indexer.cli.terminal.output import about, answer, answer_json, fields, fingerprint_json, say
 from indexer.errors import NeardupError, UsageError
 from indexer.text.counts import counted
 
@@ -30,11 +30,11 @@ Examples:
   neardup compare id:17 id:18 --store pages.neardup
   neardup compare old.html new.html --match simhash-doc@3bits
 
-A and B are files, or else ids of stored documents; "id:ID" is always an id. - is standard input.
+A and B are files, or ids of stored documents; "id:ID" is always an id. - is standard input.
 
-With --json one object: rule, near, identical (null where it is unknown), similarity (by the rule), shares (of 5-word
-passages; null where it is unknown), estimated (whether by sketches), bits (of the simhash), and a and b, each with
-name, hash, hex and tokens.
+With --json one object: rule, near, identical (null if unknown), similarity (by the rule), shares (of 5-word passages;
+null if unknown), estimated (whether by sketches), bits (of the simhash), and a and b, each with name, hash, hex and
+tokens.
 """,
 )
 @click.argument("a", type=click.Path())
@@ -44,7 +44,7 @@ name, hash, hex and tokens.
 @extraction_options
 @json_option
 def compare(a: str, b: str, store: str, matching: Matching, extraction: Extraction, json: bool) -> None:
-    """Show what two documents share: how much of their passages, how many bits of the simhash, and if they are near."""
+    """Show how similar two documents are: shared passages, differing bits of the simhash, and whether they are near."""
     from indexer.matching.comparing import compare as compared
     from indexer.matching.shorthand import rule_of
 
@@ -107,20 +107,20 @@ Examples:
   curl -s https://example.org/ | neardup hash --format html -
   neardup hash a.html --scheme minhash
 
-One line for each document: fingerprint, number of words, name; a document without words has no fingerprint, shown
-as "-". With --scheme the sketch of that scheme and the number of its features stand there: minhash in the form for
-interchange, mh2-..., others in hexadecimal digits.
-With --json one object a line: name, hash, hex, tokens, title, format; with --scheme also scheme, sketch, features. Ends
-with exit code 6 if a document gave no text.
+Prints one line per document: fingerprint, number of words, name. A document without words has no fingerprint, shown
+as "-". With --scheme, the line has the scheme's sketch and the number of its features instead: minhash in the form for
+interchange (mh2-...), others in hexadecimal digits.
+With --json one object per line: name, hash, hex, tokens, title, format; with --scheme also scheme, sketch, features.
+Ends with exit code 6 if a document gave no text.
 """,
 )
 @click.argument("files", nargs=-1, type=click.Path())
 @click.option("--text", metavar="TEXT", help="Fingerprint this text; - reads it from standard input.")
-@click.option("--scheme", metavar="NAME", help="The sketch of this scheme instead: NAME[:parameter=value,...].")
+@click.option("--scheme", metavar="NAME", help="Print the sketch of this scheme instead: NAME[:parameter=value,...].")
 @extraction_options
 @json_option
 def hash_(files: tuple[str, ...], text: str | None, scheme: str | None, extraction: Extraction, json: bool) -> int:
-    """Print the fingerprint of each FILE; - is standard input. Needs no store."""
+    """Print the fingerprint of each FILE; - is standard input. No store is needed."""
     if not files and text is None:
         raise UsageError("name at least one file, - for standard input, or give --text")
     by = None
@@ -136,7 +136,7 @@ def hash_(files: tuple[str, ...], text: str | None, scheme: str | None, extracti
         try:
             _print_hash(arguments.from_file(file, *reading), by, as_json=json)
         except NeardupError as error:
-            say(str(error))
+            say(str(error), level="error", **about(error))
             code = error.exit_code
     return code
 

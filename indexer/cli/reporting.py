@@ -38,10 +38,10 @@ Examples:
   neardup report --format json -o - | jq .redundant_part
   neardup report --format md --time-field published -o report.md
 
-Reads the clusters that "neardup cluster" has stored. The page is one file that loads nothing: how much is duplicated,
-by format, by source and over time; sizes of clusters; distances; the largest clusters; and for some of those the
-difference of two texts, word by word, where the files are still there and unchanged. It stays under 5 MB: what is left
-out is said. The other formats hold the same figures and no texts.
+Reads the clusters that "neardup cluster" has stored. The page is a single file that loads nothing from elsewhere: how
+much is duplicated, by format, by source and over time; sizes of clusters; similarities; the largest clusters; and for
+some of them the differences between two texts, word by word, if their files still exist unchanged. It stays under 5 MB
+and says what it leaves out. The other formats hold the same figures without texts.
 """,
 )
 @store_option
@@ -49,7 +49,7 @@ out is said. The other formats hold the same figures and no texts.
     "-o",
     "--output",
     metavar="FILE",
-    help="Where to write; - is standard output.  [default: report.html, or standard output for the other formats]",
+    help="The output file; - is standard output.  [default: report.html, or standard output for the other formats]",
 )
 @click.option(
     "--format",
@@ -73,7 +73,7 @@ out is said. The other formats hold the same figures and no texts.
     metavar="N",
     default=10,
     show_default=True,
-    help="Show this many members of each.",
+    help="Show this many members of each cluster.",
 )
 @click.option(
     "--pairs",
@@ -87,7 +87,7 @@ out is said. The other formats hold the same figures and no texts.
     "--time-field",
     metavar="NAME",
     default="",
-    help="Count over the time in this metadata field (ISO 8601).  [default: the time of indexing]",
+    help="The metadata field with the time (ISO 8601) for counts over time.  [default: the time of indexing]",
 )
 def report(
     store: str,
@@ -98,7 +98,7 @@ def report(
     pairs: int,
     time_field: str,
 ) -> None:
-    """Report how much of the store is duplicated, where, and how: a page, or figures."""
+    """Report how much of the store is duplicated, and where, as a page or in figures."""
     from indexer import __version__
     from indexer.report.contents import Asked, build_report, report_csv, report_json, report_markdown
 
@@ -146,9 +146,9 @@ Examples:
   neardup diff draft.html id:docs/guide.html --context 30
   neardup diff a.html b.html --json | jq .removed
 
-A and B are files, or else ids of stored documents, whose files are read again; "id:ID" is always an id. - is standard
-input. On a terminal removed words are red and struck through, added ones green and underlined; in a pipe, or where
-NO_COLOR is set, they are marked [-removed-] and {+added+}. Long stretches that are the same are left out. With --json
+A and B are files, or ids of stored documents, whose files are read again; "id:ID" is always an id. - is standard
+input. On a terminal, removed words are red and struck through, added ones green and underlined; in a pipe, or if
+NO_COLOR is set, they are marked [-removed-] and {+added+}. Long unchanged passages are left out. With --json
 one object: same, removed, added (counts of words), limit, cut (whether only the first words, up to the limit, were
 compared), and pieces, each with kind (same, changed or skipped), left, right and words.
 """,
@@ -170,7 +170,7 @@ compared), and pieces, each with kind (same, changed or skipped), left, right an
     metavar="N",
     default=100_000,
     show_default=True,
-    help="Compare the first N words of each only; time grows with the square.",
+    help="Compare only the first N words of each; the time grows with the square of N.",
 )
 @extraction_options
 @json_option

@@ -35,7 +35,7 @@ _SAMPLE_WORDS = 500
 
 @click.command(
     name="schemes",
-    short_help="List the schemes, and those that a store has.",
+    short_help="List all schemes, and those of a store.",
     epilog="""
 \b
 Examples:
@@ -43,21 +43,25 @@ Examples:
   neardup schemes --store pages.neardup
   neardup schemes --store pages.neardup --remove minhash
 
-A scheme turns a text into a sketch, and a sketch into keys. A new store keeps those of simhash-doc and minhash; others
-are added by neardup index --scheme NAME. Bytes are those of the payload of a document of 500 words, keys those
-that are looked up and stored; "near from" is the threshold of a rule that names the scheme alone.
+A scheme turns a text into a sketch, and a sketch into keys. A new store keeps sketches of simhash-doc and minhash;
+neardup index --scheme NAME adds others. "bytes" is the size of the payload of a document of 500 words, "keys" the
+number of keys that are looked up and stored; "near from" is the threshold of a rule that names only the scheme.
 
 With --json one object: schemes (name, summary, measure, parameters, tables, bytes, keys, agreeing, similarity,
 near_from, corpus), and with --store also stored (name, id, documents).
 """,
 )
 @click.option(
-    "--store", type=click.Path(), metavar="FILE|URL", envvar="NEARDUP_STORE", help="Say what this store has too."
+    "--store",
+    type=click.Path(),
+    metavar="FILE|URL",
+    envvar="NEARDUP_STORE",
+    help="Also list the schemes of this store.",
 )
-@click.option("--remove", metavar="NAME", help="With --store: forget a secondary scheme, and its sketches.")
+@click.option("--remove", metavar="NAME", help="With --store: remove a secondary scheme and its sketches.")
 @json_option
 def schemes_command(store: str | None, remove: str | None, json: bool) -> None:
-    """List all schemes: what each measures, its parameters, its costs; with --store also those that it has."""
+    """List all schemes: what each measures, its parameters, its costs; with --store also those of the store."""
     if remove is not None:
         _remove(store, remove)
         return
@@ -165,11 +169,12 @@ Examples:
   neardup corpus --scheme simhash:weights=tfidf --from-store
   neardup index docs/ --scheme i-match
 
-Schemes that weigh or choose words by how many documents have them need these counts first. They are kept in the store,
-and name themselves in the scheme's id, so that only fingerprints made with the same counts are compared.
+Schemes that weight or choose words by how many documents contain them need these counts first. The counts are kept in
+the store, and their digest is part of the scheme's id, so that only fingerprints made with the same counts are
+compared.
 
-PATHs are read as by neardup index. With --from-store the documents that are stored are read again: their files, their
-lines of files with JSON lines, or the fields of an annotated index that --field names. What can't be read is counted.
+PATHs are read as by neardup index. With --from-store the stored documents are read again: their files, their lines of
+JSON lines files, or the fields of an annotated index that --field names. Documents that can't be read are counted.
 With --json one object: corpora (name, digest, documents, terms, bytes), documents, failed.
 """,
 )
@@ -177,9 +182,11 @@ With --json one object: corpora (name, digest, documents, terms, bytes), documen
 @store_option
 @click.option(
     "--scheme", multiple=True, required=True, metavar="NAME[:PARAM=VALUE,...]",
-    help="The scheme to gather for, as it will be given to neardup index.",
+    help="The scheme that needs the statistics, as given to neardup index.",
 )  # fmt: skip
-@click.option("--from-store", is_flag=True, help="Count the documents of the store, from where they came from.")
+@click.option(
+    "--from-store", is_flag=True, help="Count the documents of the store, read again from where they came from."
+)
 @field_options
 @jobs_option
 @extraction_options
@@ -194,7 +201,7 @@ def corpus(
     extraction: Extraction,
     json: bool,
 ) -> None:
-    """Count in how many documents each word occurs, and keep that in the store, for schemes that need it."""
+    """Count in how many documents each word occurs, and keep the counts in the store, for schemes that need them."""
     if bool(paths) == from_store:
         raise UsageError("name files or folders to count, or give --from-store")
     from indexer.ingest.from_store import stored_inputs

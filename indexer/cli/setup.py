@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
@@ -12,7 +11,7 @@ import click
 from indexer.cli.options.groups import Group
 from indexer.cli.options.schemes import only_new_option
 from indexer.cli.options.shared import CONTENTS, index_option, json_option
-from indexer.cli.terminal.output import answer, answer_json, say, shown_store
+from indexer.cli.terminal.output import answer, answer_json, can_ask, say, shown_store
 from indexer.errors import UsageError
 from indexer.text.counts import counted
 
@@ -40,17 +39,17 @@ class NewIndex:
 new_index_options = Group(
     NewIndex,
     click.option(
-        "--shards", type=click.IntRange(1), metavar="N", help="Shards of a new index.  [default: the cluster's]"
+        "--shards", type=click.IntRange(1), metavar="N", help="Shards of a new index.  [default: the engine's]"
     ),
     click.option(
-        "--replicas", type=click.IntRange(0), metavar="N", help="Replicas of a new index.  [default: the cluster's]"
+        "--replicas", type=click.IntRange(0), metavar="N", help="Replicas of a new index.  [default: the engine's]"
     ),
     click.option(
         "--content",
         type=CONTENTS,
         default="landmarks",
         show_default=True,
-        help="What counts as the text of HTML; all documents of a store are read in the same way.",
+        help="What counts as the text of HTML; the same for all documents of a store.",
     ),
     only_new_option,
 )
@@ -68,7 +67,11 @@ class PipelineChoice:
 
 pipeline_options = Group(
     PipelineChoice,
-    click.option("--pipelines", is_flag=True, help="Also the ingest pipelines, which fingerprint what others send."),
+    click.option(
+        "--pipelines",
+        is_flag=True,
+        help="Also install the ingest pipelines, which fingerprint documents that others send.",
+    ),
     click.option(
         "--field",
         multiple=True,
@@ -78,12 +81,12 @@ pipeline_options = Group(
     click.option(
         "--default-pipeline",
         type=_KINDS,
-        help="The pipeline to be the index's default one; never in place of another.",
+        help="Make this the index's default pipeline; an existing one is never replaced.",
     ),
     click.option(
         "--final-pipeline",
         type=_KINDS,
-        help="The pipeline to be the index's final one; never in place of another.",
+        help="Make this the index's final pipeline; an existing one is never replaced.",
     ),
 )
 
@@ -100,9 +103,9 @@ class Mode:
 
 mode_options = Group(
     Mode,
-    click.option("--dry-run", is_flag=True, help="Print the exact requests, and send none that changes anything."),
-    click.option("--remove", is_flag=True, help="Take away what neardup added."),
-    click.option("--yes", is_flag=True, allow_from_autoenv=False, help="With --remove: do not ask."),
+    click.option("--dry-run", is_flag=True, help="Print the exact requests, and send none that change anything."),
+    click.option("--remove", is_flag=True, help="Remove what neardup added."),
+    click.option("--yes", is_flag=True, allow_from_autoenv=False, help="With --remove: don't ask for confirmation."),
     click.option(
         "--repair",
         is_flag=True,
@@ -113,7 +116,7 @@ mode_options = Group(
 
 @click.command(
     name="setup",
-    short_help="Set up an index in a cluster, or take that away.",
+    short_help="Set up an index in an engine, or remove neardup.",
     epilog="""
 \b
 Examples:
@@ -122,28 +125,35 @@ Examples:
   neardup setup --store https://host:9200/articles --pipelines --field title --field body
   neardup setup --store https://host:9200/articles --remove
 
-Makes the index where there is none; to one that is there it adds fields below "neardup", and changes nothing else.
-Doing it again changes nothing. --remove deletes an index that neardup made and nobody else filled, once you have said
-yes; from any other it strips neardup's values, by a script for each document (where the cluster allows no scripts,
-"neardup" stays as null), and deletes documents that hold nothing else. The names of the fields stay in its mapping
-until the next reindex: no mapping can give up a field. --pipelines adds neardup-keys-INDEX and neardup-simhash-INDEX;
-with --remove only they are taken away.
+Creates the index if it does not exist; to an existing index it adds fields below "neardup", and changes nothing else.
+Running it again changes nothing. --remove deletes an index that neardup created and nobody else filled, after you
+confirm; from any other index it removes neardup's values, by a script for each document (if the engine allows no
+scripts, "neardup" stays as null), and deletes documents that hold nothing else. The empty fields stay in the mapping
+until the next reindex, because a mapping can't drop a field. --pipelines adds neardup-keys-INDEX and
+neardup-simhash-INDEX; with --remove, only these are removed.
 
---dashboards puts "Duplicate clusters" and "Ingest health" into Kibana or OpenSearch Dashboards, in place of those of an
-earlier time; with --remove only they are taken away. Credentials come from the same settings as for the store.
+--dashboards installs "Duplicate clusters" and "Ingest health" in Kibana or OpenSearch Dashboards and replaces earlier
+versions of them; with --remove, only these are removed. Credentials come from the same settings as for the store.
 """,
 )
 @index_option("The index.")
 @new_index_options
 @pipeline_options
-@click.option("--dashboards", metavar="URL", help="Also dashboards, into the Kibana or OpenSearch Dashboards there.")
-@click.option("--space", default="", metavar="NAME", help="The space, or tenant, for --dashboards.  [default: its own]")
+@click.option(
+    "--dashboards", metavar="URL", help="Also install dashboards in Kibana or OpenSearch Dashboards at this URL."
+)
+@click.option(
+    "--space",
+    default="",
+    metavar="NAME",
+    help="The space or tenant for --dashboards.  [default: the product's default]",
+)
 @mode_options
 @json_option
 def setup_command(
     store: str, new: NewIndex, pipelines: PipelineChoice, dashboards: str | None, space: str, mode: Mode, json: bool
 ) -> int:
-    """Set up an index in a cluster for neardup; do it again as often as you like."""
+    """Set up an index in a search engine for neardup; it can be repeated safely."""
     from indexer.provision.setup import Provision
     from indexer.stores.search.client.connection import connect
 
@@ -258,7 +268,7 @@ def _confirm(provision: Provision, indices: Sequence[str]) -> None:
         count = provision.documents(index)
         say(f"the index {index} will be deleted with its {counted(count, 'document')}, which neardup made")
     if indices:
-        if not sys.stdin.isatty():
+        if not can_ask():
             raise UsageError("--remove asks on a terminal only; give --yes to delete the index without being asked")
         click.confirm("Delete it?" if len(indices) == 1 else "Delete them?", abort=True, err=True)
 

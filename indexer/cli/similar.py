@@ -49,7 +49,9 @@ class Asked:
 
 question_options = Group(
     Asked,
-    click.option("--id", "identity", metavar="ID", help="Ask about a stored document; in a cluster also INDEX/ID."),
+    click.option(
+        "--id", "identity", metavar="ID", help="Ask about a stored document; in a search engine also INDEX/ID."
+    ),
     click.option("--text", metavar="TEXT", help="Ask about this text; - reads it from standard input."),
     click.option(
         "--hash", "hash_", metavar="HASH", help="Ask about a fingerprint: base32 as printed, or 16 hex digits."
@@ -74,13 +76,13 @@ listing_options = Group(
         "--at-least",
         type=click.FloatRange(0, 1),
         metavar="S",
-        help="Show candidates of at least this similarity, whatever the rule demands; 0 shows the nearest.",
+        help="Show candidates of at least this similarity, regardless of the rule; 0 shows the nearest.",
     ),
     click.option(
-        "--limit", type=click.IntRange(1), metavar="N", default=20, show_default=True, help="Show the nearest N only."
+        "--limit", type=click.IntRange(1), metavar="N", default=20, show_default=True, help="Show at most N documents."
     ),
     click.option(
-        "--include-short", is_flag=True, help="Show documents with too few words for a meaningful fingerprint too."
+        "--include-short", is_flag=True, help="Also show documents with too few words for a meaningful fingerprint."
     ),
     filter_option,
     click.option(
@@ -88,8 +90,8 @@ listing_options = Group(
         cls=Renamed,
         former="verify-in-cluster",
         is_flag=True,
-        help="With a rule of simhash-doc alone: let the engine leave out what lies too far (a Painless script); the "
-        "answer is the same.",
+        help="With a rule of simhash-doc alone: let the engine check distances (by a Painless script); the answer "
+        "is the same.",
     ),
 )
 
@@ -108,11 +110,10 @@ Examples:
   neardup similar draft.pdf --match simhash-doc@7bits+minhash@0.5
   neardup similar draft.pdf --store https://host:9200/news-* --filter 'lang:en AND date:[2024 TO *]'
 
-By default a document is near when 60% or more of the 5-word passages of the two are in both; the answer shows that
-share, and how many of the 64 bits of the simhash differ. --match and its short forms ask by another rule: -k 3 finds
-every document within 3 bits of the simhash, which is quick and finds copies, and also finds documents that share
-nothing but their language; that is the rule for --hash. --at-least 0 shows the nearest candidates, whatever they are
-like.
+By default a document is near if it shares at least 60% of its 5-word passages; the answer shows that share, and how
+many of the 64 bits of the simhash differ. --match and its short forms use another rule: -k 3 finds every document
+within 3 bits of the simhash. That is quick and finds copies, but also documents that share nothing but their
+language; it is the rule for --hash. --at-least 0 shows the nearest candidates, however distant.
 
 With --json one object: query, rule, total (before --limit), not_comparable, and matches, the most similar first, each
 with similarity, near (by the rule), bits (of simhash-doc), label, and the stored document as in "neardup show --json";

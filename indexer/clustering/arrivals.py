@@ -433,11 +433,11 @@ def _grown(cluster: ClusterRecord, record: Record, similarity: float) -> Cluster
     return replace(
         cluster,
         size=cluster.size + 1,
-        octets=cluster.octets + record.size,
+        total_bytes=cluster.total_bytes + record.size,
         least_similarity=min(cluster.least_similarity, similarity),
         first_seen=min(filter(None, (cluster.first_seen, *seen)), default=""),
         last_seen=max(cluster.last_seen, *seen, ""),
-        redundant_octets=cluster.redundant_octets + record.size,
+        redundant_bytes=cluster.redundant_bytes + record.size,
         formats=first_of(cluster.formats, (record.format,)),
         origins=first_of(cluster.origins, (origin_of(record.source),)),
     )

@@ -32,7 +32,9 @@ class Changes:
     removed: int = 0
 
 
-class _Member(NamedTuple):
+class Member(NamedTuple):
+    """A document of group number `group`: its `place` there, its `position` in all, what is `noted` of it so far."""
+
     group: int
     place: int
     position: int
@@ -41,14 +43,14 @@ class _Member(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Group:
+class Gathered:
     """What is found out about the members of one cluster before anything is written."""
 
     best: tuple[Any, ...] = ()
     canonical: Record | None = None
     position: int = -1
     size: int = 0
-    octets: int = 0
+    total_bytes: int = 0
     first_seen: str = ""
     last_seen: str = ""
     named: Counter[str] = field(default_factory=Counter)
@@ -58,13 +60,14 @@ class _Group:
     least_similarity: float = 1.0
     id: str = ""
 
-    def add(self, member: _Member, rule: CanonicalRule) -> None:
+    def add(self, member: Member, rule: CanonicalRule) -> None:
+        """Take a member in."""
         record = member.record
         key = rule.key(record)
         if self.canonical is None or key < self.best:
             self.best, self.canonical, self.position = key, record, member.position
         self.size += 1
-        self.octets += record.size
+        self.total_bytes += record.size
         seen = record.indexed_at
         self.first_seen = min(filter(None, (self.first_seen, seen)), default="")
         self.last_seen = max(self.last_seen, seen)
@@ -85,18 +88,19 @@ class _Group:
         self.id = min(kept)[1] if kept and self.size > 1 else own_cluster_id(_present(self.canonical).ref)
 
     def cluster_record(self) -> ClusterRecord:
+        """What a store keeps of the cluster; for two members or more, when it has its id."""
         canonical = _present(self.canonical)
         return ClusterRecord(
             id=self.id,
             canonical=canonical.ref,
             title=canonical.title,
             size=self.size,
-            octets=self.octets,
+            total_bytes=self.total_bytes,
             radius=0,
             least_similarity=self.least_similarity,
             first_seen=self.first_seen,
             last_seen=self.last_seen,
-            redundant_octets=self.octets - canonical.size,
+            redundant_bytes=self.total_bytes - canonical.size,
             formats=self.formats,
             origins=self.origins,
         )
@@ -112,6 +116,26 @@ def _present(record: Record | None) -> Record:
     return record
 
 
+def named(
+    new_groups: Sequence[Gathered], groups: Sequence[Positions], similar: Similar
+) -> list[npt.NDArray[np.float64]]:
+    """Give each group its id; the similarities of its members to its canonical document, to four decimal places."""
+    there = [number for number, group in enumerate(new_groups) if group.canonical is not None]
+    near = [np.ones(positions.size) for positions in groups]
+    if not there:
+        return near
+    for number in there:
+        new_groups[number].choose_id()
+    sizes = [groups[number].size for number in there]
+    canonical = np.repeat(np.array([new_groups[number].position for number in there], dtype=np.int64), sizes)
+    # A similarity is written to four decimal places: what is read back is then what was written.
+    values = np.maximum(similar(canonical, np.concatenate([groups[number] for number in there])), 0.0)
+    for number, own in zip(there, np.split(np.round(values, 4), np.cumsum(sizes)[:-1]), strict=True):
+        near[number] = np.asarray(own, dtype=np.float64)
+        new_groups[number].least_similarity = float(own.min())
+    return near
+
+
 class Assigner:
     """Assigns documents to clusters in a store; with `dry_run` it only counts."""
 
@@ -125,16 +149,16 @@ class Assigner:
         Reads the groups twice where they have more than READ_AT_ONCE documents together, and keeps none of them in
         memory then. Documents that are gone meanwhile are left out.
         """
-        batches: Iterator[list[_Member]] = self._members(refs, groups)
+        batches: Iterator[list[Member]] = self._members(refs, groups)
         kept = None
         if sum(group.size for group in groups) <= READ_AT_ONCE:
             kept = list(batches)
             batches = iter(kept)
-        new_groups = [_Group() for _ in groups]
+        new_groups = [Gathered() for _ in groups]
         for batch in batches:
             for member in batch:
                 new_groups[member.group].add(member, self.rule)
-        near = self._similarities(new_groups, groups, similar)
+        near = named(new_groups, groups, similar)
         for batch in iter(kept) if kept is not None else self._members(refs, groups):
             wanted = [self._wanted(m, new_groups[m.group], float(near[m.group][m.place])) for m in batch]
             self.note([(m.record.ref, new, m.noted) for m, new in zip(batch, wanted, strict=True)])
@@ -142,27 +166,7 @@ class Assigner:
         self.put_clusters([group.cluster_record() for group in real])
         return [group.id for group in real]
 
-    @staticmethod
-    def _similarities(
-        new_groups: Sequence[_Group], groups: Sequence[Positions], similar: Similar
-    ) -> list[npt.NDArray[np.float64]]:
-        """The similarities of each group's members to its canonical document, after it was given its id."""
-        there = [number for number, group in enumerate(new_groups) if group.canonical is not None]
-        near = [np.ones(positions.size) for positions in groups]
-        if not there:
-            return near
-        for number in there:
-            new_groups[number].choose_id()
-        sizes = [groups[number].size for number in there]
-        canonical = np.repeat(np.array([new_groups[number].position for number in there], dtype=np.int64), sizes)
-        # A similarity is written to four decimal places: what is read back is then what was written.
-        values = np.maximum(similar(canonical, np.concatenate([groups[number] for number in there])), 0.0)
-        for number, own in zip(there, np.split(np.round(values, 4), np.cumsum(sizes)[:-1]), strict=True):
-            near[number] = np.asarray(own, dtype=np.float64)
-            new_groups[number].least_similarity = float(own.min())
-        return near
-
-    def _members(self, table: RefTable, groups: Sequence[Positions]) -> Iterator[list[_Member]]:
+    def _members(self, table: RefTable, groups: Sequence[Positions]) -> Iterator[list[Member]]:
         if not groups:
             return
         positions = np.concatenate(groups)
@@ -172,7 +176,7 @@ class Assigner:
             part = positions[start : start + READ_AT_ONCE]
             refs = table.take(part)
             yield [
-                _Member(number, place, position, record, annotations)
+                Member(number, place, position, record, annotations)
                 for number, place, position, record, annotations in zip(
                     numbers[start : start + READ_AT_ONCE].tolist(),
                     places[start : start + READ_AT_ONCE].tolist(),
@@ -184,7 +188,7 @@ class Assigner:
                 if record is not None and annotations is not None
             ]
 
-    def _wanted(self, member: _Member, group: _Group, similarity: float) -> dict[str, Any]:
+    def _wanted(self, member: Member, group: Gathered, similarity: float) -> dict[str, Any]:
         if group.canonical is None:
             return alone(member.record.ref)
         is_canonical = member.record.ref == group.canonical.ref

@@ -28,6 +28,8 @@ _DENSEST = 1000
 
 # A bucket that took fewer comparisons is not worth a word, nor are more buckets than these.
 _COSTLY, _SHOWN_BUCKETS = 100_000, 3
+# This many of the largest buckets and components are named, whatever they took.
+_LARGEST = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,16 +43,33 @@ class Bucket:
 
 
 @dataclass(frozen=True, slots=True)
+class Component:
+    """Nodes that are near, directly or through others: how many, of how many documents, and one of them.
+
+    It took so many `comparisons` to find and to cut it, into this many `groups`.
+    """
+
+    nodes: int
+    documents: int
+    comparisons: int
+    groups: int
+    example: int
+
+
+@dataclass(frozen=True, slots=True)
 class Groups:
     """`labels[n]` is a node of the group that node n is in; `split` components were cut; `compared` pairs compared.
 
     `costliest` are the buckets that took most comparisons, the costliest first; those that took few are left out.
+    `buckets` and `components` are the ten largest, whatever they took.
     """
 
     labels: Positions
     split: int
     compared: int
     costliest: tuple[Bucket, ...] = ()
+    buckets: tuple[Bucket, ...] = ()
+    components: tuple[Component, ...] = ()
 
 
 def radius_of(bound: float | None) -> float | None:
@@ -69,32 +88,61 @@ def group(nodes: Nodes, comparison: Comparison, *, radius: float | None = None, 
     near it and has no centre yet. In components of up to _DENSEST nodes those with most documents near come first. The
     groups depend on what documents hold, and not on the order in which they came.
     """
-    components, costliest = Components(len(nodes)), []
+    components, buckets = Components(len(nodes)), list[Bucket]()
+    # By the first node of each pair that was compared, how many there were.
+    spent = np.zeros(len(nodes), dtype=np.int64)
     for finder in comparison.rule.finders:
-        costliest += _connect(components, nodes, comparison, finder, threads)
+        buckets += _connect(components, nodes, comparison, finder, threads, spent)
     labels = components.labels()
     least = comparison.least if radius is None else 1 - radius - 1e-9
-    split = _cut(labels, nodes, comparison, least)
-    costliest.sort(key=lambda bucket: -bucket.comparisons)
-    return Groups(labels, split, comparison.compared, tuple(costliest[:_SHOWN_BUCKETS]))
+    whole = labels.copy()
+    split = _cut(labels, nodes, comparison, least, spent)
+    costly = [bucket for bucket in buckets if bucket.comparisons >= _COSTLY]
+    return Groups(
+        labels,
+        split,
+        comparison.compared,
+        tuple(sorted(costly, key=lambda bucket: -bucket.comparisons)[:_SHOWN_BUCKETS]),
+        tuple(sorted(buckets, key=lambda bucket: -bucket.nodes)[:_LARGEST]),
+        tuple(_largest(whole, labels, nodes, spent)),
+    )
+
+
+def _largest(whole: Positions, labels: Positions, nodes: Nodes, spent: Positions) -> Iterator[Component]:
+    """The largest components, `whole` before they were cut, by how many documents they have."""
+    if not whole.size:
+        return
+    documents = np.bincount(whole, weights=nodes.weights).astype(np.int64)
+    sizes = np.bincount(whole)
+    for label in np.argsort(-documents, kind="stable")[:_LARGEST].tolist():
+        if documents[label] > 1:
+            inside = whole == label
+            groups = np.unique(labels[inside]).size
+            yield Component(int(sizes[label]), int(documents[label]), int(spent[inside].sum()), groups, label)
 
 
 def _connect(
-    components: Components, nodes: Nodes, comparison: Comparison, finder: Finder, threads: int | None
+    components: Components,
+    nodes: Nodes,
+    comparison: Comparison,
+    finder: Finder,
+    threads: int | None,
+    spent: Positions,
 ) -> list[Bucket]:
-    """Join the nodes that a finder finds and the rule calls near; gives the costliest buckets."""
+    """Join the nodes that a finder finds and the rule calls near; gives the costliest and the largest buckets."""
     sketches, where = _with_sketch(nodes, finder.name)
-    scheme, costliest = finder.scheme, list[Bucket]()
-    if scheme.joins_keys and type(scheme).probes is Scheme.probes:
+    scheme, buckets = finder.scheme, list[Bucket]()
+    by_keys = scheme.joins_keys and type(scheme).probes is Scheme.probes
+    if by_keys:
         agreeing = scheme.plan(finder.similarity).agreeing
-        for left, right in _meeting(components, sketches, where, agreeing, scheme, costliest):
-            near = comparison.near(finder, left, right) >= 0
-            components.join(left[near], right[near])
-        return costliest
-    for left, right in _joined(components, sketches, where, finder, threads):
-        near = comparison.near(finder, left, right, exact=scheme.exact_join) >= 0
+        found = _meeting(components, sketches, where, agreeing, scheme, buckets)
+    else:
+        found = _joined(components, sketches, where, finder, threads)
+    for left, right in found:
+        near = comparison.near(finder, left, right, exact=scheme.exact_join and not by_keys) >= 0
+        np.add.at(spent, left, 1)
         components.join(left[near], right[near])
-    return costliest
+    return buckets
 
 
 def _with_sketch(nodes: Nodes, family: str) -> tuple[Sketches, Positions]:
@@ -134,7 +182,7 @@ def _meeting(
     where: Positions,
     agreeing: int,
     scheme: Scheme,
-    costliest: list[Bucket],
+    buckets: list[Bucket],
 ) -> Iterator[tuple[Positions, Positions]]:
     """Pairs of nodes that share keys in this many tables, and that nothing joins yet; `found` grows meanwhile."""
     postings = Postings.shared(sketches.keys, scheme.layout)
@@ -146,11 +194,12 @@ def _meeting(
             yield where[left[enough]], where[right[enough]]
         else:
             yield where[left], where[right]
-    for bucket in np.argsort(-taken, kind="stable")[:_SHOWN_BUCKETS].tolist():
-        if taken[bucket] >= _COSTLY:
-            start, end = offsets[bucket : bucket + 2].tolist()
-            example = int(where[postings.owners[start]])
-            costliest.append(Bucket(scheme.family, end - start, int(taken[bucket]), example))
+    costliest = np.argsort(-taken, kind="stable")[:_SHOWN_BUCKETS]
+    largest = np.argsort(-np.diff(offsets), kind="stable")[:_LARGEST]
+    for bucket in dict.fromkeys((*costliest.tolist(), *largest.tolist())):
+        start, end = offsets[bucket : bucket + 2].tolist()
+        example = int(where[postings.owners[start]])
+        buckets.append(Bucket(scheme.family, end - start, int(taken[bucket]), example))
 
 
 def _within(
@@ -226,8 +275,8 @@ def _agreeing(sketches: Sketches, left: Positions, right: Positions, scheme: Sch
     return counts
 
 
-def _cut(labels: Positions, nodes: Nodes, comparison: Comparison, least: float) -> int:
-    """Cut the components that no one centre is near all of, in place; how many were."""
+def _cut(labels: Positions, nodes: Nodes, comparison: Comparison, least: float, spent: Positions) -> int:
+    """Cut the components that no one centre is near all of, in place; how many were. Counts what that took."""
     sizes = np.bincount(labels, minlength=labels.size)
     rank = _ranks(nodes)
     # A pair was verified when it was joined.
@@ -244,11 +293,13 @@ def _cut(labels: Positions, nodes: Nodes, comparison: Comparison, least: float) 
         part = slice(begin, begin + _BLOCK)
         others = np.flatnonzero(firsts[part] != members[part])
         far[begin + others] = comparison.similarities(firsts[part][others], members[part][others]) < least
+        spent[members[part][others]] += 1
     wide = np.flatnonzero(np.logical_or.reduceat(far, starts))
     split = 0
     for start, count in zip(starts[wide].tolist(), counts[wide].tolist(), strict=True):
-        inside = members[start : start + count]
+        inside, before = members[start : start + count], comparison.compared
         labels[inside] = _around_centres(inside, nodes, comparison, least)
+        spent[inside[0]] += comparison.compared - before
         split += int(np.any(labels[inside] != labels[inside[0]]))
     return split
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 from indexer.clustering.canonical import CanonicalRule, read_canonical
 from indexer.errors import IncompatibleStoreError, StoreError, UsageError
@@ -114,3 +115,18 @@ def require_remembered(store: Store) -> Remembered:
     if clustering is None:
         raise StoreError("no clusters are stored; run neardup cluster first")
     return clustering
+
+
+class LastClustering(NamedTuple):
+    """When all documents were last put into clusters, empty for never; whether that came to its end, None for never."""
+
+    at: str = ""
+    finished: bool | None = None
+
+
+def last_clustering(store: Store) -> LastClustering:
+    """The last clustering of a store; of several indices behind a name the earliest, finished where all are."""
+    notes = store.clustering_notes().values()
+    if not notes:
+        return LastClustering()
+    return LastClustering(min(note.at for note in notes), all(note.finished for note in notes))

@@ -53,14 +53,14 @@ class Surplus:
 
 @dataclass(slots=True)
 class Tally:
-    """Counts of surplus documents: `named` would go, of them `identical` ones, `octets` in all; others are `kept`.
+    """Counts of surplus documents: `named` would go, of them `identical` ones, `total_bytes` in all; others are `kept`.
 
     `least` is the smallest similarity (0 to 1) of those that would go.
     """
 
     named: int = 0
     identical: int = 0
-    octets: int = 0
+    total_bytes: int = 0
     kept: int = 0
     least: float = 1.0
 
@@ -70,7 +70,7 @@ class Tally:
             self.kept += 1
             return
         self.named += 1
-        self.octets += surplus.record.size
+        self.total_bytes += surplus.record.size
         self.identical += surplus.identical
         # Texts that are equal are wholly similar, whatever their sketches say.
         self.least = min(self.least, 1.0 if surplus.identical else surplus.similarity)

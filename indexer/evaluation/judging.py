@@ -70,7 +70,7 @@ class Judged:
 class Result:
     """What one rule did, and its costs.
 
-    `seconds` is for all sketches, one thread; `payload_octets` and `key_octets` are means a document; `candidates` is
+    `seconds` is for all sketches, one thread; `payload_bytes` and `key_bytes` are means a document; `candidates` is
     a mean a query, `probes` the largest number of keys of one; `lookup_seconds` is a mean of finding and verifying in
     memory; `without` counts documents that have no fingerprint.
     """
@@ -78,8 +78,8 @@ class Result:
     rule: MatchRule
     judged: Judged
     seconds: float
-    payload_octets: float
-    key_octets: float
+    payload_bytes: float
+    key_bytes: float
     candidates: float
     probes: int
     lookup_seconds: float
@@ -96,10 +96,10 @@ class Truth:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """Results of all rules. `band_pairs` counts the true pairs of each of BANDS; `octets` of all texts in UTF-8."""
+    """Results of all rules. `band_pairs` counts the true pairs of each of BANDS; `text_bytes` the size of all texts."""
 
     documents: int
-    octets: int
+    text_bytes: int
     band_pairs: tuple[int, ...]
     wanted: int
     truth: str
@@ -240,8 +240,8 @@ def _measured(rule: MatchRule, sketched: dict[str, _Sketches], judge: Judge) -> 
         rule=rule,
         judged=judge.judge(pairs, near.scores, rule.measure.similarity - SLACK),
         seconds=sum(scheme.seconds for scheme in made.values()),
-        payload_octets=payloads / documents,
-        key_octets=keys / documents,
+        payload_bytes=payloads / documents,
+        key_bytes=keys / documents,
         candidates=2 * near.compared / documents,
         probes=near.probes,
         lookup_seconds=seconds / documents,

@@ -56,7 +56,7 @@ def heading(figures: Evaluation) -> Iterator[str]:
     """What was measured, a line each."""
     by_band = ", ".join(f"{count:,} from {low:.1f}" for (low, _), count in zip(BANDS, figures.band_pairs, strict=True))
     documents = counted(figures.documents, "document")
-    yield f"{documents}, {figures.octets / 1e6:,.1f} MB of text; pairs by Jaccard: {by_band}"
+    yield f"{documents}, {figures.text_bytes / 1e6:,.1f} MB of text; pairs by Jaccard: {by_band}"
     yield f"wanted: {counted(figures.wanted, 'pair')} ({figures.truth})"
     yield from figures.notes
 
@@ -74,7 +74,7 @@ def as_json(evaluation: Evaluation) -> dict[str, Any]:
     """The evaluation as JSON types."""
     return {
         "documents": evaluation.documents,
-        "bytes": evaluation.octets,
+        "bytes": evaluation.text_bytes,
         "bands": [
             {"from": low, "to": high, "pairs": count}
             for (low, high), count in zip(BANDS, evaluation.band_pairs, strict=True)
@@ -112,10 +112,10 @@ def _rule(evaluation: Evaluation, result: Result) -> dict[str, Any]:
 def _costs(evaluation: Evaluation, result: Result) -> dict[str, float]:
     seconds = max(result.seconds, 1e-9)
     return {
-        "megabytes_per_second": evaluation.octets / 1e6 / seconds,
+        "megabytes_per_second": evaluation.text_bytes / 1e6 / seconds,
         "documents_per_second": evaluation.documents / seconds,
-        "payload_octets": result.payload_octets,
-        "key_octets": result.key_octets,
+        "payload_octets": result.payload_bytes,
+        "key_octets": result.key_bytes,
     }
 
 

@@ -19,7 +19,7 @@ LEAST_MEMORY = 64 << 20
 """What the engines themselves take, in bytes, with room for a small document."""
 
 # Raised whenever the same bytes may give another text: fingerprints made under different versions don't mix.
-EXTRACTOR_VERSION = "1"
+EXTRACTOR_VERSION = "2"
 
 REASONS: Mapping[str, str] = MappingProxyType(
     {

@@ -87,7 +87,7 @@ def _read_with(kind: Format, engine: str, data: bytes, options: Options, limits:
     try:
         # Imported here: a worker for HTML never loads the PDF engines, and so on.
         if kind == "html":
-            from indexer.extract.html import extract_html
+            from indexer.extract.markup.html import extract_html
 
             return without_mark(extract_html(data, options.content, engine))
         if kind == "pdf":
@@ -95,7 +95,7 @@ def _read_with(kind: Format, engine: str, data: bytes, options: Options, limits:
 
             return extract_pdf(data, engine, limits, probe=probe)
         if kind == "xml":
-            from indexer.extract.xml import extract_xml
+            from indexer.extract.markup.xml import extract_xml
 
             return extract_xml(data, engine)
         if kind == "text":

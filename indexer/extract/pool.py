@@ -217,6 +217,11 @@ class _Worker:
     """One worker process, as seen by the thread that drives it."""
 
     def __init__(self) -> None:
+        if not hasattr(select, "poll"):
+            raise MachineError(
+                "documents are read in worker processes with limits, for which this system has no means: run neardup "
+                "on Linux or macOS, in WSL, or in a container. Texts need no worker, as with neardup hash --text"
+            )
         self.retired = False
         self._text_limit = 0
         self._process = subprocess.Popen(

@@ -6,13 +6,14 @@ to it here is the C core's work, whose time and memory grow with its length and 
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from indexer.core import simhash_keys
-from indexer.core_sketch import DEFAULT_FORM, ManyTextFeatures, digest_of_folded, features_of_texts
+from indexer.core_sketch import DEFAULT_FORM, ManyTextFeatures, digest_of_folded, features_of_texts, is_clean
 from indexer.extract.base import Limits, Options
 from indexer.extract.document import MAX_TITLE
 from indexer.extract.text import first_line, printable
@@ -26,11 +27,14 @@ from indexer.schemes.minhash import Minhash
 LONGEST = 1 << 20
 # What is done in one call, and so how many are ahead of what is asked for.
 BATCH_TEXTS, BATCH_BYTES = 64, 1 << 20
-_ENGINE = "plain (utf-8)"
+ENGINE = "plain (utf-8)"
 _BLANK = b"\0 \t\r\n\f"
-_CONTROLS = bytes([*range(9), *range(0x0E, 0x20), 0x7F])
-# U+FFFE and U+FFFF, and a byte order mark.
-_ODD = (b"\xef\xbf\xbe", b"\xef\xbf\xbf", b"\xef\xbb\xbf")
+
+
+def is_blank(data: bytes) -> bool:
+    """Whether a text holds nothing but white space and zeros."""
+    return not data[:1].strip(_BLANK) and not data.strip(_BLANK)
+
 
 Done = Extracted[Any, Sketched]
 _Batch = list[tuple[Item[Any], str, bytes]]
@@ -67,13 +71,12 @@ class Direct:
             text = data.decode("utf-8")
         except UnicodeDecodeError:
             return False
-        is_odd = not text.isascii() and any(odd in data for odd in _ODD)
-        if is_odd or len(data.translate(None, _CONTROLS)) < len(data):
-            if b"\0" in data or data.startswith(_ODD[2]):
+        if not is_clean(data):
+            if b"\0" in data or data.startswith(BOM_UTF8):
                 return False
             text = printable(text)
             data = text.encode("utf-8")
-        if not data[:1].strip(_BLANK) and not data.strip(_BLANK):
+        if is_blank(data):
             return False
         self._batch.append((item, text, data))
         self._size += len(data)
@@ -110,6 +113,6 @@ class Direct:
             keys = tuple(hash_keys[place]) if fingerprint else ()
             made = fingerprint, keys, sketches, digest_of_folded(found.folded[place]).hex()
             document = Document(
-                "", first_line(text)[:MAX_TITLE], "text", _ENGINE, content=self._content, size=len(item.data)
+                "", first_line(text)[:MAX_TITLE], "text", ENGINE, content=self._content, size=len(item.data)
             )
             yield Extracted(item.key, document, made)

@@ -95,8 +95,8 @@ class Summary(Counts):
     `indexed` are new, `replaced` took the place of a record with the same id, `unchanged` were passed over,
     `failed` counts by reason, `failed_before` were passed over because they failed before and have not changed.
     Of the indexed and replaced, `reused` took the fingerprint of an equal document without extraction, `empty` have
-    no text and `short` too few tokens. `duplicates` were left out as near-duplicates. `octets` were read.
-    `first_failure` says what failed first, and why.
+    no text and `short` too few tokens. `duplicates` were left out as near-duplicates. `bytes_read` is the input's
+    size. `first_failure` says what failed first, and why.
     """
 
     indexed: int = 0
@@ -104,7 +104,7 @@ class Summary(Counts):
     failed_before: int = 0
     reused: int = 0
     duplicates: int = 0
-    octets: int = 0
+    bytes_read: int = 0
     first_failure: str = ""
 
     @property
@@ -277,7 +277,7 @@ class _Run:
         if isinstance(outcome, Failed):
             return outcome
         item, data = outcome.key, outcome.data
-        self.summary.octets += len(data)
+        self.summary.bytes_read += len(data)
         options = self._options_for(item.format)
         digest = source_digest(data, self.store.info, options, name=item.path or item.name, title=item.title)
         return _Pending(item, Ref(item.id or content_id(data)), digest, data)

@@ -46,6 +46,10 @@ NOT_DOCUMENTS = frozenset(
 # A folder is listed and sorted in parts of this size, so that one with millions of files stays out of memory.
 FOLDER_PART = 50_000
 _HEAD = 512
+# Never waits for a pipe's writer, and reads bytes as they are; systems without pipes in folders lack the names.
+_READING = os.O_RDONLY
+for _flag in ("O_NONBLOCK", "O_NOCTTY", "O_BINARY"):
+    _READING |= getattr(os, _flag, 0)
 _WRITTEN_OUT = re.compile(rb"\\x(5c|[89a-f][0-9a-f])")
 _SURROGATE = re.compile("[\udc80-\udcff]")
 
@@ -57,7 +61,7 @@ class Input:
     `id` is empty where it is to be made from the content. `source` is what a user would open: an absolute path
     or a URL. `name` is the name of a file whose bytes are at hand. `again` asks for a document to be tried that failed
     before and has not changed. `container` is the file with many documents that it was read from, where `source` does
-    not say so.
+    not say so; `number` its line, row or record there.
     """
 
     id: str
@@ -70,6 +74,7 @@ class Input:
     again: bool = False
     name: str = ""
     container: str = ""
+    number: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,11 +159,24 @@ class Sources:
                 yield from self._entries(_File("stdin", "stdin", named=True), sys.stdin.buffer, JSON_LINES)
             else:
                 yield from self._inputs(self._named(name))
+        yield from self._inputs(self._listed())
+
+    def files(self) -> Iterator[_File | Rejected]:
+        """The files that the names stand for, before any is opened; standard input is none."""
+        for name in self._names:
+            yield from self._named(name)
+        yield from self._listed()
+
+    def inputs_of(self, file: _File) -> Iterator[Input | Rejected]:
+        """The documents of one of these files."""
+        return self._inputs([file])
+
+    def _listed(self) -> Iterator[_File | Rejected]:
         for name in self._paths_from:
             if is_remote(name):
-                yield from self._inputs(self._remote(name))
+                yield from self._remote(name)
             elif os.path.lexists(name):
-                yield from self._inputs(self._walk_or_file(name))
+                yield from self._walk_or_file(name)
             else:
                 yield _rejected(name, "unreadable", "no such file or folder")
 
@@ -348,8 +366,9 @@ class Sources:
 
 
 def _input(entry: Entry, identity: str, source: str, container: str) -> Input:
-    about = entry.format, entry.title, entry.metadata, entry.again, entry.name or os.path.basename(entry.member)
-    return Input(identity, entry.url or source, "", entry.data, *about, container if entry.url else "")
+    name, within = entry.name or os.path.basename(entry.member), container if entry.url else ""
+    about = entry.title, entry.metadata, entry.again, name, within, entry.number
+    return Input(identity, entry.url or source, "", entry.data, entry.format, *about)
 
 
 def _stream(file: _File) -> BinaryIO:
@@ -375,7 +394,7 @@ def open_regular(path: str, *, any_kind: bool = False) -> BinaryIO:
     try:
         if any_kind:
             return open(path, "rb", opener=own_files.reader)
-        descriptor = own_files.reader(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
+        descriptor = own_files.reader(path, _READING)
     except OwnFileError as error:
         raise UnreadableError("special-file", error.strerror) from None
     except (OSError, ValueError) as error:

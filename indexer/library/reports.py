@@ -76,5 +76,5 @@ class Report:
             ("documents", f"{numbers.total.documents:,}"),
             ("redundant", f"{numbers.total.redundant:,} ({numbers.total.part:.1%})"),
             ("clusters", f"{numbers.clusters:,}"),
-            ("bytes", f"{numbers.total.octets:,}, of them redundant {numbers.total.redundant_octets:,}"),
+            ("bytes", f"{numbers.total.total_bytes:,}, of them redundant {numbers.total.redundant_bytes:,}"),
         ]

@@ -101,6 +101,13 @@ def nodes_of(rule: MatchRule, batches: Iterable[Found], *, whole: bool = False, 
                 column.keys.append(batch.keys[name].take(places))
     # One after the other, so that no more than one is there twice; so again below.
     sketches = {name: columns.pop(name).joined() for name in list(columns)}
+    return nodes_of_sketches(rule, refs, sketches, whole=whole, lacking=lacking)
+
+
+def nodes_of_sketches(
+    rule: MatchRule, refs: RefTable, sketches: dict[str, Sketches], *, whole: bool = False, lacking: int = 0
+) -> Nodes:
+    """The nodes of documents that the rule can compare, by a row of sketches for each; `sketches` is emptied."""
     if whole:
         count = len(refs)
         return Nodes(

@@ -263,22 +263,22 @@ def size_class(size: int) -> str:
 class ClusterRecord:
     """What a store keeps of a cluster of two or more documents as a whole.
 
-    `title` is the canonical document's; `size` counts the members, `octets` sums their sizes; `radius` is the largest
-    distance of a member to the canonical document, in bits, `least_similarity` (0 to 1) the smallest similarity of one;
-    `first_seen` and `last_seen` are the earliest and latest `indexed_at` of the members. `redundant_octets` are those
-    of the members beside the canonical one; `formats` and `origins` (see `indexer.model.origins`) are the members',
-    sorted, the first MOST_ORIGINS of them.
+    `title` is the canonical document's; `size` counts the members, `total_bytes` sums their sizes and `redundant_bytes`
+    those of the members other than the canonical one. `radius` is the largest distance of a member to the canonical
+    document, in bits, `least_similarity` (0 to 1) the smallest similarity. `first_seen` and `last_seen` are the
+    earliest and latest `indexed_at` of the members. `formats` and `origins` (see `indexer.model.origins`) are those of
+    the members, sorted, at most MOST_ORIGINS of them.
     """
 
     id: str
     canonical: Ref
     title: str
     size: int
-    octets: int
+    total_bytes: int
     radius: int
     first_seen: str
     last_seen: str
-    redundant_octets: int = 0
+    redundant_bytes: int = 0
     formats: tuple[str, ...] = ()
     origins: tuple[str, ...] = ()
     least_similarity: float = 1.0

@@ -35,6 +35,14 @@ class RefTable:
             self._ends.append(len(self._ids))
             self._place_of.append(self._places.setdefault((ref.index, ref.routing), len(self._places)))
 
+    def extend_packed(self, ids: bytes, ends: Positions) -> None:
+        """Append identities without index and routing: their ids as UTF-8 behind one another, each up to its end."""
+        start = len(self._ids)
+        self._ids += ids
+        self._ends.frombytes((ends.astype(np.int64) + start).tobytes())
+        place = self._places.setdefault(("", None), len(self._places))
+        self._place_of.frombytes(np.full(ends.size, place, dtype=np.intc).tobytes())
+
     def __len__(self) -> int:
         return len(self._place_of)
 

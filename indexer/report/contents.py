@@ -168,8 +168,8 @@ def _share(share: Share) -> dict[str, Any]:
         "documents": share.documents,
         "redundant": share.redundant,
         "redundant_part": round(share.part, 6),
-        "bytes": share.octets,
-        "redundant_bytes": share.redundant_octets,
+        "bytes": share.total_bytes,
+        "redundant_bytes": share.redundant_bytes,
     }
 
 

@@ -6,7 +6,7 @@ import heapq
 import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -42,8 +42,8 @@ class Share:
 
     documents: int = 0
     redundant: int = 0
-    octets: int = 0
-    redundant_octets: int = 0
+    total_bytes: int = 0
+    redundant_bytes: int = 0
 
     @property
     def part(self) -> float:
@@ -54,8 +54,8 @@ class Share:
         """Count another part too."""
         self.documents += other.documents
         self.redundant += other.redundant
-        self.octets += other.octets
-        self.redundant_octets += other.redundant_octets
+        self.total_bytes += other.total_bytes
+        self.redundant_bytes += other.redundant_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +248,7 @@ class _Scan:
         known = record.format if record.format in self.formats or len(self.formats) < _SHOWN_SOURCES else OTHERS
         self.formats.setdefault(known or UNKNOWN, Share()).add(share)
         # Each keeps the share that it is given, so each gets its own.
-        self.sources.add(origin_parts(record.source), Share(1, share.redundant, share.octets, share.redundant_octets))
+        self.sources.add(origin_parts(record.source), replace(share))
         time = record.metadata.get(self._time_field) if self._time_field else record.indexed_at
         matched = _TIME.match(time) if isinstance(time, str) else None
         self.times.add(matched[0] if matched else UNKNOWN, share)

@@ -94,7 +94,7 @@ def _environment(rule: MatchRule) -> Environment:
     environment.filters |= {
         "number": lambda value: f"{value:,}",
         "percent": lambda value: f"{value:.1%}",
-        "octets": _bytes,
+        "bytes": _bytes,
         "cut": _cut,
         "near": rule.shown,
         "cut_path": _cut_path,

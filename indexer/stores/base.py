@@ -130,7 +130,10 @@ class Versioned:
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """Counts of a store: documents by kind and format, failures by reason, bytes on disk."""
+    """Counts of a store: documents by kind and format, failures by reason, bytes on disk.
+
+    `last_indexed_at` is when the latest document was fingerprinted (ISO 8601 in UTC), empty where there is none.
+    """
 
     documents: int
     fingerprinted: int
@@ -140,6 +143,7 @@ class Stats:
     failures: Mapping[str, int]
     formats: Mapping[str, int]
     bytes_on_disk: int
+    last_indexed_at: str = ""
     extra: Mapping[str, Any] = field(default_factory=dict)
 
 

@@ -20,6 +20,7 @@ PARTS = {
     "store": "the embedded store: put, look up, size",
     "large": "a large store from put to report: time, peak memory, size",
     "ingest": "JSON lines and Parquet into the embedded store: documents a second",
+    "batch": "texts in Parquet to clusters without a store, beside the embedded store",
     "memory": "peak memory of every command on 100,000 documents of JSON lines",
     "engines": "search engines: put, look up, size, beside what they offer themselves",
     "pipelines": "ingest pipelines in a cluster: documents a second in bulk, with and without",
@@ -30,11 +31,22 @@ PARTS = {
     "sketches": "how sharp and how fast sketches are, by the way their minima are made, and what bands find",
     "extract": "extraction: speed of each engine, and whether the two forms of a document meet",
     "quality": "what match rules call near, and how much of it is, on real documents",
-    "repeats": "whether learning what a collection repeats makes more right what is called near",
+    "repeats": "whether names of furniture, or learning what a collection repeats, make more right what is called near",
     "questions": "what simhash-doc does with numbers, and with scripts without spaces",
 }
 NEED_DATA = ("schemes", "sketches", "cluster", "extract", "price", "quality", "questions", "repeats")
-TAKE_OPTIONS = ("boilerplate", "engines", "ingest", "large", "memory", "pipelines", "price", "repeats", "store")
+TAKE_OPTIONS = (
+    "batch",
+    "boilerplate",
+    "engines",
+    "ingest",
+    "large",
+    "memory",
+    "pipelines",
+    "price",
+    "repeats",
+    "store",
+)
 
 
 def main(names: Sequence[str]) -> None:

@@ -14,6 +14,7 @@ from functools import partial
 from itertools import accumulate, islice
 
 from indexer import MemoryIndex, core, core_sketch, dedupe, fingerprints, sketches
+from indexer.model.joined import joined_texts
 
 SIZES = (500, 2000, 20_000)
 BYTES = 24_000_000
@@ -71,7 +72,7 @@ def threads() -> dict[str, float]:
             }
             taken = seconds(ways)
             gain = found[f"{name}, {size}"] = taken["1"] / taken["2"]
-            joined = worked(lambda texts=texts: core.joined_texts(texts))  # type: ignore[misc]
+            joined = worked(lambda texts=texts: joined_texts(texts))  # type: ignore[misc]
             free = worked(lambda inside=inside, texts=texts: inside(texts)) - joined  # type: ignore[misc]
             part = found[f"{name}, {size}, without the GIL"] = free / worked(ways["1"])
             rate = len(texts) / taken["1"]

@@ -1,4 +1,4 @@
-"""Whether learning what a collection repeats makes more right what is called near.
+"""Whether names of furniture, or learning what a collection repeats, make more right what is called near.
 
 Run as `python -m benchmarks repeats [--folder FOLDER]...`: the real documents, and folders of unpacked documentation
 packages. The truth is exact coefficients of the pages' own texts: without the menus, headers and footers of SITES.
@@ -22,7 +22,7 @@ from selectolax.lexbor import LexborHTMLParser
 from benchmarks.quality import BANDS, SETS, SHARES, Judged, near_pairs, texts_of
 from indexer import core
 from indexer.clustering.components import Components
-from indexer.extract.html import extract_html
+from indexer.extract.markup.html import extract_html
 from indexer.ingest.indexing import DEFAULT_MIN_TOKENS
 from indexer.matching.measures.exact import SHINGLE, ShingleSets, jaccard, jaccard_pairs, shingle_sets
 from indexer.matching.rule import default_rule
@@ -75,12 +75,7 @@ _BEGINS, _ENDS = (
 )
 # As a reference it is right in every encoding.
 _MARK, _WRITTEN = "\ue000", rb"&#xe000;"
-# Whole names only: a wrapper of the whole page may be called "grid-for-nav".
-_NAMES = re.compile(
-    r"(?:^|\s)(?:(?:page-|spirit-|nav-?)?footer|(?:top|sub|bottom|main-?|spirit-|side-?)?nav(?:bar|igation|igationbar|-?path)?"
-    r"|nav(?:header|row\d)|(?:main|sub)?menu|breadcrumbs?|banner|copyright|legal-?copy|topbar|titlearea|tabs\d?)(?=$|\s)",
-    re.IGNORECASE,
-)
+_CLASS_OR_ID = re.compile(rb"\b((?:class|id)\s*=)", re.IGNORECASE)
 
 Pairs = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
 Frequencies = npt.NDArray[np.int64]
@@ -88,12 +83,12 @@ Frequencies = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A document as it is read, in blocks, without what is not its own, and without what names say is furniture."""
+    """A document: its text where names are not looked at, that in blocks, without what is not its own, and as read."""
 
     text: str
     blocks: tuple[str, ...]
     own: str
-    named: str
+    read: str
 
 
 @dataclass(frozen=True)
@@ -114,7 +109,7 @@ class Collection:
 
     @cached_property
     def default(self) -> Pairs:
-        """What the default rule calls near."""
+        """What the default rule calls near where names are not looked at."""
         return near_pairs(default_rule(), [page.text for page in self.pages])
 
     @cached_property
@@ -165,6 +160,13 @@ def near(sets: ShingleSets) -> Pairs:
     return found.left[enough], found.right[enough]
 
 
+def long_enough(pages: Collection, pairs: Pairs) -> Pairs:
+    """The pairs of documents that are not too short as they are read."""
+    enough = np.array([core.token_hashes(page.read).size >= DEFAULT_MIN_TOKENS for page in pages.pages])
+    kept = enough[pairs[0]] & enough[pairs[1]]
+    return pairs[0][kept], pairs[1][kept]
+
+
 def weighted(pages: Collection, least: float) -> Pairs:
     """The pairs whose common shingles have `least` of the weight ln(1 + N / df) of all that the two have."""
     weight = np.log1p(len(pages.pages) / pages.frequencies(clusters=True).clip(1))
@@ -180,7 +182,10 @@ def weighted(pages: Collection, least: float) -> Pairs:
 
 
 WAYS: dict[str, Callable[[Collection], Pairs]] = {
-    "the default rule": lambda pages: pages.default,
+    "the default rule": lambda pages: long_enough(
+        pages, near_pairs(default_rule(), [page.read for page in pages.pages])
+    ),
+    "names not looked at": lambda pages: pages.default,
     "whole texts, exactly": lambda pages: near(pages.sets),
     "rare weigh more, 0.5": lambda pages: weighted(pages, 0.5),
     "rare weigh more, 0.6": lambda pages: weighted(pages, 0.6),
@@ -190,7 +195,6 @@ WAYS: dict[str, Callable[[Collection], Pairs]] = {
     "blocks, 100 documents": lambda pages: near(pages.unrepeated(100, clusters=False)),
     "blocks, 50 clusters": lambda pages: near(pages.unrepeated(50, clusters=True)),
     "blocks, 100 clusters": lambda pages: near(pages.unrepeated(100, clusters=True)),
-    "class and id, unlearned": lambda pages: near(shingle_sets(page.named for page in pages.pages)),
 }
 """What is called near; the numbers are the most documents or clusters that may have what is compared."""
 
@@ -216,16 +220,15 @@ def page_of(path: Path) -> Page:
     tree = LexborHTMLParser(data)
     for node in tree.css(selector) if selector else ():
         node.decompose()
-    own, tree = _text((tree.html or "").encode("utf-8", "replace")), LexborHTMLParser(data)
-    for node in tree.css("body [class],body [id]"):
-        names = (node.attributes.get(name) or "" for name in ("class", "id"))
-        if node.tag not in ("main", "article") and any(map(_NAMES.search, names)):
-            node.decompose()
-    named = _text((tree.html or "").encode("utf-8", "replace"))
-    return Page(_text(data), tuple(filter(None, (" ".join(each.split()) for each in blocks))), own, named)
+    own = _text((tree.html or "").encode("utf-8", "replace"))
+    return Page(_text(data), tuple(filter(None, (" ".join(each.split()) for each in blocks))), own, _read(data))
 
 
 def _text(data: bytes) -> str:
+    return _read(_CLASS_OR_ID.sub(rb"no-\1", data))
+
+
+def _read(data: bytes) -> str:
     return extract_html(data, "landmarks", "fast").text
 
 

@@ -96,7 +96,7 @@ def _measure(name: str, texts: Sequence[str]) -> dict[str, Any]:
         print(line)
     shingles = [_shingles(text) for text in texts]
     judge = Judge(shingle_sets(texts))
-    megabytes = found.octets / 1e6
+    megabytes = found.text_bytes / 1e6
     table = [COLUMNS, *rows(found)]
     figures: dict[str, Any] = {**as_json(found), "others": {}}
     for label, other in (("datasketch", _datasketch), ("rensa", _rensa)):

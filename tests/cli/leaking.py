@@ -71,6 +71,7 @@ COMMANDS: dict[str, list[str]] = {
     "corpus": ["--scheme", "i-match", "--from-store", "--jobs", "1"],
     "delete": ["a"],
     "diff": ["id:a", "id:b"],
+    "doctor": ["--texts"],
     "evaluate": ["--jobs", "1"],
     "failures": ["--json"],
     "hash": ["--text", "some words"],

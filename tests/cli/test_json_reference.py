@@ -18,6 +18,7 @@ PAGE = DOCS / "reference" / "json.md"
 # Objects whose members are no fixed names.
 COUNTS = {"failed", "failures", "formats", "extra", "made_with", "metadata", "parameters"}
 RECORD = "A stored document"
+REMARKS = "Remarks"
 # What is asked so that every member of an answer is there; engines' answers are looked at by their own tests.
 ASKED: dict[str, list[list[str]]] = {
     "index": [["index", "docs", "--cluster", "--new-to", "new.txt"]],
@@ -32,6 +33,7 @@ ASKED: dict[str, list[list[str]]] = {
     "delete": [["delete", "docs/broken.pdf"]],
     "failures": [["failures"]],
     "stats": [["stats"]],
+    "doctor": [["doctor"]],
     "schemes": [["schemes", "--store", "collection.neardup"]],
     "corpus": [["corpus", "--scheme", "i-match", "docs"]],
     "prune": [
@@ -78,7 +80,7 @@ def answers(neardup: Neardup, asked: list[str]) -> list[Any]:
 
 def test_every_command_has_its_section() -> None:
     with_json = {name for name, command in cli.commands.items() if "json" in {each.name for each in command.params}}
-    titles = set(re.findall(r"^## (.*)$", PAGE.read_text("utf-8"), re.MULTILINE)) - {RECORD}
+    titles = set(re.findall(r"^## (.*)$", PAGE.read_text("utf-8"), re.MULTILINE)) - {RECORD, REMARKS}
     assert with_json - {"show"} | {"pairs", "report"} == titles == {*ASKED, *ENGINES}
 
 

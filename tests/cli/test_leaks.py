@@ -49,6 +49,16 @@ def test_in_the_url(leaks: Leaks, place: str, way: str, shape: str) -> None:
             assert "neardup: " in said
 
 
+@pytest.mark.parametrize("shape", list(SHAPES))
+@pytest.mark.parametrize("way", ["password", "no-scheme"])
+def test_in_the_members_of_remarks(leaks: Leaks, place: str, way: str, shape: str) -> None:
+    url = url_of(way, SHAPES[shape], place)
+    for words in (["stats", "--store", url], ["index", "one.txt", "--store", url], ["stats", url], [url]):
+        code, said = leaks.run("--debug", "--log-format", "json", *words)
+        assert code, said
+        assert all(isinstance(json.loads(line), dict) for line in said.splitlines())
+
+
 @pytest.mark.parametrize("shape", [name for name, secret in SHAPES.items() if from_environment(secret)])
 @pytest.mark.parametrize("way", ["password", "no-scheme", "wrong-scheme"])
 def test_in_the_environment_and_in_settings(

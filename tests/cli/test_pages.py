@@ -125,18 +125,27 @@ def write_collection(folder: Path) -> None:
     )
 
 
+@pytest.fixture(scope="module")
+def collection(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What the how-tos begin with, indexed and clustered."""
+    folder = tmp_path_factory.mktemp("collection")
+    (folder / "tutorial").mkdir()
+    write_collection(folder / "tutorial")
+    before = ["neardup index docs papers", "neardup cluster", "neardup index new --store new.neardup"]
+    run(the_documents() + "".join(f"{each}\n" for each in before), folder)
+    return folder / "tutorial"
+
+
 @pytest.mark.parametrize("page", [each for each in HOW_TO if here(each)], ids=lambda page: page.stem)
-def test_the_commands_of_a_how_to_run(page: Path, tmp_path: Path) -> None:
+def test_the_commands_of_a_how_to_run(page: Path, collection: Path, tmp_path: Path) -> None:
     if not shutil.which("jq"):
         pytest.skip("NEEDS jq: the commands of the how-tos did not run")
-    (tmp_path / "tutorial").mkdir()
-    (tmp_path / "tutorial" / "mappings").symlink_to(ROOT / "mappings")
-    write_collection(tmp_path / "tutorial")
-    before = ["neardup index docs papers", "neardup cluster", "neardup index new --store new.neardup"]
+    folder = shutil.copytree(collection, tmp_path / "tutorial")
+    (folder / "mappings").symlink_to(ROOT / "mappings")
     if page.stem == "indexing":  # its first commands make the store
-        before = []
-    script = the_documents() + "".join(f"{each}\n" for each in before) + "".join(step for step, _ in here(page))
-    run(script, tmp_path, HOME=str(tmp_path / "tutorial"))
+        for store in folder.glob("*.neardup*"):
+            store.unlink()
+    run("".join(step for step, _ in here(page)), folder, HOME=str(folder))
 
 
 def test_the_settings_are_settings(tmp_path: Path) -> None:

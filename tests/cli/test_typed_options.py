@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from indexer.cli import cli
+from indexer.cli.batch.sketching import Task
 from indexer.cli.options.groups import Group
 from indexer.cli.options.shared import Seconds, Size
 from indexer.extract.base import Content
@@ -42,15 +43,29 @@ def given_by(parameter: click.Parameter) -> Any:
         kind = int
     elif isinstance(parameter.type, click.FloatRange | Seconds):
         kind = float
+    elif isinstance(parameter.type, Task):
+        kind = tuple[int, int]
     if parameter.multiple or parameter.nargs == -1:
         return tuple[kind, ...]
     absent = parameter.to_info_dict()["default"] is None
     return kind | None if absent and not parameter.required else kind
 
 
-@pytest.mark.parametrize("name", cli.commands)
+def leaves(group: click.Group, *path: str) -> Iterator[tuple[str, click.Command]]:
+    """Every command that does something, by what is typed."""
+    for name, command in group.commands.items():
+        if isinstance(command, click.Group):
+            yield from leaves(command, *path, name)
+        else:
+            yield " ".join((*path, name)), command
+
+
+COMMANDS = dict(leaves(cli))
+
+
+@pytest.mark.parametrize("name", COMMANDS)
 def test_a_command_takes_what_its_options_give(name: str) -> None:
-    command = cli.commands[name]
+    command = COMMANDS[name]
     assert command.callback is not None
     given = {str(each.name): given_by(each) for each in command.params}
     taken = list(values_of(inspect.unwrap(command.callback)))
@@ -58,9 +73,9 @@ def test_a_command_takes_what_its_options_give(name: str) -> None:
     assert len(taken) == len(given), "two groups of a command have an option of the same name"
 
 
-@pytest.mark.parametrize("name", cli.commands)
+@pytest.mark.parametrize("name", COMMANDS)
 def test_no_command_takes_whatever_comes(name: str) -> None:
-    callback = cli.commands[name].callback
+    callback = COMMANDS[name].callback
     assert callback is not None
     kinds = {each.kind for each in inspect.signature(callback).parameters.values()}
     assert kinds == {inspect.Parameter.POSITIONAL_OR_KEYWORD}

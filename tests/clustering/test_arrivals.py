@@ -71,7 +71,7 @@ def agrees_with_its_clusters(store: Store) -> None:
         assert kept[name].canonical == one.canonical
         assert kept[name].size == len(one.members)
         assert kept[name].least_similarity == min(one.similarities)
-        assert kept[name].octets == sum(records[ref].size for ref in one.members)
+        assert kept[name].total_bytes == sum(records[ref].size for ref in one.members)
         assert kept[name].first_seen == min(records[ref].indexed_at for ref in one.members)
         assert kept[name].last_seen == max(records[ref].indexed_at for ref in one.members)
 

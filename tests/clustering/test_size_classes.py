@@ -37,7 +37,7 @@ def test_one_more_member_writes_the_others_only_where_the_class_is_another(tmp_p
         steps = {number + 1: count for number, count in enumerate(written) if count > 1}
         assert steps == {2: 2, 3: 3, 6: 6, 11: 11, 101: 101}
         [whole] = store.clusters()
-        assert (whole.size, whole.octets, whole.redundant_octets) == (130, 1300, 1290)
+        assert (whole.size, whole.total_bytes, whole.redundant_bytes) == (130, 1300, 1290)
         assert cluster_store(store, dry_run=True).changes.documents == 0
         noted = store.annotations([ref for _, ref in store.cluster_members([whole.id])])
         assert {each["cluster"]["size_class"] for each in noted if each} == {"over 100"}
@@ -66,7 +66,7 @@ def test_one_by_one_gives_what_all_at_once_does(tmp_path: Path) -> None:
             assert each.formats == tuple(sorted({record.format for record in members if record.format}))
             assert each.origins == tuple(sorted({origin_of(record.source) for record in members}))
             [kept] = [record for record in members if record.ref == each.canonical]
-            assert each.redundant_octets == sum(record.size for record in members) - kept.size
+            assert each.redundant_bytes == sum(record.size for record in members) - kept.size
         changes = cluster_store(store).changes
         assert (changes.documents, changes.clusters, changes.removed) == (0, 0, 0)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -16,9 +17,10 @@ ROOT = Path(__file__).resolve().parents[2]
 FUZZ_SECONDS = os.environ.get("NEARDUP_FUZZ_SECONDS", "5")
 
 
-def build(folder: Path, *options: str) -> Path:
+def build(folder: Path, *options: str, targets: Sequence[str] = ()) -> Path:
+    """Build in this folder, everything where no targets are named."""
     configure = ["cmake", "-S", str(ROOT / "cffi_build"), "-B", str(folder), *options]
-    for command in (configure, ["cmake", "--build", str(folder), "--parallel", "2"]):
+    for command in (configure, ["cmake", "--build", str(folder), "--parallel", "2", "--target", *(targets or ["all"])]):
         done = subprocess.run(command, capture_output=True, text=True)
         assert done.returncode == 0, done.stdout + done.stderr
     return folder

@@ -90,9 +90,10 @@ def test_the_stable_extension_meets_the_vectors_on_other_pythons(tmp_path: Path)
     met = set()
     for number, python in enumerate(other_pythons()):
         venv = tmp_path / f"venv{number}"
-        subprocess.run([python, "-m", "venv", str(venv)], check=True, capture_output=True)
+        subprocess.run([python, "-m", "venv", "--without-pip", str(venv)], check=True, capture_output=True)
         own = str(venv / "bin" / "python")
-        subprocess.run([own, "-m", "pip", "install", "-q", "cffi"], check=True, capture_output=True)
+        pip = [sys.executable, "-m", "pip", "--python", own]
+        subprocess.run([*pip, "install", "-q", "cffi"], check=True, capture_output=True)
         command = [own, "-c", CHECK, str(tmp_path), str(VECTORS / "simhash-doc.json")]
         met.add(subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip())
     assert met

@@ -39,21 +39,20 @@ def running(make: Callable[[], Launched]) -> Iterator[Launched]:
 
 
 class Servers:
-    """Launches every engine at the first need, so that they start side by side."""
+    """Launches each engine at the first need."""
 
     def __init__(self) -> None:
         self._servers: dict[str, Server | MissingError] = {}
 
     def get(self, engine: str) -> Server:
         """The running server of an engine."""
-        for name, kind in ENGINES.items():
-            if name not in self._servers:
-                try:
-                    self._servers[name] = kind()
-                except MissingError as error:
-                    self._servers[name] = error
-                else:
-                    self._servers[name].launch()
+        if engine not in self._servers:
+            try:
+                self._servers[engine] = launched = ENGINES[engine]()
+            except MissingError as error:
+                self._servers[engine] = error
+            else:
+                launched.launch()
         server = self._servers[engine]
         if isinstance(server, MissingError):
             missing(str(server))

@@ -512,8 +512,8 @@ class TestSetup:
     def test_the_options_need_each_other(self, painless: Server, index: str) -> None:
         assert "add --pipelines" in neardup("setup", painless, index, "--field", "body", code=2).stderr
 
-    def test_an_engine_without_painless_is_told(self, servers: Servers) -> None:
-        server = servers.get("elasticsearch")
+    @pytest.mark.parametrize("server", ["elasticsearch"], indirect=True)
+    def test_an_engine_without_painless_is_named(self, server: Server) -> None:
         told = neardup("setup", server, "no-painless", "--pipelines", code=3).stderr
         assert "No processor type exists with name [script]" in told
         neardup("setup", server, "no-painless", "--remove", "--yes")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.server
 import json
+import re
 import ssl
 import threading
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from fleet import running
 from made import INFO, put, record
 from servers import SecuredElasticsearch
 
+from indexer.cli import main
 from indexer.errors import StoreError, UsageError
 from indexer.model import Failure, Ref
 from indexer.provision.setup import Provision
@@ -164,6 +166,27 @@ class TestOnARealServer:
         with pytest.raises(StoreError, match=r"does not accept the user reader .*\(401\)") as caught:
             open_store(f"{secured.url}/docs")
         assert "wrong-secret" not in str(caught.value)
+
+    def test_the_doctor_says_what_a_user_may_do(self, secured: SecuredElasticsearch, be, capsys) -> None:  # type: ignore[no-untyped-def]
+        said = {
+            "reader": "user reader with this password may read, and not write (lacks write, create_index, maintenance)",
+            "writer": "user writer with this password may read and write, but neither set up nor load with --bulk-load",
+            "admin": "user admin with this password may read and write, and set up",
+        }
+        be("admin")
+        client = connect(f"{secured.url}/docs")
+        provision = Provision(client)
+        list(provision.carry_out(provision.set_up(INFO)))
+        client.close()
+        for user, sentence in said.items():
+            be(user)
+            assert main(["doctor", "--store", f"{secured.url}/docs"]) == 7
+            out = capsys.readouterr().out
+            assert sentence in re.sub(r"\s+", " ", out)
+            assert "ok       engine" in out
+        be("stranger")
+        assert main(["doctor", "--store", f"{secured.url}/docs"]) == 3
+        assert "may not read: lacks read, view_index_metadata on docs" in capsys.readouterr().out
 
     def test_wrong_api_key(self, secured: SecuredElasticsearch, authority: Authority, monkeypatch) -> None:  # type: ignore[no-untyped-def]
         monkeypatch.setenv("NEARDUP_CA_CERT", str(authority.path))

@@ -113,7 +113,7 @@ def test_a_sketch_makes_simhash_precise(evaluation: Evaluation) -> None:
     assert verified.judged.precision is not None
     assert verified.judged.precision >= 0.99
     assert verified.candidates >= alone.candidates
-    assert verified.payload_octets <= 8 + 128
+    assert verified.payload_bytes <= 8 + 128
 
 
 def test_figures_agree_with_themselves(evaluation: Evaluation) -> None:

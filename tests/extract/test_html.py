@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from indexer.extract.base import Content, Engine, Options
 from indexer.extract.document import Limits, read_document
+from indexer.extract.markup import furniture
 from indexer.model import Document
 
 ENGINES: list[Engine] = ["fast", "reference"]
@@ -113,6 +114,89 @@ def test_landmarks_are_left_out_unless_asked_for(gone: str, engine: Engine) -> N
 )
 def test_what_belongs_to_the_text_stays(kept: str, engine: Engine) -> None:
     assert "kept" in read(f"<p>a</p>{kept}<p>b", engine).text
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    "gone",
+    [
+        "<div class=footer>gone</div>",
+        "<div class='wide page-footer'><p>gone, all rights reserved</div>",
+        "<p class=legal-copy>gone</p>",
+        "<DIV CLASS='NAVHEADER'>gone</DIV>",
+        "<table id=nav_bar><tr><td>gone</table>",
+        "<div id='nav-path' class=navpath><ul><li>gone</ul></div>",
+        "<div class=menu><a href=a>gone</a> to</div>",
+        "<ul class='sub-menu-2'><li><a href=a>gone</a><li><a href=b>too</a></ul>",
+        "<div class=sidebar><h2>On</h2><ul><li><a href=a>gone</a><li><a href=b>too</a></ul></div>",
+        "<div class=footer>gone<script>let long = 1;</script></div>".replace("long", "long" * 300),
+        "<div class=breadcrumbs><div class=navbar><a href=a>gone</a></div> more</div>",
+    ],
+)
+def test_what_is_named_as_furniture_is_left_out_unless_asked_for(gone: str, engine: Engine) -> None:
+    page = f"<p>a</p>{gone}<p>b"
+    assert read(page, engine).text == "a b"
+    assert "gone" in read(page, engine, "full").text
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    "kept",
+    [
+        # What the names of furniture are part of.
+        "<div class=grid-for-nav>kept</div>",
+        "<div class=footnotes>kept</div>",
+        "<p class=menuitem>kept</p>",
+        # What a manual says of menus, and what it calls its own sections.
+        "<p>Choose <span class=menu>kept</span>",
+        "<section id=menu><h2>Menu</h2>kept</section>",
+        "<h2 id=navigation>kept</h2>",
+        "<section class=copyright>kept</section>",
+        # Boxes of the text.
+        f"<div class=sidebar><p>kept{' and more' * 40}</div>",
+        "<div class=tabs><a href=#1>One</a><div id=1>kept, as the first tab's own text</div></div>",
+        "<ul class=menu><li>kept: soup of the day<li>fish</ul>",
+        "<div class=footer><h1>kept</h1></div>",
+        "<div id=footer><div role=main>kept</div></div>",
+        "<div class=copyright role=note>kept</div>",
+        f"<div class=navbar>kept{' and more' * 40}</div>",
+        f"<div class=footer>kept{' and more' * 200}</div>",
+        "<body class=nav>kept",
+        "<a class=nav href=a>kept</a>",
+    ],
+)
+def test_a_name_alone_makes_no_furniture(kept: str, engine: Engine) -> None:
+    assert "kept" in read(f"<p>a</p>{kept}<p>b", engine).text
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_more_names_than_anyone_gives_are_all_looked_at(engine: Engine) -> None:
+    page = "<p>a" + "".join(f"<div class=footer{number}>gone</div>" for number in range(2000))
+    assert read(page, engine).text == "a"
+
+
+@given(st.one_of(*(st.from_regex(pattern, fullmatch=True) for pattern, _ in furniture._NAMES)))
+def test_every_name_of_furniture_is_found(name: str) -> None:
+    assert furniture.named_selector(f"<div class=x><p id='{name}'>".encode(), any_case=False) == f"#{name}"
+    assert furniture.named_selector(f'<DIV CLASS = "a\n{name}">'.encode(), any_case=True) == f".{name}"
+
+
+NAMES = st.sampled_from(["footer", "nav-bar", "menu", "sidebar", "tabs", "copyright", "text", "main-2", "MENU"])
+
+
+@given(
+    st.recursive(
+        st.just("word <a href=x>link</a>"),
+        lambda inner: st.builds(
+            lambda name, kind, parts: f"<{kind} class={name}>{''.join(parts)}</{kind}>",
+            NAMES,
+            st.sampled_from(["div", "ul", "section", "main", "h1"]),
+            st.lists(inner, max_size=3),
+        ),
+    )
+)
+def test_both_engines_leave_out_the_same(page: str) -> None:
+    assert read(f"<p>a</p>{page}").text == read(f"<p>a</p>{page}", "reference").text
 
 
 @pytest.mark.parametrize("engine", ENGINES)

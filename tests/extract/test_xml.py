@@ -9,7 +9,7 @@ import pytest
 from indexer.errors import ExtractionError
 from indexer.extract.base import Engine, Options
 from indexer.extract.document import Limits, read_document
-from indexer.extract.xml import extract_xml
+from indexer.extract.markup.xml import extract_xml
 from indexer.model import Document
 
 ENGINES: list[Engine] = ["fast", "reference"]

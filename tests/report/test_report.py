@@ -101,7 +101,7 @@ def test_figures_of_known_duplicates(store: Store) -> None:
     assert list(figures.by_time) == ["2026-01-05T00", "2026-02-05T00", "2026-03-05T00"]
     for shares in (figures.by_format, figures.by_source, figures.by_time):
         assert sum(share.documents for share in shares.values()) == 8
-        assert sum(share.redundant_octets for share in shares.values()) == figures.total.redundant_octets
+        assert sum(share.redundant_bytes for share in shares.values()) == figures.total.redundant_bytes
 
 
 def test_largest_clusters_come_first(store: Store) -> None:

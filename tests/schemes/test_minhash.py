@@ -17,7 +17,7 @@ from scipy.stats import binom
 
 from indexer import core, core_sketch
 from indexer.errors import UsageError
-from indexer.extract.html import extract_html
+from indexer.extract.markup.html import extract_html
 from indexer.matching.measures import exact
 from indexer.model.ragged import Ragged
 from indexer.schemes import simhash

@@ -72,6 +72,7 @@ class StoreContract(ClusterContract, SchemeContract, ProbeContract):
         assert store.delete([Ref("a")]) == 0
         stats = store.stats()
         assert (stats.documents, stats.fingerprinted, stats.distinct, stats.short, stats.empty) == (0, 0, 0, 0, 0)
+        assert stats.last_indexed_at == ""
 
     def test_a_record_comes_back_as_it_was(self, store: Store) -> None:
         full = record(
@@ -411,12 +412,13 @@ class StoreContract(ClusterContract, SchemeContract, ProbeContract):
     def test_stats_count(self, store: Store) -> None:
         put(
             store,
-            record("a", 1, format="html"),
-            record("b", 1, format="html", short=True),
-            record("c", 2, format="pdf"),
+            record("a", 1, format="html", indexed_at="2024-05-01T10:00:00Z"),
+            record("b", 1, format="html", short=True, indexed_at="2025-01-31T23:59:59Z"),
+            record("c", 2, format="pdf", indexed_at="2024-12-31T00:00:00Z"),
             record("d", None, format="pdf"),
         )
         stats = store.stats()
+        assert stats.last_indexed_at == "2025-01-31T23:59:59Z"
         assert (stats.documents, stats.fingerprinted, stats.distinct, stats.short, stats.empty) == (4, 3, 2, 1, 1)
         assert stats.formats == {"html": 2, "pdf": 2}
         assert stats.bytes_on_disk > 0

@@ -9,7 +9,7 @@ from indexer.model import Record, Ref, Sketch
 from indexer.stores import Store
 
 _RECORD = ("short", "source", "title", "format", "extractor", "size", "source_digest", "indexed_at", "metadata")
-_CLUSTER = ("id", "title", "size", "octets", "radius", "first_seen", "last_seen", "redundant_octets")
+_CLUSTER = ("id", "title", "size", "radius", "first_seen", "last_seen")
 _FAILURE = ("source", "reason", "detail", "failed_at", "source_digest")
 
 
@@ -22,6 +22,7 @@ def dump(store: Store) -> dict[str, Any]:
         "annotations": {name_of(ref): dict(noted) for ref, noted in sorted(store.scan_annotations(), key=_by_ref)},
         "clusters": [
             {name: getattr(each, name) for name in _CLUSTER}
+            | {"octets": each.total_bytes, "redundant_octets": each.redundant_bytes}
             | {"canonical": name_of(each.canonical), "formats": list(each.formats), "origins": list(each.origins)}
             for each in store.clusters()
         ],

@@ -26,5 +26,6 @@ def put(store: Store, *records: Record) -> list[PutStatus]:
 
 def cluster(name: str, **fields: Any) -> ClusterRecord:
     """A cluster of two."""
-    known = {"canonical": Ref("a"), "title": "", "size": 2, "octets": 0, "radius": 0, "first_seen": "", "last_seen": ""}
+    numbers = {"size": 2, "total_bytes": 0, "radius": 0}
+    known = {"canonical": Ref("a"), "title": "", **numbers, "first_seen": "", "last_seen": ""}
     return ClusterRecord(id=name, **{**known, **fields})

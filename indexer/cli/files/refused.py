@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from indexer import own_files
-from indexer.cli.terminal.output import say
+from indexer.cli.terminal.output import about, say
 from indexer.errors import ExtractionError, UsageError
 from indexer.ingest.dead_letters import DeadLetters
 from indexer.ingest.sources import UnreadableError, read_file
@@ -65,7 +65,8 @@ class Refused(DeadLetters):
                 data = read_file(item.path, self._limits.input_bytes) if item.path else item.data
                 document = extract(data, name=item.path or item.name, options=self._options, limits=self._limits)
             except (ExtractionError, UnreadableError) as error:
-                say(f"{item.source}: was refused ({reason}), and can't be read again for {self.path}: {error}")
+                text = f"{item.source}: was refused ({reason}), and can't be read again for {self.path}: {error}"
+                say(text, level="warning", **about(error))
                 return
             text, title = document.text, title or document.title
         else:

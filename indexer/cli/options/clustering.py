@@ -42,14 +42,14 @@ cluster_options = Group(
     click.option(
         "--canonical",
         metavar="RULE",
-        help="Which document stands for a cluster: earliest (first indexed), longest (most words), field:NAME or "
+        help="The canonical document of a cluster: earliest (first indexed), longest (most words), field:NAME or "
         "field:NAME:desc (smallest or largest metadata field), source (by --prefer).  [default: earliest]",
     ),
     click.option(
         "--prefer",
         multiple=True,
         metavar="GLOB",
-        help="With --canonical source: paths or URLs that come first; give it several times, the best first.",
+        help="With --canonical source: preferred paths or URLs; can be repeated, the best first.",
     ),
 )
 
@@ -68,19 +68,19 @@ class Arriving:
 
 arrival_options = Group(
     Arriving,
-    click.option("--cluster", is_flag=True, help="Put each document into its cluster as it comes."),
+    click.option("--cluster", is_flag=True, help="Assign each document to its cluster as it arrives."),
     click.option(
         "--skip-duplicates",
         is_flag=True,
-        help="Leave new documents out that are near-duplicates of stored ones; they are listed by "
-        "neardup failures --reason duplicate.",
+        help="Skip new documents that are near-duplicates of stored ones; neardup failures --reason duplicate "
+        "lists them.",
     ),
     click.option(
         "--new-to",
         metavar="FILE",
         type=click.Path(),
-        help="With either: write the ids of documents that were near nothing when they came to FILE (-: standard "
-        "output), one a line.",
+        help="With --cluster or --skip-duplicates: write the ids of documents that had no near-duplicate on "
+        "arrival to FILE (-: standard output), one per line.",
     ),
     match_option,
     distance_option,

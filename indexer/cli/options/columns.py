@@ -35,13 +35,13 @@ column_options = Group(
     click.option(
         "--text-field",
         metavar="NAME",
-        help="The field of JSON lines or column of a table that holds the text, or HTML with --format html; a dot "
-        "leads into an object, as in article.body.  [default: text, or else html]",
+        help="The field of JSON lines or column of a table with the text, or with HTML if --format html is given; "
+        "a dot selects a field of an object, as in article.body.  [default: text, or html]",
     ),
     click.option(
         "--id-field",
         metavar="NAME",
-        help="The field or column that holds the id.  [default: id; without one the number of the line or row]",
+        help="The field or column with the id.  [default: id; without one, the number of the line or row]",
     ),
-    click.option("--title-field", metavar="NAME", help="The field or column that holds the title.  [default: title]"),
+    click.option("--title-field", metavar="NAME", help="The field or column with the title.  [default: title]"),
 )

@@ -42,8 +42,8 @@ field_options = Group(
         "--field",
         multiple=True,
         metavar="NAME",
-        help="A field with the text of the store's documents, where they are of an annotated index; as for neardup "
-        "annotate, in the same order.  [default: those that the index remembers]",
+        help="For an annotated index: a field with the text, as for neardup annotate, in the same order. "
+        "[default: the fields that the index remembers]",
     ),
     click.option("--html", is_flag=True, help="The fields hold HTML, whose text is extracted."),
     column_options,

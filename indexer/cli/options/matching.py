@@ -24,8 +24,9 @@ _SHOWN = 5
 match_option = click.option(
     "--match",
     metavar="RULE",
-    help="What counts as near, for example simhash-doc@3bits, minhash@0.6, or simhash-doc@7bits+minhash@0.6: found by "
-    "the one, verified by the other.  [default: the store's own: by simhash or by shared passages, verified by these]",
+    help="What counts as near, for example simhash-doc@3bits, minhash@0.6, or simhash-doc@7bits+minhash@0.6 "
+    "(found by the first, verified by the second).  [default: the store's own rule: found by simhash or "
+    "minhash, verified by minhash]",
 )
 distance_option = click.option(
     "-k",
@@ -74,30 +75,33 @@ match_options = Group(
         "--similarity",
         type=click.FloatRange(0, 1),
         metavar="S",
-        help="How similar documents have to be, 0 to 1: by --scheme, else by what the store serves best.",
+        help="The minimum similarity, 0 to 1, by --scheme or the best scheme of the store.",
     ),
     click.option("--scheme", metavar="NAME", help="Compare by this scheme of the store (see neardup schemes --store)."),
     click.option(
         "--verify",
         type=click.Choice(["hamming", "sketch", "text"]),
-        help="Verify what was found: by the bits of the simhash (within -k), by stored sketches, or by the texts, "
+        help="Verify candidates by the bits of the simhash (within -k), by stored sketches, or by the texts, "
         "which are read again.",
     ),
     click.option(
         "--min-jaccard",
         type=click.FloatRange(0, 1),
         metavar="J",
-        help="With --verify sketch or text: how much of all 5-word passages of two documents has to be in both.  "
-        "[default: 0.6 by sketches, 0.5 by texts]",
+        help="With --verify sketch or text: the minimum share of all 5-word passages of two documents that are in "
+        "both.  [default: 0.6 by sketches, 0.5 by texts]",
     ),
     click.option(
         "--min-containment",
         type=click.FloatRange(0, 1),
         metavar="C",
-        help="How much of the shorter document's 5-word passages has to be in the other one; the texts are read again.",
+        help="The minimum share of the shorter document's 5-word passages that are in the other one; the texts "
+        "are read again.",
     ),
     click.option(
-        "--explain", is_flag=True, help="Say what is looked up, what that guarantees, and what it is expected to miss."
+        "--explain",
+        is_flag=True,
+        help="Explain what is looked up, what that guarantees, and what it is expected to miss.",
     ),
 )
 
@@ -140,7 +144,8 @@ def tell_unread(unread: Mapping[Ref, str]) -> None:
         return
     shown = "; ".join(f"{name_of(ref)} ({why})" for ref, why in islice(unread.items(), _SHOWN))
     more = f"; and {len(unread) - _SHOWN:,} more" if len(unread) > _SHOWN else ""
-    say(f"left out, since not verified: {counted(len(unread), 'document')}: {shown}{more}")
+    text = f"left out, since not verified: {counted(len(unread), 'document')}: {shown}{more}"
+    say(text, level="warning", unread=len(unread))
 
 
 def tell_lacking(count: int, rule: MatchRule) -> None:
@@ -148,5 +153,7 @@ def tell_lacking(count: int, rule: MatchRule) -> None:
     if count:
         say(
             f"{counted(count, 'document')} can't be compared: no sketch of {rule.measure.name} is stored; "
-            "neardup index or annotate adds it"
+            "neardup index or annotate adds it",
+            level="warning",
+            not_comparable=count,
         )

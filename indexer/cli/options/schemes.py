@@ -13,8 +13,8 @@ from indexer.ingest.indexing import DEFAULT_MIN_TOKENS, default_jobs
 only_new_option = click.option(
     "--schemes",
     metavar="NAME,...",
-    help="Make a new store with exactly these schemes; simhash-doc alone is the lean form.  [default: "
-    "simhash-doc,minhash]",
+    help="Create a new store with exactly these schemes; simhash-doc alone is the lean form.  [default: simhash- "
+    "doc,minhash]",
 )
 
 
@@ -46,14 +46,14 @@ fingerprint_options = Group(
         metavar="N",
         default=DEFAULT_MIN_TOKENS,
         show_default=True,
-        help="Documents with fewer words are marked short, and left out of answers unless asked for.",
+        help="Mark documents with fewer words as short, and leave them out of answers by default.",
     ),
     click.option(
         "--scheme",
         multiple=True,
         metavar="NAME[:PARAM=VALUE,...]",
-        help="Keep a sketch of each document by this scheme too; give it several times for several. The store "
-        "remembers its schemes, and later runs keep to them. neardup schemes lists them.",
+        help="Also keep a sketch of each document by this scheme; can be repeated. The store remembers its "
+        "schemes for later runs. neardup schemes lists all schemes.",
     ),
     only_new_option,
 )

@@ -19,6 +19,7 @@ from indexer.cli.terminal.output import fields, say, shown_store
 from indexer.config import DEFAULT_STORE
 from indexer.errors import UsageError
 from indexer.extract.base import Content, Engine, Format, Limits, Options
+from indexer.text.remarks import in_json, note
 
 if TYPE_CHECKING:
     from indexer.ingest.outcomes import Counts
@@ -86,10 +87,15 @@ limit_options = Group(
         metavar="SECONDS",
         default=Limits().seconds,
         show_default=True,
-        help="Time for one document.",
+        help="Time limit for each document.",
     ),
     click.option(
-        "--memory", type=Size(), metavar="SIZE", default="2GiB", show_default=True, help="Memory for one document."
+        "--memory",
+        type=Size(),
+        metavar="SIZE",
+        default="2GiB",
+        show_default=True,
+        help="Memory limit for each document.",
     ),
 )
 
@@ -129,8 +135,8 @@ extraction_options = Group(
     click.option(
         "--content",
         type=CONTENTS,
-        help="What counts as the text of HTML: without navigation, banners and footers where HTML says so "
-        "(landmarks), everything (full), or the main block only (main, needs the extra main-content).  "
+        help="What counts as the text of HTML: everything but navigation, banners and footers that are marked as "
+        "such (landmarks), everything (full), or the main block only (main, needs the extra main-content). "
         "[default: the store's own; landmarks for a new store or without one]",
     ),
     click.option(
@@ -140,13 +146,13 @@ extraction_options = Group(
         type=click.Choice(get_args(Engine)),
         default="auto",
         show_default=True,
-        help="Which extractor reads: the fast one, the reference, or (auto) the fast one first and the "
-        "reference where it fails or finds no text.",
+        help="The extractor: the fast one, the reference one, or (auto) the fast one first and the reference one "
+        "if it fails or finds no text.",
     ),
     click.option(
         "--format",
         type=click.Choice(get_args(Format)),
-        help="The kind of the documents.  [default: found from the content, then from the name]",
+        help="The format of the documents.  [default: detected from the content, then from the name]",
     ),
     limit_options,
     click.option(
@@ -155,17 +161,18 @@ extraction_options = Group(
         metavar="SIZE",
         default="200MB",
         show_default=True,
-        help="The largest document that is read, and the longest line of JSON lines.",
+        help="The largest document, and the longest line of JSON lines, to read.",
     ),
 )
 
 jobs_option = click.option(
-    "--jobs", type=click.IntRange(1), metavar="N", help="Worker processes.  [default: one for each processor]"
+    "--jobs", type=click.IntRange(1), metavar="N", help="Worker processes.  [default: one per processor]"
 )
 
 
 def _noted(_ctx: click.Context, _param: click.Parameter, value: str) -> str:
     name_store(value)
+    note(store=shown_store(value))
     return value
 
 
@@ -204,8 +211,8 @@ refresh_option = click.option(
     type=click.Choice(["wait", "none", "true"]),
     default="wait",
     show_default=True,
-    help="In a search engine: when what was written is found: when the command has ended (wait), after each batch too "
-    "(true), or when the index refreshes itself (none).",
+    help="In a search engine: when written documents can be found: when the command ends (wait), also after each "
+    "batch (true), or when the index refreshes itself (none).",
 )
 
 filter_option = click.option(
@@ -230,19 +237,22 @@ class Talk:
     @property
     def progress(self) -> bool:
         """Whether there is somebody to show progress to."""
-        return sys.stderr.isatty() and not self.quiet
+        return sys.stderr.isatty() and not self.quiet and not in_json()
 
     def is_enough(self, summary: Counts) -> bool:
         """Whether a run that has ended like this is not to be summed up; what failed is said then."""
         if not self.quiet or self.json:
             return False
         if summary.failures:
-            say(f"{summary.failures:,} failed ({summary.reasons}); neardup failures lists them")
+            text = f"{summary.failures:,} failed ({summary.reasons}); neardup failures lists them"
+            say(text, level="warning", failed=dict(summary.failed))
         return True
 
 
 talk_options = Group(
-    Talk, click.option("-q", "--quiet", is_flag=True, help="No progress and no summary, only what failed."), json_option
+    Talk,
+    click.option("-q", "--quiet", is_flag=True, help="Print no progress and no summary, only failures."),
+    json_option,
 )
 
 
@@ -253,14 +263,14 @@ def opened(store: str, *, create: StoreInfo | None = None, read_only: bool = Fal
     opened_store = open_store(store, create=create, read_only=read_only)
     opened_store.refresh = refresh
     for notice in opened_store.notices() if read_only else ():
-        say(notice)
+        say(notice, level="warning")
     return opened_store
 
 
 def tell_contended(store: Store) -> int:
     """Say which documents a command left as they are, because others change them all the time; how many."""
     if sentence := store.contended.sentence():
-        say(sentence)
+        say(sentence, level="warning", contended=store.contended.count)
     return store.contended.count
 
 

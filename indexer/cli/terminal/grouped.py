@@ -6,8 +6,9 @@ import click
 
 GROUPS = {
     "Start here": ("index", "similar", "cluster", "report", "completion"),
-    "Ask": ("compare", "diff", "pairs", "show", "hash", "stats", "failures"),
+    "Ask": ("compare", "diff", "pairs", "show", "hash", "stats", "failures", "doctor"),
     "Act": ("prune", "delete"),
+    "Without a store": ("batch",),
     "Engines": ("setup", "annotate"),
     "Measure": ("evaluate", "schemes", "corpus"),
 }

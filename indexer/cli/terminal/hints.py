@@ -12,7 +12,7 @@ from indexer.text.hiding import shown_name
 _named: ContextVar[str] = ContextVar("named", default=DEFAULT_STORE)
 # A sentence ends a hint, and so does what encloses it.
 _HINT = re.compile(
-    r"\bneardup (?:annotate|cluster|corpus|evaluate|failures|index|prune|report|schemes|setup|show|stats)\b"
+    r"\bneardup (?:annotate|cluster|corpus|doctor|evaluate|failures|index|prune|report|schemes|setup|show|stats)\b"
     r"(?![^;:()`]*--store)(?! of| --help)"
 )
 

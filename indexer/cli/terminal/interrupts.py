@@ -14,8 +14,8 @@ from contextlib import contextmanager
 def second_ends() -> Iterator[None]:
     """End the process at the second SIGINT, whatever it is doing; what the first one does is left as it is."""
     usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    if threading.current_thread() is not threading.main_thread() or not usual:
-        # Somebody has said already what an interrupt does, or that it does nothing.
+    if threading.current_thread() is not threading.main_thread() or not usual or sys.platform == "win32":
+        # Somebody has said already what an interrupt does, or that it does nothing; Windows wakes no pipe.
         yield
         return
     reader, writer = os.pipe()

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from indexer.cli.terminal.hints import with_store
+from indexer.errors import ExtractionError
 from indexer.model import Fingerprint, Record
 from indexer.text import visible
 from indexer.text.counts import counted
 from indexer.text.hiding import shown_name, without_credentials
+from indexer.text.remarks import Level, in_json, remark
 
 if TYPE_CHECKING:
     from indexer.matching.lookups import Match
@@ -27,9 +29,20 @@ _LEAST_CELL = 12
 shown_store = shown_name
 
 
-def say(text: str) -> None:
-    """A remark for the person at the terminal."""
-    click.echo(f"neardup: {printable(with_store(without_credentials(text)))}", err=True)
+def say(text: str, *, level: Level = "info", **fields: object) -> None:
+    """A remark for whoever runs the command; `fields` are further members of it where remarks are JSON."""
+    remark(with_store(without_credentials(text)), level=level, **fields)
+
+
+def can_ask() -> bool:
+    """Whether there is somebody who can answer a question."""
+    return sys.stdin.isatty() and not in_json()
+
+
+def about(error: BaseException) -> dict[str, object]:
+    """The members that a remark on an error has in JSON: its kind, and a document's reason."""
+    reason = {"reason": error.reason} if isinstance(error, ExtractionError) else {}
+    return {"error": type(error).__name__, **reason}
 
 
 def answer(text: str) -> None:

@@ -8,10 +8,10 @@ from urllib.parse import unquote
 
 from indexer.errors import ExtractionError
 from indexer.extract.base import Content, Extracted
-from indexer.extract.html import extract_html
+from indexer.extract.markup.html import extract_html
+from indexer.extract.markup.xml import in_utf8, parse_fast, parse_reference
 from indexer.extract.packages.parts import Parts
 from indexer.extract.text import cleaned
-from indexer.extract.xml import in_utf8, parse_fast, parse_reference
 
 _CONTAINER, _ENCRYPTION = "META-INF/container.xml", "META-INF/encryption.xml"
 _PAGES = frozenset(("application/xhtml+xml", "text/html", "application/x-dtbook+xml"))

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 
 from indexer.errors import ExtractionError
 from indexer.extract.base import EXTRACTOR_VERSION, Content, Extracted
+from indexer.extract.markup.xml import in_utf8, parse_fast, parse_reference
 from indexer.extract.packages.parts import Parts
 from indexer.extract.text import cleaned
-from indexer.extract.xml import in_utf8, parse_fast, parse_reference
 
 
 def _names(names: str) -> frozenset[str]:

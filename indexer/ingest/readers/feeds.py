@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import BinaryIO
 
 from indexer.errors import ExtractionError
-from indexer.extract.xml import in_utf8, parse_fast
+from indexer.extract.markup.xml import in_utf8, parse_fast
 from indexer.ingest.readers.base import MARK, Asked, BadEntry, Entry, Reader
 from indexer.ingest.readers.compression import BROKEN, plain
 from indexer.text.counts import counted

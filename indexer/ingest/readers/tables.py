@@ -30,6 +30,7 @@ from indexer.text.counts import counted
 _DELIMITERS = ",;\t|"
 # This many rows of Parquet at once: few enough that rows of long texts stay out of memory.
 _BATCH_ROWS = 256
+_MOST_ROWS = 8192
 # A group of rows larger than a document may be that unpacks to this many times its size is made to take memory: texts
 # come to ten times.
 _MOST_RATIO = 200
@@ -39,6 +40,7 @@ _SHARED_BEGINNINGS = "DELTA_BYTE_ARRAY"
 # What the footer of a Parquet file may hold, against files that are made to take all memory.
 _STRINGS, _CONTAINERS = 64 << 20, 4_000_000
 _BUFFER = 1 << 20
+_BROKEN_OFF = "the file can't be read from here on"
 _BAD_ROW = (csv.Error, UnicodeDecodeError, OverflowError)
 
 
@@ -145,6 +147,24 @@ class Parquet(Reader):
 
     def entries(self, stream: BinaryIO, name: str, asked: Asked) -> Iterator[Entry | BadEntry]:
         """The documents of the rows; where a file is damaged, a last BadEntry says so."""
+        number = 0
+        for batch in self.batches(stream, name, asked):
+            if isinstance(batch, BadEntry):
+                yield batch
+                return
+            try:
+                for item in _items(batch, asked.limit):
+                    number += 1
+                    yield row_entry(number, item, asked) if item is not None else _too_large(number, asked.limit)
+            except (ValueError, MemoryError) as error:
+                yield BadEntry(number + 1, "malformed", f"{_BROKEN_OFF}: {error}")
+                return
+
+    def batches(self, stream: BinaryIO, name: str, asked: Asked, octets: int = 0) -> Iterator[Any]:
+        """The same rows as batches of Arrow, of about so many `octets` each, with the columns that entries are made of.
+
+        What is wrong with the file is a last BadEntry; `row_entry` makes an entry of a row.
+        """
         arrow: Any = optional("pyarrow", "parquet", name)
         parquet: Any = optional("pyarrow.parquet", "parquet", name)
         number = 0
@@ -160,18 +180,29 @@ class Parquet(Reader):
                 if wrong := column_error(schema.names, asked.columns):
                     yield BadEntry(0, "malformed", wrong)
                     return
-                wanted = _wanted(arrow, schema, asked.columns)
+                wanted, usual = _wanted(arrow, schema, asked.columns), _rows_at_once(file.metadata, octets)
                 for group in range(file.num_row_groups):
-                    rows = _rows_at_once(file.metadata.row_group(group), wanted, asked.limit)
+                    rows = min(usual, _most_rows(file.metadata.row_group(group), wanted, asked.limit))
                     for batch in file.iter_batches(rows, row_groups=[group], columns=wanted):
-                        for item in _items(batch, asked.limit):
-                            number += 1
-                            yield _row(number, item, asked)
+                        if octets:
+                            # What is read as Python's strings is checked on the way.
+                            batch.validate(full=True)
+                        number += batch.num_rows
+                        yield batch
         except OverflowError as error:
-            yield BadEntry(number + 1, "too-large", f"the file is not read from here on: {error}")
+            yield BadEntry(number + 1, "too-large", f"{_BROKEN_OFF}: {error}")
         except (arrow.ArrowException, *BROKEN, ValueError, MemoryError) as error:
             reason = "malformed" if isinstance(error, arrow.ArrowInvalid) else "unreadable"
-            yield BadEntry(number + 1, reason, f"the file can't be read from here on: {error}")
+            yield BadEntry(number + 1, reason, f"{_BROKEN_OFF}: {error}")
+
+
+def _rows_at_once(metadata: Any, octets: int) -> int:
+    """How many rows of a file of Parquet have about so many bytes together."""
+    if not octets or not metadata.num_rows:
+        return _BATCH_ROWS
+    whole = sum(metadata.row_group(number).total_byte_size for number in range(metadata.num_row_groups))
+    rows = int(metadata.num_rows)
+    return max(1, min(_MOST_ROWS, octets * rows // max(1, int(whole))))
 
 
 def _seekable(stream: BinaryIO, limit: int) -> BinaryIO:
@@ -192,14 +223,14 @@ def _wanted(arrow: Any, schema: Any, columns: Columns) -> list[str]:
     return [each.name for each in schema if each.name in asked or not (nested(each.type) or "binary" in str(each.type))]
 
 
-def _rows_at_once(group: Any, wanted: Collection[str], limit: int) -> int:
-    """How many rows of a group are decoded at once; OverflowError for a group that is made to take memory."""
+def _most_rows(group: Any, wanted: Collection[str], limit: int) -> int:
+    """How many rows of a group may be decoded at once; OverflowError for a group that is made to take memory."""
     columns = [group.column(place) for place in range(group.num_columns)]
     read = [each for each in columns if {each.path_in_schema, each.path_in_schema.partition(".")[0]} & set(wanted)]
     plain, packed = (sum(getattr(each, f"total_{how}compressed_size") for each in read) for how in ("un", ""))
     if plain > limit and plain > _MOST_RATIO * packed:
         raise OverflowError(f"{counted(packed, 'byte')} of it unpack to {plain:,}")
-    return min(_BATCH_ROWS, max(1, _MOST_REPEATED // max(1, *map(_longest, read))))
+    return max(1, _MOST_REPEATED // max(1, *map(_longest, read)))
 
 
 def _longest(column: Any) -> int:
@@ -224,12 +255,11 @@ def _items(batch: Any, limit: int) -> Iterator[dict[str, Any] | None]:
         yield row.to_pylist()[0] if row.nbytes <= 2 * limit else None
 
 
-def _row(number: int, item: dict[str, Any] | None, asked: Asked) -> Entry | BadEntry:
-    if item is None:
-        return _too_large(number, asked.limit)
+def row_entry(number: int, item: dict[str, Any], asked: Asked) -> Entry | BadEntry:
+    """The document of a row of a table, as Python has its values."""
     try:
         entry = entry_of(
-            number, {name: _plain(value) for name, value in item.items() if value is not None}, asked.columns
+            number, {name: plain_value(value) for name, value in item.items() if value is not None}, asked.columns
         )
     except ValueError as error:
         return BadEntry(number, "malformed", str(error))
@@ -240,7 +270,7 @@ def _too_large(number: int, limit: int) -> BadEntry:
     return BadEntry(number, "too-large", f"the text is longer than the limit of {counted(limit, 'byte')}")
 
 
-def _plain(value: Any) -> Any:
+def plain_value(value: Any) -> Any:
     """A value as JSON has it."""
     if isinstance(value, datetime | date | time):
         return value.isoformat()

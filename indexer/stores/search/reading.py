@@ -101,6 +101,7 @@ class Reader:
             "fingerprinted": {"filter": context.bodies.fingerprinted()},
             "short": {"filter": {"term": {SHORT: True}}},
             "distinct": {"cardinality": {"field": context.bodies.bits, "precision_threshold": _PRECISION}},
+            "last": {"max": {"field": f"{ROOT}.indexed_at", "format": "strict_date_time_no_millis"}},
             "formats": {"terms": {"field": FORMAT, "missing": "", "size": 1000}},
         }
         answer = self._lookup.search(is_record(), size=0, track_total_hits=True, aggs=aggregations)
@@ -116,6 +117,8 @@ class Reader:
             failures=context.failures.counts("reason"),
             formats={bucket["key"]: bucket["doc_count"] for bucket in counts["formats"]["buckets"]},
             bytes_on_disk=self._size(),
+            # Without any value the engines give a number for the least time that there is.
+            last_indexed_at=counts["last"].get("value_as_string", "") if counts["last"]["value"] is not None else "",
             extra={
                 "engine": context.client.product,
                 "index": context.name,

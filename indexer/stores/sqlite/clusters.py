@@ -93,8 +93,8 @@ def _row(cluster: ClusterRecord) -> tuple[Any, ...]:
     seen = (pack_text(cluster.first_seen), pack_text(cluster.last_seen))
     names = (pack_text(cluster.id), pack_text(cluster.canonical.id), pack_text(cluster.title))
     places = (json.dumps(cluster.formats), json.dumps(cluster.origins))
-    numbers = (cluster.size, cluster.octets, cluster.radius)
-    return (*names, *numbers, *seen, cluster.redundant_octets, *places, cluster.least_similarity)
+    numbers = (cluster.size, cluster.total_bytes, cluster.radius)
+    return (*names, *numbers, *seen, cluster.redundant_bytes, *places, cluster.least_similarity)
 
 
 def _cluster(row: Sequence[Any]) -> ClusterRecord:

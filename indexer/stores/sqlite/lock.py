@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import struct
+import sys
 import time
 import weakref
 from contextlib import suppress
@@ -15,8 +15,11 @@ from indexer.errors import StoreBusyError, StoreError
 
 _POLL_SECONDS = 0.05
 
-# struct flock of fcntl(2): type, whence, start, length (0: to the end), process.
-_WHOLE_FILE = struct.pack("hhqqi", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
+
 _BUSY = (errno.EACCES, errno.EAGAIN)
 _UNKNOWN = (errno.EINVAL, errno.ENOSYS)
 
@@ -62,7 +65,7 @@ class WriterLock:
 
     def _try(self) -> bool:
         try:
-            file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o666)
         except OSError as error:
             raise StoreError(
                 f"{self._path}: the lock file can't be made or opened: {error.strerror}; "
@@ -80,7 +83,8 @@ class WriterLock:
         with suppress(OSError):
             # The number is for the message of others only; a full disk is reported by the store itself.
             os.ftruncate(file, 0)
-            os.pwrite(file, f"{os.getpid()}\n".encode(), 0)
+            os.lseek(file, 0, os.SEEK_SET)
+            os.write(file, f"{os.getpid()}\n".encode())
         return True
 
     def _holder(self) -> str:
@@ -95,10 +99,14 @@ class WriterLock:
 
 def _lock(file: int) -> bool:
     """Take the lock on an open file, without waiting; False where another descriptor holds it."""
-    command = getattr(fcntl, "F_OFD_SETLK", None)
+    if sys.platform == "win32":
+        return _lock_on_windows(file)
+    # Linux's alone: others that have the name have another structure.
+    command = getattr(fcntl, "F_OFD_SETLK", None) if sys.platform == "linux" else None
     try:
         if command is not None:
-            fcntl.fcntl(file, command, _WHOLE_FILE)
+            # struct flock of fcntl(2): type, whence, start, length (0: to the end), process.
+            fcntl.fcntl(file, command, struct.pack("hhqqi", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0))
             return True
     except OSError as error:
         if error.errno in _BUSY:
@@ -115,6 +123,19 @@ def _lock(file: int) -> bool:
     return True
 
 
+def _lock_on_windows(file: int) -> bool:
+    # A byte that nobody writes: what is locked there, others can't even read.
+    if sys.platform == "win32":
+        os.lseek(file, 1 << 30, os.SEEK_SET)
+        try:
+            msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+        except OSError as error:
+            if error.errno in (*_BUSY, errno.EDEADLK):
+                return False
+            raise
+    return True
+
+
 _held: weakref.WeakSet[WriterLock] = weakref.WeakSet()
 
 
@@ -125,4 +146,5 @@ def _let_go_in_child() -> None:
         lock.release()
 
 
-os.register_at_fork(after_in_child=_let_go_in_child)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_let_go_in_child)

@@ -295,23 +295,24 @@ class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
     def stats(self) -> Stats:
         with self._snapshot() as connection:
             formats = connection.execute(
-                "SELECT format, count(*), sum(short) FROM documents GROUP BY format"
+                "SELECT format, count(*), sum(short), max(indexed_at) FROM documents GROUP BY format"
             ).fetchall()
             distinct, fingerprinted = connection.execute(
                 "SELECT count(*), coalesce(sum(documents), 0) FROM hashes"
             ).fetchone()
             reasons = connection.execute("SELECT reason, count(*) FROM failures GROUP BY reason").fetchall()
             (schema,) = connection.execute("PRAGMA user_version").fetchone()
-            documents = sum(count for _, count, _ in formats)
+            documents = sum(count for _, count, *_ in formats)
             return Stats(
                 documents=documents,
                 fingerprinted=cells.count(fingerprinted, documents),
                 distinct=distinct,
-                short=sum(cells.count(short, count) for _, count, short in formats),
+                short=sum(cells.count(short, count) for _, count, short, _ in formats),
                 empty=documents - fingerprinted,
                 failures={cells.text(reason): count for reason, count in reasons},
-                formats={cells.text(kind): count for kind, count, _ in formats},
+                formats={cells.text(kind): count for kind, count, *_ in formats},
                 bytes_on_disk=self._file.size(),
+                last_indexed_at=max((cells.text(at) for *_, at in formats), default=""),
                 extra={"schema": schema},
             )
 

@@ -141,6 +141,6 @@ def test_a_missing_package_stops_with_the_extra_that_brings_it(tmp_path: Path, m
 @given(st.binary(max_size=200), st.sampled_from(["", *PACKED]))
 def test_damage_never_escapes(data: bytes, suffix: str) -> None:
     packed = PACKED[suffix](data) if suffix else data
-    for octets in (packed, packed[:-3], packed[:8] + data + packed[8:]):
-        for entry in JSON_LINES.entries(io.BytesIO(octets), f"a.jsonl{suffix}", Asked(50)):
+    for stored in (packed, packed[:-3], packed[:8] + data + packed[8:]):
+        for entry in JSON_LINES.entries(io.BytesIO(stored), f"a.jsonl{suffix}", Asked(50)):
             assert isinstance(entry, Entry | BadEntry)

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from indexer.errors import UsageError
 from indexer.text.hiding import without_secrets
+from indexer.text.remarks import remark
 
 CREDENTIALS_FILE = "NEARDUP_CREDENTIALS"
 DEFAULT_FILE = Path("~/.config/neardup/credentials.toml")
@@ -138,10 +139,10 @@ def load_access(host: str, shown: str, user: str = "", password: str = "") -> Ac
     if user:
         for name, value in (("username", user), ("password", password)):
             _require_usable(f"{shown}: the {name} in the URL", name, value)
-        print(
-            f"neardup: {shown}: the credential in the URL is used, but other users of this machine may see it; "
+        remark(
+            f"{shown}: the credential in the URL is used, but other users of this machine may see it; "
             "NEARDUP_USERNAME and NEARDUP_PASSWORD are safer",
-            file=sys.stderr,
+            level="warning",
         )
         settings = _without_rivals(settings, "username") | {"username": user, "password": password}
     ways = [name for name in ("api_key", "bearer_token", "username") if settings.get(name)]
@@ -151,7 +152,7 @@ def load_access(host: str, shown: str, user: str = "", password: str = "") -> Ac
     if verify not in ("", "true", "false"):
         raise UsageError("tls_verify is neither of what it can be; write true or false")
     if verify == "false":
-        print(f"neardup: {shown}: the server's certificate is not verified, as asked for", file=sys.stderr)
+        remark(f"{shown}: the server's certificate is not verified, as asked for", level="warning")
     given = {name: settings.get(name, "") for name in SETTINGS[:7]}
     region, service = settings.get("aws_region", ""), settings.get("aws_service", "es")
     return Access(**given, verify=verify != "false", region=region, service=service, from_url=bool(user))
@@ -192,17 +193,23 @@ def _without_rivals(settings: Mapping[str, str], name: str) -> dict[str, str]:
     return {key: value for key, value in settings.items() if key not in own}
 
 
+def _require_private(path: Path, status: os.stat_result) -> None:
+    if sys.platform == "win32":
+        # Who may read a file is not said by its mode there; a user's own folder is private.
+        return
+    if status.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+        raise UsageError(f"{path}: others can read the credentials; run chmod 600 {path}")
+    if status.st_uid not in (os.geteuid(), 0):
+        raise UsageError(f"{path}: the credentials belong to another user")
+
+
 def _from_file(host: str) -> dict[str, str]:
     """The settings of the credentials file: those at its top, then those of the table of this host."""
     named = os.environ.get(CREDENTIALS_FILE)
     path = Path(named or DEFAULT_FILE).expanduser()
     try:
         with path.open("rb") as opened:
-            status = os.fstat(opened.fileno())
-            if status.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
-                raise UsageError(f"{path}: others can read the credentials; run chmod 600 {path}")
-            if status.st_uid not in (os.geteuid(), 0):
-                raise UsageError(f"{path}: the credentials belong to another user")
+            _require_private(path, os.fstat(opened.fileno()))
             content = tomllib.load(opened)
     except FileNotFoundError:
         if named:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import re
-import sys
 import threading
 import time
 import urllib.parse
@@ -18,7 +17,7 @@ from indexer.errors import StoreError, UsageError
 from indexer.stores.search.client.access import Access, load_access
 from indexer.stores.search.client.plain_http import Answer, CertificateError, UnknownHostError, UnreachableError, ask
 from indexer.text.hiding import PLACE, shown_name
-from indexer.text.visible import printable
+from indexer.text.remarks import remark
 
 JSON = "application/json"
 NDJSON = "application/x-ndjson"
@@ -99,7 +98,7 @@ class Waiting:
             if now - _told.get(self._shown, -BETWEEN) < BETWEEN:
                 return
             _told[self._shown] = now
-        print(f"neardup: {self._shown}: {printable(why)}; trying again", file=sys.stderr, flush=True)
+        remark(f"{self._shown}: {why}; trying again", level="warning")
 
 
 class AnswerError(StoreError):

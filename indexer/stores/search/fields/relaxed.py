@@ -7,7 +7,6 @@ processes that change it at once, one would undo what the other has recorded.
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
@@ -17,6 +16,7 @@ from indexer.stores.search.client.connection import AnswerError, Client
 from indexer.stores.search.client.names import is_stream, path_of, reading_path
 from indexer.stores.search.fields import mapping
 from indexer.stores.search.fields.bodies import ROOT
+from indexer.text.remarks import remark
 
 # What is recorded while a load is under way: each setting with the owner's value as JSON, null for one that is not set.
 RELAXED: Mapping[str, str] = {"index.refresh_interval": "-1", "index.number_of_replicas": "0"}
@@ -263,4 +263,4 @@ def _advice(shown: str) -> str:
 
 
 def _say(shown: str, text: str) -> None:
-    print(f"neardup: {shown}: {text}", file=sys.stderr)
+    remark(f"{shown}: {text}", level="warning")

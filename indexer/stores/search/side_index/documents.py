@@ -225,8 +225,8 @@ def _cluster_body(cluster: ClusterRecord) -> Mapping[str, Any]:
     canonical = {"id": cluster.canonical.id, "index": cluster.canonical.index, "routing": cluster.canonical.routing}
     texts = {"id": cluster.id, "title": cluster.title}
     texts |= {"first_seen": cluster.first_seen, "last_seen": cluster.last_seen}
-    numbers: dict[str, Any] = {"size": cluster.size, "octets": cluster.octets, "radius": cluster.radius}
-    numbers |= {"redundant_octets": cluster.redundant_octets, "least_similarity": cluster.least_similarity}
+    numbers: dict[str, Any] = {"size": cluster.size, "octets": cluster.total_bytes, "radius": cluster.radius}
+    numbers |= {"redundant_octets": cluster.redundant_bytes, "least_similarity": cluster.least_similarity}
     lists = {"formats": cluster.formats, "origins": cluster.origins}
     exact = json.dumps([list(canonical.values()), texts, numbers, lists])
     formats, origins = ([_passing(name) for name in names] for names in lists.values())

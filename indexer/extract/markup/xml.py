@@ -18,8 +18,7 @@ from typing import Protocol
 
 from indexer.errors import ExtractionError
 from indexer.extract.base import EXTRACTOR_VERSION, Extracted
-from indexer.extract.text import cleaned, decode
-from indexer.extract.vocabularies import (
+from indexer.extract.markup.vocabularies import (
     ARTICLE_TYPES,
     INLINE,
     NEVER,
@@ -28,6 +27,7 @@ from indexer.extract.vocabularies import (
     Vocabulary,
     vocabulary_of,
 )
+from indexer.extract.text import cleaned, decode
 
 _ENCODING = re.compile(rb"\s*<\?xml\b[^>]*?\bencoding\s*=\s*[\"']([\w:.()+-]+)", re.IGNORECASE)
 _DECLARATION = re.compile(rb"\s*<\?xml\b.*?\?>", re.DOTALL)
@@ -154,7 +154,7 @@ class _Builder:
 def _text_of_html(text: str) -> str:
     if "<" not in text and "&" not in text:
         return text
-    from indexer.extract.html import extract_html
+    from indexer.extract.markup.html import extract_html
 
     return extract_html(text.encode("utf-8", "replace"), "full", "fast").text
 

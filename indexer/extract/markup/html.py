@@ -14,11 +14,12 @@ import warnings
 from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser, LexborNode
 
 from indexer.extract.base import EXTRACTOR_VERSION, Content, Extracted, require_main_content
+from indexer.extract.markup import furniture
 from indexer.extract.text import cleaned, collapsed, decode
 
 if TYPE_CHECKING:
@@ -38,33 +39,6 @@ _BLOCKS = _words(
     "script search section select style summary svg table tbody td template textarea tfoot th thead title tr ul "
     "video xmp"
 )
-
-# What no reader sees as text of the page; form controls and their like are no part of it either. The second line of
-# each is rare: pages without any of those are asked for the first only, because each name costs a look at each element.
-_NEVER_SHOWN = (
-    _words("head title script style noscript [hidden] [style]"),
-    _words("template svg object iframe audio video canvas rt rp datalist annotation annotation-xml"),
-)
-_FURNITURE = (
-    _words("nav header footer aside form [role]"),
-    _words("dialog search button select textarea"),
-)
-_ALWAYS_OUT = frozenset(_NEVER_SHOWN[0] + _NEVER_SHOWN[1])
-_OUT = frozenset(("nav", "aside", "dialog", "search", "button", "select", "textarea"))
-_OUT_ROLES = frozenset(
-    _words(
-        "navigation banner contentinfo complementary dialog alertdialog form search menu menubar toolbar doc-toc "
-        "doc-pagelist doc-index"
-    )
-)
-# Roles that say of an aside, header or footer that it belongs to the text (ARIA 1.3, DPUB-ARIA 1.1).
-_KEPT_ROLE = re.compile(r"\s*(?:note|main|article|region|group|figure|definition|doc-)")
-# A header or footer within one of these is not the page's banner or content information (HTML-AAM 1.0).
-_SECTIONS = frozenset(("article", "aside", "main", "nav", "section"))
-_STYLE_HIDES = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)", re.IGNORECASE)
-# Characters of a paragraph that is no motto.
-_PROSE = 200
-_TEXT_IN_FORM = "main,article,h1,h2,[role=main],[role=article]"
 
 # The parser's cost grows with the square of the depth; browsers stop at 512 too.
 _MAX_DEPTH = 512
@@ -94,7 +68,7 @@ def extract_html(data: bytes, content: Content, engine: str) -> Extracted:
         return _main_content(source)
     source = _flattened(source)
     unusual = _unusual().search(source) is not None
-    spaced = _spaced(source, any_case=unusual and _CAPITALS.search(source) is not None)
+    spaced = _spaced(source, any_case=_in_capitals(source, unusual))
     read = _read_fast if engine == "fast" else _read_reference
     text, title = read(spaced, content, unusual)
     notes: tuple[str, ...] = ()
@@ -135,6 +109,10 @@ def _declared(head: bytes) -> str:
     return label[1].decode("ascii", "replace") if label else ""
 
 
+def _in_capitals(source: bytes, unusual: bool) -> bool:
+    return unusual and _CAPITALS.search(source) is not None
+
+
 def _spaced(source: bytes, any_case: bool) -> bytes:
     """The page with a space before each tag of a block element that has no white space before it."""
     return _block_tag(any_case).sub(b" <", source)
@@ -149,7 +127,7 @@ def _block_tag(any_case: bool) -> re.Pattern[bytes]:
 @cache
 def _unusual() -> re.Pattern[bytes]:
     """A pattern that finds a tag in capitals or a rare one: with either, the slower ways are taken."""
-    names = _NEVER_SHOWN[1] + _FURNITURE[1]
+    names = furniture.RARE_ELEMENTS
     first = "".join({name[0] for name in names})
     # Looking at the first letter alone saves most looks at the names.
     return re.compile(rf"<(?:[A-Z]|/[A-Z]|(?=[{first}]){_trie(names, any_case=False)}{_TAG_NAME_END})".encode())
@@ -215,65 +193,15 @@ def _may_be_deep(source: bytes) -> bool:
     return False
 
 
-class _Element(Protocol):
-    """What the decision needs to know of an element, whichever engine found it."""
-
-    @property
-    def tag(self) -> str:
-        """Its name, in small letters."""
-
-    @property
-    def attributes(self) -> Mapping[str, Any]:
-        """Its attributes."""
-
-    def ancestors(self) -> Iterable[str]:
-        """The tags of the elements around it, from the nearest."""
-
-    def inside(self, selector: str) -> Iterable[str]:
-        """The texts of the elements in it that a selector finds."""
-
-
-def _left_out(element: _Element, content: Content) -> bool:
-    """Whether an element that one of the selectors found is no part of the text."""
-    tag, attributes = element.tag, element.attributes
-    if tag in _ALWAYS_OUT or "hidden" in attributes or _STYLE_HIDES.search(_plain(attributes.get("style"))):
-        return True
-    if content == "full":
-        return False
-    role = _plain(attributes.get("role")).lower()
-    if not _OUT_ROLES.isdisjoint(role.split()):
-        return True
-    return _is_furniture(element) and not _KEPT_ROLE.match(role)
-
-
-def _is_furniture(element: _Element) -> bool:
-    if element.tag in ("header", "footer"):
-        if not _SECTIONS.isdisjoint(element.ancestors()):
-            return False
-        # A banner has a name, a motto and links; a header with running text is the beginning of the document.
-        return element.tag == "footer" or all(len(text) < _PROSE for text in element.inside("p"))
-    if element.tag == "form":
-        # Some frameworks wrap the whole page in one form.
-        return not any(True for _ in element.inside(_TEXT_IN_FORM))
-    return element.tag in _OUT
-
-
-def _plain(value: Any) -> str:
-    """An attribute's value as a string: absent and valueless ones are None, and lists come from BeautifulSoup."""
-    return " ".join(value) if isinstance(value, list) else value or ""
-
-
-@cache
-def _selector(content: Content, unusual: bool) -> str:
-    groups = _NEVER_SHOWN if content == "full" else (*_NEVER_SHOWN, *_FURNITURE)
-    return ",".join(name for group in (groups if unusual else groups[::2]) for name in group)
-
-
 class _FastElement:
     def __init__(self, node: LexborNode) -> None:
         self._node = node
         self.tag = node.tag or ""
         self.attributes: Mapping[str, Any] = node.attributes
+
+    @property
+    def text(self) -> str:
+        return self._node.text()
 
     def ancestors(self) -> Iterable[str]:
         parent = self._node.parent
@@ -295,12 +223,17 @@ def _read_fast(source: bytes, content: Content, unusual: bool) -> tuple[str, str
 def _pruned(source: bytes, content: Content, unusual: bool) -> tuple[LexborHTMLParser, str]:
     """The page without what is no part of its text, and its title."""
     page = LexborHTMLParser(source, options=LexborDocumentOptions.WO_EVENTS)
-    unwanted = page.css(_selector(content, unusual))
+    unwanted = page.css(furniture.selector(content, unusual))
     named = next((node for node in unwanted if node.tag == "title"), None) or page.css_first("h1")
     title = named.text() if named is not None else ""
     for node in unwanted:
-        if _left_out(_FastElement(node), content):
+        if furniture.left_out(_FastElement(node), content):
             node.decompose()
+    if content == "landmarks" and (boxes := furniture.named_selector(source, _in_capitals(source, unusual))):
+        # From the innermost outwards: no element is looked at after it went with another.
+        for node in reversed(page.css(boxes)):
+            if furniture.named_furniture(_FastElement(node)):
+                node.decompose()
     return page, cleaned(title)
 
 
@@ -309,6 +242,10 @@ class _ReferenceElement:
         self._node = node
         self.tag = node.name
         self.attributes: Mapping[str, Any] = node.attrs
+
+    @property
+    def text(self) -> str:
+        return self._node.get_text()
 
     def ancestors(self) -> Iterable[str]:
         return (parent.name for parent in self._node.parents)
@@ -326,10 +263,14 @@ def _read_reference(source: bytes, content: Content, unusual: bool) -> tuple[str
         page = BeautifulSoup(source, "lxml", from_encoding="utf-8")
     named = page.find("title") or page.find("h1")
     title = named.get_text() if named else ""
-    for node in page.select(_selector(content, unusual)):
+    for node in page.select(furniture.selector(content, unusual)):
         # What stood in something left out is gone already.
-        if not node.decomposed and _left_out(_ReferenceElement(node), content):
+        if not node.decomposed and furniture.left_out(_ReferenceElement(node), content):
             node.decompose()
+    if content == "landmarks" and (boxes := furniture.named_selector(source, _in_capitals(source, unusual))):
+        for node in reversed(page.select(boxes)):
+            if furniture.named_furniture(_ReferenceElement(node)):
+                node.decompose()
     text = "".join(page.find_all(string=lambda s: type(s) in (NavigableString, CData)))
     return collapsed(text), cleaned(title)
 

@@ -1,0 +1,127 @@
+"""From the rows of a table to the documents of a batch, as the reader of Parquet makes them, by columns."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from indexer.batch.arrow import arrow, compute, repeated
+from indexer.ingest.readers.base import Asked, BadEntry, Columns
+from indexer.ingest.readers.tables import plain_value, row_entry
+from indexer.model import REASON_KEY
+
+DOCUMENTS: Any = arrow.schema(
+    [
+        ("id", arrow.string()),
+        ("row", arrow.int64()),
+        ("text", arrow.string()),
+        ("title", arrow.string()),
+        ("source", arrow.string()),
+        ("time", arrow.string()),
+        ("metadata", arrow.string()),
+    ]
+)
+"""What `indexer.batch.kernels.sketched` takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where rows stand: `name` and `source` of their file, of which those without an id or URL are named."""
+
+    name: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """The documents of some rows, and the numbers of those that are none, each with what is wrong with it."""
+
+    documents: Any
+    bad: list[BadEntry] = field(default_factory=list)
+
+
+def reads_columns(schema: Any, columns: Columns) -> bool:
+    """Whether rows of these columns become documents without a look at each: plain strings, and one place for each."""
+    names = schema.names
+    if columns.html or len(set(names)) < len(names) or REASON_KEY in names or {"url", "source"} <= set(names):
+        return False
+    text = columns.text or "text"
+    if text not in names or (not columns.text and "html" in names):
+        return False
+    wanted = {"text": text, "id": columns.id or "id", "title": columns.title or "title", "url": _url_name(names)}
+    if any(name and name not in names and "." in name for name in wanted.values()):
+        return False
+    kinds = {key: schema.field(name).type for key, name in wanted.items() if name in names}
+    is_text = [arrow.types.is_string(kind) or arrow.types.is_large_string(kind) for key, kind in kinds.items()]
+    return all(
+        fits or (key == "id" and arrow.types.is_integer(kind))
+        for (key, kind), fits in zip(kinds.items(), is_text, strict=True)
+    )
+
+
+def documents_of(batch: Any, first: int, place: Place, asked: Asked, time_field: str = "") -> Taken:
+    """The documents of rows that `reads_columns` allows; the first of them is row number `first`."""
+    columns, names = asked.columns, batch.schema.names
+    numbers = np.arange(first, first + batch.num_rows, dtype=np.int64)
+    text = _strings(batch, columns.text or "text")
+    ids = _strings(batch, columns.id or "id")
+    wrong = compute.or_(compute.is_null(text), compute.equal(ids, "").fill_null(bool(columns.id)))
+    long = compute.greater(compute.binary_length(text), asked.limit).fill_null(False)
+    wrong = compute.or_(wrong, long)
+    bad: list[BadEntry] = []
+    if compute.any(wrong).as_py():
+        places = np.flatnonzero(wrong.to_numpy(zero_copy_only=False))
+        for number, item in zip(numbers[places].tolist(), batch.take(arrow.array(places)).to_pylist(), strict=True):
+            entry = row_entry(number, item, asked)
+            bad.append(entry if isinstance(entry, BadEntry) else BadEntry(number, "malformed", "no document"))
+        kept = compute.invert(wrong)
+        batch, text, ids = batch.filter(kept), text.filter(kept), ids.filter(kept)
+        numbers = numbers[kept.to_numpy(zero_copy_only=False)]
+    row = arrow.array(numbers)
+    if ids.null_count:
+        named = compute.binary_join_element_wise(
+            repeated(f"{place.name}:", len(row)), compute.cast(row, arrow.string()), ""
+        )
+        ids = compute.coalesce(ids, named)
+    title = _strings(batch, columns.title or "title")
+    url = _strings(batch, _url_name(names))
+    source = compute.if_else(compute.equal(url, "").fill_null(True), place.source, url)
+    own = (columns.text or "text", columns.id or "id", columns.title or "title", _url_name(names))
+    metadata, times = _metadata(batch, [name for name in names if name not in own], time_field)
+    values = [ids, row, text, compute.coalesce(title, repeated("", len(row))), source, times, metadata]
+    return Taken(arrow.RecordBatch.from_arrays(values, schema=DOCUMENTS), bad)
+
+
+def _url_name(names: Sequence[str]) -> str:
+    return "url" if "url" in names else "source"
+
+
+def _strings(batch: Any, name: str) -> Any:
+    """A column as strings, all null where there is none."""
+    if name not in batch.schema.names:
+        return arrow.nulls(batch.num_rows, arrow.string())
+    return compute.cast(batch.column(name), arrow.string())
+
+
+def _metadata(batch: Any, names: Sequence[str], time_field: str) -> tuple[Any, Any]:
+    """What else is known of each document, as JSON, null for nothing; and when it was there first."""
+    if not names:
+        return arrow.nulls(batch.num_rows, arrow.string()), arrow.nulls(batch.num_rows, arrow.string())
+    items = [
+        {name: plain_value(value) for name, value in item.items() if value is not None}
+        for item in batch.select(names).to_pylist()
+    ]
+    return metadata_columns(items, time_field)
+
+
+def metadata_columns(items: Sequence[Any], time_field: str) -> tuple[Any, Any]:
+    """The columns metadata and time of documents with these metadata."""
+    times = [item.get(time_field) if time_field else None for item in items]
+    return (
+        arrow.array([json.dumps(item) if item else None for item in items], arrow.string()),
+        arrow.array([None if time is None else str(time) for time in times], arrow.string()),
+    )

@@ -1,0 +1,243 @@
+"""The documents to keep of a collection whose clusters are known, each file in its own format."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import os
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, BinaryIO, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from indexer import own_files
+from indexer.batch.arrow import arrow, compute, parquet
+from indexer.batch.form import read_footer
+from indexer.batch.parts import Part, parts_of
+from indexer.batch.reading import CLUSTERS, SUMMARY
+from indexer.errors import StoreError, UsageError
+from indexer.ingest.readers.base import optional
+from indexer.ingest.readers.compression import BROKEN, SUFFIXES, plain
+from indexer.ingest.readers.jsonlines import JsonLines
+from indexer.ingest.readers.tables import Parquet
+from indexer.ingest.remote import is_remote
+from indexer.ingest.sources import Rejected, Sources, printable_path
+
+# A similarity is written to four decimal places.
+_ROUNDED = 5e-5
+_REMOVED = arrow.schema(
+    [
+        ("source", arrow.string()),
+        ("row", arrow.int64()),
+        ("id", arrow.string()),
+        ("canonical", arrow.string()),
+        ("similarity", arrow.float64()),
+        ("cluster", arrow.string()),
+    ]
+)
+
+
+@dataclass(slots=True)
+class Filtered:
+    """What became of the documents: `kept` and `removed`; `far` of those kept are copies by others only.
+
+    They are of a cluster, and less similar to its canonical document than the rule asks.
+    """
+
+    files: int = 0
+    kept: int = 0
+    removed: int = 0
+    far: int = 0
+
+
+def removed_file(out: str) -> str:
+    """Where the removed documents of an output are listed: beside it, so that it holds nothing but documents."""
+    return os.path.normpath(out) + ".removed.parquet"
+
+
+def keep(paths: Sequence[str], clusters: str, out: str, *, unverified: bool = False) -> Filtered:
+    """Write of the files that are named what is to be kept to `out`, and list what is not in `removed_file(out)`.
+
+    Of each cluster the canonical document is kept, and what is less similar to it than the rule asks; of several
+    documents with one id the last one; and what gave no text. Raises UsageError for an output inside of what is read,
+    for files that can't be taken apart line by line, that have changed since they were sketched, or that never were,
+    and where a simhash alone decided unless that is said to be meant. StoreError where something can't be written.
+    """
+    _require_apart(out, (*paths, clusters))
+    known = _clusters_of(clusters, unverified=unverified)
+    rejected: list[Rejected] = []
+    parts = parts_of(Sources(list(paths)), rejected.append)
+    if rejected:
+        raise UsageError(f"{rejected[0].source}: {rejected[0].detail}; nothing was written")
+    # What can't be done is said before anything is written.
+    chosen = [(part, _found(part, known, clusters)) for part in parts]
+    _require_room(out, parts)
+    done = Filtered()
+    try:
+        Path(out).mkdir(parents=True, exist_ok=True)
+        with (
+            own_files.written_whole(removed_file(out)) as file,
+            parquet.ParquetWriter(file, _REMOVED, compression="zstd") as listed,
+        ):
+            for part, path in chosen:
+                gone, rows = _gone(path, done)
+                _copy(part, out, gone)
+                done.files += len(part.files)
+                done.removed += rows.num_rows
+                source = arrow.array([printable_path(part.path)] * rows.num_rows, arrow.string())
+                listed.write_table(arrow.Table.from_arrays([source, *rows.columns], schema=_REMOVED))
+    except (OSError, arrow.ArrowException) as error:
+        named = getattr(error, "filename", None) or out
+        raise StoreError(f"{named}: {getattr(error, 'strerror', None) or error}") from error
+    return done
+
+
+def _require_apart(out: str, given: Sequence[str]) -> None:
+    whole = os.path.realpath(out)
+    for name in given:
+        read_from = os.path.realpath(name)
+        if not is_remote(name) and (whole == read_from or whole.startswith(os.path.join(read_from, ""))):
+            raise UsageError(f"--out {out}: lies inside {name}, which is read; name a folder beside it")
+
+
+def _require_room(out: str, parts: Sequence[Part]) -> None:
+    if os.path.isdir(out) and os.listdir(out):
+        raise UsageError(f"--out {out}: is not empty; name a new folder")
+    targets: dict[Path, str] = {}
+    for file in (file for part in parts for file in part.files):
+        other = targets.setdefault(_target(file, out), file.path)
+        if other != file.path:
+            raise UsageError(f"{file.path} and {other} would be one file in {out}; name the folder that holds both")
+
+
+def _clusters_of(folder: str, *, unverified: bool) -> dict[str, Path]:
+    """The files of clusters, by the input that they are of. Raises StoreError and UsageError."""
+    if not Path(folder, SUMMARY).exists():
+        raise StoreError(f"{folder}: has no finished clusters; make them with neardup batch cluster")
+    found = {}
+    for path in sorted(Path(folder, CLUSTERS).glob("*.parquet")):
+        footer = read_footer(os.fspath(path), CLUSTERS)
+        if footer["by_hash_alone"] and not unverified:
+            raise UsageError(
+                f"the clusters were made by {footer['rule']} alone, which also calls documents near that share nothing "
+                "but their language; cluster by a verified rule, or say --unverified"
+            )
+        found[footer["input"]] = path
+    return found
+
+
+def _found(part: Part, known: dict[str, Path], folder: str) -> Path:
+    """The clusters of a part."""
+    named = printable_path(part.path)
+    if part.reader and not isinstance(part.reader, JsonLines | Parquet):
+        raise UsageError(
+            f"{named}: is neither Parquet nor JSON lines; {folder}/{CLUSTERS} says which documents to keep"
+        )
+    if any(file.opened for file in part.files):
+        raise UsageError(f"{named}: lies in an object store; {folder}/{CLUSTERS} says what to keep of it")
+    path = known.get(part.place)
+    if path is None:
+        raise UsageError(f"{named}: has no clusters in {folder}; run neardup batch sketch and cluster over it first")
+    if read_footer(os.fspath(path), CLUSTERS)["state"] != part.state():
+        raise UsageError(f"{named}: has changed since it was sketched; run neardup batch sketch and cluster again")
+    return path
+
+
+def _gone(path: Path, done: Filtered) -> tuple[npt.NDArray[np.int64], Any]:
+    """The rows of a file that are not kept, in order, and what is listed of each."""
+    least = read_footer(os.fspath(path), CLUSTERS)["similarity"] - _ROUNDED
+    table = parquet.read_table(path)
+    other = compute.invert(table["is_canonical"])
+    # One in whose place a later one of its id counts has no similarity.
+    near = compute.greater_equal(table["similarity"], least).fill_null(True)
+    gone = compute.and_(other, near)
+    rows = table.filter(gone).select(["row", "id", "canonical", "similarity", "cluster"])
+    done.far += compute.sum(compute.and_(other, compute.invert(near))).as_py() or 0
+    done.kept += table.num_rows - rows.num_rows
+    return np.sort(rows["row"].to_numpy()), rows
+
+
+def _copy(part: Part, out: str, gone: npt.NDArray[np.int64]) -> None:
+    """Write of a part what is not gone."""
+    if part.reader is None:
+        left = set(range(1, len(part.files) + 1)) - set(gone.tolist())
+        for file in (part.files[number - 1] for number in sorted(left)):
+            with _written(file, out) as copied, open(file.path, "rb", opener=own_files.reader) as given:
+                shutil.copyfileobj(given, copied)
+        return
+    [file] = part.files
+    with _written(file, out) as target, part.opened() as stream:
+        if isinstance(part.reader, Parquet):
+            _copy_rows(stream, target, gone)
+        else:
+            _copy_lines(stream, file.path, target, gone)
+
+
+@contextmanager
+def _written(file: Any, out: str) -> Iterator[IO[Any]]:
+    path = _target(file, out)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with own_files.written_whole(path) as written:
+        yield written
+
+
+def _target(file: Any, out: str) -> Path:
+    """Where a file's copy goes: as it lies below the folder that was named; a file that was named, by its name."""
+    relative = os.path.basename(file.path) if file.named else file.relative
+    return Path(out, relative)
+
+
+def _copy_rows(stream: Any, target: Any, gone: npt.NDArray[np.int64]) -> None:
+    with parquet.ParquetFile(stream) as file:
+        known = file.metadata
+        packed = known.row_group(0).column(0).compression if known.num_row_groups and known.num_columns else "snappy"
+        codec = {"UNCOMPRESSED": "none"}.get(packed, packed.lower())
+        first = 1
+        with parquet.ParquetWriter(target, file.schema_arrow, compression=codec) as out:
+            for batch in file.iter_batches():
+                number = np.arange(first, first + batch.num_rows)
+                out.write_batch(batch.filter(arrow.array(~np.isin(number, gone))))
+                first += batch.num_rows
+
+
+def _copy_lines(stream: BinaryIO, name: str, target: IO[Any], gone: npt.NDArray[np.int64]) -> None:
+    left = iter(gone.tolist())
+    following = next(left, 0)
+    with _packed(target, name) as out:
+        try:
+            for number, line in enumerate(plain(stream, name), 1):
+                if number == following:
+                    following = next(left, 0)
+                else:
+                    out.write(line)
+        except BROKEN as error:
+            raise StoreError(f"{name}: can't be read to its end: {error}") from error
+
+
+@contextmanager
+def _packed(file: IO[Any], name: str) -> Iterator[BinaryIO]:
+    """A file that is compressed as its name says."""
+    suffix = next((suffix for suffix in SUFFIXES if name.lower().endswith(suffix)), "")
+    opened: Any
+    if suffix == ".gz":
+        # Without the time, so that the same gives the same.
+        opened = gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0)
+    elif suffix == ".bz2":
+        opened = bz2.BZ2File(file, "wb")
+    elif suffix == ".xz":
+        opened = lzma.LZMAFile(file, "wb")  # noqa: SIM115 - closed below
+    elif suffix:
+        module = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
+        opened = optional(module, "zst", name).ZstdFile(file, mode="wb")
+    else:
+        yield cast(BinaryIO, file)
+        return
+    with opened:
+        yield cast(BinaryIO, opened)

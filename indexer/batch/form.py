@@ -1,0 +1,182 @@
+"""What sketches in files are made with, the columns that they have, and what their footers say."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from indexer.batch.arrow import arrow, parquet
+from indexer.core import UNICODE_VERSION
+from indexer.errors import IncompatibleStoreError, StoreError
+from indexer.extract.base import EXTRACTOR_VERSION, Limits, Options
+from indexer.ingest.indexing import DEFAULT_MIN_TOKENS
+from indexer.model import SIMHASH_DOC
+from indexer.schemes import registry
+from indexer.schemes.base import Scheme
+
+FORMAT = 1
+FOOTER = b"neardup"
+# What a payload or a digest is like no compression makes smaller.
+_TEXTS = (
+    "id",
+    "source",
+    "title",
+    "format",
+    "extractor",
+    "time",
+    "metadata",
+    "failed",
+    "cluster",
+    "canonical",
+    "repeats",
+)
+
+
+@dataclass(frozen=True)
+class Form:
+    """What sketches are made with: `schemes` are the ids of those beside simhash-doc, with all their parameters.
+
+    Documents of fewer than `min_tokens` words are short. `time_field` is the metadata that says when a document was
+    there first, empty for none. Two forms that differ make sketches that can't be compared.
+    """
+
+    schemes: tuple[str, ...]
+    min_tokens: int = DEFAULT_MIN_TOKENS
+    content: str = "landmarks"
+    engine: str = "auto"
+    kind: str = ""
+    time_field: str = ""
+    unicode: str = UNICODE_VERSION
+    extractor: str = EXTRACTOR_VERSION
+
+    @cached_property
+    def made(self) -> tuple[Scheme, ...]:
+        """The schemes themselves, without simhash-doc."""
+        return tuple(registry.scheme(name) for name in self.schemes)
+
+    @cached_property
+    def options(self) -> Options:
+        """How documents are read."""
+        return Options(content=self.content, engine=self.engine, format=self.kind or None)  # type: ignore[arg-type]
+
+    def scheme(self, family: str) -> Scheme | None:
+        """The scheme of a family; None where there are no sketches of it."""
+        if family == SIMHASH_DOC:
+            return registry.scheme(SIMHASH_DOC)
+        return next((each for each in self.made if each.family == family), None)
+
+    def require_same(self, other: Form, where: str, there: str) -> None:
+        """IncompatibleStoreError, which names what differs, where sketches of another form can't go with these."""
+        ours, theirs = asdict(self), asdict(other)
+        for name in ours:
+            if ours[name] != theirs[name]:
+                raise IncompatibleStoreError(
+                    f"{where}: its sketches are made with {name} {_shown(theirs[name])}, and {there} "
+                    f"{_shown(ours[name])}; they can't be compared: sketch one of them again, into a new folder"
+                )
+
+
+@dataclass(frozen=True)
+class Making:
+    """How sketches of a form are made: what one document may take, and by how many workers."""
+
+    form: Form
+    limits: Limits
+    jobs: int = 1
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, list | tuple):
+        return ", ".join(map(str, value)) or "none beside simhash-doc"
+    return str(value) or "none"
+
+
+def column_name(family: str) -> str:
+    """The name of a scheme's column, which needs no quotes in SQL."""
+    return family.replace("-", "_")
+
+
+def sketch_schema(form: Form) -> Any:
+    """The columns of a file of sketches."""
+    columns: list[tuple[str, Any]] = [
+        ("id", arrow.string()),
+        ("row", arrow.int64()),
+        ("source", arrow.string()),
+        ("title", arrow.string()),
+        ("format", arrow.string()),
+        ("extractor", arrow.string()),
+        ("bytes", arrow.int64()),
+        ("tokens", arrow.int64()),
+        ("short", arrow.bool_()),
+        ("time", arrow.string()),
+        ("metadata", arrow.string()),
+        ("failed", arrow.string()),
+        ("source_digest", arrow.binary(32)),
+        ("text_digest", arrow.binary(16)),
+        (column_name(SIMHASH_DOC), arrow.int64()),
+    ]
+    for scheme in form.made:
+        name = column_name(scheme.family)
+        columns += [
+            (name, arrow.binary()),
+            (f"{name}_keys", arrow.list_(arrow.int64())),
+            (f"{name}_features", arrow.int64()),
+        ]
+    return arrow.schema(columns)
+
+
+def cluster_schema(*, against: bool = False) -> Any:
+    """The columns of a file of clusters, `against` an older batch what a document repeats of it too."""
+    more = [("repeats", arrow.string()), ("repeats_similarity", arrow.float64())] if against else []
+    return arrow.schema(
+        [
+            ("id", arrow.string()),
+            ("row", arrow.int64()),
+            ("cluster", arrow.string()),
+            ("is_canonical", arrow.bool_()),
+            ("similarity", arrow.float64()),
+            ("size", arrow.int64()),
+            ("canonical", arrow.string()),
+            *more,
+        ]
+    )
+
+
+def written_footer(kind: str, form: Form, more: Mapping[str, Any]) -> dict[bytes, bytes]:
+    """What a footer says: the version of these columns, `kind` of file, what sketches are made with, and more."""
+    said = {"format": FORMAT, "kind": kind, "form": asdict(form), **more}
+    return {FOOTER: json.dumps(said).encode()}
+
+
+def read_footer(path: str, kind: str) -> dict[str, Any]:
+    """What the footer of a file says. Raises StoreError where it is no file of that kind, or of a later version."""
+    try:
+        said = json.loads((parquet.read_schema(path).metadata or {})[FOOTER])
+    except (OSError, arrow.ArrowException, KeyError, ValueError) as error:
+        raise StoreError(f"{path}: no file of {kind} that neardup batch wrote ({error}); remove it") from None
+    if said.get("kind") != kind or said.get("format", 0) > FORMAT:
+        raise StoreError(
+            f"{path}: a file of {said.get('kind')}, format {said.get('format')}, and not of {kind} up to {FORMAT}"
+        )
+    return dict(said)
+
+
+def form_of(footer: Mapping[str, Any]) -> Form:
+    """What the sketches of a file are made with."""
+    made = Form(**{**footer["form"], "schemes": tuple(footer["form"]["schemes"])})
+    if (made.unicode, made.extractor) != (UNICODE_VERSION, EXTRACTOR_VERSION):
+        current = replace(made, unicode=UNICODE_VERSION, extractor=EXTRACTOR_VERSION)
+        current.require_same(made, "the folder", "this version of neardup")
+    return made
+
+
+def writer(file: Any, schema: Any, footer: Mapping[bytes, bytes]) -> Any:
+    """A writer of Parquet into an open file."""
+    names: Sequence[str] = schema.names
+    compression = {name: "zstd" if name in _TEXTS else "none" for name in names}
+    return parquet.ParquetWriter(
+        file, schema.with_metadata(footer), compression=compression, use_dictionary=[n for n in names if n in _TEXTS]
+    )

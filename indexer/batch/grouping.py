@@ -1,0 +1,238 @@
+"""From sketches to clusters: keys, what meets by them, groups that are verified, and which document stands for each.
+
+Functions of arrays and batches, without state. Documents are numbers here: their places among all of a batch.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from indexer.batch.arrow import arrow, bytes_of, compute, integers_of, joined_of
+from indexer.batch.form import column_name
+from indexer.clustering.assign import Gathered, Member, named
+from indexer.clustering.canonical import CanonicalRule
+from indexer.clustering.clusters import document_groups, similar_documents
+from indexer.clustering.grouping import Bucket, Component, group
+from indexer.matching.measures.tables import Comparison
+from indexer.matching.nodes import Nodes, comparable, distinct_payloads, keyed, nodes_of_sketches
+from indexer.matching.rule import Finder, MatchRule
+from indexer.model import SIMHASH_DOC, Fingerprint, Record, Ref
+from indexer.model.ragged import Ragged
+from indexer.model.refs import RefTable
+from indexer.schemes.base import Positions, Scheme, Sketches
+from indexer.stores.sketches import Found
+
+# The cluster that a document of an older batch was in; null for a new document.
+NOTED = "noted"
+
+
+def columns_of(rule: MatchRule, canonical: CanonicalRule, *, against: bool = False) -> list[str]:
+    """The columns of sketches that clusters by a rule are made from."""
+    names = ["id", "tokens", "short", "time"] + [NOTED] * against
+    names += {"field": ["metadata"], "source": ["source"]}.get(canonical.kind, [])
+    wanted = keyed(rule)
+    for family in rule.schemes:
+        name = column_name(family)
+        names += [name, f"{name}_keys"] if family in wanted else [name]
+    return names
+
+
+def sketches_of(batch: Any, rule: MatchRule) -> dict[str, Sketches]:
+    """The sketches by each scheme of a rule, a row for each document."""
+    found = {}
+    wanted = keyed(rule)
+    for family in rule.schemes:
+        name = column_name(family)
+        payloads = _simhashes(batch[name]) if family == SIMHASH_DOC else bytes_of(batch[name])
+        keys = integers_of(batch[f"{name}_keys"]) if family in wanted else Ragged.joined([], np.int64)
+        found[family] = Sketches(payloads, keys)
+    return found
+
+
+def compared(batch: Any, rule: MatchRule) -> npt.NDArray[np.bool_]:
+    """Which documents of a batch the rule compares: those that are not short and have what it needs."""
+    payloads = {family: made.payloads for family, made in sketches_of(batch, rule).items()}
+    short = np.asarray(batch["short"].to_numpy(zero_copy_only=False), dtype=np.bool_)
+    return np.asarray(comparable(rule, Found((), payloads)) & ~short, dtype=np.bool_)
+
+
+def _simhashes(column: Any) -> Ragged:
+    there = np.asarray(compute.is_valid(column).to_numpy(zero_copy_only=False), dtype=np.bool_)
+    values = compute.fill_null(column, 0).to_numpy(zero_copy_only=False).astype(">i8")[there]
+    offsets = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(8 * there.astype(np.int64))))
+    return Ragged(values.view(np.uint8), offsets)
+
+
+@dataclass(frozen=True, slots=True)
+class Clusters:
+    """The clusters of two documents or more among some: document `positions[i]` is in number `of[i]` of them.
+
+    `similarity` is to the canonical document (0 to 1), `canonical` whether it is that one. Of each cluster: `ids`,
+    `names` of the canonical documents, `sizes`, and `before`, the one of its older documents that comes first by the
+    canonical rule (None for none); `to_before` is the similarity to that one, NaN for none. `split` components were
+    cut, `comparisons` pairs compared. The largest `buckets` and `components` are as those of
+    `indexer.clustering.grouping.Groups`, each with the id of an example.
+    """
+
+    positions: Positions
+    of: Positions
+    similarity: npt.NDArray[np.float64]
+    canonical: npt.NDArray[np.bool_]
+    ids: list[str]
+    names: list[str]
+    sizes: list[int]
+    before: list[str | None]
+    to_before: npt.NDArray[np.float64]
+    split: int
+    comparisons: int
+    buckets: list[dict[str, Any]]
+    components: list[dict[str, Any]]
+
+
+def clusters_of(
+    table: Any, positions: Positions, rule: MatchRule, canonical: CanonicalRule, radius: float | None, threads: int
+) -> Clusters:
+    """The clusters of documents that the rule compares, rows of a table of sketches, numbered by their `positions`.
+
+    They are those of `indexer.clustering.clusters.cluster` as long as what may be near is all among them.
+    """
+    nodes = _nodes(table, rule)
+    comparison = Comparison(rule, nodes.payloads)
+    grouped = group(nodes, comparison, radius=radius, threads=threads)
+    groups = document_groups(nodes, grouped)
+    members = np.concatenate(groups) if groups else np.empty(0, dtype=np.int64)
+    numbers = np.repeat(np.arange(len(groups)), [one.size for one in groups])
+    gathered = [Gathered() for _ in groups]
+    places = np.concatenate([np.arange(one.size) for one in groups]) if groups else members
+    older = [Gathered() for _ in groups]
+    for member in _members(table.take(arrow.array(members)), members, numbers, places, canonical):
+        gathered[member.group].add(member, canonical)
+        if member.noted:
+            older[member.group].add(member, canonical)
+    near = named(gathered, groups, lambda left, right: similar_documents(nodes, comparison, left, right))
+    stands = np.array([one.position for one in older], dtype=np.int64)[numbers]
+    to_before, known = np.full(members.size, np.nan), np.flatnonzero(stands >= 0)
+    if known.size:
+        to_before[known] = np.round(similar_documents(nodes, comparison, stands[known], members[known]), 4)
+    similarity = np.concatenate(near) if near else np.empty(0)
+    first = np.array([one.position for one in gathered], dtype=np.int64)[numbers] == members
+    similarity[first] = 1.0
+    return Clusters(
+        positions[members],
+        numbers,
+        similarity,
+        first,
+        [one.id for one in gathered],
+        [one.canonical.ref.id for one in gathered if one.canonical],
+        [one.size for one in gathered],
+        [one.canonical.ref.id if one.canonical else None for one in older],
+        to_before,
+        grouped.split,
+        comparison.compared,
+        _with_example(nodes, grouped.buckets),
+        _with_example(nodes, grouped.components),
+    )
+
+
+def _with_example(nodes: Nodes, largest: Sequence[Bucket | Component]) -> list[dict[str, Any]]:
+    firsts = [np.flatnonzero(nodes.node_of == one.example)[0] for one in largest]
+    return [{**asdict(one), "example": ref.id} for one, ref in zip(largest, nodes.refs.take(firsts), strict=True)]
+
+
+def _nodes(table: Any, rule: MatchRule) -> Nodes:
+    refs = RefTable()
+    parts: dict[str, list[Sketches]] = {family: [] for family in rule.schemes}
+    for batch in table.to_batches():
+        ids = joined_of(batch["id"])
+        refs.extend_packed(bytes(ids.data), ids.ends.astype(np.int64))
+        for family, made in sketches_of(batch, rule).items():
+            parts[family].append(made)
+    sketches = {
+        family: Sketches(
+            Ragged.joined([one.payloads for one in made]), Ragged.joined([one.keys for one in made], np.int64)
+        )
+        for family, made in parts.items()
+    }
+    return nodes_of_sketches(rule, refs, sketches)
+
+
+def _members(
+    rows: Any, members: Positions, numbers: Positions, places: Positions, canonical: CanonicalRule
+) -> Iterator[Member]:
+    """What the choice of a canonical document looks at, of each document of a group."""
+    columns = [rows[name].to_pylist() for name in ("id", "tokens", "time")]
+    count = len(members)
+    metadata = rows["metadata"].to_pylist() if canonical.kind == "field" else [""] * count
+    sources = rows["source"].to_pylist() if canonical.kind == "source" else [""] * count
+    noted = rows[NOTED].to_pylist() if NOTED in rows.schema.names else [None] * count
+    nothing: Mapping[str, Any] = {}
+    for place, (name, tokens, time) in enumerate(zip(*columns, strict=True)):
+        written: str | None = metadata[place]
+        known = json.loads(written) if written else nothing
+        record = Record(Ref(name), Fingerprint(0, tokens), indexed_at=time or "", source=sources[place], metadata=known)
+        before = {"cluster": {"id": noted[place]}} if noted[place] else nothing
+        yield Member(int(numbers[place]), int(places[place]), int(members[place]), record, before)
+
+
+def meets_by_keys(finder: Finder) -> bool:
+    """Whether what a finder finds shares a key at least, so that blocks of keys show all that may be near."""
+    return finder.scheme.joins_keys and type(finder.scheme).probes is Scheme.probes
+
+
+def key_blocks(keys: Ragged, positions: Positions, blocks: int) -> Iterator[tuple[int, Positions, Positions]]:
+    """The keys of some documents, in blocks by what they are: (number of the block, keys, who holds each)."""
+    owners = np.repeat(positions, keys.sizes)
+    # Spread by a multiplication, so that the keys of one table go to all blocks.
+    spread = (keys.values.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(40)
+    block = (spread % np.uint64(blocks)).astype(np.int64)
+    order = np.argsort(block, kind="stable")
+    ends = np.searchsorted(block[order], np.arange(blocks + 1))
+    for number in range(blocks):
+        part = order[ends[number] : ends[number + 1]]
+        if part.size:
+            yield number, keys.values[part], owners[part]
+
+
+def scanned(keys: Positions, owners: Positions) -> tuple[Positions, Positions]:
+    """Pairs that join all holders of each key of a block: each with the first of them."""
+    order = np.lexsort((owners, keys))
+    keys, owners = keys[order], owners[order]
+    fresh = np.ones(keys.size, dtype=np.bool_)
+    fresh[1:] = keys[1:] != keys[:-1]
+    first = owners[np.flatnonzero(fresh)][np.cumsum(fresh) - 1]
+    other = first != owners
+    return first[other], owners[other]
+
+
+def joined(
+    sketches: Sketches, positions: Positions, finder: Finder, threads: int
+) -> Iterator[tuple[Positions, Positions]]:
+    """Pairs that join all that a finder of its own way finds near, by blocks; equal sketches among them."""
+    firsts, number = distinct_payloads(sketches)
+    yield positions[firsts[number]], positions
+    stands = positions[firsts]
+    for left, right in finder.scheme.join(sketches.take(firsts), finder.similarity, threads=threads):
+        yield stands[left], stands[right]
+
+
+def partitions(labels: Positions, count: int) -> Positions:
+    """To which of `count` partitions each document goes: whole components together, dealt by size to and fro."""
+    _, component, sizes = np.unique(labels, return_inverse=True, return_counts=True)
+    turn = np.empty(sizes.size, dtype=np.int64)
+    turn[np.argsort(-sizes, kind="stable")] = np.arange(sizes.size) % (2 * count)
+    of = np.where(turn < count, turn, 2 * count - 1 - turn)
+    return np.asarray(of[component], dtype=np.int64)
+
+
+def replaced(hashes: Sequence[npt.NDArray[np.uint64]]) -> Positions:
+    """The positions of documents whose id's hash a later one has too; their ids have to be compared."""
+    every = np.concatenate(hashes) if hashes else np.empty(0, dtype=np.uint64)
+    order = np.argsort(every, kind="stable")
+    same = every[order][1:] == every[order][:-1]
+    return np.sort(np.unique(np.concatenate((order[1:][same], order[:-1][same]))))

@@ -1,0 +1,234 @@
+"""From batches of documents to batches of sketches: without state, so that one process or many run the same."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from indexer import core
+from indexer.batch.arrow import (
+    arrow,
+    column_of_bytes,
+    column_of_digests,
+    column_of_integers,
+    compute,
+    joined_of,
+    repeated,
+)
+from indexer.batch.documents import metadata_columns
+from indexer.batch.form import Form, Making, sketch_schema
+from indexer.core_sketch import features_of_texts, is_clean, text_digests
+from indexer.extract.document import MAX_TITLE
+from indexer.extract.text import first_line
+from indexer.ingest.direct import ENGINE, LONGEST, Direct, is_blank
+from indexer.ingest.indexing import digest_rules, source_digest, store_info
+from indexer.ingest.outcomes import AtHand, Extracted, Failed, Item, record_of
+from indexer.ingest.sources import Input
+from indexer.model import Record, Ref
+from indexer.model.joined import Joined
+from indexer.model.ragged import Ragged
+
+# Bytes that hold all that first_line() looks at.
+_TITLE_FROM = 4 * 2000
+
+
+class Sketched(NamedTuple):
+    """A document that was sketched alone, or what is wrong with it: its row, its record, its time, and the reason."""
+
+    row: int
+    record: Record
+    failed: str | None = None
+
+
+def serves(form: Form) -> bool:
+    """Whether sketches of a form are the C core's work alone, many texts in one call."""
+    return Direct.serves(form.made) and form.kind in ("", "text")
+
+
+def sketched(documents: Any, making: Making) -> Any:
+    """The sketches of plain texts, in the columns of `indexer.batch.documents.DOCUMENTS`: a row for each, in order."""
+    longest = min(LONGEST, making.limits.input_bytes // 4)
+    alone = np.asarray(compute.binary_length(documents["text"]).to_numpy(zero_copy_only=False) > longest)
+    if not serves(making.form):
+        alone = np.ones(len(alone), dtype=np.bool_)
+    elif not is_clean(joined_of(documents["text"]).data):
+        alone = alone | _unclean(joined_of(documents["text"]))
+    if not alone.any():
+        return _of_texts(documents, making)
+    rest = _of_texts(documents.filter(arrow.array(~alone)), making)
+    each = batch_of(_alone(documents.filter(arrow.array(alone)), making), making.form)
+    order = np.empty(alone.size, dtype=np.int64)
+    order[np.concatenate((np.flatnonzero(~alone), np.flatnonzero(alone)))] = np.arange(alone.size)
+    both = arrow.Table.from_batches([rest, each]).take(arrow.array(order)).combine_chunks()
+    return both.to_batches()[0]
+
+
+def _unclean(texts: Joined) -> npt.NDArray[np.bool_]:
+    starts, ends = [0, *texts.ends[:-1].tolist()], texts.ends.tolist()
+    return np.array([not is_clean(bytes(texts.data[start:end])) for start, end in zip(starts, ends, strict=True)])
+
+
+def _of_texts(documents: Any, making: Making) -> Any:
+    """The sketches of texts that need no extraction, in a few calls of the core."""
+    form, texts, count = making.form, joined_of(documents["text"]), documents.num_rows
+    sketches: list[Any] = []
+    if form.made:
+        scheme = form.made[0]
+        made = features_of_texts(texts, scheme.form, fold=False)  # type: ignore[attr-defined]
+        values, tokens = made.simhashes, made.tokens
+        there = tokens > 0
+        rows, shingles = Ragged.of_matrix(made.packed), np.where(there, made.shingles, 0)
+        keys = Ragged.of_matrix(made.keys.astype(np.int64))
+        if not there.all():
+            rows, keys = _emptied(rows, there), _emptied(keys, there)
+        sketches = [column_of_bytes(rows), column_of_integers(keys), arrow.array(shingles.astype(np.int64))]
+    else:
+        values, tokens = core.fingerprints(texts)
+    blank = _blank(texts, tokens)
+    titles = compute.if_else(arrow.array(blank), "", _titles(documents, texts))
+    sizes = arrow.array(np.diff(texts.ends, prepend=np.uintp(0)).astype(np.int64))
+    counts = tokens.astype(np.int64)
+    columns = [
+        documents["id"],
+        documents["row"],
+        documents["source"],
+        titles,
+        repeated("text", count),
+        compute.if_else(arrow.array(blank), "", ENGINE),
+        sizes,
+        arrow.array(counts),
+        arrow.array((counts > 0) & (counts < form.min_tokens)),
+        documents["time"],
+        documents["metadata"],
+        arrow.nulls(count, arrow.string()),
+        column_of_digests(_source_digests(documents, texts, form)),
+        column_of_digests(text_digests(texts)),
+        arrow.array(values.view(np.int64), mask=counts == 0),
+        *sketches,
+    ]
+    return arrow.RecordBatch.from_arrays(columns, schema=sketch_schema(form))
+
+
+def _emptied(rows: Ragged, there: npt.NDArray[np.bool_]) -> Ragged:
+    """The same rows, but empty ones where nothing is there."""
+    sizes = np.where(there, rows.sizes, 0)
+    return Ragged(rows.take(there).values, np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(sizes))))
+
+
+def _blank(texts: Joined, tokens: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
+    blank = np.zeros(tokens.size, dtype=np.bool_)
+    for place in np.flatnonzero(tokens == 0).tolist():
+        start = int(texts.ends[place - 1]) if place else 0
+        blank[place] = is_blank(bytes(texts.data[start : int(texts.ends[place])]))
+    return blank
+
+
+def _titles(documents: Any, texts: Joined) -> Any:
+    """The title that a document brings, else the first line of its text that is not blank."""
+    lines, start = [], 0
+    for end in texts.ends.tolist():
+        begin = str(texts.data[start : min(end, start + _TITLE_FROM)], "utf-8", "ignore")
+        lines.append(first_line(begin)[:MAX_TITLE])
+        start = end
+    own = arrow.array(lines, arrow.string())
+    return compute.if_else(compute.equal(documents["title"], ""), own, documents["title"])
+
+
+def _source_digests(documents: Any, texts: Joined, form: Form) -> npt.NDArray[np.uint8]:
+    """What `source_digest` gives of each, as bytes."""
+    info, kind = store_info(form.options.content), replace(form.options, format="text")
+    rules = hashlib.sha256(digest_rules(info, kind).encode("utf-8", "replace"))
+    titled = documents["title"].to_pylist() if compute.any(compute.not_equal(documents["title"], "")).as_py() else None
+    data, digests, start = memoryview(texts.data), [], 0
+    for place, end in enumerate(texts.ends.tolist()):
+        if titled and titled[place]:
+            given = digest_rules(info, kind, title=titled[place]).encode("utf-8", "replace")
+            digest = hashlib.sha256(given)
+        else:
+            digest = rules.copy()
+        digest.update(data[start:end])
+        digests.append(digest.digest())
+        start = end
+    return np.frombuffer(b"".join(digests), dtype=np.uint8).reshape(len(digests), 32)
+
+
+def _alone(documents: Any, making: Making) -> list[Sketched]:
+    """Documents that need more than the core, each read as `neardup index` reads it."""
+    items = [
+        Item(
+            Input(each["id"], each["source"], "", each["text"].encode(), "text", each["title"],
+                  _metadata_of(each), number=each["row"]),
+            each["text"].encode(), "", "text",
+        )
+        for each in documents.to_pylist()
+    ]  # fmt: skip
+    with AtHand(making.form.options, making.limits, making.form.made) as reading:
+        return [
+            sketched_one(outcome, making.form, items[place].data)
+            for place, outcome in enumerate(reading.outcomes(items))
+        ]
+
+
+def _metadata_of(document: Mapping[str, Any]) -> Mapping[str, Any]:
+    return json.loads(document["metadata"]) if document["metadata"] else {}
+
+
+def sketched_one(
+    outcome: Extracted[Input, Any] | Failed[Input], form: Form, data: bytes = b"", digest: str = ""
+) -> Sketched:
+    """What became of one document."""
+    item = outcome.key
+    if isinstance(outcome, Failed):
+        failed = f"{outcome.reason}: {outcome.detail}" if outcome.detail else outcome.reason
+        return Sketched(item.number, Record(Ref(item.id), None, source=item.source, metadata=item.metadata), failed)
+    options = replace(form.options, format=item.format) if item.format else form.options
+    info = store_info(form.options.content)
+    digest = source_digest(data, info, options, name=item.path or item.name, title=item.title)
+    record = record_of(
+        outcome, Ref(item.id), digest, min_tokens=form.min_tokens, source=item.source, title=item.title,
+        metadata=item.metadata,
+    )  # fmt: skip
+    return Sketched(item.number, record)
+
+
+def batch_of(rows: Sequence[Sketched], form: Form) -> Any:
+    """The same columns from documents that were sketched one by one."""
+    records = [row.record for row in rows]
+    metadata, times = metadata_columns([record.metadata for record in records], form.time_field)
+    values = [record.fingerprint.bits if record.fingerprint else None for record in records]
+    columns = [
+        arrow.array([_text(record.ref.id) for record in records], arrow.string()),
+        arrow.array([row.row for row in rows], arrow.int64()),
+        arrow.array([_text(record.source) for record in records], arrow.string()),
+        arrow.array([_text(record.title) for record in records], arrow.string()),
+        arrow.array([record.format for record in records], arrow.string()),
+        arrow.array([record.extractor for record in records], arrow.string()),
+        arrow.array([record.size for record in records], arrow.int64()),
+        arrow.array([record.tokens for record in records], arrow.int64()),
+        arrow.array([record.short for record in records], arrow.bool_()),
+        times,
+        metadata,
+        arrow.array([None if row.failed is None else _text(row.failed) for row in rows], arrow.string()),
+        arrow.array([bytes.fromhex(record.source_digest) or None for record in records], arrow.binary(32)),
+        arrow.array([bytes.fromhex(record.text_digest) or None for record in records], arrow.binary(16)),
+        arrow.array(values, arrow.int64()),
+    ]
+    for scheme in form.made:
+        sketches = [record.sketches.get(scheme.family) for record in records]
+        columns += [
+            arrow.array([sketch.payload if sketch else b"" for sketch in sketches], arrow.binary()),
+            arrow.array([list(sketch.keys) if sketch else [] for sketch in sketches], arrow.list_(arrow.int64())),
+            arrow.array([sketch.features if sketch else 0 for sketch in sketches], arrow.int64()),
+        ]
+    return arrow.RecordBatch.from_arrays(columns, schema=sketch_schema(form))
+
+
+def _text(text: str) -> str:
+    """Parquet's text is UTF-8, which has no lone surrogates."""
+    return text.encode("utf-8", "backslashreplace").decode()

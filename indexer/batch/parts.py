@@ -1,0 +1,110 @@
+"""The parts of a batch: which documents of the input go into one file of sketches, and under which name."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from indexer.ingest.readers import Reader, reader_by_head, reader_of
+from indexer.ingest.readers.compression import BROKEN, plain
+from indexer.ingest.remote import is_remote
+from indexer.ingest.sources import Rejected, Sources, UnreadableError, id_of_path, open_regular, printable_path
+
+_FILES_TOGETHER = 5000
+_HEAD = 512
+_UNFIT = re.compile(r"[^\w.-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Documents that go into one file of sketches, which is called `name`.
+
+    They are those of the one of `files` that a `reader` takes apart, or the files themselves, which lie in one folder.
+    """
+
+    name: str
+    files: tuple[Any, ...]
+    reader: Reader | None = None
+
+    @property
+    def path(self) -> str:
+        """The path or URL of the only file, or of the folder."""
+        return str(self.files[0].path) if self.reader else os.path.dirname(str(self.files[0].path))
+
+    @property
+    def place(self) -> str:
+        """The same as an absolute path, with the number of the part where a folder has several."""
+        absolute = self.path if is_remote(self.path) else printable_path(os.path.abspath(self.path))
+        return absolute if self.reader else f"{absolute}#{self.name.rpartition('.')[2]}"
+
+    def opened(self) -> Any:
+        """The stream of the only file. Raises UnreadableError."""
+        return self.files[0].opened() if self.files[0].opened else open_regular(self.files[0].path)
+
+    def state(self) -> str:
+        """What changes where a file does: a digest of paths, sizes and times."""
+        seen = hashlib.blake2b(digest_size=16)
+        for file in self.files:
+            try:
+                status = os.stat(file.path)
+                said = f"{file.path}\0{status.st_size}\0{status.st_mtime_ns}\n"
+            except OSError:
+                # What lies in an object store is taken at its name.
+                said = f"{file.path}\n"
+            seen.update(said.encode("utf-8", "surrogateescape"))
+        return seen.hexdigest()
+
+
+def parts_of(sources: Sources, rejected: Callable[[Rejected], object]) -> list[Part]:
+    """The parts of all files that are named, by name; what can't be a document is given to `rejected`."""
+    base = sources.selection.base
+    single: dict[str, list[Any]] = {}
+    parts: dict[str, Part] = {}
+    for file in sources.files():
+        if isinstance(file, Rejected):
+            rejected(file)
+        elif reader := reader_of(file.path) or _reader_inside(file):
+            name = _name(file.path, base)
+            parts[name] = Part(name, (file,), reader)
+        else:
+            single.setdefault(os.path.dirname(file.path), []).append(file)
+    for folder, files in single.items():
+        for number, together in enumerate(_cut(files)):
+            name = f"{_name(folder or '.', base)}.{number:04}"
+            parts[name] = Part(name, tuple(together))
+    return [parts[name] for name in sorted(parts)]
+
+
+def task_of(parts: Sequence[Part], task: tuple[int, int]) -> list[Part]:
+    """The parts of task I of N, counted from 1: every part belongs to one task, whatever order they were named in."""
+    number, count = task
+    return [part for place, part in enumerate(parts) if place % count == number - 1]
+
+
+def _cut(files: Sequence[Any]) -> Iterator[Sequence[Any]]:
+    ordered = sorted({file.path: file for file in files}.items())
+    for start in range(0, len(ordered), _FILES_TOGETHER):
+        yield [file for _, file in ordered[start : start + _FILES_TOGETHER]]
+
+
+def _name(path: str, base: str) -> str:
+    """A name that no other path has: its last part, and a digest of the whole as seen from the batch's folder."""
+    seen = path if is_remote(path) else id_of_path(path, base)
+    digest = hashlib.blake2b(seen.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
+    last = _UNFIT.sub("_", os.path.basename(seen))[:80] or "folder"
+    return f"{last}-{digest}"
+
+
+def _reader_inside(file: Any) -> Reader | None:
+    """The reader of a named file whose name says nothing and whose first bytes do."""
+    if not file.named:
+        return None
+    try:
+        with file.opened() if file.opened else open_regular(file.path) as stream:
+            return reader_by_head(plain(stream).read(_HEAD))
+    except (UnreadableError, *BROKEN):
+        return None

@@ -1,0 +1,177 @@
+"""The sketches of folders, read back, and which rules they can be compared by."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from indexer import core
+from indexer.batch.arrow import arrow, joined_of, parquet
+from indexer.batch.form import Form, form_of, read_footer
+from indexer.batch.grouping import NOTED, replaced
+from indexer.batch.sketching import SKETCHES, sketch_files
+from indexer.clustering.canonical import CanonicalRule
+from indexer.errors import StoreError, UsageError
+from indexer.matching.rule import DEFAULT_SHARE, LEAN_RULE, PREFERRED, MatchRule, Reading, parse_rule
+from indexer.model import SIMHASH_DOC
+from indexer.model.tokens import Tokens
+from indexer.schemes import registry
+from indexer.schemes.base import Positions, Scheme
+
+CLUSTERS = "clusters"
+SUMMARY = "clustering.json"
+_ROWS = 1 << 16
+
+
+@dataclass(frozen=True)
+class Sketched:
+    """The sketches of a folder: `files` by name, all of one form; document i of all stands in them at `offsets`.
+
+    With those of an older folder before them, which has `older` files and clusters of its own.
+    """
+
+    files: tuple[Path, ...]
+    form: Form
+    offsets: Positions
+    older: int = 0
+
+    @classmethod
+    def of(cls, folder: str, against: str | None = None) -> Sketched:
+        """Those of a folder, with `against` those of an older one before them.
+
+        Raises StoreError, and IncompatibleStoreError where the files are of several forms.
+        """
+        before = sketch_files(against) if against else []
+        if against and not Path(against, SUMMARY).exists():
+            raise StoreError(f"{against}: has no finished clusters; make them with neardup batch cluster")
+        files = (*before, *sketch_files(folder))
+        forms = [form_of(read_footer(os.fspath(path), SKETCHES)) for path in files]
+        for path, form in zip(files, forms, strict=True):
+            forms[0].require_same(form, os.fspath(path), os.fspath(files[0]))
+        rows = [parquet.read_metadata(path).num_rows for path in files]
+        return cls(files, forms[0], np.cumsum([0, *rows]), len(before))
+
+    def __len__(self) -> int:
+        return int(self.offsets[-1])
+
+    @property
+    def first_new(self) -> int:
+        """The place of the first document that is not of the older folder."""
+        return int(self.offsets[self.older])
+
+    def batches(self, columns: Sequence[str]) -> Iterator[tuple[int, Any]]:
+        """(place of its first document, batch) of all files, in order.
+
+        A column NOTED has the cluster that a document of the older folder was in, null for a new one.
+        """
+        noted = NOTED in columns
+        read = [name for name in columns if name != NOTED]
+        for number, (path, start) in enumerate(zip(self.files, self.offsets.tolist(), strict=False)):
+            known = _known_clusters(path) if noted and number < self.older else None
+            for place, batch in batches_of(path, start, read):
+                if noted:
+                    part = arrow.nulls(batch.num_rows, arrow.string())
+                    if known is not None:
+                        part = known.slice(place - start, batch.num_rows)
+                    yield place, batch.append_column(NOTED, part)
+                else:
+                    yield place, batch
+
+    def octets(self, columns: Sequence[str]) -> int:
+        """What these columns take, not compressed."""
+        total = 0
+        for path in self.files:
+            known = parquet.read_metadata(path)
+            for group in (known.row_group(number) for number in range(known.num_row_groups)):
+                chunks = (group.column(number) for number in range(group.num_columns))
+                total += sum(
+                    one.total_uncompressed_size for one in chunks if one.path_in_schema.partition(".")[0] in columns
+                )
+        return total
+
+    @cached_property
+    def without(self) -> Positions:
+        """The documents in whose place a later one with the same id stands."""
+        hashes, ids = [], list[str]()
+        for _, batch in self.batches(["id"]):
+            hashes.append(_hashes(batch["id"]))
+        suspects = replaced(hashes)
+        if not suspects.size:
+            return suspects
+        for place, batch in self.batches(["id"]):
+            inside = suspects[(suspects >= place) & (suspects < place + batch.num_rows)] - place
+            ids += batch["id"].take(arrow.array(inside)).to_pylist()
+        last = dict(zip(ids, suspects.tolist(), strict=True))
+        return np.setdiff1d(suspects, np.array(list(last.values()), dtype=np.int64))
+
+
+def _known_clusters(path: Path) -> Any:
+    """The clusters of the documents of a file of sketches, in its order. Raises StoreError where they are of others."""
+    clusters = path.parent.parent / CLUSTERS / path.name
+    try:
+        found = parquet.read_table(clusters, columns=["cluster"])["cluster"].combine_chunks()
+    except (OSError, arrow.ArrowException) as error:
+        raise StoreError(f"{clusters}: can't be read: {error}; run neardup batch cluster again") from error
+    if read_footer(os.fspath(clusters), CLUSTERS)["state"] != read_footer(os.fspath(path), SKETCHES)["state"]:
+        raise StoreError(f"{clusters}: the sketches have changed since; run neardup batch cluster again")
+    return found
+
+
+def batches_of(path: Path, place: int, columns: Sequence[str]) -> Iterator[tuple[int, Any]]:
+    """(place of its first document, batch) of a file whose first document stands at `place`. Raises StoreError."""
+    try:
+        with parquet.ParquetFile(path) as file:
+            for batch in file.iter_batches(_ROWS, columns=list(columns)):
+                yield place, batch
+                place += batch.num_rows
+    except (OSError, arrow.ArrowException) as error:
+        raise StoreError(f"{path}: can't be read: {error}; remove it, and run neardup batch sketch again") from error
+
+
+def _hashes(ids: Any) -> npt.NDArray[np.uint64]:
+    texts = joined_of(ids)
+    starts = np.concatenate((np.zeros(1, dtype=np.uintp), texts.ends[:-1])) if len(texts) else texts.ends
+    return core.hash_tokens(Tokens(bytes(texts.data), starts, texts.ends))
+
+
+def rule_of(form: Form, text: str | None) -> MatchRule:
+    """The rule that is asked for, by the schemes that sketches are of; where none is, the one a store of them has.
+
+    Raises UsageError for a scheme that there are no sketches of, and for a rule that verifies by reading.
+    """
+
+    def scheme(name: str) -> Scheme:
+        family, parameters = registry.split(name)
+        own = form.scheme(family)
+        if own is None:
+            there = ", ".join((SIMHASH_DOC, *form.schemes))
+            raise UsageError(f"there are no sketches of {family}, only of {there}; sketch again with --scheme {family}")
+        if parameters and registry.scheme(name).id != own.id:
+            raise UsageError(f"{name}: the sketches are of {own.id}; name {family} alone")
+        return own
+
+    share = f"{PREFERRED}@{DEFAULT_SHARE:.12g}"
+    usual = f"{LEAN_RULE}/{share}+{share}" if form.scheme(PREFERRED) else LEAN_RULE
+    rule = parse_rule(text or usual, scheme=scheme)
+    if isinstance(rule.verifier, Reading):
+        raise UsageError(f"{rule}: a batch has no texts to read again; verify by a sketch")
+    return rule
+
+
+def canonical_of(form: Form, asked: CanonicalRule | None) -> CanonicalRule:
+    """The rule for the canonical document: earliest where a time is known, else longest, unless another is asked for.
+
+    Raises UsageError for "earliest" without a time.
+    """
+    if asked is None:
+        return CanonicalRule("earliest" if form.time_field else "longest")
+    if asked.kind == "earliest" and not form.time_field:
+        raise UsageError("--canonical earliest: the sketches have no time; sketch again with --time-field NAME")
+    return asked

@@ -1,0 +1,241 @@
+"""Sketches of a collection as files of Parquet, one for each part of the input, by all processors of one machine."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from indexer import own_files
+from indexer.batch.arrow import arrow, compute, parquet
+from indexer.batch.documents import Place, documents_of, reads_columns
+from indexer.batch.form import Form, Making, form_of, read_footer, sketch_schema, writer, written_footer
+from indexer.batch.kernels import Sketched, batch_of, serves, sketched, sketched_one
+from indexer.batch.parts import Part
+from indexer.errors import StoreError
+from indexer.ingest.outcomes import Counts, Extraction, Failed, Item, read, sketching
+from indexer.ingest.readers.base import Asked, BadEntry
+from indexer.ingest.readers.tables import Parquet
+from indexer.ingest.remote import is_remote
+from indexer.ingest.sources import Rejected, Sources, UnreadableError, id_of_path, printable_path
+from indexer.model import Record, Ref
+
+SKETCHES = "sketches"
+# What is read at once, and what a group of rows has in a file of sketches.
+_OCTETS = 4 << 20
+_GROUP = 1 << 16
+_ROWS_TOGETHER = 4096
+
+
+@dataclass(slots=True)
+class Summary(Counts):
+    """What became of the parts and documents of a run.
+
+    `parts` were sketched now, `done_before` stood there; of their `documents` some are `empty`, `short` or failed.
+    """
+
+    parts: int = 0
+    done_before: int = 0
+    documents: int = 0
+    octets: int = 0
+    other: list[Rejected] = field(default_factory=list)
+
+
+def sketch(
+    sources: Sources, parts: Sequence[Part], folder: str, making: Making, *, summary: Summary | None = None
+) -> Summary:
+    """Write the sketches of each part to `folder`/sketches; those that are there, and whose input is as it was, stay.
+
+    A file is there under its name only when it is complete, so that a run that was broken off goes on where it ended.
+    Memory: some batches of 4 MB for each worker. Raises IncompatibleStoreError where the folder has sketches of another
+    form, and StoreError where it can't be written.
+    """
+    counts = summary if summary is not None else Summary()
+    with _Workers(making) as workers:
+        _sketch_parts(sources, parts, folder, workers, counts)
+    return counts
+
+
+class _Workers:
+    """The processes that extract documents, started when the first one needs them."""
+
+    def __init__(self, making: Making) -> None:
+        self.making = making
+        self._open = ExitStack()
+        self._started: Extraction[Any] | None = None
+
+    def __enter__(self) -> _Workers:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._open.__exit__(*error)
+
+    def outcomes(self, items: Iterator[Any]) -> Iterator[Any]:
+        """What became of each item."""
+        if self._started is None:
+            form = self.making.form
+            started = sketching(self.making.jobs, form.options, self.making.limits, form.made)
+            self._started = self._open.enter_context(started)
+        return self._started.outcomes(items)
+
+
+def _sketch_parts(sources: Sources, parts: Sequence[Part], folder: str, workers: _Workers, counts: Summary) -> None:
+    making, target = workers.making, Path(folder, SKETCHES)
+    for path in sketch_files(folder, missing_ok=True):
+        making.form.require_same(form_of(read_footer(os.fspath(path), SKETCHES)), os.fspath(path), "what is asked for")
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+        for part in parts:
+            path = target / f"{part.name}.parquet"
+            state = part.state()
+            if path.exists() and read_footer(os.fspath(path), SKETCHES).get("state") == state:
+                counts.done_before += 1
+                continue
+            footer = written_footer(SKETCHES, making.form, {"input": part.place, "state": state})
+            with own_files.written_whole(path) as file:
+                _write(file, making.form, footer, _sketches(sources, part, making, workers), counts)
+            counts.parts += 1
+    except OSError as error:
+        raise StoreError(f"{error.filename or target}: can't be written: {error.strerror or error}") from error
+
+
+def sketch_files(folder: str, *, missing_ok: bool = False) -> list[Path]:
+    """The files of sketches of a folder, by name. Raises StoreError where there are none."""
+    found = sorted(Path(folder, SKETCHES).glob("*.parquet"))
+    if not found and not missing_ok:
+        raise StoreError(f"{folder}: has no {SKETCHES}/*.parquet; make them with neardup batch sketch")
+    return found
+
+
+def _write(file: Any, form: Form, footer: Any, batches: Iterable[Any], counts: Summary) -> None:
+    schema = sketch_schema(form)
+    waiting: list[Any] = []
+    rows = 0
+    with writer(file, schema, footer) as out:
+
+        def written() -> None:
+            if waiting:
+                out.write_table(arrow.Table.from_batches(waiting), row_group_size=_GROUP)
+
+        for batch in batches:
+            _count(batch, counts)
+            waiting.append(batch)
+            rows += batch.num_rows
+            if rows >= _GROUP:
+                written()
+                waiting, rows = [], 0
+        written()
+
+
+def _count(batch: Any, counts: Summary) -> None:
+    counts.documents += batch.num_rows
+    counts.octets += compute.sum(batch["bytes"]).as_py() or 0
+    counts.short += compute.sum(batch["short"]).as_py() or 0
+    failed = batch["failed"].drop_null().to_pylist()
+    counts.failed.update(each.partition(":")[0] for each in failed)
+    counts.empty += (compute.sum(compute.equal(batch["tokens"], 0)).as_py() or 0) - len(failed)
+
+
+def _sketches(sources: Sources, part: Part, making: Making, workers: _Workers) -> Iterator[Any]:
+    """The sketches of a part, batch after batch."""
+    if isinstance(part.reader, Parquet) and serves(making.form) and sources.selection.id_from == "path":
+        asked = Asked(sources.selection.line_limit, sources.selection.columns)
+        with suppress(UnreadableError), part.opened() as stream:
+            columns = _schema(stream)
+            if columns is not None and reads_columns(columns, asked.columns):
+                stream.seek(0)
+                yield from _by_columns(stream, _place(part, sources), part.reader, asked, making)
+                return
+    yield from _by_rows(sources, part, workers)
+
+
+def _schema(stream: Any) -> Any:
+    """The columns of a file of Parquet; None where they can't be read, which its reader then says."""
+    with suppress(arrow.ArrowException, OSError, ValueError):
+        if stream.seekable():
+            # It would be closed with the file.
+            return parquet.read_schema(arrow.PythonFile(stream, mode="r"))
+    return None
+
+
+def _place(part: Part, sources: Sources) -> Place:
+    path = part.path
+    if is_remote(path):
+        return Place(path, path)
+    return Place(id_of_path(path, sources.selection.base), printable_path(os.path.abspath(path)))
+
+
+def _by_columns(stream: Any, place: Place, reader: Parquet, asked: Asked, making: Making) -> Iterator[Any]:
+    """The sketches of rows that need no look at each, made by threads, in the order of the rows."""
+
+    def task(batch: Any, first: int) -> list[Any]:
+        taken = documents_of(batch, first, place, asked, making.form.time_field)
+        return [sketched(taken.documents, making), *_bad(taken.bad, place, making.form)]
+
+    number = 1
+    with ThreadPoolExecutor(making.jobs, "neardup-batch") as pool:
+        ahead: deque[Future[list[Any]]] = deque()
+        for batch in reader.batches(stream, place.name, asked, _OCTETS):
+            if isinstance(batch, BadEntry):
+                ahead.append(pool.submit(_bad, [batch], place, making.form))
+                break
+            ahead.append(pool.submit(task, batch, number))
+            number += batch.num_rows
+            if len(ahead) > making.jobs + 1:
+                yield from ahead.popleft().result()
+        while ahead:
+            yield from ahead.popleft().result()
+
+
+def _bad(entries: Sequence[BadEntry], place: Place, form: Form) -> list[Any]:
+    """Rows for what is no document."""
+    rows = [
+        Sketched(
+            entry.number,
+            Record(Ref(f"{place.name}:{entry.number}"), None, source=place.source),
+            f"{entry.reason}: {entry.detail}",
+        )
+        for entry in entries
+    ]
+    return [batch_of(rows, form)] if rows else []
+
+
+def _by_rows(sources: Sources, part: Part, workers: _Workers) -> Iterator[Any]:
+    """The sketches of documents that workers extract, in the order in which they are done."""
+    form, limit = workers.making.form, workers.making.limits.input_bytes
+    data: dict[int, bytes] = {}
+    number = 0
+
+    def items() -> Iterator[Any]:
+        nonlocal number
+        for file in part.files:
+            for outcome in read(sources.inputs_of(file), limit):
+                number += 1
+                if isinstance(outcome, Failed):
+                    yield outcome
+                    continue
+                # Its own number tells it from others, also where it is a file of its own.
+                data[number] = outcome.data
+                yield Item((number, outcome.key), outcome.data, outcome.name, outcome.format)
+
+    rows: list[Sketched] = []
+    for outcome in workers.outcomes(items()):
+        key = outcome.key
+        if isinstance(key, tuple):
+            place, item = key
+            one = sketched_one(replace(outcome, key=item), form, data.pop(place))
+            # A file is no line: it is counted among those of its part.
+            rows.append(one if one.row else one._replace(row=place))
+        else:
+            failed = f"{outcome.reason}: {outcome.detail}"
+            rows.append(Sketched(0, Record(Ref(key.id or key.source), None, source=key.source), failed))
+        if len(rows) >= _ROWS_TOGETHER:
+            yield batch_of(rows, form)
+            rows = []
+    if rows:
+        yield batch_of(rows, form)

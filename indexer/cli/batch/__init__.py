@@ -1,0 +1,30 @@
+"""`neardup batch`: sketches and clusters as files, without a store."""
+
+from __future__ import annotations
+
+import click
+
+from indexer.cli.batch import clustering, filtering, reporting, sketching
+
+
+@click.group(
+    short_help="Cluster a collection in files, without a store.",
+    epilog="""
+\b
+Examples:
+  neardup batch sketch crawl/*.parquet --out batch
+  neardup batch cluster batch --out batch
+  neardup batch filter crawl/*.parquet --clusters batch --out kept
+
+Sketches and clusters are files of Parquet, which pandas, DuckDB and Spark read. The clusters are those that neardup
+index and neardup cluster make of the same documents. These commands need the extra parquet.
+""",
+)
+def batch() -> None:
+    """Sketch and cluster a collection in files of Parquet, on one machine or in many tasks, without a store."""
+
+
+for command in (*sketching.COMMANDS, *clustering.COMMANDS, *filtering.COMMANDS, *reporting.COMMANDS):
+    batch.add_command(command)
+
+COMMANDS = (batch,)

@@ -1,0 +1,109 @@
+"""`neardup batch cluster`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from indexer.cli.options.clustering import Clustering, cluster_options
+from indexer.cli.options.matching import match_option, show_rule
+from indexer.cli.options.shared import Size, json_option
+from indexer.cli.terminal.output import answer_json, fields
+from indexer.text.counts import counted
+
+
+@click.command(
+    short_help="Put sketched documents into clusters.",
+    epilog="""
+\b
+Examples:
+  neardup batch cluster batch --out batch
+  neardup batch cluster batch --out strict --match minhash@0.8
+  neardup batch cluster batch --out batch --canonical field:published --memory 8GiB
+  neardup batch cluster june --out june --against may
+
+DIR is the folder of neardup batch sketch. OUT/clusters has a file for each one of sketches, with its rows: id, row,
+cluster, is_canonical, similarity to the canonical document, size of the cluster, and canonical, its id. They are the
+clusters that neardup cluster makes of the same documents in a new store, however they are spread over files. Of several
+documents with one id the last counts, by the names of the files, then by row; the others have no cluster.
+
+With --against new documents also have repeats, the id of the older document of their cluster that comes first by the
+rule for the canonical one, null for a document that repeats none, and repeats_similarity; the clusters of the older
+documents, where they are now, are in OUT/clusters-before. They are as neardup cluster makes them after new documents
+were indexed into a store of the older ones.
+
+With --json one object: rule, bound, canonical, similarity and by_hash_alone (of the rule), documents, replaced,
+compared, clusters, clustered, largest, split, comparisons, and the ten largest buckets (documents that share a key)
+and components with what they took; with --against also older, new and repeating. OUT/clustering.json keeps it, and
+neardup batch report shows it again.
+""",
+)
+@click.argument("folder", metavar="DIR", type=click.Path())
+@click.option("--out", required=True, type=click.Path(file_okay=False), metavar="OUT", help="The folder to write to.")
+@match_option
+@cluster_options
+@click.option(
+    "--against",
+    metavar="OLD",
+    type=click.Path(),
+    help="A folder with the sketches and clusters of older documents: these are compared too, clusters keep their ids, "
+    "and of each new document it is said which older one it repeats.",
+)
+@click.option(
+    "--memory",
+    type=Size(),
+    metavar="SIZE",
+    default="2GiB",
+    show_default=True,
+    help="What sketches may take at once; more of them are spilled to OUT, and compared part by part.",
+)
+@click.option(
+    "--explain", is_flag=True, help="Say what is looked up, what that guarantees, and what it is expected to miss."
+)
+@json_option
+def cluster(
+    folder: str,
+    out: str,
+    match: str | None,
+    clustering: Clustering,
+    against: str | None,
+    memory: int,
+    explain: bool,
+    json: bool,
+) -> None:
+    """Put the documents of a folder's sketches into clusters of near-duplicates."""
+    from indexer.batch.clustering import Wanted
+    from indexer.batch.clustering import cluster as clustered
+    from indexer.batch.reading import Sketched, canonical_of, rule_of
+
+    form = Sketched.of(folder).form
+    rule = rule_of(form, match)
+    if explain:
+        show_rule(rule)
+    wanted = Wanted(rule, canonical_of(form, clustering.canonical_rule), clustering.bound, memory, against=against)
+    said = clustered(folder, out, wanted)
+    if json:
+        answer_json(said)
+    else:
+        show_clusters(said)
+
+
+def show_clusters(said: dict[str, Any]) -> None:
+    """Print what was found, for people."""
+    clusters, surplus = said["clusters"], said["clustered"] - said["clusters"]
+    fields(
+        [
+            ("rule", said["rule"]),
+            ("documents", f"{said['documents']:,}, of them {said['compared']:,} compared"),
+            ("new", f"{said['new']:,}, and {said['repeating']:,} that repeat older ones" if "new" in said else ""),
+            ("replaced", f"{said['replaced']:,} by a later one of the same id" if said["replaced"] else ""),
+            ("clusters", f"{clusters:,}, the largest of {said['largest']:,}" if clusters else "0"),
+            ("clustered", f"{counted(said['clustered'], 'document')}, {surplus:,} of them not canonical"),
+            ("split", f"{counted(said['split'], 'chain was', 'chains were')} too wide" if said["split"] else ""),
+            ("compared", f"{counted(said['comparisons'], 'pair')}"),
+        ]
+    )
+
+
+COMMANDS = (cluster,)

@@ -1,0 +1,54 @@
+"""`neardup batch filter`."""
+
+from __future__ import annotations
+
+import click
+
+from indexer.cli.options.shared import json_option
+from indexer.cli.terminal.output import answer_json, fields, shown_store
+
+
+@click.command(
+    name="filter",
+    short_help="Write the documents to keep.",
+    epilog="""
+\b
+Examples:
+  neardup batch filter crawl/ --clusters batch --out kept
+  neardup batch filter dump.jsonl.gz --clusters batch --out kept --json
+
+Of each cluster the canonical document is kept, and what is less similar to it than the rule asks, since it is near to
+others of the cluster only. OUT has the files of the input, in their own format: Parquet, JSON lines, compressed or not,
+and single files. What was removed is listed beside it, in OUT.removed.parquet: source, row, id, canonical (the document
+that it repeats), similarity to that one (null where a later document has the same id), and cluster. The input stays as
+it is.
+
+With --json one object: out, removed_list, files, kept, removed, far (of the kept, less similar than the rule asks).
+""",
+)
+@click.argument("paths", nargs=-1, required=True, metavar="PATH|DIR|GLOB...")
+@click.option(
+    "--clusters", required=True, type=click.Path(), metavar="DIR", help="The folder that neardup batch cluster wrote."
+)
+@click.option("--out", required=True, type=click.Path(), metavar="OUT", help="The folder to write to.")
+@click.option("--unverified", is_flag=True, help="Filter also by clusters that were made by a simhash alone.")
+@json_option
+def filter_command(paths: tuple[str, ...], clusters: str, out: str, unverified: bool, json: bool) -> None:
+    """Write the documents to keep of files that were clustered, each file in its own format."""
+    from indexer.batch.filtering import keep, removed_file
+
+    done = keep(paths, clusters, out, unverified=unverified)
+    if json:
+        counts = {name: getattr(done, name) for name in ("files", "kept", "removed", "far")}
+        answer_json({"out": shown_store(out), "removed_list": shown_store(removed_file(out)), **counts})
+        return
+    fields(
+        [
+            ("files", f"{done.files:,}"),
+            ("kept", f"{done.kept:,}" + (f", {done.far:,} of them copies by others only" if done.far else "")),
+            ("removed", f"{done.removed:,}, listed in {removed_file(out)}"),
+        ]
+    )
+
+
+COMMANDS = (filter_command,)

@@ -1,0 +1,57 @@
+"""`neardup batch report`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from indexer.cli.batch.clustering import show_clusters
+from indexer.cli.options.shared import json_option
+from indexer.cli.terminal.output import answer_json, table
+
+
+@click.command(
+    short_help="Show what the clusters of a batch are.",
+    epilog="""
+\b
+Examples:
+  neardup batch report batch
+  neardup batch report batch --json | jq .redundant_share
+
+DIR is the folder that neardup batch cluster wrote. Shown are its figures, how many clusters there are of which size,
+the ten largest clusters, and the ten largest buckets (documents that share a key of a scheme) and components (documents
+that are near directly or through others, before long chains are cut), each with an example and how many comparisons it
+took. Documents with equal sketches are one node.
+
+With --json one object: what neardup batch cluster --json gives, and redundant (documents that are of a cluster and
+not canonical), redundant_share, sizes, and largest_clusters (each cluster, size, canonical).
+""",
+)
+@click.argument("folder", metavar="DIR", type=click.Path())
+@json_option
+def report(folder: str, json: bool) -> None:
+    """Show the figures of a batch's clusters, and what was largest and took most."""
+    from indexer.batch.summary import figures
+
+    said = figures(folder)
+    if json:
+        answer_json(said)
+        return
+    show_clusters(said)
+    _show("clusters of size", [{"members": name, "clusters": count} for name, count in said["sizes"].items()])
+    _show("largest clusters", said["largest_clusters"])
+    _show("largest buckets", said["buckets"])
+    _show("largest components", said["components"])
+
+
+def _show(title: str, rows: list[dict[str, Any]]) -> None:
+    if not rows:
+        return
+    click.echo(f"\n{title}")
+    numbers = [name for name, value in rows[0].items() if isinstance(value, int)]
+    shown = [[f"{value:,}" if isinstance(value, int) else str(value) for value in row.values()] for row in rows]
+    table(list(rows[0]), shown, right=numbers)
+
+
+COMMANDS = (report,)

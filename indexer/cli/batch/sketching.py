@@ -1,0 +1,193 @@
+"""`neardup batch sketch`."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import click
+
+from indexer.cli.indexing import Walk, walk_options
+from indexer.cli.options.groups import Group
+from indexer.cli.options.schemes import Fingerprinting, fingerprint_options
+from indexer.cli.options.shared import Extraction, Talk, extraction_options, talk_options
+from indexer.cli.terminal.output import answer_json, fields, say, shown_store, size
+from indexer.errors import ExtractionError, UsageError
+from indexer.text.counts import counted
+
+if TYPE_CHECKING:
+    from indexer.batch.form import Form
+    from indexer.batch.sketching import Summary
+    from indexer.ingest.sources import Rejected, Sources
+
+    _TaskType = click.ParamType[tuple[int, int]]
+else:
+    _TaskType = click.ParamType
+
+_SHOWN = 5
+
+
+class Task(_TaskType):
+    """One of several tasks: 3/8 is the third of eight."""
+
+    name = "task"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, int]:
+        """Its number, from 1 on, and how many there are."""
+        matched = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", str(value))
+        if not matched or not 1 <= int(matched[1]) <= int(matched[2]):
+            self.fail(f"{value!r} is no task; write for example 3/8, the third of eight", param, ctx)
+        return int(matched[1]), int(matched[2])
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Where sketches go, which share of the work is done, and what else is noted of documents."""
+
+    out: str
+    time_field: str | None
+    task: tuple[int, int] | None
+    strict: bool
+
+
+batch_options = Group(
+    Batch,
+    click.option(
+        "--out", required=True, type=click.Path(file_okay=False), metavar="DIR", help="The folder to write to."
+    ),
+    click.option(
+        "--time-field",
+        metavar="NAME",
+        help="The field or column that says when a document was there first, for --canonical earliest.",
+    ),
+    click.option("--task", type=Task(), metavar="I/N", help="Do only the I-th of N equal shares of the files."),
+    click.option("--strict", is_flag=True, help="End with exit code 6 if any document failed."),
+)
+
+
+@click.command(
+    short_help="Write sketches of documents to files.",
+    epilog="""
+\b
+Examples:
+  neardup batch sketch crawl/*.parquet --out batch
+  neardup batch sketch dump.jsonl.gz --out batch --text-field body --id-field url
+  neardup batch sketch crawl/ --out batch --time-field fetched
+  neardup batch sketch crawl/ --out batch --task 3/8        in a cluster of machines, each its own task
+
+Documents are read as by neardup index. Each file that holds many becomes one file of Parquet in DIR/sketches, with a
+row for each document; single files of a folder go together. A file that is there already, and whose input has not
+changed, is left alone, so that the same command again goes on where it ended, or sketches what is new. Sketches made
+otherwise (schemes, --min-tokens, --content, another version of the extraction) don't go into one folder.
+
+With --json one object: out, files, done_before, documents, empty, short, failed (by reason), bytes, seconds.
+""",
+)
+@click.argument("paths", nargs=-1, metavar="[PATH|DIR|GLOB]...")
+@batch_options
+@walk_options
+@fingerprint_options
+@extraction_options
+@talk_options
+def sketch(
+    paths: tuple[str, ...],
+    batch: Batch,
+    walk: Walk,
+    making: Fingerprinting,
+    extraction: Extraction,
+    talk: Talk,
+) -> int:
+    """Write the sketches of documents to files of Parquet."""
+    if not paths and not walk.paths_from:
+        raise UsageError("name at least one file, folder or pattern")
+    if "-" in paths:
+        raise UsageError("a batch reads files, so that it can go on where it ended; neardup index reads standard input")
+    from indexer.batch.form import Making
+    from indexer.batch.parts import parts_of, task_of
+    from indexer.batch.sketching import Summary
+    from indexer.batch.sketching import sketch as sketched
+
+    sources = _sources(paths, batch.out, walk, extraction)
+    form = _form(making, extraction, batch.time_field)
+    rejected: list[Rejected] = []
+    parts = parts_of(sources, rejected.append)
+    begin = time.monotonic()
+    summary = Summary()
+    summary.failed.update(each.reason for each in rejected)
+    own = task_of(parts, batch.task) if batch.task else parts
+    sketched(sources, own, batch.out, Making(form, extraction.limits, making.processes), summary=summary)
+    summary.seconds = time.monotonic() - begin
+    for each in rejected[:_SHOWN]:
+        say(f"{each.source}: {each.reason}: {each.detail}")
+    if not talk.is_enough(summary):
+        _report(summary, batch.out, as_json=talk.json)
+    return ExtractionError.exit_code if batch.strict and summary.failures else 0
+
+
+def _sources(paths: tuple[str, ...], out: str, walk: Walk, extraction: Extraction) -> Sources:
+    from indexer.cli.files.path_lists import list_of_paths
+    from indexer.ingest.sources import Selection, Sources
+
+    selection = Selection(
+        include=walk.include,
+        exclude=walk.exclude,
+        hidden=walk.hidden,
+        follow_links=walk.follow_links,
+        id_from=walk.id_from,
+        # As the folder of a store's file is: what lies beside the batch is named from there.
+        base=os.path.dirname(os.path.abspath(out)),
+        line_limit=extraction.max_size,
+        columns=walk.columns.columns(extraction),
+    )
+    return Sources(paths, selection, paths_from=list_of_paths(walk.paths_from) if walk.paths_from else ())
+
+
+def _form(making: Fingerprinting, extraction: Extraction, time_field: str | None) -> Form:
+    from indexer.batch.form import Form
+    from indexer.matching.kept import schemes_of_new
+    from indexer.schemes import registry
+
+    schemes = {scheme.family: scheme for scheme in schemes_of_new(making.schemes)}
+    schemes |= {scheme.family: scheme for scheme in map(registry.scheme, making.scheme)}
+    return Form(
+        tuple(scheme.id for scheme in schemes.values()),
+        making.min_tokens,
+        extraction.content or "landmarks",
+        extraction.extractor,
+        extraction.format or "",
+        time_field or "",
+    )
+
+
+def _report(summary: Summary, out: str, *, as_json: bool) -> None:
+    if as_json:
+        answer_json(
+            {
+                "out": shown_store(out),
+                "files": summary.parts,
+                "done_before": summary.done_before,
+                "documents": summary.documents,
+                "empty": summary.empty,
+                "short": summary.short,
+                "failed": dict(summary.failed),
+                "bytes": summary.octets,
+                "seconds": round(summary.seconds, 3),
+            }
+        )
+        return
+    before = f", {summary.done_before:,} done before" if summary.done_before else ""
+    fields(
+        [
+            ("files", f"{summary.parts:,}{before}"),
+            ("documents", f"{summary.documents:,}, {size(summary.octets)} in {summary.seconds:.1f} s"),
+            ("empty", f"{summary.empty:,}  no text, so they match nothing" if summary.empty else ""),
+            ("too short", f"{summary.short:,}  left out of clusters" if summary.short else ""),
+            ("failed", f"{counted(summary.failures, 'document')}: {summary.reasons}" if summary.failures else ""),
+        ]
+    )
+
+
+COMMANDS = (sketch,)

@@ -1,0 +1,21 @@
+"""One thing that was looked at, and what came of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Level = Literal["ok", "warning", "error"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What was looked at, how it is, a sentence on it, and what to do; `advice` is empty where nothing is to be done.
+
+    A warning is about answers that are not what they could be, an error about what fails or misleads.
+    """
+
+    check: str
+    level: Level
+    says: str
+    advice: str = ""

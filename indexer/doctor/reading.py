@@ -1,0 +1,63 @@
+"""Whether documents are still what their fingerprints were made from."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import cast, get_args
+
+from indexer.doctor.findings import Finding
+from indexer.errors import NeardupError
+from indexer.extract.base import Content, Engine, Format, Limits, Options
+from indexer.ingest.from_store import CHANGED, stored_inputs
+from indexer.ingest.indexing import source_digest
+from indexer.ingest.outcomes import Failed, read_one
+from indexer.ingest.sources import Input, Selection
+from indexer.model import Record, Ref
+from indexer.model.chunking import chunks
+from indexer.stores.base import Store
+from indexer.text.counts import counted
+
+_AT_ONCE = 500
+
+
+def texts_of(store: Store) -> Finding:
+    """Read every document again, as far as the store knows from where, and count those that have another text now."""
+    try:
+        counts = Counter(_compared(store))
+    except NeardupError as error:
+        return Finding("texts", "warning", f"can't be read again: {error}", "name what is missing, or index again")
+    gone = counts["gone"]
+    more = f"; {counted(gone, 'document')} can't be read again from where it came from" if gone else ""
+    if counts[CHANGED]:
+        says = f"{counted(counts[CHANGED], 'document')} changed since their fingerprints were made{more}"
+        return Finding("texts", "warning", says, "index or annotate them again")
+    return Finding("texts", "ok", f"{counted(counts['same'], 'document')} as when their fingerprints were made{more}")
+
+
+def _compared(store: Store) -> Iterator[str]:
+    """For each document what became of it: "same", CHANGED, or "gone" where it can't be told."""
+    for items in chunks(stored_inputs(store, store.scan(sketches=False), Selection()), _AT_ONCE):
+        files = [item for item in items if isinstance(item, Input) and item.path]
+        records = store.get([Ref(item.id) for item in files], sketches=False)
+        yield from (_file(store, item, record) for item, record in zip(files, records, strict=True))
+        for item in items:
+            if not isinstance(item, Input):
+                yield CHANGED if item.reason == CHANGED else "gone"
+            elif not item.path:
+                # What is part of another is given where it is what was fingerprinted.
+                yield "same"
+
+
+def _file(store: Store, item: Input, record: Record | None) -> str:
+    read = read_one(item, Limits().input_bytes)
+    if record is None or isinstance(read, Failed):
+        return "gone"
+    kinds = dict.fromkeys((None, cast("Format | None", record.format or None)))
+    for engine in get_args(Engine):
+        for kind in kinds:
+            options = Options(content=cast(Content, store.info.content), engine=engine, format=kind)
+            digest = source_digest(read.data, store.info, options, name=item.path, title=item.title)
+            if digest == record.source_digest:
+                return "same"
+    return CHANGED

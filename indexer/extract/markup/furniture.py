@@ -1,0 +1,184 @@
+"""What on a page of HTML is no part of its text: what is never shown, and the furniture around it.
+
+Furniture is what HTML itself marks as such, by elements and roles, and what authors call so by classes and ids. A name
+alone decides nothing: a menu holds mostly links, a banner is short, a footer is no chapter. Both engines ask here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from functools import cache, lru_cache
+from typing import Any, Protocol
+
+from indexer.extract.base import Content
+
+
+def _words(names: str) -> list[str]:
+    return names.split()
+
+
+# What no reader sees as text of the page; form controls and their like are no part of it either. The second line of
+# each is rare: pages without any of those are asked for the first only, because each name costs a look at each element.
+_NEVER_SHOWN = (
+    _words("head title script style noscript [hidden] [style]"),
+    _words("template svg object iframe audio video canvas rt rp datalist annotation annotation-xml"),
+)
+_FURNITURE = (
+    _words("nav header footer aside form [role]"),
+    _words("dialog search button select textarea"),
+)
+RARE_ELEMENTS = _NEVER_SHOWN[1] + _FURNITURE[1]
+_ALWAYS_OUT = frozenset(_NEVER_SHOWN[0] + _NEVER_SHOWN[1])
+_OUT = frozenset(("nav", "aside", "dialog", "search", "button", "select", "textarea"))
+_OUT_ROLES = frozenset(
+    _words(
+        "navigation banner contentinfo complementary dialog alertdialog form search menu menubar toolbar doc-toc "
+        "doc-pagelist doc-index"
+    )
+)
+# Roles that say of an aside, header or footer that it belongs to the text (ARIA 1.3, DPUB-ARIA 1.1).
+_KEPT_ROLE = re.compile(r"\s*(?:note|main|article|region|group|figure|definition|doc-)")
+# A header or footer within one of these is not the page's banner or content information (HTML-AAM 1.0).
+_SECTIONS = frozenset(("article", "aside", "main", "nav", "section"))
+_STYLE_HIDES = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)", re.IGNORECASE)
+# Characters of a paragraph that is no motto.
+_PROSE = 200
+_TEXT_IN_FORM = "main,article,h1,h2,[role=main],[role=article]"
+
+_TEXT_IN_NAMED = "main,article,h1,[role=main],[role=article]"
+
+# Names of classes and ids, without hyphens, underlines and digits, by how many characters may stand in the element
+# beside its links; where the links hold more, as many as they. Boxes of the text are called menus and sidebars too.
+_MENUS = (
+    r"(?:main|sub|top|side|left|right|bottom|site|page|nav|drop|dropdown)?menu(?:bar)?"
+    r"|(?:sphinx|left|right|nav)?sidebar(?:wrapper)?|tabs|pager|pagination|toolbar|navbox"
+)
+_BANNERS = (
+    r"(?:main|sub|top|side|left|right|bottom|fixed|site|page|doc|global|spirit|foot|skip)?"
+    r"nav(?:bar|igation|igationbar|list|links|path|row|flow|header|footer|settop|setbottom)?"
+    r"|(?:bread)?crumbs?|(?:site|page)?banner|masthead|titlearea|topbar|skiplinks?"
+)
+_FOOTERS = r"(?:site|page|main|doc|global|copyright)?footer(?:text|container|wrapper|bar|links)?|copyright|legalcopy"
+_NAMES = ((re.compile(_MENUS), 0), (re.compile(_BANNERS), _PROSE), (re.compile(_FOOTERS), 1000))
+# Elements that authors make boxes of. A section is none: its id is often made from its heading, which may be "Menu".
+_BOXES = frozenset(_words("div ul ol dl li table tbody tr td th p address center header footer hr"))
+# One for each: a pattern that begins with letters is found far faster than one that begins with a choice.
+_ATTRIBUTES = tuple(rf"""{name}=["']?([^"'<>]*)""" for name in ("class", "id"))
+_SMALL = tuple(re.compile(pattern.encode()) for pattern in _ATTRIBUTES)
+_ANY_CASE = tuple(re.compile(pattern.replace("=", r"\s*=\s*").encode(), re.IGNORECASE) for pattern in _ATTRIBUTES)
+# How the names begin, so that most ids, of which each is another, are passed over.
+_BEGINNINGS = re.compile(
+    rb" (?:ban|bot|bre|cop|cru|doc|dro|fix|foo|glo|lef|leg|mai|mas|men|nav|pag|rig|sid|sit|ski|sph|spi|sub|tab|tit|too"
+    rb"|top)[^ ]*"
+)
+_BLANKS = bytes.maketrans(b"\t\n\f\r", b"    ")
+# Looking for one more name takes as long as looking at every element that has any.
+_MANY_NAMES = 40
+# Characters; no furniture is as long, and boxes within boxes would have a long text read over and over.
+_LONGEST = 100_000
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
+
+
+class Element(Protocol):
+    """What the decisions need to know of an element, whichever engine found it."""
+
+    @property
+    def tag(self) -> str:
+        """Its name, in small letters."""
+
+    @property
+    def attributes(self) -> Mapping[str, Any]:
+        """Its attributes."""
+
+    @property
+    def text(self) -> str:
+        """All text in it."""
+
+    def ancestors(self) -> Iterable[str]:
+        """The tags of the elements around it, from the nearest."""
+
+    def inside(self, selector: str) -> Iterable[str]:
+        """The texts of the elements in it that a selector finds."""
+
+
+@cache
+def selector(content: Content, unusual: bool) -> str:
+    """What finds all elements that `left_out` is to decide on; `unusual` pages may have rare ones."""
+    groups = _NEVER_SHOWN if content == "full" else (*_NEVER_SHOWN, *_FURNITURE)
+    return ",".join(name for group in (groups if unusual else groups[::2]) for name in group)
+
+
+def left_out(element: Element, content: Content) -> bool:
+    """Whether an element that `selector` found is no part of the text."""
+    tag, attributes = element.tag, element.attributes
+    if tag in _ALWAYS_OUT or "hidden" in attributes or _STYLE_HIDES.search(_plain(attributes.get("style"))):
+        return True
+    if content == "full":
+        return False
+    role = _plain(attributes.get("role")).lower()
+    if not _OUT_ROLES.isdisjoint(role.split()):
+        return True
+    return _is_furniture(element) and not _KEPT_ROLE.match(role)
+
+
+def _is_furniture(element: Element) -> bool:
+    if element.tag in ("header", "footer"):
+        if not _SECTIONS.isdisjoint(element.ancestors()):
+            return False
+        # A banner has a name, a motto and links; a header with running text is the beginning of the document.
+        return element.tag == "footer" or all(len(text) < _PROSE for text in element.inside("p"))
+    if element.tag == "form":
+        # Some frameworks wrap the whole page in one form.
+        return not any(True for _ in element.inside(_TEXT_IN_FORM))
+    return element.tag in _OUT
+
+
+def named_selector(source: bytes, any_case: bool) -> str:
+    """What finds the elements of a page that have a name of furniture; "" where no element has.
+
+    With `any_case` attributes may be in capitals, or have spaces after their names.
+    """
+    found: list[str] = []
+    for sign, pattern in zip(".#", _ANY_CASE if any_case else _SMALL, strict=True):
+        values = b" ".join((b"", *set(pattern.findall(source)))).translate(_BLANKS)
+        names = {
+            values[name.start() + 1 : name.end()].decode("latin-1") for name in _BEGINNINGS.finditer(values.lower())
+        }
+        found += (sign + name for name in sorted(names) if _most_beside_links(name) is not None)
+    return ",".join(found) if len(found) <= _MANY_NAMES else "[class],[id]"
+
+
+def named_furniture(element: Element) -> bool:
+    """Whether an element that `named_selector` found is furniture, as its name says."""
+    if element.tag not in _BOXES or _KEPT_ROLE.match(_plain(element.attributes.get("role")).lower()):
+        return False
+    names = f"{_plain(element.attributes.get('class'))} {_plain(element.attributes.get('id'))}".split()
+    limits = [limit for limit in map(_most_beside_links, names) if limit is not None]
+    text = element.text
+    if not limits or len(text) > _LONGEST or not text.strip():
+        return False
+    most = max(limits)
+    if len(text) > most:
+        linked = sum(map(_length, element.inside("a[href]")))
+        if _length(text) - linked > max(linked, most):
+            return False
+    return not any(True for _ in element.inside(_TEXT_IN_NAMED))
+
+
+@lru_cache(maxsize=1 << 14)
+def _most_beside_links(name: str) -> int | None:
+    """How many characters furniture of that name may hold beside its links; None if the name is none of furniture."""
+    if not _NAME.fullmatch(name):
+        return None
+    bare = name.lower().replace("-", "").replace("_", "").rstrip("0123456789")
+    return next((limit for pattern, limit in _NAMES if pattern.fullmatch(bare)), None)
+
+
+def _length(text: str) -> int:
+    return len(" ".join(text.split()))
+
+
+def _plain(value: Any) -> str:
+    """An attribute's value as a string: absent and valueless ones are None, and lists come from BeautifulSoup."""
+    return " ".join(value) if isinstance(value, list) else value or ""

@@ -1,0 +1,153 @@
+"""Clusters of a batch are those of a store of the same documents, whatever the files, their order, the partitions."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from batched import LONGEST, MINHASH, Case, by_batch, by_store, sketched, write_files
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from planted import collection, named
+
+from indexer.batch.clustering import Wanted, cluster
+from indexer.batch.form import Form
+from indexer.batch.reading import canonical_of, rule_of
+from indexer.batch.summary import figures
+from indexer.clustering.canonical import CanonicalRule
+from indexer.errors import StoreError, UsageError
+
+EARLIEST = CanonicalRule("earliest")
+RULES = (
+    Case({}),
+    Case({}, schemes=(), canonical=EARLIEST),
+    Case({}, "simhash-doc@6bits+minhash@0.5", canonical=EARLIEST),
+    Case({}, "minhash@0.3", bound=0.9),
+    Case({}, "minhash@0.4", bound=0.3),
+    Case({}, "spotsigs@0.6", schemes=("spotsigs",)),
+    Case({}, "supershingles@0.5/simhash-doc@3bits+minhash@0.4", schemes=(MINHASH, "supershingles")),
+    Case({}, canonical=CanonicalRule("field", "seen", descending=True)),
+)
+
+
+def chain(length: int, step: int = 4) -> dict[str, str]:
+    """Texts of which each shares most with the next, and the first nothing with the last."""
+    words = [f"word{number}" for number in range(length * step + 60)]
+    return {f"link{place:03}": " ".join(words[place * step : place * step + 60]) for place in range(length)}
+
+
+def hot(count: int) -> dict[str, str]:
+    """Pages with one boilerplate: they share keys, and some are near."""
+    draw = random.Random(7)
+    common = [f"menu{number}" for number in range(40)]
+    texts = {}
+    for place in range(count):
+        own = [f"own{place if place % 5 else 0}x{draw.randrange(9)}" for _ in range(draw.choice((6, 15, 40)))]
+        texts[f"page{place:03}"] = " ".join(common + own)
+    return texts
+
+
+@pytest.mark.parametrize("case", RULES, ids=lambda case: f"{case.rule} {case.canonical} {case.bound}")
+@pytest.mark.parametrize(
+    "texts", [named(collection(1, 150)), chain(80), hot(150)], ids=["versions", "chain", "boilerplate"]
+)
+def test_as_in_a_store(case: Case, texts: dict[str, str], tmp_path: Path) -> None:
+    tried = Case(texts, case.rule, case.schemes, case.canonical, case.bound)
+    wanted, by = by_store(tried, tmp_path / "store")
+    for number, (files, parts) in enumerate([(1, None), (7, 5)]):
+        found, said = by_batch(tried, tmp_path / str(number), files=files, parts=parts, seed=number)
+        assert found == wanted
+        figures = ("documents", "compared", "clusters", "clustered", "largest", "split")
+        assert [said[name] for name in figures] == [getattr(by, name) for name in figures]
+        if parts is None:
+            assert said["comparisons"] == by.comparisons
+
+
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.integers(0, 999), st.integers(1, 60), st.integers(1, 4), st.integers(1, 9), st.sampled_from(RULES[:5]))
+def test_as_in_a_store_at_random(
+    tmp_path_factory: pytest.TempPathFactory, seed: int, count: int, files: int, parts: int, case: Case
+) -> None:
+    folder = tmp_path_factory.mktemp("random")
+    tried = Case(named(collection(seed, count)), case.rule, case.schemes, case.canonical, case.bound)
+    assert by_batch(tried, folder, files=files, parts=parts, seed=seed)[0] == by_store(tried, folder / "store")[0]
+
+
+def test_they_are_clusters_at_all(tmp_path: Path) -> None:
+    # What the tests above compare must not be empty, nor never cut.
+    assert by_batch(Case(named(collection(1, 150))), tmp_path / "a")[1]["clusters"] > 10
+    assert by_batch(Case(chain(80), "minhash@0.4"), tmp_path / "b", parts=3)[1]["split"] == 1
+    assert by_batch(Case(hot(150)), tmp_path / "c")[1]["clustered"] > 30
+
+
+def test_the_largest_buckets_and_components_are_named_with_what_they_took(tmp_path: Path) -> None:
+    texts = {**chain(80), **{f"copy{place:02}": " ".join(f"same{n}" for n in range(50)) for place in range(30)}}
+    said = by_batch(Case(texts, "minhash@0.4"), tmp_path / "a")[1]
+    first, second = said["components"][:2]
+    assert (first["nodes"], first["documents"], first["example"][:4]) == (80, 80, "link")
+    assert first["groups"] > 1
+    # Each has to be compared at least once to be in it, and once more to be cut from it.
+    assert first["comparisons"] > 2 * 79
+    assert (second["nodes"], second["documents"], second["groups"]) == (1, 30, 1)
+    assert sum(one["comparisons"] for one in said["components"]) <= said["comparisons"]
+    assert said["buckets"][0]["nodes"] >= said["buckets"][-1]["nodes"] > 1
+    assert {one["scheme"] for one in said["buckets"]} == {"minhash"}
+    apart = by_batch(Case(texts, "minhash@0.4"), tmp_path / "b", files=3, parts=3, seed=1)[1]
+    assert [one["documents"] for one in apart["components"]] == [one["documents"] for one in said["components"]]
+
+
+def test_the_report_counts_what_is_in_the_files(tmp_path: Path) -> None:
+    found, said = by_batch(Case(hot(150)), tmp_path, files=3)
+    sizes = Counter(Counter(cluster for cluster, _, _ in found.values()).values())
+    told = figures(str(tmp_path / "out"))
+    assert said.items() <= told.items()
+    assert sum(told["sizes"].values()) == said["clusters"] == sum(n for size, n in sizes.items() if size > 1)
+    assert told["sizes"]["2"] == sizes[2]
+    assert told["redundant"] == sum(not canonical for _, canonical, _ in found.values())
+    largest = told["largest_clusters"][0]
+    assert largest["size"] == max(sizes) == said["largest"]
+    assert found[largest["canonical"]][:2] == (largest["cluster"], True)
+
+
+def test_real_pages_as_in_a_store(shared_data: Path, tmp_path: Path) -> None:
+    pages = sorted(path for path in (shared_data / "html").rglob("*") if path.is_file())[:120]
+    texts = {path.relative_to(shared_data).as_posix(): path.read_text("utf-8", "replace") for path in pages}
+    case = Case({name: text for name, text in texts.items() if "\0" not in text})
+    wanted, by = by_store(case, tmp_path / "store")
+    assert by.clusters > 0
+    assert by_batch(case, tmp_path / "batch", files=3, parts=4)[0] == wanted
+
+
+def test_of_documents_with_one_id_the_last_counts(tmp_path: Path) -> None:
+    words = " ".join(f"word{number}" for number in range(60))
+    for name, text in (("a", "other " + words[30:]), ("b", words)):
+        write_files(tmp_path / name, [{"id": "same", "text": text}, {"id": name, "text": words}], 1)
+        (tmp_path / name / "0.parquet").rename(tmp_path / f"{name}.parquet")
+    form = Form((MINHASH,))
+    for name in "ba":
+        sketched(tmp_path / f"{name}.parquet", tmp_path / "out", form)
+    said = cluster(str(tmp_path / "out"), str(tmp_path / "out"), Wanted(rule_of(form, None), LONGEST, threads=1))
+    assert (said["documents"], said["replaced"], said["clusters"], said["clustered"]) == (3, 1, 1, 3)
+    [gone] = [
+        (path.name[0], row)
+        for path in (tmp_path / "out" / "clusters").iterdir()
+        for row in pq.read_table(path).to_pylist()
+        if row["cluster"] is None
+    ]
+    assert gone[0] == "a"
+    assert (gone[1]["id"], gone[1]["canonical"], gone[1]["is_canonical"]) == ("same", "same", False)
+
+
+def test_rules_that_need_what_is_not_there_are_refused(tmp_path: Path) -> None:
+    form = Form(())
+    with pytest.raises(UsageError, match="--scheme minhash"):
+        rule_of(form, "minhash@0.6")
+    with pytest.raises(UsageError, match="no texts to read again"):
+        rule_of(form, "simhash-doc@3bits+text@0.5")
+    with pytest.raises(UsageError, match="--time-field"):
+        canonical_of(form, EARLIEST)
+    with pytest.raises(StoreError, match="neardup batch sketch"):
+        cluster(str(tmp_path), str(tmp_path), Wanted(rule_of(form, None), LONGEST))

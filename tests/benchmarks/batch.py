@@ -1,0 +1,119 @@
+"""Texts in Parquet to clusters in files, without a store, beside the same through the embedded store.
+
+Run as `python -m benchmarks batch [--documents N] [--without-store]`. Every fourth text is another with a few words
+changed.
+Each command runs as a process of its own, of which the time that passed, that of processors, and peak memory are shown.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.ingest import texts
+
+_PART = 5000
+_CHANGED = 6
+LEAN, USUAL = "simhash-doc", "simhash-doc,minhash"
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a command took: seconds, seconds of processors, and the largest memory of its process in MB."""
+
+    seconds: float
+    processors: float
+    peak: float
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(self.seconds + other.seconds, self.processors + other.processors, max(self.peak, other.peak))
+
+
+def write(path: Path, documents: int) -> None:
+    """The texts as Parquet, of which every fourth is near an earlier one."""
+    import pyarrow
+    from pyarrow import parquet
+
+    draw = random.Random(2)
+    schema = pyarrow.schema([("id", pyarrow.string()), ("text", pyarrow.string())])
+    recent: list[str] = []
+    rows: list[dict[str, str]] = []
+    with parquet.ParquetWriter(path, schema, compression="zstd") as out:
+        for number, text in enumerate(texts(documents)):
+            if number % 4 == 3:
+                words = draw.choice(recent).split()
+                for _ in range(_CHANGED):
+                    words[draw.randrange(len(words))] = "changed"
+                shown = " ".join(words)
+            else:
+                shown = text
+                recent = [*recent[-999:], text]
+            rows.append({"id": f"doc-{number}", "text": shown})
+            if len(rows) == _PART or number == documents - 1:
+                out.write_batch(pyarrow.RecordBatch.from_pylist(rows, schema=schema))
+                rows = []
+
+
+def cost(*arguments: str | Path) -> Cost:
+    """What `neardup` takes with these arguments; CalledProcessError where it fails."""
+    command = [sys.executable, "-m", "indexer", *map(str, arguments)]
+    begin = time.perf_counter()
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, command)
+    return Cost(time.perf_counter() - begin, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
+
+
+def show(name: str, documents: int, found: Cost) -> None:
+    print(
+        f"{name:34} {documents:9,} documents  {found.seconds:7.1f} s  {found.processors:7.1f} s of processors  "
+        f"peak {found.peak:,.0f} MB",
+        flush=True,
+    )
+
+
+def run(documents: int = 200_000, *, store: bool = True) -> dict[str, Cost]:
+    """Measure and print; gives the figures."""
+    found: dict[str, Cost] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "texts.parquet")
+        write(path, documents)
+        for schemes in (LEAN, USUAL):
+            out = Path(folder, schemes)
+            steps = {
+                "batch sketch": cost("batch", "sketch", path, "--out", out, "--schemes", schemes, "--quiet"),
+                "batch cluster": cost("batch", "cluster", out, "--out", out),
+            }
+            for name, each in steps.items():
+                show(f"{schemes}: {name}", documents, each)
+            found[schemes] = steps["batch sketch"] + steps["batch cluster"]
+            show(f"{schemes}: together", documents, found[schemes])
+        if store:
+            file = Path(folder, "c.neardup")
+            indexed = cost("index", path, "--store", file, "--quiet") + cost("cluster", "--store", file)
+            found["store"] = indexed
+            show("index and cluster, by the store", documents, indexed)
+    return found
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--documents", type=int, default=200_000)
+    parser.add_argument("--without-store", action="store_true")
+    options = parser.parse_args(arguments)
+    run(options.documents, store=not options.without_store)
+
+
+if __name__ == "__main__":
+    main()

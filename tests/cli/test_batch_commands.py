@@ -1,0 +1,68 @@
+"""`neardup batch`, as it is typed."""
+
+from __future__ import annotations
+
+import json
+
+import pyarrow.parquet as pq
+import pytest
+from command import Neardup, write
+from written import changed, html, prose
+
+COPIES: dict[str, bytes | str] = {"docs/a.html": html(prose(1)), "docs/b.html": html(prose(2)), "lines.jsonl": ""}
+
+
+def test_from_documents_to_those_that_are_kept(neardup: Neardup) -> None:
+    lines = [{"id": "near", "text": changed(prose(1), 3)}, {"id": "own", "text": prose(9), "lang": "en"}]
+    write(neardup.folder, {**COPIES, "lines.jsonl": "".join(json.dumps(line) + "\n" for line in lines)})
+    made = neardup("batch", "sketch", "docs", "lines.jsonl", "--out", "batch", "--json").json
+    assert (made["files"], made["documents"], made["failed"]) == (2, 4, {})
+    again = neardup("batch", "sketch", "docs", "lines.jsonl", "--out", "batch").out
+    assert "2 done before" in again
+    said = neardup("batch", "cluster", "batch", "--out", "batch", "--json").json
+    assert (said["documents"], said["clusters"], said["clustered"]) == (4, 1, 2)
+    neardup("index", "docs", "lines.jsonl")
+    stored = neardup("cluster", "--json").json
+    names = ("rule", "documents", "compared", "clusters", "clustered", "largest", "split", "comparisons")
+    assert [said[name] for name in names] == [stored[name] for name in names]
+    assert "1, the largest of 2" in neardup("batch", "report", "batch").out
+    assert neardup("batch", "report", "batch", "--json").json["redundant"] == 1
+    kept = neardup("batch", "filter", "docs", "lines.jsonl", "--clusters", "batch", "--out", "kept", "--json").json
+    assert (kept["kept"], kept["removed"]) == (3, 1)
+    [removed] = pq.read_table(neardup.folder / "kept.removed.parquet").to_pylist()
+    assert {removed["id"], removed["canonical"]} == {"docs/a.html", "near"}
+
+
+def test_tasks_share_the_files(neardup: Neardup) -> None:
+    write(neardup.folder, {f"{n}.jsonl": json.dumps({"id": str(n), "text": prose(n)}) for n in range(5)})
+    files = [
+        neardup("batch", "sketch", "*.jsonl", "--out", "b", "--task", f"{task}/3", "--json").json["files"]
+        for task in (1, 2, 3)
+    ]
+    assert (sorted(files), sum(files)) == ([1, 2, 2], 5)
+    assert neardup("batch", "cluster", "b", "--out", "b", "--json").json["documents"] == 5
+    for wrong in ("4/3", "0/3", "x"):
+        assert "third of eight" in neardup("batch", "sketch", "*.jsonl", "--out", "b", "--task", wrong, code=2).err
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (("sketch", "--out", "b"), 2, "name at least one"),
+        (("sketch", "-", "--out", "b"), 2, "neardup index reads standard input"),
+        (("sketch", "nothing.jsonl", "--out", "b"), 5, "nothing.jsonl"),
+        (("cluster", "b", "--out", "b"), 3, "neardup batch sketch"),
+        (("report", "b"), 3, "neardup batch cluster"),
+        (("filter", "docs", "--clusters", "b", "--out", "k"), 3, "neardup batch cluster"),
+    ],
+)
+def test_what_is_wrong_is_said(neardup: Neardup, words: tuple[str, ...], code: int, said: str) -> None:
+    write(neardup.folder, COPIES)
+    assert said in neardup("batch", *words, code=code).err
+
+
+def test_a_document_that_fails_is_counted_and_strict_says_so(neardup: Neardup) -> None:
+    write(neardup.folder, {**COPIES, "docs/broken.pdf": b"%PDF-1.4 broken"})
+    assert "malformed" in neardup("batch", "sketch", "docs", "--out", "b").out
+    write(neardup.folder, {"docs/c.html": html(prose(3))})
+    assert neardup("batch", "sketch", "docs", "--out", "b", "--strict", "--json", code=6).json["documents"] == 4

@@ -1,0 +1,142 @@
+"""`neardup doctor` on an embedded store: each finding where its cause is there, and nowhere else."""
+
+from __future__ import annotations
+
+import dataclasses
+import sqlite3
+import time
+from collections.abc import Mapping
+from contextlib import closing
+
+import pytest
+from command import Neardup, write
+from written import prose
+
+from indexer import open_store
+from indexer.model import ClusteringNote
+
+WAYS = {"a.txt": prose(1), "b.txt": prose(2), "lines.jsonl": '{"id": "one", "text": "' + prose(3) + '"}\n'}
+
+
+@pytest.fixture
+def stored(neardup: Neardup) -> Neardup:
+    write(neardup.folder, {f"docs/{name}": text for name, text in WAYS.items()})
+    neardup("index", "docs")
+    return neardup
+
+
+def found(neardup: Neardup, *words: str, code: int = 7) -> Mapping[str, tuple[str, str, str]]:
+    """By what was looked at the level, the sentence and the advice; the text has the same in one line each."""
+    told = neardup("doctor", *words, "--json", code=code).json
+    assert told["healthy"] == (code == 0)
+    lines = neardup("doctor", *words, code=code).out.splitlines()
+    for line, each in zip(lines, told["findings"], strict=True):
+        assert line.split()[:2] == [each["level"], each["check"]]
+        assert each["says"] in line
+        assert bool(each["advice"]) == (each["level"] != "ok")
+        assert line.endswith(each["advice"])
+    return {each["check"]: (each["level"], each["says"], each["advice"]) for each in told["findings"]}
+
+
+def only(findings: Mapping[str, tuple[str, str, str]], check: str, level: str) -> tuple[str, str]:
+    """What is said of a check, and its advice, where all others are ok."""
+    assert {name: value[0] for name, value in findings.items() if value[0] != "ok"} == {check: level}
+    return findings[check][1:]
+
+
+def note(neardup: Neardup, **changes: object) -> None:
+    """Let the store remember something else of its clustering."""
+    with open_store(neardup.folder / "collection.neardup") as store:
+        [kept] = store.clustering_notes().values()
+        store.put_clustering_note(dataclasses.replace(kept, **changes))  # type: ignore[arg-type]
+
+
+def test_all_is_well(stored: Neardup) -> None:
+    assert found(stored, code=0)["clusters"][1] == "none were made"
+    stored("cluster")
+    findings = found(stored, "--texts", code=0)
+    assert findings["clusters"][1].startswith("made 20")
+    assert findings["texts"][1] == "3 documents as when their fingerprints were made"
+    assert findings["engine"][1] == f"SQLite {sqlite3.sqlite_version}"
+    assert "texts" not in found(stored, code=0)
+
+
+def test_no_store(neardup: Neardup) -> None:
+    done = neardup("doctor", "--json", code=3)
+    assert done.json["healthy"] is False
+    assert [finding["check"] for finding in done.json["findings"]] == ["neardup", "engine"]
+    assert "there is no store here" in done.err
+
+
+def test_documents_later_than_the_clusters(stored: Neardup) -> None:
+    stored("cluster")
+    time.sleep(1.1)
+    write(stored.folder, {"later.txt": prose(4)})
+    stored("index", "later.txt")
+    says, advice = only(found(stored), "clusters", "warning")
+    assert "1 document came later" in says
+    assert advice == "run neardup cluster"
+    # One that is put into its cluster as it comes does not hide one that was not.
+    time.sleep(1.1)
+    write(stored.folder, {"latest.txt": prose(5)})
+    stored("index", "latest.txt", "--cluster")
+    assert "1 document came later" in only(found(stored), "clusters", "warning")[0]
+    stored("cluster")
+    time.sleep(1.1)
+    write(stored.folder, {"last.txt": prose(6)})
+    stored("index", "last.txt", "--cluster")
+    assert found(stored, code=0)["clusters"][0] == "ok"
+
+
+def test_a_clustering_that_did_not_end(stored: Neardup) -> None:
+    stored("cluster")
+    note(stored, finished=False)
+    says, advice = only(found(stored), "clusters", "error")
+    assert "was not finished" in says
+    assert "neardup cluster" in advice
+    assert "--store copy.neardup" in found(copied(stored), "--store", "copy.neardup")["clusters"][2]
+
+
+def copied(neardup: Neardup) -> Neardup:
+    (neardup.folder / "copy.neardup").write_bytes((neardup.folder / "collection.neardup").read_bytes())
+    return neardup
+
+
+def test_documents_without_the_sketch_of_the_default_rule(stored: Neardup) -> None:
+    store = ("--store", "lean.neardup")
+    stored("index", "docs", *store, "--schemes", "simhash-doc")
+    assert "keeps no sketch by minhash" in only(found(stored, *store), "sketches", "warning")[0]
+    stored("index", "docs/a.txt", *store, "--scheme", "minhash")
+    says, advice = only(found(stored, *store), "sketches", "warning")
+    assert says.startswith("2 documents without the sketch by minhash")
+    stored("index", "docs", *store)
+    assert advice == "index or annotate them again"
+    assert found(stored, *store, code=0)["sketches"][0] == "ok"
+
+
+def test_fingerprints_of_other_rules(stored: Neardup) -> None:
+    with closing(sqlite3.connect(stored.folder / "collection.neardup")) as connection, connection:
+        connection.execute("UPDATE meta SET value = '15.0.0' WHERE name = 'unicode'")
+    says, advice = only(found(stored), "fingerprints", "error")
+    assert "Unicode version 15.0.0 in the store" in says
+    assert "new store" in advice
+
+
+def test_documents_that_have_changed_and_gone(stored: Neardup) -> None:
+    (stored.folder / "docs/a.txt").write_text(prose(9))
+    (stored.folder / "docs/b.txt").unlink()
+    assert found(stored, code=0)
+    says, advice = only(found(stored, "--texts"), "texts", "warning")
+    assert says == (
+        "1 document changed since their fingerprints were made; 1 document can't be read again from where it came from"
+    )
+    assert advice
+    stored("index", "docs")
+    (stored.folder / "docs/lines.jsonl").write_text('{"id": "one", "text": "other"}\n')
+    assert "1 document changed" in only(found(stored, "--texts"), "texts", "warning")[0]
+
+
+def test_a_rule_of_another_time(stored: Neardup) -> None:
+    stored("cluster")
+    note(stored, rule=ClusteringNote("nothing@0.5").rule)
+    assert "can't serve" in only(found(stored), "clusters", "error")[0]

@@ -1,0 +1,132 @@
+"""Remarks as JSON: the same as those in words, each an object on a line of its own, and nothing else beside them."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+import warnings
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from command import COMMAND, Neardup, clean_environment, mixed_folder
+
+from indexer.text.remarks import remark, spoken
+
+LEVELS = {"info", "warning", "error"}
+# What each says on standard error, and with which exit code it ends.
+TALKATIVE: list[tuple[list[str], int]] = [
+    (["index", "nowhere"], 5),
+    (["index", "docs", "--dry-run"], 0),
+    (["index", "docs", "-q", "--retry-failed"], 0),
+    (["index", "docs", "--no-such"], 2),
+    (["hash", "nowhere.txt", "docs/broken.pdf"], 6),
+    (["similar", "docs/short.txt"], 0),
+    (["similar", "docs/other.html", "--explain"], 0),
+    (["cluster", "--match", "simhash-doc@3bits", "--dry-run"], 0),
+    (["pairs"], 0),
+    (["prune", "--keep", "canonical", "--dry-run"], 0),
+    (["prune", "--keep", "canonical", "--delete"], 2),
+    (["delete", "nothing"], 5),
+    (["stats", "--store", "elsewhere.neardup"], 3),
+    (["setup", "--store", "x.neardup"], 2),
+]
+
+
+@pytest.fixture
+def stored(neardup: Neardup) -> Neardup:
+    mixed_folder(neardup.folder)
+    neardup("index", "docs")
+    neardup("cluster")
+    return neardup
+
+
+def lines(err: str) -> list[dict[str, Any]]:
+    """The remarks, each of which has what every one has."""
+    told = [json.loads(line) for line in err.splitlines()]
+    for each in told:
+        moment = datetime.fromisoformat(each["time"])
+        assert each["time"].endswith("Z")
+        assert abs(datetime.now(UTC) - moment) < timedelta(minutes=10)
+        assert each["level"] in LEVELS
+        assert each["message"]
+    return told
+
+
+@pytest.mark.parametrize(
+    ("words", "code"), TALKATIVE, ids=lambda value: " ".join(value) if isinstance(value, list) else str(value)
+)
+def test_the_same_is_said_in_both_forms(stored: Neardup, words: list[str], code: int) -> None:
+    text, machine = stored(*words, code=code), stored("--log-format", "json", *words, code=code)
+    told = lines(machine.err)
+    sentences = [line.removeprefix("neardup: ") for line in text.err.splitlines() if line.startswith("neardup: ")]
+    assert sentences
+    assert [each["message"] for each in told] == sentences
+    assert [each["usage"] for each in told if "usage" in each] == [
+        line for line in text.err.splitlines() if not line.startswith("neardup: ")
+    ]
+    assert machine.out == text.out
+    assert stored(*words, code=code, NEARDUP_LOG_FORMAT="json").err.count("\n") == len(told)
+
+
+def test_an_error_names_its_kind_the_command_the_store_and_the_exit_code(neardup: Neardup) -> None:
+    [told] = lines(neardup("--log-format=json", "stats", "--store", "none.neardup", code=3).err)
+    expected = {"level": "error", "command": "stats", "store": "none.neardup", "error": "NoStoreError", "exit_code": 3}
+    assert expected.items() <= told.items()
+    assert "traceback" not in told
+    command = [*COMMAND, "--log-format", "json", "--debug", "stats"]
+    done = subprocess.run(command, cwd=neardup.folder, env=clean_environment(), capture_output=True, text=True)
+    [told] = lines(done.stderr)
+    assert told["traceback"].startswith("Traceback")
+
+
+def test_a_document_that_failed_has_its_reason(stored: Neardup) -> None:
+    [told] = lines(stored("--log-format", "json", "hash", "docs/broken.pdf", code=6).err)
+    assert (told["error"], told["reason"]) == ("ExtractionError", "malformed")
+    [told] = lines(stored("--log-format", "json", "index", "docs", "-q", "--retry-failed").err)
+    assert (told["level"], told["failed"]) == ("warning", {"malformed": 1})
+
+
+def test_wrong_use_before_any_command(neardup: Neardup) -> None:
+    for words in ([], ["--no-such"], ["indx"]):
+        [told] = lines(neardup("--log-format", "json", *words, code=2).err)
+        assert told["exit_code"] == 2
+    assert "xml" in neardup("--log-format", "xml", "stats", code=2).err
+
+
+def test_on_a_terminal_there_is_no_progress_and_no_question(stored: Neardup) -> None:
+    master, terminal = pty.openpty()
+    commands = [["index", "docs", "--retry-failed"], ["prune", "--keep", "canonical", "--delete"]]
+    codes = []
+    for words in commands:
+        command = [*COMMAND, "--log-format", "json", *words]
+        done = subprocess.run(
+            command, cwd=stored.folder, env=clean_environment(), stdin=terminal, stdout=subprocess.DEVNULL,
+            stderr=terminal, timeout=120,
+        )  # fmt: skip
+        codes.append(done.returncode)
+    os.close(terminal)
+    said = b""
+    try:
+        while piece := os.read(master, 65536):
+            said += piece
+    except OSError:
+        # How Linux says that nobody holds the other end any more.
+        pass
+    os.close(master)
+    assert codes == [0, 2]
+    assert [told["exit_code"] for told in lines(said.decode()) if "exit_code" in told] == [2]
+
+
+def test_what_libraries_warn_of_is_a_remark(capsys: pytest.CaptureFixture[str]) -> None:
+    with warnings.catch_warnings(), spoken(as_json=True):
+        warnings.simplefilter("always")
+        warnings.warn("an old way\nof doing it", UserWarning, stacklevel=1)
+        remark("said \x1b[31m too", store="x")
+    one, two = lines(capsys.readouterr().err)
+    assert (one["level"], one["warning"]) == ("warning", "UserWarning")
+    assert "\x1b" not in two["message"]
+    remark("after")
+    assert capsys.readouterr().err == "neardup: after\n"
