@@ -123,7 +123,9 @@ def test_a_new_store_keeps_exactly_the_schemes_that_are_named(folder: Neardup) -
     refused = folder("index", "docs", "--store", "0.neardup", "--schemes", "simhash-doc", code=2).err
     assert "this one has simhash-doc, minhash" in refused
     assert "name it too" in folder("index", "docs", "--store", "new.neardup", "--schemes", "minhash", code=2).err
-    assert "is not a scheme" in folder("index", "docs", "--store", "new.neardup", "--schemes", "simhash-doc,x", code=2).err
+    assert (
+        "is not a scheme" in folder("index", "docs", "--store", "new.neardup", "--schemes", "simhash-doc,x", code=2).err
+    )
     assert not (folder.folder / "new.neardup").exists()
 
 
