@@ -152,7 +152,7 @@ def test_stopped_in_order(neardup: Neardup, busy: subprocess.Popen[bytes], numbe
     assert summary["stopped"] is True
     assert summary["failed"] == {}
     assert summary["indexed"] > 0
-    assert b"the same command again goes on" in err
+    assert b"run the same command again to resume" in err
     assert b"Traceback" not in err
     wait_until_gone(workers)
     assert len(contents(neardup)[0]) == summary["indexed"]

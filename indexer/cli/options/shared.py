@@ -18,7 +18,7 @@ from indexer.cli.terminal.hints import name_store
 from indexer.cli.terminal.output import fields, say, shown_store
 from indexer.config import DEFAULT_STORE
 from indexer.errors import UsageError
-from indexer.extract.base import Content, Engine, Format, Limits, Options
+from indexer.extract.base import Content, Extractor, Format, Limits, Options
 from indexer.text.remarks import in_json, note
 
 if TYPE_CHECKING:
@@ -105,14 +105,14 @@ class Extraction:
     """How documents are read; `content` and `format` are None where nothing was asked, `max_size` is in bytes."""
 
     content: Content | None
-    extractor: Engine
+    extractor: Extractor
     format: Format | None
     worker: WorkerLimits
     max_size: int
 
     def options(self, content: Content) -> Options:
         """The options of the extraction, in a content mode."""
-        return Options(content=content, engine=self.extractor, format=self.format)
+        return Options(content=content, extractor=self.extractor, format=self.format)
 
     @property
     def limits(self) -> Limits:
@@ -143,7 +143,7 @@ extraction_options = Group(
         "--extractor",
         cls=Renamed,
         former="engine",
-        type=click.Choice(get_args(Engine)),
+        type=click.Choice(get_args(Extractor)),
         default="auto",
         show_default=True,
         help="The extractor: the fast one, the reference one, or (auto) the fast one first and the reference one "

@@ -14,6 +14,9 @@ from indexer.model import REASON_KEY
 
 # As in a browser, a byte order mark outdoes whatever encoding the HTML declares: the text has been decoded already.
 MARK = b"\xef\xbb\xbf"
+# A small compressed file can hold more blank lines than anybody waits for.
+MOST_BLANK = 1_000_000
+TOO_BLANK = f"more than {MOST_BLANK:,} blank lines in a row; the file is read no further"
 # What a message lists of a table's columns.
 _MOST_NAMES, _MOST_CHARACTERS = 20, 400
 
@@ -119,7 +122,7 @@ def entry_of(number: int, item: Any, columns: Columns) -> Entry:
     if isinstance(identity, int) and not isinstance(identity, bool):
         identity = str(identity)
     if identity is not None and (not isinstance(identity, str) or not identity):
-        raise ValueError(f'"{id_name}" must be a string that is not empty, or an integer')
+        raise ValueError(f'"{id_name}" must be a non-empty string or an integer')
     if identity is None and columns.id:
         raise ValueError(f'no "{columns.id}"')
     for name, value in ((title_name, title), (url_name, url)):
