@@ -88,7 +88,8 @@ def speeds(shared_data: Path, rows: Rows) -> dict[str, Any]:
     kinds = {"html": "javadoc", "xml": "plos", "pdf": "jose"}
     figures: dict[str, Any] = {}
     for kind, group in kinds.items():
-        data = [(shared_data / r["path"]).read_bytes() for r in rows if r["set"] == group and r["format"] == kind]
+        wanted = [row["path"] for row in rows if (row.get("set"), row.get("format")) == (group, kind)]
+        data = [(shared_data / path).read_bytes() for path in wanted]
         extractors: tuple[Extractor, ...] = ("fast", "reference")
         for extractor in extractors:
             seconds = _seconds(data, extractor, rounds=_ROUNDS if extractor == "fast" else 1)
@@ -132,7 +133,7 @@ def long_documents() -> dict[str, Any]:
 def short_texts(shared_data: Path, rows: Rows) -> dict[str, Any]:
     """Passages of 50 to 300 words with some words changed: the distances, and those to other passages."""
     chance = random.Random(2)
-    paths = [shared_data / row["path"] for row in rows if row["set"] == "plos"]
+    paths = [shared_data / row["path"] for row in rows if row.get("set") == "plos"]
     texts = [text for path in paths if len(text := extract(path, sandbox=False).text.split()) > 1000][:20]
     pool = [word for text in texts for word in text]
     figures: dict[str, Any] = {}
