@@ -22,7 +22,7 @@ from indexer.errors import StoreError
 
 # More than two batches of what is stored at once.
 DOCUMENTS = 20_000
-KILLS = 12
+KILLS = 24 if os.environ.get("NEARDUP_ALL") else 8
 
 
 def write_lines(path: Path, documents: int = DOCUMENTS) -> None:

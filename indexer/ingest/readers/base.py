@@ -14,6 +14,9 @@ from indexer.model import REASON_KEY
 
 # As in a browser, a byte order mark outdoes whatever encoding the HTML declares: the text has been decoded already.
 MARK = b"\xef\xbb\xbf"
+# A small compressed file can hold more blank lines than anybody waits for.
+MOST_BLANK = 1_000_000
+TOO_BLANK = f"more than {MOST_BLANK:,} blank lines in a row; the file is read no further"
 # What a message lists of a table's columns.
 _MOST_NAMES, _MOST_CHARACTERS = 20, 400
 

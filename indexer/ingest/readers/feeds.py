@@ -14,6 +14,8 @@ from indexer.text.counts import counted
 
 _ITEMS = ("item", "entry")
 _DATES = ("pubDate", "published", "updated", "date")
+# A feed is parsed as a whole by the process that indexes; of what is larger as much is read as comes before.
+MOST_PIECES = 1_000_000
 # Of two texts of an item, the whole one.
 _TEXTS = ("encoded", "content", "description", "summary")
 
@@ -68,9 +70,16 @@ class _Items:
         self._path: list[str] = []
         self._depth = 0
         self._parts: list[str] = []
+        self._pieces = 0
+
+    def _count(self) -> None:
+        self._pieces += 1
+        if self._pieces > MOST_PIECES:
+            raise ExtractionError("too-large", f"a feed of more than {MOST_PIECES:,} elements and pieces of text")
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
         """An element begins."""
+        self._count()
         name = tag.rpartition(":")[2]
         self._path.append(name)
         if self._item is None:
@@ -99,5 +108,6 @@ class _Items:
 
     def data(self, text: str) -> None:
         """A piece of text."""
+        self._count()
         if self._item is not None:
             self._parts.append(text)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import BinaryIO, NoReturn
 
-from indexer.ingest.readers.base import MARK, Asked, BadEntry, Columns, Entry, Reader, entry_of
+from indexer.ingest.readers.base import MARK, MOST_BLANK, TOO_BLANK, Asked, BadEntry, Columns, Entry, Reader, entry_of
 from indexer.ingest.readers.compression import BROKEN, plain
 from indexer.text.counts import counted
 
@@ -23,7 +23,7 @@ class JsonLines(Reader):
 
     def entries(self, stream: BinaryIO, name: str, asked: Asked) -> Iterator[Entry | BadEntry]:
         """The documents of the lines."""
-        number, limit = 0, asked.limit
+        number, blank, limit = 0, 0, asked.limit
         try:
             lines = plain(stream, name)
             while line := lines.readline(limit + 1):
@@ -37,7 +37,11 @@ class JsonLines(Reader):
                 if number == 1:
                     line = line.removeprefix(MARK)
                 if line.strip():
+                    blank = 0
                     yield _document(number, line, asked.columns)
+                elif (blank := blank + 1) > MOST_BLANK:
+                    yield BadEntry(number, "malformed", TOO_BLANK)
+                    return
         except BROKEN as error:
             yield BadEntry(number + 1, "unreadable", f"the stream breaks off here: {error}")
 
@@ -62,7 +66,9 @@ def _document(number: int, line: bytes, columns: Columns) -> Entry | BadEntry:
     except RecursionError:
         return BadEntry(number, "malformed", "nested too deeply")
     except ValueError as error:
-        return BadEntry(number, "malformed", str(error))
+        # Of numbers Python says what is no matter of the document's.
+        digits = str(error).startswith("Exceeds the limit")
+        return BadEntry(number, "malformed", "a number with too many digits" if digits else str(error))
 
 
 def _refuse(constant: str) -> NoReturn:

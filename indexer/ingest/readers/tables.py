@@ -6,13 +6,15 @@ import csv
 import io
 import math
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
 from typing import Any, BinaryIO
 
 from indexer.ingest.readers.base import (
     MARK,
+    MOST_BLANK,
+    TOO_BLANK,
     Asked,
     BadEntry,
     Columns,
@@ -29,9 +31,16 @@ _DELIMITERS = ",;\t|"
 # This many rows of Parquet at once: few enough that rows of long texts stay out of memory.
 BATCH_ROWS = 256
 _MOST_ROWS = 8192
+# A group of rows larger than a document may be that unpacks to this many times its size is made to take memory: texts
+# come to ten times.
+_MOST_RATIO = 200
+# What the rows that are read at once may take, where values of a dictionary or with shared beginnings are repeated.
+_MOST_REPEATED = 512 << 20
+_SHARED_BEGINNINGS = "DELTA_BYTE_ARRAY"
 # What the footer of a Parquet file may hold, against files that are made to take all memory.
 _STRINGS, _CONTAINERS = 64 << 20, 4_000_000
 _BUFFER = 1 << 20
+_BROKEN_OFF = "the file can't be read from here on"
 _BAD_ROW = (csv.Error, UnicodeDecodeError, OverflowError)
 
 
@@ -50,6 +59,7 @@ class Csv(Reader):
         try:
             lines = _Lines(stream, name, asked.limit)
             names, rows = _header(lines)
+            blank = 0
             if wrong := column_error(names, asked.columns):
                 yield BadEntry(0, "malformed", wrong)
                 return
@@ -57,7 +67,11 @@ class Csv(Reader):
                 number += 1
                 try:
                     if row := next(rows):
+                        blank = 0
                         yield _entry(number, names, row, asked.columns)
+                    elif (blank := blank + 1) > MOST_BLANK:
+                        yield BadEntry(number, "malformed", TOO_BLANK)
+                        return
                 except _BAD_ROW as error:
                     yield _bad(number, error)
         except StopIteration:
@@ -138,9 +152,13 @@ class Parquet(Reader):
             if isinstance(batch, BadEntry):
                 yield batch
                 return
-            for item in batch.to_pylist():
-                number += 1
-                yield row_entry(number, item, asked)
+            try:
+                for item in _items(batch, asked.limit):
+                    number += 1
+                    yield row_entry(number, item, asked) if item is not None else _too_large(number, asked.limit)
+            except (ValueError, MemoryError) as error:
+                yield BadEntry(number + 1, "malformed", f"{_BROKEN_OFF}: {error}")
+                return
 
     def batches(self, stream: BinaryIO, name: str, asked: Asked, octets: int = 0) -> Iterator[Any]:
         """The same rows as batches of Arrow, of about so many `octets` each, with the columns that entries are made of.
@@ -155,13 +173,15 @@ class Parquet(Reader):
                 if wrong := column_error(schema.names, asked.columns):
                     yield BadEntry(0, "malformed", wrong)
                     return
-                batches = file.iter_batches(BATCH_ROWS, columns=_wanted(arrow, schema, asked.columns))
+                batches = _limited(file, _wanted(arrow, schema, asked.columns), asked.limit)
                 for batch in _together(arrow, batches, octets) if octets else batches:
                     number += batch.num_rows
                     yield batch
+        except OverflowError as error:
+            yield BadEntry(number + 1, "too-large", f"{_BROKEN_OFF}: {error}")
         except (arrow.ArrowException, *BROKEN, ValueError, MemoryError) as error:
             reason = "malformed" if isinstance(error, arrow.ArrowInvalid) else "unreadable"
-            yield BadEntry(number + 1, reason, f"the file can't be read from here on: {error}")
+            yield BadEntry(number + 1, reason, f"{_BROKEN_OFF}: {error}")
 
 
 def parquet_file(stream: BinaryIO, name: str) -> Any:
@@ -174,6 +194,13 @@ def parquet_file(stream: BinaryIO, name: str) -> Any:
         thrift_string_size_limit=_STRINGS,
         thrift_container_size_limit=_CONTAINERS,
     )
+
+
+def _limited(file: Any, columns: Sequence[str], limit: int) -> Iterator[Any]:
+    """The rows of a file, few enough at once for what they may unpack to. Raises OverflowError."""
+    for group in range(file.num_row_groups):
+        rows = min(BATCH_ROWS, _most_rows(file.metadata.row_group(group), columns, limit))
+        yield from file.iter_batches(rows, row_groups=[group], columns=columns)
 
 
 def _together(arrow: Any, batches: Iterator[Any], octets: int) -> Iterator[Any]:
@@ -215,6 +242,38 @@ def _wanted(arrow: Any, schema: Any, columns: Columns) -> list[str]:
     return [each.name for each in schema if each.name in asked or not (nested(each.type) or "binary" in str(each.type))]
 
 
+def _most_rows(group: Any, wanted: Collection[str], limit: int) -> int:
+    """How many rows of a group may be decoded at once; OverflowError for a group that is made to take memory."""
+    columns = [group.column(place) for place in range(group.num_columns)]
+    read = [each for each in columns if {each.path_in_schema, each.path_in_schema.partition(".")[0]} & set(wanted)]
+    plain, packed = (sum(getattr(each, f"total_{how}compressed_size") for each in read) for how in ("un", ""))
+    if plain > limit and plain > _MOST_RATIO * packed:
+        raise OverflowError(f"{counted(packed, 'byte')} of it unpack to {plain:,}")
+    return max(1, _MOST_REPEATED // max(1, *map(_longest, read)))
+
+
+def _longest(column: Any) -> int:
+    """How long one value of a column may be that is written once and stands in every row."""
+    whole = int(column.total_uncompressed_size)
+    if _SHARED_BEGINNINGS in column.encodings:
+        return whole
+    if not column.has_dictionary_page or column.dictionary_page_offset is None:
+        return 0
+    packed = max(0, column.data_page_offset - column.dictionary_page_offset)
+    # Values of a dictionary may be packed better than the rest.
+    return int(min(whole, packed * max(20, 4 * whole // max(1, column.total_compressed_size))))
+
+
+def _items(batch: Any, limit: int) -> Iterator[dict[str, Any] | None]:
+    """The rows of a batch; None for one that is too large to be made into values."""
+    if batch.nbytes <= limit:
+        yield from batch.to_pylist()
+        return
+    for place in range(batch.num_rows):
+        row = batch.slice(place, 1)
+        yield row.to_pylist()[0] if row.nbytes <= 2 * limit else None
+
+
 def row_entry(number: int, item: dict[str, Any], asked: Asked) -> Entry | BadEntry:
     """The document of a row of a table, as Python has its values."""
     try:
@@ -223,9 +282,11 @@ def row_entry(number: int, item: dict[str, Any], asked: Asked) -> Entry | BadEnt
         )
     except ValueError as error:
         return BadEntry(number, "malformed", str(error))
-    if len(entry.data) > asked.limit:
-        return BadEntry(number, "too-large", f"the text is longer than the limit of {counted(asked.limit, 'byte')}")
-    return entry
+    return _too_large(number, asked.limit) if len(entry.data) > asked.limit else entry
+
+
+def _too_large(number: int, limit: int) -> BadEntry:
+    return BadEntry(number, "too-large", f"the text is longer than the limit of {counted(limit, 'byte')}")
 
 
 def plain_value(value: Any) -> Any:
