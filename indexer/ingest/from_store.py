@@ -6,10 +6,11 @@ import dataclasses
 import hashlib
 import os
 from array import array
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast, get_args
 
 import numpy as np
+import numpy.typing as npt
 
 from indexer.errors import NotFoundError, UsageError
 from indexer.extract.base import Content, Extractor, Format, Options
@@ -49,7 +50,7 @@ def stored_inputs(
     Of an index the `fields` that annotate was given are read: those that it remembers where none are named. A file is
     taken as it is now. A part of a file that holds many documents, and a document of an index, is taken where it is
     what was fingerprinted; such a file is read once, after all others, as was `chosen` when it was indexed. Memory:
-    about ten bytes for each part, and a page of documents. Raises UsageError for fields that no index has,
+    about twenty bytes for each part, and a page of documents. Raises UsageError for fields that no index has,
     StoreError.
     """
     from indexer.stores.search.store import SearchStore
@@ -58,18 +59,18 @@ def stored_inputs(
     if fields and not cluster:
         raise UsageError("only a store in a search engine has fields; leave out --field")
     index = IndexTexts(cluster, fields) if cluster else None
-    parts: dict[str, array[int]] = {}
+    parts: dict[str, _Parts] = {}
     for record in records:
         if index and index.has(record):
             yield from (read for _, read in index.take(record))
         elif container := record.container or container_of(record.source):
-            parts.setdefault(container, array("Q")).append(mark_of(record))
+            parts.setdefault(container, _Parts()).add(record)
         else:
             yield file_of(record)
     if index:
         yield from (read for _, read in index.read())
-    for container, marks in parts.items():
-        yield from _parts(store, container, marks, chosen)
+    for container, wanted in parts.items():
+        yield from _read_parts(store, container, wanted, chosen)
 
 
 def file_of(record: Record) -> Input | Rejected:
@@ -85,9 +86,25 @@ def file_of(record: Record) -> Input | Rejected:
 # Parts of files
 
 
-def _parts(store: Store, container: str, marks: array[int], chosen: Selection) -> Iterator[Input | Rejected]:
+class _Parts:
+    """Records of one file with many documents: what each is found by, and their ids, which rule out most others."""
+
+    def __init__(self) -> None:
+        self.marks, self._ids = array("Q"), array("Q")
+
+    def add(self, record: Record) -> None:
+        """One more."""
+        self.marks.append(mark_of(record))
+        self._ids.append(_hashed(record.ref.id))
+
+    def ids(self) -> npt.NDArray[np.uint64]:
+        """The digests of the ids, sorted."""
+        return np.unique(np.frombuffer(self._ids, dtype=np.uint64))
+
+
+def _read_parts(store: Store, container: str, parts: _Parts, chosen: Selection) -> Iterator[Input | Rejected]:
     """Of a file with many documents those that were indexed, each once, and a reason for each that is missing."""
-    wanted = np.unique(np.frombuffer(marks, dtype=np.uint64))
+    wanted, ids = np.unique(np.frombuffer(parts.marks, dtype=np.uint64)), parts.ids()
     found = np.zeros(wanted.size, dtype=bool)
     reason, detail = CHANGED, REASONS[CHANGED]
     selection = Selection(
@@ -99,7 +116,10 @@ def _parts(store: Store, container: str, marks: array[int], chosen: Selection) -
                 if item.id == container:
                     reason, detail = item.reason, item.detail
                 continue
-            for mark, name in marks_of(store, item, container):
+            names = [name for name in ids_of(item, container) if _has(ids, _hashed(name))]
+            if not names and _has(ids, _hashed(by_content := content_id(item.data))):
+                names = [by_content]
+            for mark, name in marks_of(store, item, names):
                 place = int(np.searchsorted(wanted, np.uint64(mark)))
                 if place < wanted.size and int(wanted[place]) == mark:
                     if not found[place]:
@@ -117,10 +137,9 @@ def mark_of(record: Record) -> int:
     return _mark(record.ref.id, record.source_digest)
 
 
-def marks_of(store: Store, item: Input, container: str) -> Iterator[tuple[int, str]]:
-    """What a document's record is known by, with its id, for every way in which it can have been indexed."""
-    names = dict.fromkeys((*ids_of(item, container), content_id(item.data)))
-    for extractor in get_args(Extractor):
+def marks_of(store: Store, item: Input, names: Sequence[str]) -> Iterator[tuple[int, str]]:
+    """What a document's record is known by, with its id, for each of these and every way to have been indexed."""
+    for extractor in get_args(Extractor) if names else ():
         options = Options(extractor=extractor, format=item.format)
         digest = source_digest(item.data, store.info, options, name=item.name, title=item.title)
         for name in names:
@@ -138,8 +157,18 @@ def ids_of(item: Input, container: str) -> list[str]:
 
 
 def _mark(name: str, digest: str) -> int:
-    digested = hashlib.blake2b(f"{digest} {name}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return _hashed(f"{digest} {name}")
+
+
+def _hashed(text: str) -> int:
+    digested = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digested, "big")
+
+
+def _has(values: npt.NDArray[np.uint64], value: int) -> bool:
+    """Whether a value is among sorted ones."""
+    place = int(np.searchsorted(values, np.uint64(value)))
+    return place < values.size and int(values[place]) == value
 
 
 # Fields of an index

@@ -74,7 +74,7 @@ class StoredParts:
     def _is_of(self, item: Input, record: Record) -> bool:
         # The file may have been written anew meanwhile. What is read by its offset has no number for its id.
         same = Input(record.ref.id, item.source, data=item.data, format=item.format, title=item.title, name=item.name)
-        return mark_of(record) in {mark for mark, _ in marks_of(self._store, same, self._container)}
+        return mark_of(record) in {mark for mark, _ in marks_of(self._store, same, [record.ref.id])}
 
     def _has_offsets(self) -> bool:
         if reader_of(self._path) is not JSON_LINES or is_remote(self._path):
