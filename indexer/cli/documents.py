@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json as json_module
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -172,7 +172,7 @@ prometheus the same as metrics in Prometheus's text format, for its textfile col
     help="How to answer.",
 )
 @json_option
-def stats(store: str, form: str, json: bool) -> None:
+def stats(store: str, form: Literal["text", "json", "prometheus"], json: bool) -> None:
     """Show statistics of the store, and what its fingerprints were made with."""
     from indexer.clustering.memory import last_clustering
 
