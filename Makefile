@@ -14,7 +14,7 @@ QUICK := clustering evaluation hamming/test_hamming.py ingest matching model pro
   cli/test_help.py cli/test_json_reference.py cli/test_typed_options.py \
   test_imports.py test_operations.py test_site.py
 
-.PHONY: demo quick test test-all zig lint format docs bench pictures wheel clean
+.PHONY: demo quick test test-all zig lint format docs bench pictures wheel release-check clean
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "neardup needs Python 3.11 or later: make PYTHON=python3.11")'
@@ -69,6 +69,11 @@ pictures: $(STAMP)
 
 wheel: $(BIN)/python
 	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+
+# Before a tag: version, changelog, what is in the archive and in the wheel, and an installation of it alone.
+release-check: $(STAMP)
+	$(BIN)/python -m pip install --quiet --group release
+	$(BIN)/python .ci/release_check.py
 
 clean:
 	rm -rf $(VENV) build dist site .demo .mypy_cache .ruff_cache .pytest_cache .hypothesis

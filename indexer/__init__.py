@@ -1,4 +1,4 @@
-"""neardup: near-duplicate documents by simhash and minhash, inside a search cluster or on one machine.
+"""neardup finds near-duplicate documents by simhash and minhash, in a search engine or on one machine.
 
 >>> import indexer
 >>> found = indexer.dedupe(["Pour hot water on the tea.", "Oranges", "pour hot water on the tea!"])

@@ -29,7 +29,7 @@ def load_settings(path: Path | None) -> tuple[Mapping[str, Any], Path | None]:
     except OSError as error:
         raise UsageError(f"{path}: the settings file can't be read: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: no valid TOML: {error}") from error
+        raise UsageError(f"{path}: not valid TOML: {error}") from error
 
 
 def command_defaults(
@@ -51,13 +51,13 @@ def command_defaults(
         for key in table:
             _require_known(key, options[command], f"{path}: unknown setting {key!r} in [{command}]")
             if isinstance(table[key], Mapping):
-                raise UsageError(f"{path}: {key!r} in [{command}] takes a value, and no table")
+                raise UsageError(f"{path}: {key!r} in [{command}] takes a value, not a table")
     defaults: dict[str, dict[str, Any]] = {}
     for command, several in options.items():
         chosen = {key: value for key, value in shared.items() if key in several} | dict(tables.get(command, {}))
         for key, value in chosen.items():
             if isinstance(value, list) and not several[key]:
-                raise UsageError(f"{path}: {key!r} takes one value, and no list")
+                raise UsageError(f"{path}: {key!r} takes one value, not a list")
         # One value alone stands for a list of one; click would take a string for a list of its letters.
         defaults[command] = {
             key.replace("-", "_"): [value] if several[key] and isinstance(value, str) else value

@@ -124,7 +124,7 @@ def _asked(form: MinhashForm) -> Any:
     _check_values(form.values)
     fits = 1 <= form.rows <= lib.ND_MAX_ROWS and 0 <= form.bands * form.rows <= form.values
     if form.shingle < 1 or form.bits not in BITS or not fits:
-        raise UsageError(f"{form} is no form of a sketch")
+        raise UsageError(f"{form} is not a form of a sketch")
     return ffi.new("nd_minhash_form *", (form.shingle, form.numbers, form.values, form.bits, form.bands, form.rows))
 
 

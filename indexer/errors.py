@@ -37,7 +37,7 @@ class StoreError(NeardupError):
 
 
 class NoStoreError(StoreError):
-    """There is no store yet: no file, or one that nothing was written to."""
+    """There is no store yet: no file, or an empty one."""
 
 
 class StoreBusyError(StoreError):
@@ -51,7 +51,7 @@ class IncompatibleStoreError(StoreError):
 
 
 class MachineError(NeardupError):
-    """This machine lacks something: a package, memory, open files, room on a disk. It is no fault of any document."""
+    """This machine lacks something: a package, memory, open files, disk space. It is no fault of any document."""
 
 
 class NotFoundError(NeardupError):

@@ -1,14 +1,14 @@
-"""What every scheme must do: a suite that a scheme's tests inherit as it is, in this package and in others.
+"""A test suite for the contract of schemes, which the tests of each scheme inherit, in this package and in others.
 
-It takes the extra `testing` (pytest and Hypothesis). A subclass names its specification, the bad ones, and the most
-bytes that a payload may have:
+It needs the extra `testing` (pytest and Hypothesis). A subclass names the scheme's specification, invalid ones, and the
+maximum size of a payload in bytes:
 
     class TestMinhash(SchemeContract):
         specification = "minhash"
         bad = ("minhash:bands=0",)
         payload_limit = 128
 
-Several sets of parameters are several subclasses. A scheme that needs a corpus gives its statistics in `corpus`.
+Write a subclass for each set of parameters. A scheme that needs a corpus provides its statistics in `corpus`.
 """
 
 from __future__ import annotations

@@ -184,6 +184,21 @@ static void numbers(const uint8_t *data, size_t size) {
 }
 
 /* Groups of packed bits that differ, against a loop over the bits. */
+/* Columns of texts: what is made of many behind one another is what is made of each alone, and is not clean only where
+   a part or a border is not. */
+static void columns(const uint8_t *data, size_t size) {
+    size_t half = size / 2, ends[] = {half, half, size};
+    uint8_t together[3][ND_CLUSTER_ID], alone[ND_CLUSTER_ID];
+    nd_cluster_ids(data, ends, 3, together[0]);
+    nd_cluster_ids(data + half, (size_t[]){size - half}, 1, alone);
+    require(memcmp(together[2], alone, sizeof alone) == 0, "the id of a cluster");
+    int clean = nd_is_clean(data, half) && nd_is_clean(data + half, size - half);
+    require(clean || !nd_is_clean(data, size), "a text with an unclean part is unclean");
+    for (size_t i = 0; i < size; i++) {
+        if (data[i] < 9 || (data[i] > 13 && data[i] < 32) || data[i] == 127) require(!nd_is_clean(data, size), "control");
+    }
+}
+
 static void packed(const uint8_t *data, size_t size) {
     size_t bytes = size / 3;
     for (unsigned bits = 1; bits <= 16; bits *= 2) {
@@ -223,6 +238,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     sketches(exact, size);
     folded(exact, size);
     packed(exact, size);
+    columns(exact, size);
     numbers(exact, size);
     nd_tokens once, twice;
     require(nd_normalise(exact, size, &once) == ND_OK, "normalise");

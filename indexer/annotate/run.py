@@ -315,7 +315,7 @@ class _Run:
         if new and not self._aside:
             raise StoreError(
                 f"{self.shown}: {mapping.named(sorted(new))} new behind this name since the command began; run the "
-                "same command again, it goes on from here"
+                "same command again, it resumes from here"
             )
 
     def _item(self, hit: Mapping[str, Any], known: Known) -> Item[_Pending] | Failed[Ref] | None:

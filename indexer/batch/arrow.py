@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -44,9 +45,66 @@ def bytes_of(column: Any) -> Ragged:
 
 def integers_of(column: Any) -> Ragged:
     """The rows of a column of lists of int64 without nulls."""
-    values = column.flatten().to_numpy(zero_copy_only=False)
-    ends = column.offsets.to_numpy(zero_copy_only=False).astype(np.int64)
-    return Ragged(np.asarray(values, dtype=np.int64), ends - ends[0])
+    ends = numbers_of(column.offsets, np.int32).astype(np.int64)
+    return Ragged(numbers_of(column.flatten()), ends - ends[0])
+
+
+# Arrow's own way from and to arrays imports pandas wherever that is installed, which takes longer than many a batch.
+
+
+def numbers_of(column: Any, kind: Any = np.int64) -> npt.NDArray[Any]:
+    """The values of a column of numbers, in its own buffer; of nulls anything."""
+    if not len(column):
+        return np.empty(0, dtype=kind)
+    return np.frombuffer(column.buffers()[1], dtype=kind)[column.offset : column.offset + len(column)]
+
+
+def flags_of(column: Any) -> npt.NDArray[np.bool_]:
+    """The values of a column of booleans without nulls."""
+    return _bits(column.buffers()[1], column)
+
+
+def present_in(column: Any) -> npt.NDArray[np.bool_]:
+    """Which values of a column are not null."""
+    there = column.buffers()[0]
+    return np.ones(len(column), dtype=np.bool_) if there is None else _bits(there, column)
+
+
+def _bits(buffer: Any, column: Any) -> npt.NDArray[np.bool_]:
+    if not len(column):
+        return np.empty(0, dtype=np.bool_)
+    every = np.unpackbits(np.frombuffer(buffer, dtype=np.uint8), bitorder="little")
+    return every[column.offset : column.offset + len(column)].astype(np.bool_)
+
+
+def column_of(values: npt.NDArray[Any], gone: npt.NDArray[np.bool_] | None = None) -> Any:
+    """A column of int64, float64 or booleans, with nulls where `gone`."""
+    packed = values.dtype == np.bool_
+    kind = {"b": arrow.bool_(), "i": arrow.int64(), "f": arrow.float64()}[values.dtype.kind]
+    data = np.packbits(values, bitorder="little") if packed else np.ascontiguousarray(values)
+    there = None if gone is None else arrow.py_buffer(np.packbits(~gone, bitorder="little"))
+    return arrow.Array.from_buffers(kind, values.size, [there, arrow.py_buffer(data)])
+
+
+def column_of_strings(values: Sequence[str | None]) -> Any:
+    """A column of strings, with nulls for None."""
+    encoded = [b"" if value is None else value.encode() for value in values]
+    ends = np.zeros(len(values) + 1, dtype=np.int64)
+    np.cumsum([len(each) for each in encoded], out=ends[1:])
+    gone = np.array([value is None for value in values], dtype=np.bool_)
+    there = arrow.py_buffer(np.packbits(~gone, bitorder="little")) if gone.any() else None
+    data = arrow.py_buffer(b"".join(encoded))
+    # Of clusters there may be so many that their names together pass what 32 bits can count.
+    made = arrow.Array.from_buffers(arrow.large_string(), len(values), [there, arrow.py_buffer(ends), data])
+    return made if ends[-1] > np.iinfo(np.int32).max else made.cast(arrow.string())
+
+
+def column_of_names(names: npt.NDArray[np.bytes_], gone: npt.NDArray[np.bool_]) -> Any:
+    """A column of strings that all have one length, with nulls where `gone`."""
+    offsets = np.arange(names.size + 1, dtype=np.int32) * names.dtype.itemsize
+    there = arrow.py_buffer(np.packbits(~gone, bitorder="little"))
+    data = arrow.py_buffer(np.ascontiguousarray(names).view(np.uint8))
+    return arrow.Array.from_buffers(arrow.string(), names.size, [there, arrow.py_buffer(offsets), data])
 
 
 def column_of_bytes(rows: Ragged) -> Any:
@@ -65,10 +123,21 @@ def column_of_digests(digests: npt.NDArray[np.uint8]) -> Any:
 
 def column_of_integers(rows: Ragged) -> Any:
     """A column of lists of int64."""
-    offsets = arrow.array(rows.offsets.astype(np.int32))
-    return arrow.ListArray.from_arrays(offsets, arrow.array(rows.values.astype(np.int64)))
+    offsets = arrow.py_buffer(rows.offsets.astype(np.int32))
+    kind = arrow.list_(arrow.int64())
+    return arrow.Array.from_buffers(kind, len(rows), [None, offsets], children=[column_of(rows.values)])
+
+
+def scalar(value: str | float | bool | None) -> Any:
+    """A value beside a column; None is a string that is null."""
+    if value is None or isinstance(value, str):
+        return column_of_strings([value])[0]
+    return column_of(np.array([value]))[0]
+
+
+NO_TEXT: Any = scalar("")
 
 
 def repeated(value: str | None, count: int) -> Any:
     """A column of strings that are all the same."""
-    return arrow.repeat(arrow.scalar(value, arrow.string()), count)
+    return arrow.repeat(scalar(value), count)

@@ -16,7 +16,17 @@ import numpy as np
 import numpy.typing as npt
 
 from indexer import own_files
-from indexer.batch.arrow import arrow, compute, joined_of, parquet
+from indexer.batch.arrow import (
+    arrow,
+    column_of,
+    column_of_names,
+    column_of_strings,
+    compute,
+    joined_of,
+    numbers_of,
+    parquet,
+    scalar,
+)
 from indexer.batch.form import cluster_schema, column_name, read_footer, writer, written_footer
 from indexer.batch.grouping import (
     Clusters,
@@ -47,6 +57,8 @@ BEFORE = "clusters-before"
 MEMORY = 2 << 30
 # What sketches take while they are grouped, in proportion to themselves.
 _TIMES = 4
+# A file is open for each partition and scheme at a time.
+_MOST_PARTITIONS = 256
 _SHOWN = 10
 
 
@@ -121,7 +133,7 @@ def cluster(folder: str, out: str, wanted: Wanted) -> dict[str, Any]:
     sketched = Sketched.of(folder, wanted.against)
     found = _Found.alone(len(sketched))
     columns = columns_of(wanted.rule, wanted.canonical, against=bool(wanted.against))
-    count = wanted.parts or max(1, -(-_TIMES * sketched.octets(columns) // wanted.memory))
+    count = wanted.parts or _partitions_for(_TIMES * sketched.octets(columns), wanted.memory)
     radius = radius_of(wanted.bound)
     compared_count = 0
     try:
@@ -141,6 +153,16 @@ def cluster(folder: str, out: str, wanted: Wanted) -> dict[str, Any]:
     return said
 
 
+def _partitions_for(octets: int, memory: int) -> int:
+    """How many partitions what takes so many bytes has. Raises UsageError for more than can be open at once."""
+    count = max(1, -(-octets // memory))
+    if count > _MOST_PARTITIONS:
+        raise UsageError(
+            f"--memory {memory:,}: too little for these sketches; give {-(-octets // _MOST_PARTITIONS):,} bytes or more"
+        )
+    return count
+
+
 def _partitioned(
     sketched: Sketched, columns: Sequence[str], wanted: Wanted, count: int, out: str
 ) -> Iterator[tuple[Any, Positions]]:
@@ -151,7 +173,7 @@ def _partitioned(
         tables, places = [], []
         for place, batch in sketched.batches(columns):
             kept = compared(batch, wanted.rule) & ~without[place : place + batch.num_rows]
-            tables.append(batch.filter(arrow.array(kept)))
+            tables.append(batch.filter(column_of(kept)))
             places.append(place + np.flatnonzero(kept))
         if tables:
             yield arrow.Table.from_batches(tables), np.concatenate(places)
@@ -183,7 +205,7 @@ def _labels(
     with _BlockFiles(spill, count) as blocks:
         for place, batch in sketched.batches(list(dict.fromkeys(names))):
             inside = np.flatnonzero(compared(batch, rule) & ~without[place : place + batch.num_rows])
-            found = sketches_of(batch.take(arrow.array(inside)), rule)
+            found = sketches_of(batch.take(column_of(inside)), rule)
             places.append(place + inside)
             for finder in rule.finders:
                 if finder.name in own:
@@ -228,13 +250,15 @@ class _BlockFiles:
         path = self._folder / f"{column_name(family)}-{number:05}.parquet"
         if path not in self._writers:
             self._writers[path] = parquet.ParquetWriter(path, self._SCHEMA, compression="none", use_dictionary=False)
-        self._writers[path].write_table(arrow.table([keys, owners], schema=self._SCHEMA))
+        self._writers[path].write_table(
+            arrow.Table.from_arrays([column_of(keys), column_of(owners)], schema=self._SCHEMA)
+        )
 
     def read(self) -> Iterator[tuple[Positions, Positions]]:
         self._close()
         for path in sorted(self._folder.glob("*.parquet")):
             table = parquet.read_table(path)
-            yield table["key"].to_numpy(), table["owner"].to_numpy()
+            yield numbers_of(table["key"].combine_chunks()), numbers_of(table["owner"].combine_chunks())
             path.unlink()
 
     def _close(self) -> None:
@@ -252,7 +276,7 @@ def _shuffled(
         first, last = np.searchsorted(kept, (place, place + batch.num_rows))
         for number in np.unique(of[first:last]).tolist():
             inside = kept[first:last][of[first:last] == number] - place
-            table = arrow.Table.from_batches([batch.take(arrow.array(inside))])
+            table = arrow.Table.from_batches([batch.take(column_of(inside))])
             if number not in writers:
                 writers[number] = parquet.ParquetWriter(spill / f"{number:05}.parquet", table.schema)
             writers[number].write_table(table)
@@ -273,8 +297,8 @@ class _Rows:
         # One more before the first, for those that are alone.
         self._sizes = np.array([1, *found.sizes], dtype=np.int64)
         self._ids = np.array([b"", *(name.encode() for name in found.ids)], dtype=f"S{CLUSTER_ID_LENGTH}")
-        self._names = arrow.array([None, *found.names], arrow.string())
-        self._before = arrow.array([None, *found.before], arrow.string()) if against else None
+        self._names = column_of_strings([None, *found.names])
+        self._before = column_of_strings([None, *found.before]) if against else None
         self._first_new = sketched.first_new
         self._without = np.zeros(len(sketched), dtype=np.bool_)
         self._without[sketched.without] = True
@@ -286,23 +310,23 @@ class _Rows:
         number = found.of[part] + 1
         alone = number == 0
         own = np.where(alone, cluster_ids(joined_of(batch["id"])), self._ids[number])
-        taken = arrow.array(number)
+        taken = column_of(number)
         columns = [
             batch["id"],
             batch["row"],
-            arrow.array(own.astype(f"U{CLUSTER_ID_LENGTH}"), arrow.string(), mask=gone),
-            arrow.array(found.canonical[part] & ~gone),
-            arrow.array(found.similarity[part], mask=gone),
-            arrow.array(self._sizes[number], mask=gone),
-            compute.if_else(arrow.array(alone), batch["id"], self._names.take(taken)),
+            column_of_names(own, gone),
+            column_of(found.canonical[part] & ~gone),
+            column_of(found.similarity[part], gone),
+            column_of(self._sizes[number], gone),
+            compute.if_else(column_of(alone), batch["id"], self._names.take(taken).cast(arrow.string())),
         ]
         if self._before is not None:
             # What an older document repeats was said when it came.
             is_older = np.arange(part.start, part.stop) < self._first_new
-            nothing = arrow.scalar(None, arrow.string())
-            repeats = compute.if_else(arrow.array(is_older), nothing, self._before.take(taken))
+            nothing = scalar(None)
+            repeats = compute.if_else(column_of(is_older), nothing, self._before.take(taken).cast(arrow.string()))
             to_before = found.to_before[part]
-            columns += [repeats, arrow.array(to_before, mask=is_older | np.isnan(to_before))]
+            columns += [repeats, column_of(to_before, is_older | np.isnan(to_before))]
         return arrow.RecordBatch.from_arrays(columns, schema=self.schema)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from indexer.batch.arrow import arrow, compute, repeated
+from indexer.batch.arrow import NO_TEXT, arrow, column_of, column_of_strings, compute, flags_of, repeated, scalar
 from indexer.ingest.readers.base import Asked, BadEntry, Columns
 from indexer.ingest.readers.tables import plain_value, row_entry
 from indexer.model import REASON_KEY
@@ -69,31 +69,35 @@ def documents_of(batch: Any, first: int, place: Place, asked: Asked, time_field:
     numbers = np.arange(first, first + batch.num_rows, dtype=np.int64)
     text = _strings(batch, columns.text or "text")
     ids = _strings(batch, columns.id or "id")
-    wrong = compute.or_(compute.is_null(text), compute.equal(ids, "").fill_null(bool(columns.id)))
-    long = compute.greater(compute.binary_length(text), asked.limit).fill_null(False)
+    wrong = compute.or_(compute.is_null(text), _filled(compute.equal(ids, NO_TEXT), bool(columns.id)))
+    long = _filled(compute.greater(compute.binary_length(text), scalar(asked.limit)), False)
     wrong = compute.or_(wrong, long)
     bad: list[BadEntry] = []
     if compute.any(wrong).as_py():
-        places = np.flatnonzero(wrong.to_numpy(zero_copy_only=False))
-        for number, item in zip(numbers[places].tolist(), batch.take(arrow.array(places)).to_pylist(), strict=True):
+        places = np.flatnonzero(flags_of(wrong))
+        for number, item in zip(numbers[places].tolist(), batch.take(column_of(places)).to_pylist(), strict=True):
             entry = row_entry(number, item, asked)
             bad.append(entry if isinstance(entry, BadEntry) else BadEntry(number, "malformed", "no document"))
         kept = compute.invert(wrong)
         batch, text, ids = batch.filter(kept), text.filter(kept), ids.filter(kept)
-        numbers = numbers[kept.to_numpy(zero_copy_only=False)]
-    row = arrow.array(numbers)
+        numbers = numbers[flags_of(kept)]
+    row = column_of(numbers)
     if ids.null_count:
         named = compute.binary_join_element_wise(
-            repeated(f"{place.name}:", len(row)), compute.cast(row, arrow.string()), ""
+            repeated(f"{place.name}:", len(row)), compute.cast(row, arrow.string()), NO_TEXT
         )
         ids = compute.coalesce(ids, named)
     title = _strings(batch, columns.title or "title")
     url = _strings(batch, _url_name(names))
-    source = compute.if_else(compute.equal(url, "").fill_null(True), place.source, url)
+    source = compute.if_else(_filled(compute.equal(url, NO_TEXT), True), scalar(place.source), url)
     own = (columns.text or "text", columns.id or "id", columns.title or "title", _url_name(names))
     metadata, times = _metadata(batch, [name for name in names if name not in own], time_field)
     values = [ids, row, text, compute.coalesce(title, repeated("", len(row))), source, times, metadata]
     return Taken(arrow.RecordBatch.from_arrays(values, schema=DOCUMENTS), bad)
+
+
+def _filled(flags: Any, value: bool) -> Any:
+    return compute.coalesce(flags, scalar(value))
 
 
 def _url_name(names: Sequence[str]) -> str:
@@ -122,6 +126,6 @@ def metadata_columns(items: Sequence[Any], time_field: str) -> tuple[Any, Any]:
     """The columns metadata and time of documents with these metadata."""
     times = [item.get(time_field) if time_field else None for item in items]
     return (
-        arrow.array([json.dumps(item) if item else None for item in items], arrow.string()),
-        arrow.array([None if time is None else str(time) for time in times], arrow.string()),
+        column_of_strings([json.dumps(item) if item else None for item in items]),
+        column_of_strings([None if time is None else str(time) for time in times]),
     )

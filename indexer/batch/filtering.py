@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from indexer import own_files
-from indexer.batch.arrow import arrow, compute, parquet
+from indexer.batch.arrow import arrow, column_of, compute, numbers_of, parquet, repeated
 from indexer.batch.form import read_footer
 from indexer.batch.parts import Part, parts_of
 from indexer.batch.reading import CLUSTERS, SUMMARY
@@ -26,12 +26,14 @@ from indexer.errors import StoreError, UsageError
 from indexer.ingest.readers.base import optional
 from indexer.ingest.readers.compression import BROKEN, SUFFIXES, plain
 from indexer.ingest.readers.jsonlines import JsonLines
-from indexer.ingest.readers.tables import Parquet
+from indexer.ingest.readers.tables import BATCH_ROWS, Parquet, parquet_file
 from indexer.ingest.remote import is_remote
 from indexer.ingest.sources import Rejected, Sources, printable_path
 
 # A similarity is written to four decimal places.
 _ROUNDED = 5e-5
+# What a group of rows has about, in bytes.
+_GROUP = 64 << 20
 _REMOVED = arrow.schema(
     [
         ("source", arrow.string()),
@@ -91,7 +93,7 @@ def keep(paths: Sequence[str], clusters: str, out: str, *, unverified: bool = Fa
                 _copy(part, out, gone)
                 done.files += len(part.files)
                 done.removed += rows.num_rows
-                source = arrow.array([printable_path(part.path)] * rows.num_rows, arrow.string())
+                source = repeated(printable_path(part.path), rows.num_rows)
                 listed.write_table(arrow.Table.from_arrays([source, *rows.columns], schema=_REMOVED))
     except (OSError, arrow.ArrowException) as error:
         named = getattr(error, "filename", None) or out
@@ -161,7 +163,7 @@ def _gone(path: Path, done: Filtered) -> tuple[npt.NDArray[np.int64], Any]:
     rows = table.filter(gone).select(["row", "id", "canonical", "similarity", "cluster"])
     done.far += compute.sum(compute.and_(other, compute.invert(near))).as_py() or 0
     done.kept += table.num_rows - rows.num_rows
-    return np.sort(rows["row"].to_numpy()), rows
+    return np.sort(numbers_of(rows["row"].combine_chunks())), rows
 
 
 def _copy(part: Part, out: str, gone: npt.NDArray[np.int64]) -> None:
@@ -175,7 +177,7 @@ def _copy(part: Part, out: str, gone: npt.NDArray[np.int64]) -> None:
     [file] = part.files
     with _written(file, out) as target, part.opened() as stream:
         if isinstance(part.reader, Parquet):
-            _copy_rows(stream, target, gone)
+            _copy_rows(stream, file.path, target, gone)
         else:
             _copy_lines(stream, file.path, target, gone)
 
@@ -194,17 +196,24 @@ def _target(file: Any, out: str) -> Path:
     return Path(out, relative)
 
 
-def _copy_rows(stream: Any, target: Any, gone: npt.NDArray[np.int64]) -> None:
-    with parquet.ParquetFile(stream) as file:
+def _copy_rows(stream: Any, name: str, target: Any, gone: npt.NDArray[np.int64]) -> None:
+    with parquet_file(stream, name) as file:
         known = file.metadata
         packed = known.row_group(0).column(0).compression if known.num_row_groups and known.num_columns else "snappy"
         codec = {"UNCOMPRESSED": "none"}.get(packed, packed.lower())
-        first = 1
+        first, size = 1, 0
+        waiting: list[Any] = []
         with parquet.ParquetWriter(target, file.schema_arrow, compression=codec) as out:
-            for batch in file.iter_batches():
+            for batch in file.iter_batches(BATCH_ROWS):
                 number = np.arange(first, first + batch.num_rows)
-                out.write_batch(batch.filter(arrow.array(~np.isin(number, gone))))
+                waiting.append(batch.filter(column_of(~np.isin(number, gone))))
                 first += batch.num_rows
+                size += waiting[-1].nbytes
+                if size >= _GROUP:
+                    out.write_table(arrow.Table.from_batches(waiting))
+                    waiting, size = [], 0
+            if waiting:
+                out.write_table(arrow.Table.from_batches(waiting))
 
 
 def _copy_lines(stream: BinaryIO, name: str, target: IO[Any], gone: npt.NDArray[np.int64]) -> None:

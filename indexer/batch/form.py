@@ -60,7 +60,7 @@ class Form:
     @cached_property
     def options(self) -> Options:
         """How documents are read."""
-        return Options(content=self.content, engine=self.engine, format=self.kind or None)  # type: ignore[arg-type]
+        return Options(content=self.content, extractor=self.engine, format=self.kind or None)  # type: ignore[arg-type]
 
     def scheme(self, family: str) -> Scheme | None:
         """The scheme of a family; None where there are no sketches of it."""

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from indexer.batch.arrow import arrow, bytes_of, compute, integers_of, joined_of
+from indexer.batch.arrow import bytes_of, column_of, flags_of, integers_of, joined_of, numbers_of, present_in
 from indexer.batch.form import column_name
 from indexer.clustering.assign import Gathered, Member, named
 from indexer.clustering.canonical import CanonicalRule
@@ -58,13 +58,13 @@ def sketches_of(batch: Any, rule: MatchRule) -> dict[str, Sketches]:
 def compared(batch: Any, rule: MatchRule) -> npt.NDArray[np.bool_]:
     """Which documents of a batch the rule compares: those that are not short and have what it needs."""
     payloads = {family: made.payloads for family, made in sketches_of(batch, rule).items()}
-    short = np.asarray(batch["short"].to_numpy(zero_copy_only=False), dtype=np.bool_)
+    short = flags_of(batch["short"])
     return np.asarray(comparable(rule, Found((), payloads)) & ~short, dtype=np.bool_)
 
 
 def _simhashes(column: Any) -> Ragged:
-    there = np.asarray(compute.is_valid(column).to_numpy(zero_copy_only=False), dtype=np.bool_)
-    values = compute.fill_null(column, 0).to_numpy(zero_copy_only=False).astype(">i8")[there]
+    there = present_in(column)
+    values = numbers_of(column)[there].astype(">i8")
     offsets = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(8 * there.astype(np.int64))))
     return Ragged(values.view(np.uint8), offsets)
 
@@ -110,13 +110,15 @@ def clusters_of(
     numbers = np.repeat(np.arange(len(groups)), [one.size for one in groups])
     gathered = [Gathered() for _ in groups]
     places = np.concatenate([np.arange(one.size) for one in groups]) if groups else members
-    older = [Gathered() for _ in groups]
-    for member in _members(table.take(arrow.array(members)), members, numbers, places, canonical):
+    older: dict[int, Gathered] = {}
+    for member in _members(table.take(column_of(members)), members, numbers, places, canonical):
         gathered[member.group].add(member, canonical)
         if member.noted:
-            older[member.group].add(member, canonical)
+            older.setdefault(member.group, Gathered()).add(member, canonical)
     near = named(gathered, groups, lambda left, right: similar_documents(nodes, comparison, left, right))
-    stands = np.array([one.position for one in older], dtype=np.int64)[numbers]
+    stands = np.full(len(groups), -1, dtype=np.int64)
+    stands[list(older)] = [one.position for one in older.values()]
+    stands = stands[numbers]
     to_before, known = np.full(members.size, np.nan), np.flatnonzero(stands >= 0)
     if known.size:
         to_before[known] = np.round(similar_documents(nodes, comparison, stands[known], members[known]), 4)
@@ -129,15 +131,20 @@ def clusters_of(
         similarity,
         first,
         [one.id for one in gathered],
-        [one.canonical.ref.id for one in gathered if one.canonical],
+        [_name(one) or "" for one in gathered],
         [one.size for one in gathered],
-        [one.canonical.ref.id if one.canonical else None for one in older],
+        [_name(older.get(number)) for number in range(len(groups))],
         to_before,
         grouped.split,
         comparison.compared,
         _with_example(nodes, grouped.buckets),
         _with_example(nodes, grouped.components),
     )
+
+
+def _name(gathered: Gathered | None) -> str | None:
+    """The id of the canonical document of what was gathered."""
+    return gathered.canonical.ref.id if gathered and gathered.canonical else None
 
 
 def _with_example(nodes: Nodes, largest: Sequence[Bucket | Component]) -> list[dict[str, Any]]:

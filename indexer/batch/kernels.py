@@ -13,13 +13,18 @@ import numpy.typing as npt
 
 from indexer import core
 from indexer.batch.arrow import (
+    NO_TEXT,
     arrow,
+    column_of,
     column_of_bytes,
     column_of_digests,
     column_of_integers,
+    column_of_strings,
     compute,
     joined_of,
+    numbers_of,
     repeated,
+    scalar,
 )
 from indexer.batch.documents import metadata_columns
 from indexer.batch.form import Form, Making, sketch_schema
@@ -36,6 +41,8 @@ from indexer.model.ragged import Ragged
 
 # Bytes that hold all that first_line() looks at.
 _TITLE_FROM = 4 * 2000
+# And as many as most first lines have.
+_NEAR = 600
 
 
 class Sketched(NamedTuple):
@@ -54,18 +61,18 @@ def serves(form: Form) -> bool:
 def sketched(documents: Any, making: Making) -> Any:
     """The sketches of plain texts, in the columns of `indexer.batch.documents.DOCUMENTS`: a row for each, in order."""
     longest = min(LONGEST, making.limits.input_bytes // 4)
-    alone = np.asarray(compute.binary_length(documents["text"]).to_numpy(zero_copy_only=False) > longest)
+    alone = np.asarray(numbers_of(compute.binary_length(documents["text"]), np.int32) > longest)
     if not serves(making.form):
         alone = np.ones(len(alone), dtype=np.bool_)
     elif not is_clean(joined_of(documents["text"]).data):
         alone = alone | _unclean(joined_of(documents["text"]))
     if not alone.any():
         return _of_texts(documents, making)
-    rest = _of_texts(documents.filter(arrow.array(~alone)), making)
-    each = batch_of(_alone(documents.filter(arrow.array(alone)), making), making.form)
+    rest = _of_texts(documents.filter(column_of(~alone)), making)
+    each = batch_of(_alone(documents.filter(column_of(alone)), making), making.form)
     order = np.empty(alone.size, dtype=np.int64)
     order[np.concatenate((np.flatnonzero(~alone), np.flatnonzero(alone)))] = np.arange(alone.size)
-    both = arrow.Table.from_batches([rest, each]).take(arrow.array(order)).combine_chunks()
+    both = arrow.Table.from_batches([rest, each]).take(column_of(order)).combine_chunks()
     return both.to_batches()[0]
 
 
@@ -87,12 +94,12 @@ def _of_texts(documents: Any, making: Making) -> Any:
         keys = Ragged.of_matrix(made.keys.astype(np.int64))
         if not there.all():
             rows, keys = _emptied(rows, there), _emptied(keys, there)
-        sketches = [column_of_bytes(rows), column_of_integers(keys), arrow.array(shingles.astype(np.int64))]
+        sketches = [column_of_bytes(rows), column_of_integers(keys), column_of(shingles.astype(np.int64))]
     else:
         values, tokens = core.fingerprints(texts)
     blank = _blank(texts, tokens)
-    titles = compute.if_else(arrow.array(blank), "", _titles(documents, texts))
-    sizes = arrow.array(np.diff(texts.ends, prepend=np.uintp(0)).astype(np.int64))
+    titles = compute.if_else(column_of(blank), NO_TEXT, _titles(documents, texts))
+    sizes = column_of(np.diff(texts.ends, prepend=np.uintp(0)).astype(np.int64))
     counts = tokens.astype(np.int64)
     columns = [
         documents["id"],
@@ -100,16 +107,16 @@ def _of_texts(documents: Any, making: Making) -> Any:
         documents["source"],
         titles,
         repeated("text", count),
-        compute.if_else(arrow.array(blank), "", ENGINE),
+        compute.if_else(column_of(blank), NO_TEXT, scalar(ENGINE)),
         sizes,
-        arrow.array(counts),
-        arrow.array((counts > 0) & (counts < form.min_tokens)),
+        column_of(counts),
+        column_of((counts > 0) & (counts < form.min_tokens)),
         documents["time"],
         documents["metadata"],
         arrow.nulls(count, arrow.string()),
         column_of_digests(_source_digests(documents, texts, form)),
         column_of_digests(text_digests(texts)),
-        arrow.array(values.view(np.int64), mask=counts == 0),
+        column_of(values.view(np.int64), counts == 0),
         *sketches,
     ]
     return arrow.RecordBatch.from_arrays(columns, schema=sketch_schema(form))
@@ -133,18 +140,29 @@ def _titles(documents: Any, texts: Joined) -> Any:
     """The title that a document brings, else the first line of its text that is not blank."""
     lines, start = [], 0
     for end in texts.ends.tolist():
-        begin = str(texts.data[start : min(end, start + _TITLE_FROM)], "utf-8", "ignore")
-        lines.append(first_line(begin)[:MAX_TITLE])
+        lines.append(_title(texts.data, start, end))
         start = end
-    own = arrow.array(lines, arrow.string())
-    return compute.if_else(compute.equal(documents["title"], ""), own, documents["title"])
+    own = column_of_strings(lines)
+    return compute.if_else(compute.equal(documents["title"], NO_TEXT), own, documents["title"])
+
+
+def _title(data: Any, start: int, end: int) -> str:
+    """What first_line() gives of a text, of as many characters as a title has."""
+    head = str(data[start : min(end, start + _NEAR)], "utf-8", "ignore").lstrip()
+    line = head.splitlines()[0].rstrip() if head else ""
+    # Most lines end there, or fill a title; of others and of blanks before them all has to be looked at.
+    if len(line) < len(head.rstrip()) or len(line) >= MAX_TITLE or end - start <= _NEAR:
+        return line[:MAX_TITLE]
+    return first_line(str(data[start : min(end, start + _TITLE_FROM)], "utf-8", "ignore"))[:MAX_TITLE]
 
 
 def _source_digests(documents: Any, texts: Joined, form: Form) -> npt.NDArray[np.uint8]:
     """What `source_digest` gives of each, as bytes."""
     info, kind = store_info(form.options.content), replace(form.options, format="text")
     rules = hashlib.sha256(digest_rules(info, kind).encode("utf-8", "replace"))
-    titled = documents["title"].to_pylist() if compute.any(compute.not_equal(documents["title"], "")).as_py() else None
+    titled = (
+        documents["title"].to_pylist() if compute.any(compute.not_equal(documents["title"], NO_TEXT)).as_py() else None
+    )
     data, digests, start = memoryview(texts.data), [], 0
     for place, end in enumerate(texts.ends.tolist()):
         if titled and titled[place]:

@@ -94,8 +94,9 @@ def _cut(files: Sequence[Any]) -> Iterator[Sequence[Any]]:
 def _name(path: str, base: str) -> str:
     """A name that no other path has: its last part, and a digest of the whole as seen from the batch's folder."""
     seen = path if is_remote(path) else id_of_path(path, base)
-    digest = hashlib.blake2b(seen.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
-    last = _UNFIT.sub("_", os.path.basename(seen))[:80] or "folder"
+    digest = hashlib.blake2b(seen.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+    # Readers of datasets pass over files that begin with a dot or an underline.
+    last = _UNFIT.sub("_", os.path.basename(seen))[:80].lstrip("._") or "folder"
     return f"{last}-{digest}"
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from indexer import core
-from indexer.batch.arrow import arrow, joined_of, parquet
+from indexer.batch.arrow import arrow, column_of, joined_of, parquet
 from indexer.batch.form import Form, form_of, read_footer
 from indexer.batch.grouping import NOTED, replaced
 from indexer.batch.sketching import SKETCHES, sketch_files
@@ -107,7 +107,7 @@ class Sketched:
             return suspects
         for place, batch in self.batches(["id"]):
             inside = suspects[(suspects >= place) & (suspects < place + batch.num_rows)] - place
-            ids += batch["id"].take(arrow.array(inside)).to_pylist()
+            ids += batch["id"].take(column_of(inside)).to_pylist()
         last = dict(zip(ids, suspects.tolist(), strict=True))
         return np.setdiff1d(suspects, np.array(list(last.values()), dtype=np.int64))
 

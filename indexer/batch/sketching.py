@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,15 +13,15 @@ from pathlib import Path
 from typing import Any
 
 from indexer import own_files
-from indexer.batch.arrow import arrow, compute, parquet
+from indexer.batch.arrow import arrow, compute, scalar
 from indexer.batch.documents import Place, documents_of, reads_columns
 from indexer.batch.form import Form, Making, form_of, read_footer, sketch_schema, writer, written_footer
 from indexer.batch.kernels import Sketched, batch_of, serves, sketched, sketched_one
-from indexer.batch.parts import Part
+from indexer.batch.parts import Part, task_of
 from indexer.errors import StoreError
 from indexer.ingest.outcomes import Counts, Extraction, Failed, Item, read, sketching
 from indexer.ingest.readers.base import Asked, BadEntry
-from indexer.ingest.readers.tables import Parquet
+from indexer.ingest.readers.tables import Parquet, parquet_file
 from indexer.ingest.remote import is_remote
 from indexer.ingest.sources import Rejected, Sources, UnreadableError, id_of_path, printable_path
 from indexer.model import Record, Ref
@@ -47,9 +48,17 @@ class Summary(Counts):
 
 
 def sketch(
-    sources: Sources, parts: Sequence[Part], folder: str, making: Making, *, summary: Summary | None = None
+    sources: Sources,
+    parts: Sequence[Part],
+    folder: str,
+    making: Making,
+    *,
+    task: tuple[int, int] = (1, 1),
+    summary: Summary | None = None,
 ) -> Summary:
     """Write the sketches of each part to `folder`/sketches; those that are there, and whose input is as it was, stay.
+
+    Of several tasks each writes its own share (see `task_of`).
 
     A file is there under its name only when it is complete, so that a run that was broken off goes on where it ended.
     Memory: some batches of 4 MB for each worker. Raises IncompatibleStoreError where the folder has sketches of another
@@ -57,8 +66,18 @@ def sketch(
     """
     counts = summary if summary is not None else Summary()
     with _Workers(making) as workers:
-        _sketch_parts(sources, parts, folder, workers, counts)
+        _sketch_parts(sources, task_of(parts, task), folder, workers, counts)
+    _remove_stale(parts, Path(folder, SKETCHES))
     return counts
+
+
+def _remove_stale(parts: Sequence[Part], target: Path) -> None:
+    """Remove what single files that are gone now have left of the last parts of their folder."""
+    names = {part.name for part in parts}
+    for folder in {part.name.rpartition(".")[0] for part in parts if part.reader is None}:
+        for path in target.glob(f"{glob.escape(folder)}.[0-9][0-9][0-9][0-9].parquet"):
+            if path.name.removesuffix(".parquet") not in names:
+                path.unlink(missing_ok=True)
 
 
 class _Workers:
@@ -138,7 +157,7 @@ def _count(batch: Any, counts: Summary) -> None:
     counts.short += compute.sum(batch["short"]).as_py() or 0
     failed = batch["failed"].drop_null().to_pylist()
     counts.failed.update(each.partition(":")[0] for each in failed)
-    counts.empty += (compute.sum(compute.equal(batch["tokens"], 0)).as_py() or 0) - len(failed)
+    counts.empty += (compute.sum(compute.equal(batch["tokens"], scalar(0))).as_py() or 0) - len(failed)
 
 
 def _sketches(sources: Sources, part: Part, making: Making, workers: _Workers) -> Iterator[Any]:
@@ -146,7 +165,7 @@ def _sketches(sources: Sources, part: Part, making: Making, workers: _Workers) -
     if isinstance(part.reader, Parquet) and serves(making.form) and sources.selection.id_from == "path":
         asked = Asked(sources.selection.line_limit, sources.selection.columns)
         with suppress(UnreadableError), part.opened() as stream:
-            columns = _schema(stream)
+            columns = _schema(stream, part.path)
             if columns is not None and reads_columns(columns, asked.columns):
                 stream.seek(0)
                 yield from _by_columns(stream, _place(part, sources), part.reader, asked, making)
@@ -154,12 +173,11 @@ def _sketches(sources: Sources, part: Part, making: Making, workers: _Workers) -
     yield from _by_rows(sources, part, workers)
 
 
-def _schema(stream: Any) -> Any:
+def _schema(stream: Any, name: str) -> Any:
     """The columns of a file of Parquet; None where they can't be read, which its reader then says."""
     with suppress(arrow.ArrowException, OSError, ValueError):
         if stream.seekable():
-            # It would be closed with the file.
-            return parquet.read_schema(arrow.PythonFile(stream, mode="r"))
+            return parquet_file(stream, name).schema_arrow
     return None
 
 

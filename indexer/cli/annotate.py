@@ -152,7 +152,7 @@ def annotate_command(
 
     if "://" not in store or store.startswith("sqlite:"):
         raise UsageError(
-            f"{shown_store(store)}: only an index of a cluster has documents to annotate; name https://host:9200/INDEX"
+            f"{shown_store(store)}: only an index in a search engine has documents to annotate; name https://host:9200/INDEX"
         )
     if annotating.html and not annotating.field:
         raise UsageError("--html says what the fields hold; name them with --field")
@@ -197,7 +197,7 @@ def annotate_command(
 def _beside(store: str, name: str) -> str:
     # What stands before an "@" may be a password.
     if set("/*,:@") & set(name):
-        raise UsageError(f"--to {shown_store(name)}: name one index of the same cluster")
+        raise UsageError(f"--to {shown_store(name)}: name one index of the same engine")
     return f"{store.rstrip('/').rpartition('/')[0]}/{quote(name, safe='')}"
 
 

@@ -387,7 +387,7 @@ def _delete(pruning: Pruning, shown: str, *, asked: bool) -> int:
     say(f"deletes {count:,} of {counted(total, 'document')} from {shown}; their canonical ones stay{owners}{more}")
     if count and asked:
         if not can_ask():
-            raise UsageError("--delete asks on a terminal only; give --yes to delete without being asked")
+            raise UsageError("--delete asks for confirmation on a terminal; give --yes to delete without it")
         click.confirm("Delete them?", abort=True, err=True)
     deleted = pruning.delete() if count else 0
     if deleted < count:

@@ -185,7 +185,9 @@ def index(
     if walk.paths_from == "-" and "-" in paths:
         raise UsageError("standard input can't be the list of paths and JSON lines at once")
     if loading.bulk_load and store_file(store):
-        raise UsageError("--bulk-load is for an index in a cluster; a store file has no refreshes and no replicas")
+        raise UsageError(
+            "--bulk-load is for an index in a search engine; a store file has no refreshes and no replicas"
+        )
     from indexer.cli.files.refused import Refused, letters_path
 
     letters_file = letters_path(loading.dead_letters, paths)
@@ -231,7 +233,7 @@ def index(
     if not talk.is_enough(summary):
         _report(summary, all_sources.left_out, store, as_json=talk.json, stopped=stopped, near=near, letters=letters)
     if stopped.number:
-        say("stopped; what was done is stored, and the same command again goes on from here")
+        say("stopped; what was done is stored, run the same command again to resume")
         return 128 + stopped.number
     _tell_nothing(summary)
     return ExtractionError.exit_code if loading.strict and summary.failures + summary.failed_before else 0

@@ -158,10 +158,10 @@ def setup_command(
     from indexer.stores.search.client.connection import connect
 
     if mode.repair and mode.remove:
-        raise UsageError("--repair and --remove are two things; give one of them")
+        raise UsageError("--repair and --remove can't be combined")
     if "://" not in store or store.startswith("sqlite:"):
         raise UsageError(
-            f"{shown_store(store)}: an embedded store needs no setting up; name one like https://host:9200/INDEX"
+            f"{shown_store(store)}: an embedded store needs no set-up; name an index, like https://host:9200/INDEX"
         )
     client = connect(store)
     try:
@@ -212,7 +212,7 @@ def _dashboards(name: str, url: str | None, space: str) -> Dashboards | None:
     if url:
         return Dashboards(url, name, space=space)
     if space:
-        raise UsageError("--space is about dashboards: add --dashboards")
+        raise UsageError("--space needs --dashboards")
     return None
 
 
@@ -233,7 +233,7 @@ def _set_up(provision: Provision, new: NewIndex, pipelines: PipelineChoice, dash
 
     default, final = pipelines.default_pipeline, pipelines.final_pipeline
     if not pipelines.pipelines and (pipelines.field or default or final):
-        raise UsageError("--field, --default-pipeline and --final-pipeline are about pipelines: add --pipelines")
+        raise UsageError("--field, --default-pipeline and --final-pipeline need --pipelines")
     wanted = schemes_of_new(new.schemes)
     info = store_info(new.content, wanted)
     if new.schemes is not None and (there := provision.schemes()) is not None:
@@ -269,7 +269,7 @@ def _confirm(provision: Provision, indices: Sequence[str]) -> None:
         say(f"the index {index} will be deleted with its {counted(count, 'document')}, which neardup made")
     if indices:
         if not can_ask():
-            raise UsageError("--remove asks on a terminal only; give --yes to delete the index without being asked")
+            raise UsageError("--remove asks for confirmation on a terminal; give --yes to delete the index without it")
         click.confirm("Delete it?" if len(indices) == 1 else "Delete them?", abort=True, err=True)
 
 

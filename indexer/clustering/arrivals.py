@@ -134,12 +134,12 @@ def rule_for(
 def _served(store: Store, by: ArrivalRule) -> ArrivalRule:
     """The same rule; UsageError where documents can't be judged by it as they come."""
     if isinstance(by.rule.verifier, Reading):
-        raise UsageError(f"{by.rule}: documents that come can't be verified by reading; verify by a sketch")
+        raise UsageError(f"{by.rule}: arriving documents can't be verified by reading texts; verify by a sketch")
     by.rule.require_served(store)
     try:
         plans(by.rule)
     except UsageError as error:
-        raise UsageError(f"{by.rule}: documents that come are looked up, and that it can't serve ({error})") from error
+        raise UsageError(f"{by.rule}: arriving documents are looked up, which this rule can't do ({error})") from error
     return by
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -53,7 +52,7 @@ class Gathered:
     total_bytes: int = 0
     first_seen: str = ""
     last_seen: str = ""
-    named: Counter[str] = field(default_factory=Counter)
+    named: dict[str, int] = field(default_factory=dict)
     founders: set[str] = field(default_factory=set)
     formats: tuple[str, ...] = ()
     origins: tuple[str, ...] = ()
@@ -75,7 +74,7 @@ class Gathered:
         self.origins = _with(self.origins, origin_of(record.source))
         old = cluster_of(member.noted)
         if old is not None:
-            self.named[old] += 1
+            self.named[old] = self.named.get(old, 0) + 1
             if old == own_cluster_id(record.ref):
                 self.founders.add(old)
 
@@ -107,7 +106,7 @@ class Gathered:
 
 
 def _with(names: tuple[str, ...], name: str) -> tuple[str, ...]:
-    return names if name in names else first_of(names, (name,))
+    return names if not name or name in names else first_of(names, (name,))
 
 
 def _present(record: Record | None) -> Record:

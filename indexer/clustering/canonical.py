@@ -58,14 +58,14 @@ def parse_canonical(text: str, sources: Sequence[str] = ()) -> CanonicalRule:
     """
     kind, _, rest = text.partition(":")
     if (text == "source") != bool(sources):
-        raise UsageError("the rule source and the patterns that it goes by are given together")
+        raise UsageError("the rule source needs patterns, and patterns need the rule source")
     simple: dict[str, Kind] = {"earliest": "earliest", "longest": "longest", "source": "source"}
     if text in simple:
         return CanonicalRule(simple[text], sources=tuple(sources))
     name = rest.removesuffix(":desc")
     if kind != "field" or not name:
         raise UsageError(
-            f"{text!r} is no rule for the canonical document: earliest, longest, source, field:NAME[:desc]"
+            f"{text!r} is not a rule for the canonical document: earliest, longest, source, field:NAME[:desc]"
         )
     return CanonicalRule("field", name, rest.endswith(":desc"))
 

@@ -81,7 +81,7 @@ def cluster(
     100 bytes a node. Raises UsageError and StoreError.
     """
     if bound is not None and not 0 <= bound <= 1:
-        raise UsageError(f"bound {bound:g}: how far apart two documents of a cluster may be is a share from 0 to 1")
+        raise UsageError(f"bound {bound:g}: must be from 0 to 1 (how far apart two documents of a cluster may be)")
     chosen = canonical or CanonicalRule()
     note = note_of(rule, bound, chosen)
     whole_scan = True

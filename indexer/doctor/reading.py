@@ -8,7 +8,7 @@ from typing import cast, get_args
 
 from indexer.doctor.findings import Finding
 from indexer.errors import NeardupError
-from indexer.extract.base import Content, Engine, Format, Limits, Options
+from indexer.extract.base import Content, Extractor, Format, Limits, Options
 from indexer.ingest.from_store import CHANGED, stored_inputs
 from indexer.ingest.indexing import source_digest
 from indexer.ingest.outcomes import Failed, read_one
@@ -54,9 +54,9 @@ def _file(store: Store, item: Input, record: Record | None) -> str:
     if record is None or isinstance(read, Failed):
         return "gone"
     kinds = dict.fromkeys((None, cast("Format | None", record.format or None)))
-    for engine in get_args(Engine):
+    for extractor in get_args(Extractor):
         for kind in kinds:
-            options = Options(content=cast(Content, store.info.content), engine=engine, format=kind)
+            options = Options(content=cast(Content, store.info.content), extractor=extractor, format=kind)
             digest = source_digest(read.data, store.info, options, name=item.path, title=item.title)
             if digest == record.source_digest:
                 return "same"

@@ -153,7 +153,7 @@ def read_truth(path: Path, root: Path | None = None) -> Named:
             if entry.get("path"):
                 paths[name] = os.path.abspath(base / str(entry["path"]))
         else:
-            raise UsageError(f'{printable_path(str(path))}: line {number}: neither "a" and "b" nor "id" is there')
+            raise UsageError(f'{printable_path(str(path))}: line {number}: it has neither "a" and "b" nor "id"')
     for group, members in groups.items():
         distinct = sorted(set(members))
         if len(distinct) > _LARGEST_GROUP:
@@ -177,7 +177,7 @@ def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
                 except (ValueError, RecursionError):
                     entry = None
                 if not isinstance(entry, dict):
-                    raise UsageError(f"{shown}: line {number} is no JSON object")
+                    raise UsageError(f"{shown}: line {number} is not a JSON object")
                 yield number, entry
     except OSError as error:
         raise UsageError(f"{shown}: can't be read: {error.strerror}") from error

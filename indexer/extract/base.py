@@ -12,11 +12,11 @@ from indexer.errors import ExtractionError, UsageError
 from indexer.text.counts import counted
 
 Content = Literal["landmarks", "full", "main"]
-Engine = Literal["auto", "fast", "reference"]
+Extractor = Literal["auto", "fast", "reference"]
 Format = Literal["html", "pdf", "xml", "text", "epub", "docx", "odt"]
 
 LEAST_MEMORY = 64 << 20
-"""What the engines themselves take, in bytes, with room for a small document."""
+"""What the extractors themselves take, in bytes, with room for a small document."""
 
 # Raised whenever the same bytes may give another text: fingerprints made under different versions don't mix.
 EXTRACTOR_VERSION = "2"
@@ -28,7 +28,7 @@ REASONS: Mapping[str, str] = MappingProxyType(
         "timeout": "Extraction took longer than the time limit; the worker was stopped.",
         "out-of-memory": "Extraction needed more memory than the limit.",
         "crashed": "The worker process died while it read the document.",
-        "malformed": "The document is too damaged for every engine that was tried.",
+        "malformed": "The document is too damaged for every extractor that was tried.",
         "unreadable": "The file can't be opened or read.",
         "unsupported": "The content is of no kind that is read.",
         "task-failed": "The text was extracted, but what should be made of it failed.",
@@ -62,19 +62,19 @@ class Options:
 
     `content`: "landmarks" leaves navigation, banners, footers, asides, dialogs and forms out where HTML says so by
     element or ARIA role; "full" keeps them; "main" keeps the main block only (needs the extra `main-content`).
-    `engine`: "fast", "reference", or "auto": fast first, reference where fast fails or finds no text.
+    `extractor`: "fast", "reference", or "auto": fast first, reference where fast fails or finds no text.
     `format`: None finds the kind from the content, then from the name.
     """
 
     content: Content = "landmarks"
-    engine: Engine = "auto"
+    extractor: Extractor = "auto"
     format: Format | None = None
 
 
 class Extracted(NamedTuple):
-    """What one engine made of one document: its name and version, the text, the title, and remarks for the user."""
+    """What one extractor made of one document: its name and version, the text, the title, and remarks for the user."""
 
-    engine: str
+    extractor: str
     text: str
     title: str = ""
     notes: tuple[str, ...] = ()

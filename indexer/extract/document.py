@@ -1,4 +1,4 @@
-"""One document in this process: what kind it is, which engines read it, and what becomes of their failures."""
+"""One document in this process: what kind it is, which extractors read it, and what becomes of their failures."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def read_document(data: bytes, name: str, options: Options, limits: Limits) -> D
         text=extracted.text,
         title=extracted.title[:MAX_TITLE],
         format=kind,
-        extractor=extracted.engine,
+        extractor=extracted.extractor,
         content=options.content,
         size=len(data),
         notes=notes + extracted.notes,
@@ -61,12 +61,12 @@ def read_document(data: bytes, name: str, options: Options, limits: Limits) -> D
 
 
 def _read(kind: Format, data: bytes, options: Options, limits: Limits) -> Extracted:
-    """What the first engine that finds text makes of it, else what the first engine said: no text, or an error."""
-    engines = ("fast", "reference") if options.engine == "auto" else (options.engine,)
+    """The result of the first extractor that finds text, or else that of the first one: no text, or an error."""
+    extractors = ("fast", "reference") if options.extractor == "auto" else (options.extractor,)
     first: Extracted | ExtractionError | None = None
-    for engine in engines:
+    for extractor in extractors:
         try:
-            extracted = _read_with(kind, engine, data, options, limits, probe=first is not None)
+            extracted = _read_with(kind, extractor, data, options, limits, probe=first is not None)
         except ExtractionError as error:
             if error.reason not in ("malformed", "encrypted"):
                 raise
@@ -76,33 +76,33 @@ def _read(kind: Format, data: bytes, options: Options, limits: Limits) -> Extrac
             if first is None:
                 return extracted
             why = f"failed ({first.detail})" if isinstance(first, ExtractionError) else "found no text"
-            return extracted._replace(notes=(*extracted.notes, cleaned(f"the fast engine {why}")))
+            return extracted._replace(notes=(*extracted.notes, cleaned(f"the fast extractor {why}")))
         first = first or extracted
     if isinstance(first, Extracted):
         return first
     raise first or ExtractionError("malformed")
 
 
-def _read_with(kind: Format, engine: str, data: bytes, options: Options, limits: Limits, probe: bool) -> Extracted:
+def _read_with(kind: Format, extractor: str, data: bytes, options: Options, limits: Limits, probe: bool) -> Extracted:
     try:
-        # Imported here: a worker for HTML never loads the PDF engines, and so on.
+        # Imported here: a worker for HTML never loads the PDF extractors, and so on.
         if kind == "html":
             from indexer.extract.markup.html import extract_html
 
-            return without_mark(extract_html(data, options.content, engine))
+            return without_mark(extract_html(data, options.content, extractor))
         if kind == "pdf":
             from indexer.extract.pdf import extract_pdf
 
-            return extract_pdf(data, engine, limits, probe=probe)
+            return extract_pdf(data, extractor, limits, probe=probe)
         if kind == "xml":
             from indexer.extract.markup.xml import extract_xml
 
-            return extract_xml(data, engine)
+            return extract_xml(data, extractor)
         if kind == "text":
             return extract_text(data)
         from indexer.extract.packages import extract_package
 
-        return extract_package(kind, data, options.content, engine, limits)
+        return extract_package(kind, data, options.content, extractor, limits)
     except NeardupError:
         raise
     except MemoryError:
@@ -114,4 +114,4 @@ def _read_with(kind: Format, engine: str, data: bytes, options: Options, limits:
             raise ExtractionError("out-of-memory", f"more than {counted(limits.memory, 'byte')}") from None
         # Parsers raise whatever they like on damaged input, and none of it may cost more than this document.
         detail = f"{type(error).__name__}: {error}"[:_MAX_DETAIL]
-        raise ExtractionError("malformed", f"{engine} engine: {detail}") from None
+        raise ExtractionError("malformed", f"{extractor} extractor: {detail}") from None

@@ -1,4 +1,4 @@
-"""PDF: the lines of each page as the engine orders them, put together again into running text."""
+"""PDF: the lines of each page as the extractor orders them, put together again into running text."""
 
 from __future__ import annotations
 
@@ -33,30 +33,30 @@ _WORD = re.compile(r"([^\W\d_]+)(?:[-\u2010]\n|\u00ad\n?|[\x02\ufffe]\n?)(\w+)")
 # Typesetters break an address after one of these characters, and no reader takes the break for a part of it.
 _BROKEN_ADDRESS = re.compile(r"((?:https?://|www\.|doi:|\b10\.\d{4,9}/)[^\s\x02\ufffe]*[/\-_=&?%#])\n(?=[\w%#?&=~])")
 _WORD = re.compile(r"\w+(?:-\w+)*")
-# The reference engine is slow: on a PDF in which the fast one saw no text it reads this many pages, and goes on
+# The reference extractor is slow: on a PDF in which the fast one saw no text it reads this many pages, and goes on
 # only if it sees any.
 _PROBE = 20
 _PASSWORD_ERROR = 4
 
 
-def extract_pdf(data: bytes, engine: str, limits: Limits, *, probe: bool = False) -> Extracted:
-    """The document of a PDF; `engine` is "fast" or "reference".
+def extract_pdf(data: bytes, extractor: str, limits: Limits, *, probe: bool = False) -> Extracted:
+    """The document of a PDF; `extractor` is "fast" or "reference".
 
-    With `probe`, the reference engine gives up after some pages without text. Raises ExtractionError "encrypted"
-    where an empty password does not open it, "malformed" where the engine can't read it, "too-large" for its text.
+    With `probe`, the reference extractor gives up after some pages without text. Raises ExtractionError "encrypted"
+    where an empty password does not open it, "malformed" where the extractor can't read it, "too-large" for its text.
     """
-    if engine == "fast":
+    if extractor == "fast":
         title, pages = _read_fast(data, limits)
     else:
         title, pages = _read_reference(data, limits, probe)
     text = running_text(pages)
     notes = () if text else (f"no text on {counted(len(pages), 'page')}: perhaps scanned",)
-    return Extracted(_engine_name(engine), text, cleaned(title), notes)
+    return Extracted(_extractor_name(extractor), text, cleaned(title), notes)
 
 
 @cache
-def _engine_name(engine: str) -> str:
-    package, label = ("pypdfium2", "pdfium/pypdfium2") if engine == "fast" else ("pdfminer.six", "pdfminer.six")
+def _extractor_name(extractor: str) -> str:
+    package, label = ("pypdfium2", "pdfium/pypdfium2") if extractor == "fast" else ("pdfminer.six", "pdfminer.six")
     return f"{label} {version(package)} rules {EXTRACTOR_VERSION}"
 
 

@@ -74,7 +74,7 @@ def _answer(
         path = request["path"]
         content = read_file(path, limits) if path else data
         if request["format"]:
-            options = Options(options.content, options.engine, request["format"])
+            options = Options(options.content, options.extractor, request["format"])
         document = read_document(content, request["name"] or path, options, limits)
         del content
         result = None

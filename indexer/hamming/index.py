@@ -1,4 +1,4 @@
-"""An index of hashes in memory or in a mapped file: what is within some bits of these, exactly."""
+"""An index of hashes in memory or in a memory-mapped file, for exact searches by Hamming distance."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ALIGNMENT = 64
 
 
 class Found(NamedTuple):
-    """Finds of a search, as arrays of one length, by query, then distance, then position.
+    """Results of a search, as arrays of one length, sorted by query, then distance, then position.
 
     `query[i]` is the number of a query, `position[i]` that of an indexed hash, `distance[i]` the bits between them.
     """
@@ -44,15 +44,15 @@ class _Table:
 
 
 class HammingIndex:
-    """Hashes that can be looked up by Hamming distance, with nothing missed.
+    """Hashes that can be searched by Hamming distance; no match is missed.
 
-    `hashes` is an array of n unsigned (or signed, same bits) 64-bit integers; positions in it are what a search gives.
+    `hashes` is an array of n unsigned (or signed, same bits) 64-bit integers; searches return positions in it.
     `distance` (0 to 16) is how far the tables reach: searches up to it look into distance + 1 buckets, wider ones
-    compare with every hash. Memory: 8 bytes a hash for each of the distance + 1 tables, and 24.
+    compare with every hash. Memory: 8 bytes a hash for each of the distance + 1 tables, and 24 more.
 
-    `shard` (i, n) keeps only the i-th of n parts of each table's keys, 0 <= i < n. Every find of a search comes from
-    exactly one of the shards that were built from the same hashes, so the answers of all together are those of the
-    whole; a shard is searched only as far as its tables reach. Raises UsageError for what is out of range.
+    `shard` (i, n) keeps only the i-th of n parts of each table's keys, 0 <= i < n. Each match comes from exactly one of
+    the shards built from the same hashes, so the answers of all shards together are complete and have no repetitions;
+    a shard can be searched only as far as its tables reach. Raises UsageError for values out of range.
     """
 
     def __init__(self, hashes: npt.ArrayLike, distance: int = 3, *, shard: tuple[int, int] = (0, 1)) -> None:
@@ -97,9 +97,9 @@ class HammingIndex:
         return self._size
 
     def search(self, queries: npt.ArrayLike, distance: int | None = None) -> Found:
-        """Every indexed hash within `distance` bits (0 to 64; the index's own where None) of each of the queries.
+        """Every indexed hash within `distance` bits (0 to 64; by default the index's own) of each query.
 
-        `queries` is an array of 64-bit integers of shape (m,). Memory: 17 bytes a find and a buffer.
+        `queries` is an array of 64-bit integers of shape (m,). Memory: 17 bytes a match and a buffer.
         """
         asked = as_hashes(queries, "queries")
         reach = self._distance if distance is None else distance
@@ -114,11 +114,11 @@ class HammingIndex:
         return _sorted(parts)
 
     def nearest(self, queries: npt.ArrayLike, count: int) -> Found:
-        """For each of the queries the `count` nearest indexed hashes, ties by position; all where there are fewer."""
+        """The `count` nearest indexed hashes of each query, or all if there are fewer; ties are sorted by position."""
         if count < 1:
             raise UsageError(f"count {count}: ask for at least one")
         if self._shard[1] > 1:
-            raise UsageError("a shard does not know what is nearest; search all shards and take the nearest")
+            raise UsageError("a single shard can't tell what is nearest; search all shards and take the nearest")
         asked = as_hashes(queries, "queries")
         close = self.search(asked)
         counts = np.bincount(close.query, minlength=asked.size)
@@ -191,7 +191,7 @@ class HammingIndex:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> HammingIndex:
-        """Map an index that `save` wrote; nothing is read before it is needed. Raises StoreError."""
+        """Memory-map an index that `save` wrote; data is read when it is needed. Raises StoreError."""
         source = Path(path)
         try:
             with open(source, "rb", opener=own_files.reader) as file:
@@ -204,7 +204,9 @@ class HammingIndex:
         try:
             return cls._mapped(source, json.loads(text), len(MAGIC) + 8 + length)
         except (ValueError, KeyError, TypeError, IndexError) as error:
-            raise StoreError(f"{source}: is no index that this version reads, or is damaged; save it again") from error
+            raise StoreError(
+                f"{source}: is not an index that this version reads, or is damaged; save it again"
+            ) from error
 
     @classmethod
     def _mapped(cls, path: Path, header: dict[str, Any], start: int) -> HammingIndex:

@@ -41,13 +41,13 @@ class Pairs(NamedTuple):
 def find_pairs(
     hashes: npt.ArrayLike, distance: int = 3, threads: int | None = None, *, collapse: bool = False
 ) -> Pairs:
-    """Every pair of positions whose hashes are within `distance` bits (0 to 16), once, by left, then right position.
+    """Every pair of positions whose hashes are within `distance` bits (0 to 16), once, sorted by left, then right.
 
     `hashes` is an array of n unsigned (or signed, same bits) 64-bit integers. With `collapse` each distinct hash is
-    stood for by its first position, and every further one is paired with that only, so that a million equal hashes
-    cost a million pairs and not half a billion times a thousand. `threads` is the number of processors where None; the
-    result does not depend on it. Memory: about 16 bytes a hash, and 17 a pair; `iter_pairs` holds no more than some
-    blocks of pairs. Raises UsageError for another distance or type.
+    represented by its first position, and further positions are paired only with that one, so that a million equal
+    hashes make a million pairs and not half a trillion. `threads` defaults to the number of processors; the result
+    does not depend on it. Memory: about 16 bytes a hash, and 17 a pair; `iter_pairs` holds only a few blocks of pairs.
+    Raises UsageError for other distances or types.
     """
     blocks = list(iter_pairs(hashes, distance, threads, collapse=collapse))
     if not blocks:
@@ -61,9 +61,9 @@ def find_pairs(
 def iter_pairs(
     hashes: npt.ArrayLike, distance: int = 3, threads: int | None = None, *, collapse: bool = False
 ) -> Iterator[Pairs]:
-    """The pairs of `find_pairs` in blocks, each in no given order but always the same, in bounded memory.
+    """The pairs of `find_pairs` in blocks, in an arbitrary but deterministic order, in bounded memory.
 
-    A block has at most about four million pairs. Memory: about 16 bytes a hash (24 where there are many pairs), and a
+    A block has at most about four million pairs. Memory: about 16 bytes a hash (24 if there are many pairs), and a
     few blocks for each thread.
     """
     values = as_hashes(hashes, "hashes")

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from indexer.errors import NotFoundError, UsageError
-from indexer.extract.base import Content, Engine, Format, Options
+from indexer.extract.base import Content, Extractor, Format, Options
 from indexer.ingest.indexing import content_id, source_digest
 from indexer.ingest.readers.named_columns import KnownColumns
 from indexer.ingest.sources import Input, Rejected, Selection, Sources, container_of, path_of_printable, possible_ids
@@ -57,7 +57,7 @@ def stored_inputs(
 
     cluster = store if isinstance(store, SearchStore) else None
     if fields and not cluster:
-        raise UsageError("only a store in a search engine has fields; leave --field out")
+        raise UsageError("only a store in a search engine has fields; leave out --field")
     index = IndexTexts(cluster, fields) if cluster else None
     parts: dict[str, _Parts] = {}
     for record in records:
@@ -139,8 +139,8 @@ def mark_of(record: Record) -> int:
 
 def marks_of(store: Store, item: Input, names: Sequence[str]) -> Iterator[tuple[int, str]]:
     """What a document's record is known by, with its id, for each of these and every way to have been indexed."""
-    for engine in get_args(Engine) if names else ():
-        options = Options(engine=engine, format=item.format)
+    for extractor in get_args(Extractor) if names else ():
+        options = Options(extractor=extractor, format=item.format)
         digest = source_digest(item.data, store.info, options, name=item.name, title=item.title)
         for name in names:
             yield _mark(name, digest), name

@@ -147,7 +147,7 @@ def source_digest(data: bytes, info: StoreInfo, options: Options, *, name: str =
 def digest_rules(info: StoreInfo, options: Options, *, name: str = "", title: str = "") -> str:
     """What stands before a document's bytes in its source digest."""
     kind = options.format or os.path.splitext(name.lower().removesuffix(".gz"))[1]
-    return f"{info.scheme}\0{info.unicode}\0{info.extractor}\0{info.content}\0{options.engine}\0{kind}\0{title}\0\0"
+    return f"{info.scheme}\0{info.unicode}\0{info.extractor}\0{info.content}\0{options.extractor}\0{kind}\0{title}\0\0"
 
 
 def index(

@@ -48,7 +48,7 @@ def remote_files(name: str) -> Iterator[RemoteFile]:
     url, _, query = name.partition("?")
     if "@" in urlsplit(url).netloc:
         raise UsageError(
-            f"{url.partition('://')[0]}://…: a URL with a user's name or password is seen by others; "
+            f"{url.partition('://')[0]}://…: a user name or password in a URL can be seen by others; "
             "give credentials as the store's own tools take them"
         )
     parts = url.rstrip("/").split("/")

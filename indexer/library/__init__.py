@@ -1,1 +1,1 @@
-"""What a program uses: a collection in a store, and what needs no store; a thin layer above the other rooms."""
+"""The API for programs: collections in stores, and functions that need no store; thin above the other packages."""

@@ -1,4 +1,4 @@
-"""A collection of documents in a store: what a program opens, fills and asks."""
+"""A collection of documents in a store, which programs open, fill and query."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ def open(  # noqa: A001 - as `shelve.open` and others
     read_only: bool = False,
     wait: float = DEFAULT_WAIT,
 ) -> Collection:
-    """The collection in a store: a file, or the URL of an index in an engine; it is made where it is not there.
+    """Open the collection in a store, a file or the URL of an index in an engine; a new store is created.
 
-    `schemes` are what documents get sketches of beside simhash-doc (see `neardup schemes`): those of a new store, of
-    another one those that are added. `content` says what counts as the text of HTML, as in `neardup index`. `filter`
-    leaves only documents in that match a query of the engine's own. With `read_only` nothing is ever written. A store
-    has one writer at a time, who is waited for this many seconds. Raises StoreError, NoStoreError where `read_only`
-    finds no store, and UsageError.
+    `schemes` are those by which documents get sketches besides simhash-doc (see `neardup schemes`); an existing store
+    gets those that it lacks. `content` says what counts as the text of HTML, as in `neardup index`. `filter` limits
+    the collection to documents that match a query in the engine's syntax. With `read_only` nothing is ever written. A
+    store has one writer at a time; `wait` is how many seconds to wait for it. Raises StoreError, NoStoreError if there
+    is no store to read, and UsageError.
     """
     try:
         opened = open_store(store, read_only=read_only, wait=wait, any_thread=True)
@@ -76,12 +76,12 @@ def open(  # noqa: A001 - as `shelve.open` and others
 
 
 class Collection:
-    """Documents in a store; made by `open`. A context manager, which closes it; `len()`, `in`, `[id]` and iteration.
+    """Documents in a store, as returned by `open`; a context manager that supports `len()`, `in`, `[id]` and iteration.
 
-    Threads may share it: they take turns, so that for questions at the same time each opens its own with `read_only`.
-    A process that was forked opens its own. Ids are strings; in an engine INDEX/ID is one too. What is `match` is a
-    rule as in `parse_rule`, the store's default where None. Every method raises StoreError where the store can't be
-    read or written.
+    Threads may share a collection, but their calls take turns; for parallel questions each thread opens its own with
+    `read_only`. A forked process must open its own. Ids are strings; in an engine INDEX/ID is also an id. `match` is
+    always a rule as in `parse_rule`, None for the store's default. Every method raises StoreError if the store can't
+    be read or written.
     """
 
     def __init__(self, store: Store, name: str, schemes: Sequence[str] = ()) -> None:
@@ -94,12 +94,12 @@ class Collection:
     def add(
         self, id: str, text: str, *, title: str = "", source: str = "", **metadata: Any  # noqa: A002
     ) -> Literal["indexed", "replaced", "unchanged"]:  # fmt: skip
-        """Put in one text, in the place of one with the same id; metadata are whatever else is known of it.
+        """Add one text, with any metadata; it replaces a document with the same id.
 
-        Many at once are much quicker by `add_many`. Raises UsageError for what the store refuses.
+        `add_many` is much faster for many documents. Raises UsageError if the store refuses the document.
         """
         if not isinstance(id, str) or not id or not isinstance(text, str):
-            raise UsageError("add() takes an id, a string that is not empty, and a text")
+            raise UsageError("add() takes an id, which is a non-empty string, and a text")
         given = document(id, text, title=title, source=source, metadata=metadata)
         summary = self._index((given,), Settings(jobs=0))
         for reason in summary.failed:
@@ -117,14 +117,14 @@ class Collection:
         skip_duplicates: bool = False,
         progress: Progress | None = None,
     ) -> Indexed:
-        """Put in many documents: texts, pairs of id and text, dicts, a DataFrame, or an Arrow table, batch or reader.
+        """Add many documents: texts, pairs of id and text, dicts, a DataFrame, or an Arrow table, batch or reader.
 
-        A dict or row has `id`, `text` (or `html`), `title`, and `source` or `url`, where known; `fields` says what is
-        called otherwise, as in {"text": "body"}, with dots that lead into objects. All others are metadata. One without
-        an id is named by its content, so that equal ones are one document. What can't be read is counted as failed and
-        listed by `failures`. With `cluster` each is put into its cluster as it comes, with `skip_duplicates` what is
-        near to a stored one is left out. Documents of fewer than `min_tokens` words stay out of answers. Raises
-        UsageError for what is no documents at all.
+        A dict or row has `text` (or `html`) and optionally `id`, `title`, and `source` or `url`; `fields` maps other
+        names, as in {"text": "body"}, in which dots select fields of objects. All other fields are metadata. A
+        document without an id is named by its content, so that equal ones become one document. Documents that can't be
+        read are counted as failed and listed by `failures`. With `cluster` each is assigned to its cluster as it
+        arrives; with `skip_duplicates` near-duplicates of stored documents are left out. Documents of fewer than
+        `min_tokens` words are left out of answers. Raises UsageError if there are no documents in what is given.
         """
         total = len(documents_) if hasattr(documents_, "__len__") else None
         given = documents(documents_, columns_of(fields))
@@ -144,10 +144,10 @@ class Collection:
         skip_duplicates: bool = False,
         progress: Progress | None = None,
     ) -> Indexed:
-        """Put in files, folders, patterns, or files of documents, as `neardup index` does, whose options these are.
+        """Add files, folders, patterns, or files with many documents, with the options of `neardup index`.
 
-        `fields` are those of rows, as for `add_many`. `jobs` worker processes read them, as many as there are
-        processors where None. Raises NotFoundError where a path leads nowhere.
+        `fields` are those of rows, as for `add_many`. `jobs` is the number of worker processes, one per processor if
+        None. Raises NotFoundError for a path that does not exist.
         """
         named = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
         columns = columns_of(fields)
@@ -163,20 +163,20 @@ class Collection:
             return self._index(sources(), how, cluster=cluster, skip=skip_duplicates, progress=progress, total=total)
 
     def get(self, id: str) -> Stored | None:  # noqa: A002
-        """A document; None where there is none. UsageError where several indexes have one of this id."""
+        """The document with this id, or None. Raises UsageError if several indices have one."""
         with self._lock:
             refs = self._refs([id])
             return self._stored(refs)[0] if refs else None
 
     def delete(self, ids: str | Iterable[str]) -> int:
-        """Delete documents; how many were. What is an owner's in an engine stays, without neardup's part of it."""
+        """Delete documents; return how many. In an engine, an owner's documents only lose neardup's part."""
         with self._lock:
             before = self.store.stripped
             deleted = self.store.delete(self._refs([ids] if isinstance(ids, str) else list(ids)))
             return deleted - (self.store.stripped - before)
 
     def failures(self) -> Rows[Failure]:
-        """What could not be indexed, and why."""
+        """The documents that could not be indexed, and why."""
         with self._lock:
             rows = [
                 Failure(name_of(failure.ref), failure.reason, failure.detail, failure.source, failure.failed_at)
@@ -224,11 +224,11 @@ class Collection:
         at_least: float | None = None,
         include_short: bool = False,
     ) -> Rows[Match]:
-        """The documents that are near a text, a file (`path`, or a `pathlib.Path`) or a stored document (`id`).
+        """The documents near a text, a file (a Path, or `path`) or a stored document (`id`), the most similar first.
 
-        The most similar come first; `limit` is how many at most, None for all. `at_least` (0 to 1) takes the place of
-        the rule's thresholds; 0 gives the nearest candidates. Documents of few words stay out unless `include_short`.
-        Raises UsageError, NotFoundError and ExtractionError.
+        `limit` is the maximum number, None for all. `at_least` (0 to 1) replaces the rule's thresholds; 0 returns the
+        nearest candidates. Short documents are left out unless `include_short`. Raises UsageError, NotFoundError and
+        ExtractionError.
         """
         from indexer.matching.lookups import lookup
 
@@ -254,7 +254,7 @@ class Collection:
         self, *, match: str | MatchRule | None = None, collapse: bool = False, include_short: bool = False,
         threads: int | None = None,
     ) -> Iterator[Pair]:  # fmt: skip
-        """Every pair of documents that the rule calls near, as they are found; see `pairs`."""
+        """Yield every pair of documents that the rule calls near, as it is found; see `pairs`."""
         from indexer.matching.pairing import pairs_of
 
         pairs = self._turns(
@@ -270,8 +270,8 @@ class Collection:
     ) -> Rows[Pair]:  # fmt: skip
         """Every pair of documents that the rule calls near, the most similar first.
 
-        With `collapse` documents with equal sketches are paired with the first of them only. Documents of few words
-        stay out unless `include_short`. Memory grows with the pairs: see `iter_pairs`.
+        With `collapse`, documents with equal sketches are paired only with the first of them. Short documents are left
+        out unless `include_short`. Memory grows with the number of pairs; `iter_pairs` avoids that.
         """
         iterated = self.iter_pairs(match=match, collapse=collapse, include_short=include_short, threads=threads)
         return Rows(Pair, sorted(iterated, key=lambda pair: (-pair.similarity, pair.left, pair.right)))
@@ -285,10 +285,10 @@ class Collection:
         dry_run: bool = False,
         threads: int | None = None,
     ) -> Clustering:
-        """Put every document into its cluster, as `neardup cluster` does, and write what changed.
+        """Assign every document to its cluster, as `neardup cluster` does, and write the changes.
 
-        `bound` is how far apart (0 to 1) two of a cluster may be, `canonical` which document stands for it: "earliest",
-        "longest", "field:NAME" or "field:NAME:desc". With `dry_run` nothing is written.
+        `bound` (0 to 1) is how far apart two documents of a cluster may be; `canonical` chooses the canonical one:
+        "earliest", "longest", "field:NAME" or "field:NAME:desc". With `dry_run` nothing is written.
         """
         from indexer.clustering.canonical import parse_canonical
         from indexer.clustering.clusters import cluster
@@ -303,7 +303,7 @@ class Collection:
         )  # fmt: skip
 
     def clusters(self, *, least: int = 2) -> Rows[Cluster]:
-        """The clusters of `least` documents or more that were made, the largest first."""
+        """The stored clusters of at least `least` documents, the largest first."""
         from indexer.clustering.stored import stored_clusters
 
         with self._lock:
@@ -327,9 +327,9 @@ class Collection:
     ) -> Pruned:
         """Mark the documents of each cluster that are not canonical, or delete them, as `neardup prune` does.
 
-        `dry_run` lists them and does nothing. `identical` takes only those whose texts are the canonical document's,
-        `verify` demands more of what is near, and `unverified` lets go what a simhash alone calls near. Raises
-        UsageError where deleting takes a verification.
+        `dry_run` lists them and changes nothing. `identical` selects only documents with the same text as the canonical
+        one, `verify` requires a further verification, and `unverified` allows deleting by a simhash alone. Raises
+        UsageError if deleting requires a verification.
         """
         from indexer.clustering.prune import Pruning, verification
 
@@ -355,7 +355,7 @@ class Collection:
         return Pruned(Rows(Surplus, rows))
 
     def report(self, *, clusters: int = 1000, members: int = 10, pairs: int = 25, time_field: str = "") -> Report:
-        """How much is duplicated, where and how: figures, and a page. Raises UsageError before any clustering."""
+        """A report on what is duplicated, as figures or a page. Raises UsageError if there was no clustering yet."""
         from indexer.library.reports import Report
         from indexer.report.contents import Asked, build_report
 
@@ -365,7 +365,7 @@ class Collection:
     # Being open
 
     def close(self) -> None:
-        """Let go of the store; twice does nothing."""
+        """Close the store; it may be called twice."""
         with self._lock:
             self.store.close()
 

@@ -89,7 +89,7 @@ def _whole(text: str) -> str:
 def _each(given: Any) -> Iterable[Any]:
     """What was given, one by one: the rows of tables as dicts."""
     if isinstance(given, str | bytes):
-        raise UsageError("one text is no list of texts: put it into a list, or use add()")
+        raise UsageError("one text is not a list of texts: put it into a list, or use add()")
     if isinstance(given, Mapping):
         return given.items()
     if hasattr(given, "itertuples") and hasattr(given, "columns"):  # pandas
@@ -103,7 +103,7 @@ def _each(given: Any) -> Iterable[Any]:
     if hasattr(given, "to_pylist") and hasattr(given, "schema"):  # a batch
         return _rows(given)
     if not isinstance(given, Iterable):
-        raise UsageError(f"{type(given).__name__} is no list of documents")
+        raise UsageError(f"{type(given).__name__} is not a list of documents")
     # The reader of a file or stream gives batches.
     return (row for one in given for row in (_rows(one) if hasattr(one, "schema") else (one,)))
 

@@ -28,19 +28,19 @@ _FEW_GONE = 1000
 
 @dataclass(frozen=True, slots=True)
 class Near:
-    """A document of an index that is near a question, and its similarity (0 to 1) by the rule's measure."""
+    """A document of an index that is near the query, and its similarity (0 to 1) by the rule's measure."""
 
     id: Any
     similarity: float
 
 
 class MemoryIndex:
-    """Documents in memory, found by a match rule: the same answers as from a store, without one.
+    """Documents in memory, found by a match rule, with the same answers as a store.
 
-    `match` is a rule as in `parse_rule` (`minhash@0.7`), one that compares sketches; where None, the rule of a new
+    `match` is a rule as in `parse_rule` (`minhash@0.7`) that compares sketches; None means the default rule of a new
     store. Ids are strings or integers. Texts may be given as features, see `sketches`. Threads may share an index: the
-    core lets go of the GIL while it sketches, and the rest takes turns. Memory: some 800 bytes a document by the usual
-    rule. Raises UsageError for a rule that reads texts.
+    core releases the GIL while it sketches, and other work takes turns. Memory: about 800 bytes a document with the
+    default rule. Raises UsageError for a rule that reads texts.
     """
 
     def __init__(self, match: str | MatchRule | None = None) -> None:
@@ -54,11 +54,11 @@ class MemoryIndex:
         self._lock = threading.RLock()
 
     def insert(self, id: str | int, text: Given) -> None:  # noqa: A002 - what users call it
-        """Take in a document, in the place of one with the same id."""
+        """Insert a document; it replaces one with the same id."""
         self.insert_sketches(id, sketches_of(text, self.rule.schemes))
 
     def insert_many(self, documents: Iterable[tuple[str | int, Given]], *, threads: int | None = None) -> int:
-        """Take in pairs of id and text; how many they were. `threads` is the number of processors where None."""
+        """Insert pairs of id and text, and return their number. `threads` defaults to the number of processors."""
         ids: list[str | int] = []
 
         def texts() -> Iterator[Given]:
@@ -71,10 +71,10 @@ class MemoryIndex:
         return len(ids)
 
     def query(self, text: Given, *, limit: int | None = 10, at_least: float | None = None) -> Rows[Near]:
-        """The documents that the rule calls near a text, the most similar first, then as they came.
+        """The documents that the rule calls near a text, the most similar first, ties in order of insertion.
 
-        `limit` is how many are given at most, None for all. `at_least` (0 to 1) takes the place of every threshold but
-        is looked up by the same keys; 0 gives the nearest candidates.
+        `limit` is the maximum number, None for all. `at_least` (0 to 1) replaces every threshold, but lookups use the
+        same keys; 0 returns the nearest candidates.
         """
         return self.query_sketches(sketches_of(text, self.rule.schemes), limit, at_least)
 
@@ -82,12 +82,12 @@ class MemoryIndex:
         self, texts: Iterable[Given], *, limit: int | None = 10, at_least: float | None = None,
         threads: int | None = None,
     ) -> Iterator[Rows[Near]]:  # fmt: skip
-        """The answer to each text, in order. `threads` is the number of processors where None."""
+        """The answer for each text, in order. `threads` defaults to the number of processors."""
         for sketches in all_sketches(texts, self.rule.schemes, threads):
             yield self.query_sketches(sketches, limit, at_least)
 
     def remove(self, id: str | int) -> bool:  # noqa: A002
-        """Forget a document; whether it was there."""
+        """Remove a document; return whether there was one."""
         with self._lock:
             place = self._place.pop(id, None)
             if place is None:
@@ -124,7 +124,7 @@ class MemoryIndex:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> MemoryIndex:
-        """The index that `save` wrote. Raises StoreError for a file that is none, or damaged."""
+        """Load an index that `save` wrote. Raises StoreError for any other file, or a damaged one."""
         from indexer.library.saving import load
 
         saved = load(path)
@@ -139,7 +139,7 @@ class MemoryIndex:
         return index
 
     def insert_sketches(self, id_: str | int, sketches: Mapping[str, Sketch | None]) -> None:
-        """Take in a document by its sketches, as `indexer.library.making` makes them for the rule's schemes."""
+        """Insert a document by its sketches, as made by `indexer.library.making` for the rule's schemes."""
         if isinstance(id_, bool) or not isinstance(id_, str | int):
             raise UsageError(f"an id is a string or an integer, not {id_!r}"[:200])
         with self._lock:
@@ -156,7 +156,7 @@ class MemoryIndex:
     def query_sketches(
         self, asked: Mapping[str, Sketch | None], limit: int | None = 10, at_least: float | None = None
     ) -> Rows[Near]:
-        """The same as query(), by the sketches of the text."""
+        """Like query(), with the sketches of the text."""
         measure = self.rule.measure
         assert isinstance(measure, Finder)  # noqa: S101 - the constructor refuses others
         sketch = asked[measure.name]
@@ -221,7 +221,7 @@ class MemoryIndex:
 
 
 def rule_without_store(match: str | MatchRule | None) -> MatchRule:
-    """The rule that is asked for. Raises UsageError for one that reads texts, which there is nothing to read from."""
+    """The parsed rule. Raises UsageError for one that reads texts, because without a store they can't be read again."""
     rule = default_rule() if match is None else match if isinstance(match, MatchRule) else parse_rule(match)
     if not isinstance(rule.measure, Finder):
         raise UsageError(f"{rule}: without a store texts can't be read again; verify by a sketch, as in +minhash@0.6")

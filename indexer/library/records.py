@@ -1,4 +1,4 @@
-"""What a collection answers: small records, each of plain values."""
+"""The results of a collection: small records of plain values."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from indexer.library.rows import Rows, Shown
 class Stored:
     """A document of a collection.
 
-    `tokens` it was fingerprinted from (`short`: too few to mean much, so that it stays out of answers), `size` in
-    bytes, `indexed_at` ISO 8601 in UTC; `cluster` is the id of its cluster, and `duplicate_of` the document that stands
-    for it where `Collection.prune` has marked it.
+    `tokens` is the number of tokens of the fingerprint (`short` if they are too few, so that it is left out of
+    answers), `size` is in bytes, `indexed_at` ISO 8601 in UTC. `cluster` is the id of its cluster, and `duplicate_of`
+    the canonical document if `Collection.prune` has marked it.
     """
 
     id: str
@@ -35,8 +35,8 @@ class Stored:
 class Match:
     """A document that is near a question: `similarity` (0 to 1) is by the rule's measure.
 
-    `bits` of simhash-doc differ (None where that is not known); `label` is "identical", "near", "close" or "loose", and
-    empty for what was asked for by `at_least` only.
+    `bits` is how many bits of simhash-doc differ, None if unknown. `label` is "identical", "near", "close" or "loose",
+    or empty for a document that only `at_least` lets in.
     """
 
     id: str
@@ -84,10 +84,10 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Surplus:
-    """A document that another one, `canonical`, stands for; `kept` says why it is kept all the same, else empty.
+    """A document that repeats the `canonical` one; `kept` says why it is kept, and is empty if it is not.
 
-    `similarity` (0 to 1) is found anew, below 0 where it is unknown; `identical` texts differ in case and white
-    space at most.
+    `similarity` (0 to 1) is computed again, and below 0 if unknown; `identical` texts differ at most in case and white
+    space.
     """
 
     id: str
@@ -102,11 +102,11 @@ class Surplus:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Indexed(Shown):
-    """What became of documents that were given to a collection; each is in one of the first six.
+    """The outcome of adding documents to a collection; each is counted in exactly one of the first six.
 
-    `failed` counts by reason, `failed_before` were left alone because they failed before and have not changed,
-    `duplicates` were left out as asked for. Of what was stored `short` have too few tokens and `empty` none; `new` had
-    nothing near when they came and `near` had, where that was looked at.
+    `failed` counts by reason, `failed_before` were not tried because they failed before and have not changed, and
+    `duplicates` were left out on request. Of the stored documents, `short` have too few tokens and `empty` none; `new`
+    had no near-duplicate on arrival and `near` had one, if that was looked up.
     """
 
     indexed: int
@@ -123,17 +123,17 @@ class Indexed(Shown):
 
     @property
     def done(self) -> int:
-        """How many documents were dealt with."""
+        """The number of documents processed."""
         counted = self.indexed + self.replaced + self.unchanged + self.failed_before + self.duplicates
         return counted + sum(self.failed.values())
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Clustering(Shown):
-    """What a clustering by `rule` found: of `documents` this many were `compared`, and `lacking` could not be.
+    """The result of a clustering by `rule`: of `documents`, `compared` were compared, and `lacking` could not be.
 
-    `clusters` have two members or more, `clustered` documents together, the `largest` with that many; `split` chains
-    were cut. `written` documents changed, or would.
+    There are `clusters` clusters of two or more documents, `clustered` documents in all, `largest` in the largest;
+    `split` chains were split. `written` documents changed, or would change in a dry run.
     """
 
     rule: str
@@ -149,10 +149,10 @@ class Clustering(Shown):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Pruned(Shown):
-    """What `Collection.prune` found, and did: how many documents were `marked`, `unmarked` and `deleted`.
+    """The result of `Collection.prune`: how many documents were `marked`, `unmarked` and `deleted`.
 
-    `stripped` are those of an owner, which stay and only lose what neardup knew of them. `surplus` is listed in a dry
-    run only.
+    `stripped` documents belong to an owner: they stay and only lose neardup's fields. `surplus` is filled only in a
+    dry run.
     """
 
     surplus: Rows[Surplus] = field(repr=False)

@@ -23,12 +23,12 @@ class Report:
 
     @property
     def documents(self) -> int:
-        """How many documents there are."""
+        """The number of documents."""
         return self.contents.figures.total.documents
 
     @property
     def redundant(self) -> int:
-        """How many documents another one stands for."""
+        """The number of redundant documents: members of clusters other than the canonical one."""
         return self.contents.figures.total.redundant
 
     def to_dict(self) -> dict[str, Any]:
@@ -37,7 +37,7 @@ class Report:
         return figures
 
     def to_html(self) -> str:
-        """The whole page, which loads nothing."""
+        """The report as a single page that loads nothing from elsewhere."""
         from indexer import __version__
 
         return report_html(self.contents, __version__)
@@ -47,7 +47,7 @@ class Report:
         return contents.report_markdown(self.contents)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the report to a file: its figures where the name ends so (.json, .csv, .md), else the page.
+        """Write the report to a file: figures if its name ends in .json, .csv or .md, otherwise the page.
 
         Raises UsageError.
         """

@@ -22,10 +22,7 @@ _NUMBERS: Mapping[str, Any] = {"int": np.int64, "float": np.float64, "bool": np.
 
 
 class Rows(Sequence[Row], Generic[Row]):
-    """Records of one kind in order, of which the names of the fields are the columns.
-
-    `note` is a sentence that is printed with them.
-    """
+    """A sequence of records of one kind, whose fields are the columns; `note` is a sentence printed with them."""
 
     def __init__(self, kind: type[Row], rows: Iterable[Row] = (), note: str = "") -> None:
         self._kind, self._rows, self.note = kind, tuple(rows), note
@@ -40,7 +37,7 @@ class Rows(Sequence[Row], Generic[Row]):
         return {field.name: str(field.type) for field in fields(self._kind)}  # type: ignore[arg-type]
 
     def column(self, name: str) -> npt.NDArray[Any]:
-        """A column of shape (n,): int64, float64, bool, or objects. Raises UsageError where there is none so named."""
+        """A column of shape (n,): int64, float64, bool, or objects. Raises UsageError for an unknown name."""
         if name not in self._types:
             raise UsageError(f"there is no column {name!r}; there are: {', '.join(self.columns)}")
         values = [getattr(row, name) for row in self._rows]
@@ -52,11 +49,11 @@ class Rows(Sequence[Row], Generic[Row]):
         return cells
 
     def to_numpy(self) -> dict[str, npt.NDArray[Any]]:
-        """Every column by its name."""
+        """All columns, by name."""
         return {name: self.column(name) for name in self.columns}
 
     def to_arrow(self) -> Any:
-        """A `pyarrow.Table`; metadata are JSON in text. Takes the extra parquet; UsageError without it."""
+        """Convert to a `pyarrow.Table`, with metadata as JSON text. Raises UsageError without the extra parquet."""
         try:
             import pyarrow as pa
         except ImportError as error:
@@ -76,7 +73,7 @@ class Rows(Sequence[Row], Generic[Row]):
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     def to_pandas(self) -> Any:
-        """A `pandas.DataFrame`. UsageError where pandas is not installed."""
+        """Convert to a `pandas.DataFrame`. Raises UsageError if pandas is not installed."""
         try:
             import pandas as pd
         except ImportError as error:

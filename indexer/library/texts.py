@@ -1,4 +1,4 @@
-"""What needs no store: fingerprints and sketches of texts, all near pairs among them, and which of them to keep."""
+"""Functions that need no store: fingerprints and sketches of texts, near-duplicate pairs, and deduplication."""
 
 from __future__ import annotations
 
@@ -96,9 +96,9 @@ class Copy:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Deduped:
-    """Which of n texts to keep: text i is a copy of text `of[i]`, which is i itself for one that is kept.
+    """Which of n texts to keep: text i is a copy of text `of[i]`, and is kept if `of[i]` is i.
 
-    `of` is int64 of shape (n,), `similarity` float64 of that shape: to the one that is kept, 1 for itself.
+    `of` is int64 of shape (n,); `similarity` is float64 of that shape, the similarity to the text that is kept.
     """
 
     of: Positions
@@ -106,17 +106,17 @@ class Deduped:
 
     @property
     def mask(self) -> npt.NDArray[np.bool_]:
-        """Which texts are kept, shape (n,): `frame[dedupe(frame["text"]).mask]`."""
+        """Whether each text is kept, bool of shape (n,), as in `frame[dedupe(frame["text"]).mask]`."""
         return np.asarray(self.of == np.arange(self.of.size), dtype=np.bool_)
 
     @property
     def kept(self) -> Positions:
-        """The positions of the texts that are kept, in order."""
+        """The positions of the kept texts, in order."""
         return np.flatnonzero(self.mask)
 
     @property
     def copies(self) -> Rows[Copy]:
-        """The others, in order."""
+        """The texts that are not kept, in order."""
         places = np.flatnonzero(~self.mask)
         rows = zip(places.tolist(), self.of[places].tolist(), self.similarity[places].tolist(), strict=True)
         return Rows(Copy, (Copy(*row) for row in rows))
@@ -132,9 +132,9 @@ class Deduped:
 
 
 def fingerprints(texts: Iterable[Given], *, threads: int | None = None) -> Fingerprints:
-    """The simhash-doc fingerprints of texts, or of features in their place (see `sketches`).
+    """The simhash-doc fingerprints of texts, or of features instead of texts (see `sketches`).
 
-    `threads` is the number of processors where None. Raises UsageError.
+    `threads` defaults to the number of processors. Raises UsageError.
     """
     made = all_sketches(given_texts(texts), {SIMHASH_DOC: registry.scheme(SIMHASH_DOC)}, threads)
     payloads = [sketch.payload if (sketch := sketch_of[SIMHASH_DOC]) else b"" for sketch_of in made]
@@ -145,9 +145,9 @@ def fingerprints(texts: Iterable[Given], *, threads: int | None = None) -> Finge
 def sketches(texts: Iterable[Given], scheme: str | Scheme = "minhash", *, threads: int | None = None) -> TextSketches:
     """The sketches of texts by a scheme, named as in `neardup schemes` (`minhash:values=256`).
 
-    In the place of a text may be features of one's own: an iterable of tokens (strings or bytes) or integers, each of
-    which is hashed, or a mapping of such to how often each counts (a whole number above 0), for schemes that weigh.
-    `threads` is the number of processors where None. Raises UsageError.
+    Instead of a text you may pass your own features: an iterable of tokens (strings or bytes) or integers, each of
+    which is hashed, or, for schemes with weights, a mapping from these to counts (positive integers).
+    `threads` defaults to the number of processors. Raises UsageError.
     """
     made = registry.scheme(scheme) if isinstance(scheme, str) else scheme
     made_sketches = [
@@ -165,11 +165,11 @@ def sketches(texts: Iterable[Given], scheme: str | Scheme = "minhash", *, thread
 def pairs_of(
     texts: Iterable[Given], match: str | MatchRule | None = None, *, collapse: bool = False, threads: int | None = None
 ) -> Rows[TextPair]:
-    """Every pair of texts, or of features (see `sketches`), that a match rule calls near, by left, then right position.
+    """Every pair of texts, or of features (see `sketches`), that a match rule calls near, sorted by left, then right.
 
-    `match` is a rule as in `parse_rule`, that of a new store where None. With `collapse` texts with equal sketches are
-    paired with the first of them only, and the others of a pair are left to it. `threads` is the number of processors
-    where None. Memory: the sketches, some 300 bytes a text, and the pairs. Raises UsageError.
+    `match` is a rule as in `parse_rule`; None means the default rule of a new store. With `collapse`, texts with equal
+    sketches are paired only with the first of them, which stands for them in other pairs. `threads` defaults to the
+    number of processors. Memory: the sketches, about 300 bytes a text, and the pairs. Raises UsageError.
     """
     if isinstance(texts, Store):
         raise UsageError("pairs_of() takes texts: indexer.open(...).pairs() lists those of a store")
@@ -183,13 +183,13 @@ def pairs_of(
 def dedupe(
     texts: Iterable[Given], match: str | MatchRule | None = None, *, keep: Keep = "first", threads: int | None = None
 ) -> Deduped:
-    """Which texts, or features (see `sketches`), to keep, and of which kept one each other is a copy.
+    """Deduplicate texts, or features (see `sketches`): which to keep, and of which kept one each other is a copy.
 
-    Texts are looked at in their order ("first"), from the end ("last"), or the longest first: one that the rule calls
-    near nothing kept so far is kept, another is a copy of the nearest. So no two that are kept are near as far as the
-    rule's keys find them, and each copy is near what it is a copy of. Texts that are equal are copies whatever the
-    rule. `match` and `threads` are as for `pairs_of`. Memory: what a `MemoryIndex` of the kept ones takes, and the
-    texts unless `keep` is "first". Raises UsageError.
+    Texts are processed in order ("first"), from the end ("last"), or the longest first ("longest"). A text is kept if
+    the rule calls it near none of those kept so far, and is otherwise a copy of the nearest. So no two kept texts are
+    near, as far as the rule's keys find them, and each copy is near the text that it is a copy of. Equal texts are
+    always copies. `match` and `threads` are as for `pairs_of`. Memory: that of a `MemoryIndex` of the kept texts, and
+    the texts themselves unless `keep` is "first". Raises UsageError.
     """
     if keep not in ("first", "last", "longest"):
         raise UsageError(f"keep={keep!r}: is one of first, last, longest")
@@ -227,9 +227,9 @@ def dedupe(
 def given_texts(texts: Iterable[Any]) -> Iterable[Any]:
     """The texts of a list, a column of a DataFrame or an Arrow array; a missing one has no words."""
     if isinstance(texts, str | bytes) or hasattr(texts, "columns") or hasattr(texts, "schema"):
-        raise UsageError(f"{type(texts).__name__} is no list of texts; give a list, or one column of a table")
+        raise UsageError(f"{type(texts).__name__} is not a list of texts; give a list, or one column of a table")
     if not isinstance(texts, Iterable):
-        raise UsageError(f"{type(texts).__name__} is no list of texts")
+        raise UsageError(f"{type(texts).__name__} is not a list of texts")
     listed = texts.to_pylist() if hasattr(texts, "to_pylist") else texts
     return ("" if text is None or isinstance(text, float) else text for text in listed)
 

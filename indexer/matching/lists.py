@@ -51,7 +51,7 @@ def _listed(lines: Iterable[str]) -> Iterator[tuple[int, tuple[str, int | None]]
             value = None if text is None else parse_fingerprint(text).value
             yield number, (str(entry.get("id", entry.get("name", ""))), value)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            raise UsageError(f'line {number} is no JSON object with "hash" and "id" or "name"') from error
+            raise UsageError(f'line {number} is not a JSON object with "hash" and "id" or "name"') from error
         except UsageError as error:
             raise UsageError(f"line {number}: {error}") from error
 

@@ -1,6 +1,6 @@
-"""Match rules: what says which documents count as near-duplicates.
+"""Match rules, which define what counts as a near-duplicate.
 
-A rule has one finder or more, each a scheme and how similar, and at most one verifier. It is written
+A rule has one or more finders, each a scheme with a threshold, and at most one verifier. It is written
 `simhash-doc@3bits`, `minhash@0.6`, `simhash-doc@7bits+minhash@0.6` (found by the one, verified by the other), or
 `simhash-doc@3bits/minhash@0.6+minhash@0.6` (found by either, verified).
 """
@@ -61,8 +61,8 @@ class Finder:
 
 @dataclass(frozen=True)
 class Reading:
-    """Verification by what documents hold: "text" is the Jaccard coefficient of their 5-word shingles, exactly, and
-    "containment" the share of the shorter one's shingles that the other has; from `similarity` (0 to 1) on.
+    """Verification by the texts: "text" is the exact Jaccard coefficient of their 5-word shingles, "containment" the
+    share of the shorter one's shingles that the other one has; `similarity` (0 to 1) is the threshold.
     """
 
     kind: Literal["text", "containment"]
@@ -88,15 +88,15 @@ class Reading:
 
 def _require_share(name: str, similarity: float) -> None:
     if not 0 <= similarity <= 1:
-        raise UsageError(f"{name}@{similarity:g}: a similarity is a share from 0 to 1")
+        raise UsageError(f"{name}@{similarity:g}: a similarity must be from 0 to 1")
 
 
 @dataclass(frozen=True)
 class MatchRule:
-    """What counts as near: found by any of `finders`, and verified by `verifier` where there is one.
+    """A match rule: found by any of `finders`, and verified by `verifier` if there is one.
 
-    Two documents are near where one finder's similarity, and the verifier's, reach their thresholds. Raises UsageError
-    for several finders without a verifier, since no one measure would then say how near they are.
+    Two documents are near if the similarity of at least one finder, and that of the verifier, reach their thresholds.
+    Raises UsageError for several finders without a verifier, which would leave no single measure of similarity.
     """
 
     finders: tuple[Finder, ...]
@@ -118,7 +118,7 @@ class MatchRule:
 
     @property
     def measure(self) -> Finder | Reading:
-        """What says how similar two documents are: the verifier, else the finder."""
+        """The part that defines the similarity of two documents: the verifier, or the finder if there is none."""
         return self.verifier or self.finders[0]
 
     @property
@@ -128,14 +128,14 @@ class MatchRule:
 
     @cached_property
     def schemes(self) -> Mapping[str, Scheme]:
-        """The schemes whose sketches it takes, by family."""
+        """The schemes whose sketches the rule needs, by family."""
         by_name = {finder.name: finder.scheme for finder in self.finders}
         if isinstance(self.verifier, Finder):
             by_name[self.verifier.name] = self.verifier.scheme
         return by_name
 
     def require_served(self, store: Store) -> None:
-        """IncompatibleStoreError where a store has sketches of one of the schemes with other parameters."""
+        """Raise IncompatibleStoreError if the store has sketches of one of the schemes with other parameters."""
         ours = self.schemes
         for known in store.info.schemes:
             if known.name in ours and ours[known.name].id != known.id:
@@ -162,7 +162,7 @@ class MatchRule:
 
     @property
     def by_hash_alone(self) -> bool:
-        """Whether a simhash alone may decide, which calls many documents near that share nothing but their language."""
+        """Whether a simhash alone decides; it also calls documents near that share nothing but their language."""
         return self.unit == "bits" and any(finder.unit == "bits" for finder in self.finders)
 
     @property
@@ -199,19 +199,17 @@ def share_shown(similarity: float) -> str:
 
 
 def parse_rule(text: str, store: Store | None = None, *, scheme: Callable[[str], Scheme] | None = None) -> MatchRule:
-    """The rule of a written form; a scheme without parameters is the store's own where it has one.
+    """Parse a rule; a scheme without parameters means the store's own if there is one.
 
-    `scheme` makes a scheme of its specification in another way.
-
-    Raises UsageError that says what is wrong, and IncompatibleStoreError where the store has a scheme with other
-    parameters.
+    `scheme` replaces the function that makes a scheme from its specification. Raises UsageError that says what is
+    wrong, and IncompatibleStoreError if the store has a scheme with other parameters.
     """
     finding, plus, verified = text.strip().partition("+")
     if "+" in verified:
         raise UsageError(f"{text!r}: a rule has one verifier, after one +")
     if not finding or (plus and not verified):
         raise UsageError(
-            f"{text!r} is no match rule; write for example simhash-doc@3bits, minhash@0.6, or "
+            f"{text!r} is not a match rule; write, for example, simhash-doc@3bits, minhash@0.6, or "
             "simhash-doc@7bits+minhash@0.6"
         )
     made = scheme or (lambda name: named_scheme(name, store))
@@ -253,7 +251,7 @@ def _verifier(text: str, made: Callable[[str], Scheme]) -> Finder | Reading:
     except ValueError:
         least = -1.0
     if not 0 <= least <= 1:
-        raise UsageError(f"{text!r}: the threshold of {name} is a share from 0 to 1")
+        raise UsageError(f"{text!r}: the threshold of {name} must be from 0 to 1")
     return Reading("text" if name == "text" else "containment", least)
 
 

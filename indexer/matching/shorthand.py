@@ -58,7 +58,7 @@ def rule_of(wanted: Wanted, store: Store | None = None, *, hashes: bool = False)
     """
     if wanted.match is not None:
         if wanted != Wanted(match=wanted.match):
-            raise UsageError(f"the rule {wanted.match} says it all: leave out -k, --scheme, --similarity and --verify")
+            raise UsageError(f"the rule {wanted.match} is complete: leave out -k, --scheme, --similarity and --verify")
         return parse_rule(wanted.match, store)
     if not wanted.given:
         return parse_rule(LEAN_RULE, store) if hashes else default_rule(store)

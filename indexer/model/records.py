@@ -1,4 +1,4 @@
-"""The data that travels between the rooms: plain, frozen, slotted."""
+"""The data types shared by all packages: plain, frozen, slotted."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ def readings_of(name: str) -> list[Ref]:
 class Document:
     """The text of one document and where it came from.
 
-    `format` is "html", "pdf", "xml", "text", "epub", "docx" or "odt"; `extractor` names the engine and its version that
-    gave the text; `content` is the content mode that chose what counts as text ("landmarks", "full" or "main"); `size`
+    `format` is "html", "pdf", "xml", "text", "epub", "docx" or "odt"; `extractor` names the extractor and its
+    version; `content` is the content mode that decided what counts as text ("landmarks", "full" or "main"); `size`
     is the number of input bytes; `notes` are remarks of the extractor that a user should see.
     """
 
@@ -134,7 +134,9 @@ def parse_fingerprint(text: str, tokens: int = 0) -> Fingerprint:
     short, hyphen, rest = plain.partition("-")
     if hyphen:
         if short not in SCHEMES_BY_SHORT_ID:
-            raise UsageError(f"{text!r}: {short!r} is no scheme's short id; known: {', '.join(SCHEMES_BY_SHORT_ID)}")
+            raise UsageError(
+                f"{text!r}: {short!r} is not the short id of a scheme; known: {', '.join(SCHEMES_BY_SHORT_ID)}"
+            )
         scheme, plain = SCHEMES_BY_SHORT_ID[short], rest
     if len(plain) == 16 and not hyphen and all(c in "0123456789abcdef" for c in plain):
         return Fingerprint(int(plain, 16), tokens, scheme)
@@ -178,9 +180,9 @@ class Record:
 
     `keys` are the packed keys of the fingerprint's tables (see `indexer.schemes.keys.layout`), empty where there is
     no fingerprint; `short` marks documents with too few tokens for a meaningful simhash; `source` is the path or URL;
-    `source_digest` reveals a stale fingerprint: a digest of the bytes (or fields) that the fingerprint was made from,
-    the scheme and the extractor's version; `text_digest` is equal where texts are identical but for case and white
-    space (`indexer.core_sketch.text_digest` in hexadecimal digits, empty where it is not known); `indexed_at` is ISO
+    `source_digest` reveals a stale fingerprint: it is a digest of the bytes (or fields) that the fingerprint was made
+    from, the scheme and the extractor's version; `text_digest` is equal for texts that are identical except for case
+    and white space (`indexer.core_sketch.text_digest` in hexadecimal digits, empty if unknown); `indexed_at` is ISO
     8601 in UTC; `metadata` is the user's own, JSON types only; `sketches` are the secondary sketches, by the scheme's
     name; those of schemes that were added to the store after the document are missing; `container` is the file with
     many documents that it was read from, where `source` does not say so, as a URL of its own.

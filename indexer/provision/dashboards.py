@@ -68,7 +68,7 @@ class Dashboards:
         if not _PLAIN_NAME.match(name):
             raise UsageError(f"{name}: dashboards are made for a name of letters, digits and . _ + - only")
         if space and not _PLAIN_NAME.match(space):
-            raise UsageError(f"{space}: is no name of a space or tenant: letters, digits and . _ + - only")
+            raise UsageError(f"{space}: is not a valid name of a space or tenant: letters, digits and . _ + - only")
         self.name, self.space = name, space
         self._url = url.rstrip("/")
         self._access = access or load_access(self._url, self.shown)

@@ -40,12 +40,12 @@ def require_place(client: Client, index: str, mapping_found: Mapping[str, Any], 
     inside = mapping_found.get("properties", {}).get(ROOT)
     mapped = set() if inside is None else set(inside.get("properties", {"": {}}))
     if ROOT in mapping_found.get("_meta", {}) and not mapping.own_meta(mapping_found):
-        raise UsageError(f"{shown}: _meta of {index} has an entry {ROOT!r} of its owner's; {_ELSEWHERE}")
+        raise UsageError(f"{shown}: _meta of {index} has an entry {ROOT!r} that belongs to the owner; {_ELSEWHERE}")
     if mapped - names or (inside or {}).get("type") == "nested":
-        raise UsageError(f"{shown}: {index} has a field {ROOT!r} of its owner's; {_ELSEWHERE}")
+        raise UsageError(f"{shown}: {index} has a field {ROOT!r} that belongs to the owner; {_ELSEWHERE}")
     runtime = [name for name in mapping_found.get("runtime", {}) if name == ROOT or name.startswith(f"{ROOT}.")]
     if runtime:
-        raise UsageError(f"{shown}: {index} has a runtime field {runtime[0]!r} of its owner's; {_ELSEWHERE}")
+        raise UsageError(f"{shown}: {index} has a runtime field {runtime[0]!r} that belongs to the owner; {_ELSEWHERE}")
     if mapping_found.get("subobjects") in (False, "false"):
         raise UsageError(
             f"{shown}: {index} has no objects (subobjects: false), and neardup's fields are in one; {_ELSEWHERE}"
@@ -57,8 +57,8 @@ def require_place(client: Client, index: str, mapping_found: Mapping[str, Any], 
         for hit in hits:
             if is_owners_field(hit.get("_source") or {}, names):
                 raise UsageError(
-                    f"{shown}: the document {hit['_id']!r} of {index} has a field {ROOT!r} of its owner's, which the "
-                    f"mapping does not show; {_ELSEWHERE}"
+                    f"{shown}: the document {hit['_id']!r} of {index} has a field {ROOT!r} that belongs to the "
+                    f"owner and is not in the mapping; {_ELSEWHERE}"
                 )
 
 

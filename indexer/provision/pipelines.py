@@ -140,7 +140,7 @@ class Pipelines:
         if there is not None:
             if not str(there.get("description", "")).startswith(_MARK):
                 raise UsageError(
-                    f"{self.shown}: the engine has a pipeline {self.id_of(kind)!r} of its owner's; rename it"
+                    f"{self.shown}: the engine has a pipeline {self.id_of(kind)!r} that belongs to the owner; rename it"
                 )
             if int(there.get("version", 0)) > wanted["version"]:
                 raise IncompatibleStoreError(

@@ -33,12 +33,14 @@ def delete_made(client: Client, index: str) -> None:
             return
         raise
     if index not in settings:
-        raise StoreError(f"{client.target.shown}: {index} is another index's name now; nothing was deleted")
+        raise StoreError(f"{client.target.shown}: {index} is now the name of another index; nothing was deleted")
     blocked = settings[index]["settings"].get(_BLOCK) == "true"
     try:
         answer = client.request("PUT", f"{path}/_block/write")
         if not answer.get("shards_acknowledged"):
-            raise StoreError(f"{client.target.shown}: not all shards of {index} keep writers out; nothing was deleted")
+            raise StoreError(
+                f"{client.target.shown}: writes to {index} are not blocked on all shards; nothing was deleted"
+            )
         mappings = client.request("GET", f"{path}/_mapping")[index].get("mappings", {})
         if not is_made(client, index, mappings):
             raise StoreError(
@@ -74,11 +76,11 @@ class Stripping:
             if not self._round():
                 break
         else:
-            raise StoreError(f"{shown}: documents of {self._index} change all the time; run the same command again")
+            raise StoreError(f"{shown}: documents of {self._index} change constantly; run the same command again")
         if self._refused:
             raise StoreError(
                 f"{shown}: {counted(self._refused, 'document')} of {self._index} can't be stripped: {self._reason}; "
-                "all others are done, and the same command goes on with the rest"
+                "all others are done, and the same command resumes with the rest"
             )
         return self._told()
 

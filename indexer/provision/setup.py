@@ -195,8 +195,8 @@ class Provision:
         there = self._component_there()
         if there and not _is_own_component(there):
             raise UsageError(
-                f"{self.shown}: the engine has a component template {COMPONENT!r} of its owner's, without neardup's "
-                "fields; rename it"
+                f"{self.shown}: the engine has a component template {COMPONENT!r} that belongs to the owner, without "
+                "neardup's fields; rename it"
             )
         if int(there.get("version", 0)) > MAPPING_VERSION:
             raise IncompatibleStoreError(
@@ -231,7 +231,7 @@ class Provision:
         there = (self._get(f"/_index_template{path_of(self.template)}") or {}).get("index_templates", [])
         if there and not self._is_own_template(there[0]["index_template"]):
             raise UsageError(
-                f"{self.shown}: the engine has an index template {self.template!r} of its owner's; rename it"
+                f"{self.shown}: the engine has an index template {self.template!r} that belongs to the owner; rename it"
             )
         body = mapping.load("index-template")
         body |= {"index_patterns": [self.name], "composed_of": list(composed)}
@@ -295,9 +295,9 @@ class Provision:
     def _require_no_record(self, name: str, reason: str) -> None:
         if self.client.count(path_of(name)[1:], is_record()):
             raise StoreError(
-                f"{self.shown}: {name} has documents with neardup's values, and {reason}: to strip them would rebuild "
+                f"{self.shown}: {name} has documents with neardup's values, and {reason}: removing them would rebuild "
                 "the documents from _source and lose what it leaves out. Nothing was changed; the values go when the "
-                "documents are indexed anew"
+                "documents are indexed again"
             )
 
 

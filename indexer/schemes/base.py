@@ -1,4 +1,4 @@
-"""The contract of every scheme: fingerprint, keys, candidates, verification (`indexer.testing` holds them to it)."""
+"""The contract of every scheme: fingerprint, keys, candidates, verification (tested by `indexer.testing`)."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ class Scheme(ABC):
         """The fingerprint of a text (bytes are read as UTF-8) with its keys; None where it has no features."""
 
     def sketch_features(self, features: Hashes, weights: Weights | None = None) -> Sketch | None:  # noqa: ARG002
-        """The sketch of features that the caller has made, in the place of a text's; None for none at all.
+        """The sketch of features that the caller provides instead of a text; None if there are none.
 
         `features` are well-mixed hashes of shape (n,), with repeats where each counts, `weights` whole numbers above 0
         of that shape. Raises UsageError where the scheme reads texts only.
@@ -170,7 +170,7 @@ class Scheme(ABC):
         return sketch.keys
 
     def compare(self, payloads: Ragged, left: Positions, right: Positions) -> Similarities:
-        """The similarities of the payloads at `left[i]` and `right[i]`; shape (len(left),)."""
+        """The similarities of the payloads at positions `left[i]` and `right[i]`; shape (len(left),)."""
         similarities = np.empty(left.size, dtype=np.float64)
         order = np.argsort(left, kind="stable")
         for start, end in runs(left[order]):
@@ -189,10 +189,10 @@ class Scheme(ABC):
     def join(
         self, sketches: Sketches, similarity: float, *, threads: int | None = None
     ) -> Iterator[tuple[Positions, Positions]]:
-        """Blocks of pairs of positions, each pair once, left < right, that the plan for a similarity lets meet.
+        """Blocks of candidate pairs of positions for a similarity, each pair once, left < right.
 
-        They may be less similar: compare() verifies them. Here a join on the keys; memory: 24 bytes a sketch, and a
-        block of pairs. `threads` is the number of processors where None.
+        Candidates may be less similar; compare() verifies them. The default is a join on the keys; memory: 24 bytes a
+        sketch, and a block of pairs. `threads` defaults to the number of processors.
         """
         del threads
         return self.join_on_keys(sketches, similarity)
@@ -223,7 +223,7 @@ class Scheme(ABC):
         except ValueError:
             share = -1.0
         if not 0 <= share <= 1:
-            raise UsageError(f"{self.family}@{text}: the threshold of {self.family} is a share from 0 to 1")
+            raise UsageError(f"{self.family}@{text}: the threshold of {self.family} must be from 0 to 1")
         return share
 
     def written(self, similarity: float) -> str:

@@ -59,7 +59,7 @@ class IMatch(Scheme):
         self.recipe = recipe(**tokens)
         self.low, self.high = _share("low", low), _share("high", high)
         if self.low >= self.high:
-            raise UsageError(f"low={low}: has to be below high={high}")
+            raise UsageError(f"low={low}: must be below high={high}")
         self.drop = _share("drop", drop)
         if not 0 < self.drop < 1:
             raise UsageError(f"drop={drop}: a number between 0 and 1")
@@ -120,7 +120,7 @@ class IMatch(Scheme):
     def plan(self, similarity: float) -> Plan:
         """Every pair of which a digest agrees."""
         if not 0 < similarity <= 1:
-            raise UsageError(f"similarity {similarity}: i-match looks up what is above 0, to 1")
+            raise UsageError(f"similarity {similarity}: lookups of i-match need a similarity above 0, up to 1")
         said = (
             f"asks for {counted(self.layout.tables, 'digest')}; finds every pair that has one in common, and no other."
         )

@@ -57,7 +57,7 @@ def _brought(family: str) -> type[Scheme]:
     """The class of a scheme that another package brings."""
     packages = {each.value: each for each in _entry_points() if each.name == family}
     if not packages:
-        raise UsageError(f"{family!r} is no scheme; there are: {', '.join(families())}")
+        raise UsageError(f"{family!r} is not a scheme; known: {', '.join(families())}")
     if len(packages) > 1:
         raise UsageError(f"{family}: several packages bring a scheme of this name ({', '.join(sorted(packages))})")
     [(place, found)] = packages.items()
@@ -67,7 +67,9 @@ def _brought(family: str) -> type[Scheme]:
         # Another's code may raise whatever it likes.
         raise UsageError(f"{family}: {place}, which a package names, can't be loaded: {error!r}") from error
     if not isinstance(made, type) or not issubclass(made, Scheme) or made.family != family:
-        raise UsageError(f"{family}: {place} is no class of indexer.schemes.base.Scheme with the family {family!r}")
+        raise UsageError(
+            f"{family}: {place} is not a subclass of indexer.schemes.base.Scheme with the family {family!r}"
+        )
     if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", family):
         raise UsageError(f"{family!r}: the name of a scheme has lower-case letters, digits and hyphens between them")
     return made

@@ -54,7 +54,7 @@ def open_store(
     opener = _OPENERS.get(scheme[1].lower())
     if opener is None:
         raise UsageError(
-            f"{shown_name(name)}: no store is opened by {scheme[1]}:// here; give a path, sqlite:///path, or an "
+            f"{shown_name(name)}: {scheme[1]}:// is not supported; give a path, sqlite:///path, or an "
             "index as https://host:9200/INDEX"
         )
     return with_schemes(opener(name, create, read_only, wait, any_thread), create)
@@ -79,11 +79,11 @@ def _open_sqlite(url: str, create: StoreInfo | None, read_only: bool, wait: floa
             raise UsageError(f"{shown_name(url)}: write sqlite:///relative/path or sqlite:////absolute/path")
         path = path[1:]
     if not path or "\0" in path:
-        raise UsageError(f"{shown_name(url)!r}: is no path of a store")
+        raise UsageError(f"{shown_name(url)!r}: is not the path of a store")
     if may_be_credential(path):
         # Not even as the name of a new file.
         raise UsageError(
-            f"{shown_name(path)}: is no path of a store; the address of a cluster is written https://host:9200/INDEX"
+            f"{shown_name(path)}: is not the path of a store; the address of a search engine is written https://host:9200/INDEX"
         )
     return SqliteStore(Path(path), create=create, read_only=read_only, wait=wait, any_thread=any_thread)
 

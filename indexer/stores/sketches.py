@@ -177,7 +177,7 @@ def is_new(schemes: Sequence[SchemeInfo], wanted: SchemeInfo, store: str) -> boo
 def check_resource(name: str, data: bytes) -> None:
     """UsageError for a resource that no store keeps."""
     if not 0 < len(name) <= 100 or not all("!" <= c <= "~" and c != "#" for c in name):
-        raise UsageError(f"{name!r} is no name of a resource: at most 100 ASCII characters, no spaces and no #")
+        raise UsageError(f"{name!r} is not a valid resource name: at most 100 ASCII characters, no spaces and no #")
     if len(data) > MAX_RESOURCE_BYTES:
         raise UsageError(f"{name}: {counted(len(data), 'byte')}, more than a store keeps ({MAX_RESOURCE_BYTES:,})")
 

@@ -175,7 +175,7 @@ def recipe(
       version becomes part of the value.
     """
     if features not in KINDS:
-        raise UsageError(f"features={features}: there are {', '.join(KINDS)}")
+        raise UsageError(f"features={features}: must be one of {', '.join(KINDS)}")
     kind = str(features)
     if size is None:
         size = KINDS[kind]
@@ -184,7 +184,7 @@ def recipe(
     if type(lower) is not bool:
         raise UsageError(f"lower={lower}: true or false")
     if numbers not in NUMBERS:
-        raise UsageError(f"numbers={numbers}: there are {', '.join(NUMBERS)}")
+        raise UsageError(f"numbers={numbers}: must be one of {', '.join(NUMBERS)}")
     return Recipe(kind, size, lower, languages.stop_list(stop), str(numbers), languages.tokenizer(tokenizer))
 
 
@@ -193,7 +193,7 @@ def parse_recipe(written: str) -> Recipe:
     kind, *parts = written.split(":")
     values: dict[str, object] = dict(part.partition("=")[::2] for part in parts)
     if not {"lower", "numbers", "size", "stop", "tokenizer"} == set(values) or not str(values["size"]).isdecimal():
-        raise UsageError(f"{written!r} is no recipe of features")
+        raise UsageError(f"{written!r} is not a recipe of features")
     lower = {"true": True, "false": False}.get(str(values["lower"]), values["lower"])
     return recipe(kind, **{**values, "size": int(str(values["size"])), "lower": lower})
 
@@ -227,7 +227,7 @@ def among(hashes: Hashes, rising: Hashes) -> npt.NDArray[np.bool_]:
 def check_weights(weights: object) -> str:
     """The name of a weighting; UsageError for another."""
     if weights not in WEIGHTS:
-        raise UsageError(f"weights={weights}: there are {', '.join(WEIGHTS)}")
+        raise UsageError(f"weights={weights}: must be one of {', '.join(WEIGHTS)}")
     return str(weights)
 
 

@@ -54,7 +54,7 @@ def tokenizer(wanted: object) -> str:
     elif asked == "icu":
         installed = str(_optional("icu4py", "tokenizer=icu", "icu").icu_version)
     else:
-        raise UsageError(f"tokenizer={wanted}: there are uax29 and icu")
+        raise UsageError(f"tokenizer={wanted}: must be uax29 or icu")
     _same_version("tokenizer", str(wanted), stated, installed)
     return f"{asked}-{installed}"
 
@@ -111,5 +111,5 @@ def _same_version(parameter: str, wanted: str, stated: str, installed: str) -> N
     if stated and stated != installed:
         raise UsageError(
             f"{parameter}={wanted}: version {installed} is installed, which makes other features; install the one "
-            f"that is named, or remove the scheme from the store and index anew"
+            f"that is named, or remove the scheme from the store and index again"
         )

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from batched import LONGEST, MINHASH, Case, by_batch, by_store, sketched, write_files
+from batched import LONGEST, MINHASH, Case, by_batch, by_store, clusters_in, sketched, write_files
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from planted import collection, named
 
+from indexer.batch import clustering
 from indexer.batch.clustering import Wanted, cluster
 from indexer.batch.form import Form
+from indexer.batch.grouping import partitions
 from indexer.batch.reading import canonical_of, rule_of
 from indexer.batch.summary import figures
 from indexer.clustering.canonical import CanonicalRule
 from indexer.errors import StoreError, UsageError
+from indexer.schemes.base import Positions
 
 EARLIEST = CanonicalRule("earliest")
 RULES = (
@@ -81,6 +85,29 @@ def test_they_are_clusters_at_all(tmp_path: Path) -> None:
     assert by_batch(Case(named(collection(1, 150))), tmp_path / "a")[1]["clusters"] > 10
     assert by_batch(Case(chain(80), "minhash@0.4"), tmp_path / "b", parts=3)[1]["split"] == 1
     assert by_batch(Case(hot(150)), tmp_path / "c")[1]["clustered"] > 30
+
+
+def test_little_memory_makes_partitions_and_too_little_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case = Case(named(collection(2, 100)))
+    found, _ = by_batch(case, tmp_path / "a")
+    out = str(tmp_path / "a" / "out")
+    asked: list[int] = []
+
+    def counting(labels: Positions, count: int) -> Positions:
+        asked.append(count)
+        return partitions(labels, count)
+
+    monkeypatch.setattr(clustering, "partitions", counting)
+    wanted = Wanted(rule_of(case.form, None), LONGEST, memory=20_000, threads=1)
+    cluster(out, out, wanted)
+    assert asked
+    assert asked[0] > 3
+    assert clusters_in(Path(out)) == found
+    assert {path.name for path in Path(out).iterdir()} == {"sketches", "clusters", "clustering.json"}
+    with pytest.raises(UsageError, match="--memory 100"):
+        cluster(out, out, replace(wanted, memory=100))
 
 
 def test_the_largest_buckets_and_components_are_named_with_what_they_took(tmp_path: Path) -> None:

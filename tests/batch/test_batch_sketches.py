@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.dataset
 import pyarrow.parquet as pq
 import pytest
 from batched import MINHASH, sketched, write_files
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from indexer.batch import parts
 from indexer.batch.documents import DOCUMENTS
 from indexer.batch.form import Form, Making
 from indexer.batch.kernels import sketched as sketch_kernel
@@ -160,16 +162,37 @@ def test_what_is_there_is_left_alone_and_what_changed_is_made_again(tmp_path: Pa
     assert sum(before[path] != after[path] for path in after) == 1
 
 
+def test_other_programs_see_every_file(tmp_path: Path) -> None:
+    for name in ("_sources", "_", "a"):
+        (tmp_path / "in" / name).mkdir(parents=True)
+        (tmp_path / "in" / name / "page.txt").write_text(f"a page of {name} " * 10)
+    sketched(tmp_path / "in", tmp_path / "out", Form(()))
+    assert pyarrow.dataset.dataset(tmp_path / "out" / "sketches").count_rows() == 3
+
+
 def test_each_part_belongs_to_one_task(tmp_path: Path) -> None:
     given = write_files(tmp_path / "in", [{"id": f"d{number}", "text": "words"} for number in range(7)], 7)
     selection = Selection(base=str(tmp_path))
-    parts = parts_of(Sources([str(given)], selection), print)
+    found = parts_of(Sources([str(given)], selection), print)
     reversed_names = [str(path) for path in sorted(given.iterdir(), reverse=True)]
     again = parts_of(Sources(reversed_names, selection), print)
-    assert [part.name for part in again] == [part.name for part in parts]
-    tasks = [[part.name for part in task_of(parts, (number, 3))] for number in (1, 2, 3)]
-    assert sorted(chain.from_iterable(tasks)) == [part.name for part in parts]
+    assert [part.name for part in again] == [part.name for part in found]
+    tasks = [[part.name for part in task_of(found, (number, 3))] for number in (1, 2, 3)]
+    assert sorted(chain.from_iterable(tasks)) == [part.name for part in found]
     assert all(tasks)
+
+
+def test_of_files_that_are_gone_nothing_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parts, "_FILES_TOGETHER", 3)
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    for number in range(8):
+        (folder / f"{number}.txt").write_text(f"words of file {number}")
+    assert sketched(folder, tmp_path / "out", Form(())).parts == 3
+    for number in range(3, 8):
+        (folder / f"{number}.txt").unlink()
+    assert sketched(folder, tmp_path / "out", Form(())).done_before == 1
+    assert sorted(row["id"] for row in rows_in(tmp_path / "out")) == [f"docs/{number}.txt" for number in range(3)]
 
 
 def test_sketches_of_other_forms_are_refused(tmp_path: Path) -> None:

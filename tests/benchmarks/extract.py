@@ -1,4 +1,4 @@
-"""Measures extraction: whether two forms of a document meet, how fast each engine is, very long and short texts.
+"""Measures extraction: whether two forms of a document meet, how fast each extractor is, very long and short texts.
 
 Run as `python -m benchmarks.extract [FOLDER]`. Speeds are of one process, from bytes to fingerprint, in processor
 time.
@@ -21,7 +21,7 @@ import pypdfium2
 
 from indexer.errors import ExtractionError
 from indexer.extract import Limits, Options, Request, WorkerPool, extract
-from indexer.extract.base import Engine
+from indexer.extract.base import Extractor
 from indexer.model import Fingerprint
 from indexer.schemes import simhash
 
@@ -84,19 +84,19 @@ def versions(prints: Prints, pairs: Rows, rows: Rows) -> dict[str, Any]:
 
 
 def speeds(shared_data: Path, rows: Rows) -> dict[str, Any]:
-    """Bytes to fingerprint by each engine, in MB/s; for PDF also in pages/s."""
+    """Bytes to fingerprint by each extractor, in MB/s; for PDF also in pages/s."""
     kinds = {"html": "javadoc", "xml": "plos", "pdf": "jose"}
     figures: dict[str, Any] = {}
     for kind, group in kinds.items():
         data = [(shared_data / r["path"]).read_bytes() for r in rows if r["set"] == group and r["format"] == kind]
-        engines: tuple[Engine, ...] = ("fast", "reference")
-        for engine in engines:
-            seconds = _seconds(data, engine, rounds=_ROUNDS if engine == "fast" else 1)
-            figures[f"{kind} {engine}"] = speed = sum(map(len, data)) / 1e6 / seconds
-            line = f"{kind}, {engine} engine: {speed:6.1f} MB/s"
+        extractors: tuple[Extractor, ...] = ("fast", "reference")
+        for extractor in extractors:
+            seconds = _seconds(data, extractor, rounds=_ROUNDS if extractor == "fast" else 1)
+            figures[f"{kind} {extractor}"] = speed = sum(map(len, data)) / 1e6 / seconds
+            line = f"{kind}, {extractor} extractor: {speed:6.1f} MB/s"
             if kind == "pdf":
                 pages = sum(len(pypdfium2.PdfDocument(document)) for document in data)
-                figures[f"pages {engine}"] = pages / seconds
+                figures[f"pages {extractor}"] = pages / seconds
                 line += f", {pages / seconds:6.0f} pages/s"
             print(line)
     return figures
@@ -215,8 +215,8 @@ def _is_nearest(prints: Prints, asked: str, wanted: str) -> bool:
     return all(prints[asked].distance(p) > distance for name, p in prints.items() if name not in (asked, wanted))
 
 
-def _seconds(data: Iterable[bytes], engine: Engine, rounds: int) -> float:
-    options = Options(engine=engine)
+def _seconds(data: Iterable[bytes], extractor: Extractor, rounds: int) -> float:
+    options = Options(extractor=extractor)
     best = float("inf")
     for _ in range(rounds):
         began = time.process_time()

@@ -113,8 +113,8 @@ class Leaks:
         self._capture.readouterr()
         code = main(list(words))
         out, err = self._capture.readouterr()
-        told = {"output": out, "errors": err, "logs": "\n".join(map(_logged, self._logs.records))}
-        for name, text in told.items():
+        outputs = {"output": out, "errors": err, "logs": "\n".join(map(_logged, self._logs.records))}
+        for name, text in outputs.items():
             self.search(text, f"{name} of {words}")
         for path in self._folder.rglob("*"):
             assert MARK not in path.name

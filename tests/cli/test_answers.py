@@ -115,9 +115,9 @@ def test_a_file_of_many_documents_is_no_document(stored: Neardup) -> None:
 
 
 def test_the_nearest_candidates_are_not_hinted_at_by_who_asked_for_them(stored: Neardup) -> None:
-    for least, told in (("0", "finds no candidate"), ("0.5", "no candidate of minhash@0.6 is that similar")):
+    for least, expected in (("0", "finds no candidate"), ("0.5", "no candidate of minhash@0.6 is that similar")):
         said = stored("similar", "docs/other.html", "--match", "minhash@0.6", "--at-least", least).err
-        assert told in said
+        assert expected in said
         assert ("--at-least 0" in said) == (least != "0")
 
 

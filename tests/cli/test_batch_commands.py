@@ -66,3 +66,12 @@ def test_a_document_that_fails_is_counted_and_strict_says_so(neardup: Neardup) -
     assert "malformed" in neardup("batch", "sketch", "docs", "--out", "b").out
     write(neardup.folder, {"docs/c.html": html(prose(3))})
     assert neardup("batch", "sketch", "docs", "--out", "b", "--strict", "--json", code=6).json["documents"] == 4
+
+
+def test_without_pyarrow_the_extra_is_named(neardup: Neardup) -> None:
+    missing = "raise ModuleNotFoundError(\"No module named 'pyarrow'\", name='pyarrow')"
+    write(neardup.folder, {**COPIES, "hidden/pyarrow/__init__.py": missing})
+    environment = {"PYTHONPATH": str(neardup.folder / "hidden")}
+    for words in (("sketch", "docs", "--out", "b"), ("report", "b")):
+        assert "neardup[parquet]" in neardup("batch", *words, code=2, **environment).err
+    assert "neardup batch sketch" in neardup("batch", "--help", **environment).out

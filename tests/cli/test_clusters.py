@@ -173,7 +173,7 @@ def test_cluster_writes_once(indexed: Neardup) -> None:
     assert indexed("cluster", "--json").json["written"] == {"documents": 0, "clusters": 0, "removed": 0}
     found = clusters(indexed)
     assert len({str(found[name]["cluster"]["id"]) for name in ALIKE}) == 1  # type: ignore[index]
-    assert {name for name, noted in found.items() if noted} == set(ALIKE)
+    assert {name for name, annotations in found.items() if annotations} == set(ALIKE)
     assert min(found[name]["cluster"]["similarity"] for name in ALIKE) > 0.9  # type: ignore[index]
 
 
@@ -197,7 +197,7 @@ def test_the_user_chooses_who_is_canonical(indexed: Neardup) -> None:
     assert clusters(indexed)["docs/b.pdf"]["cluster"]["is_canonical"]  # type: ignore[index]
     indexed("cluster", "--canonical", "source", "--prefer", "*.xml", "--prefer", "*.pdf")
     assert clusters(indexed)["docs/deep/c.xml"]["cluster"]["is_canonical"]  # type: ignore[index]
-    assert "no rule" in indexed("cluster", "--canonical", "best", code=2).err
+    assert "is not a rule" in indexed("cluster", "--canonical", "best", code=2).err
     assert "--bound" in indexed("cluster", "-k", "5", "--bound", "3", code=2).err
 
 
@@ -239,7 +239,7 @@ def test_what_comes_obeys_the_rule_of_the_clusters(indexed: Neardup) -> None:
     assert "0bits to 7bits" in indexed("index", "docs", "--skip-duplicates", "-k", "9", code=2).err
     read = ["--match", "simhash-doc@3bits+text@0.5"]
     assert "can't be verified by reading" in indexed("index", "docs", "--skip-duplicates", *read, code=2).err
-    assert "says it all" in indexed("index", "docs", "--cluster", "-k", "3", "--match", "minhash", code=2).err
+    assert "is complete" in indexed("index", "docs", "--cluster", "-k", "3", "--match", "minhash", code=2).err
 
 
 def test_clusters_that_were_left_unfinished_are_told_of(indexed: Neardup) -> None:
@@ -312,9 +312,9 @@ def test_prune_marks_lists_and_deletes_only_when_told(indexed: Neardup) -> None:
     assert "duplicate_of" not in str(clusters(indexed))
     assert indexed("prune", "--keep", "canonical", "--json").json == {"marked": 4, "unmarked": 0, "contended": 0}
     assert indexed("prune", "--keep", "canonical", "--json").json == {"marked": 0, "unmarked": 0, "contended": 0}
-    assert {name for name, noted in clusters(indexed).items() if noted.get("duplicate_of") == "docs/b.pdf"} == set(
-        surplus
-    )
+    assert {
+        name for name, annotations in clusters(indexed).items() if annotations.get("duplicate_of") == "docs/b.pdf"
+    } == set(surplus)
     assert contents(indexed) == before
     # Nobody there to be asked: nothing is deleted, neither by the environment.
     refused = indexed("prune", "--keep", "canonical", "--delete", code=2, NEARDUP_PRUNE_YES="1")

@@ -79,7 +79,7 @@ def test_a_truth_of_groups_and_one_of_pairs(neardup: Neardup) -> None:
 def test_what_can_not_be_measured(neardup: Neardup) -> None:
     (neardup.folder / "one.txt").write_text("alone", "utf-8")
     assert "at least two" in neardup("evaluate", "--documents", "one.txt", code=2).err
-    assert "no scheme" in neardup("evaluate", "--schemes", "magic", "--documents", "one.txt", code=2).err
+    assert "is not a scheme" in neardup("evaluate", "--schemes", "magic", "--documents", "one.txt", code=2).err
     assert "can't be read" in neardup("evaluate", "none.jsonl", "--documents", "one.txt", code=2).err
     assert "above --alike" in neardup("evaluate", "--right", "0.9", "--documents", "one.txt", code=2).err
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import pty
 import subprocess
 import warnings
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 from command import COMMAND, Neardup, clean_environment, mixed_folder
 
+import indexer
 from indexer.text.remarks import remark, spoken
 
 LEVELS = {"info", "warning", "error"}
@@ -130,3 +133,22 @@ def test_what_libraries_warn_of_is_a_remark(capsys: pytest.CaptureFixture[str]) 
     assert "\x1b" not in two["message"]
     remark("after")
     assert capsys.readouterr().err == "neardup: after\n"
+
+
+def test_nothing_is_said_in_another_way() -> None:
+    """What writes to standard error by itself, in the package: remarks, the usage in words, a traceback in words."""
+    package = Path(indexer.__file__).parent
+    found = {
+        (path.relative_to(package).as_posix(), ast.unparse(call.func))
+        for path in package.rglob("*.py")
+        for call in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(call, ast.Call)
+        and (
+            ast.unparse(call.func) == "sys.stderr.write"
+            or any(ast.unparse(each) in ("err=True", "file=sys.stderr") for each in call.keywords)
+        )
+    }
+    # A question is asked only where remarks are in words.
+    questions = {("cli/clusters.py", "click.confirm"), ("cli/setup.py", "click.confirm")}
+    words = {("cli/__init__.py", "click.echo"), ("cli/__init__.py", "sys.stderr.write")}
+    assert found == questions | words | {("text/remarks.py", "sys.stderr.write")}

@@ -37,9 +37,9 @@ def test_a_store_without_documents_is_said(neardup: Neardup) -> None:
     neardup("index", "a.txt", "--store", STORE)
     assert "nothing else is near" in neardup("similar", "a.txt", "--store", STORE).err
     neardup("delete", "a.txt", "--store", STORE)
-    told = neardup("similar", "a.txt", "--store", STORE).err
-    assert f"{STORE} holds no document; neardup index --store {STORE} brings" in told
-    assert "nothing else" not in told
+    printed = neardup("similar", "a.txt", "--store", STORE).err
+    assert f"{STORE} holds no document; neardup index --store {STORE} brings" in printed
+    assert "nothing else" not in printed
 
 
 def test_a_mistyped_file_is_no_missing_id(neardup: Neardup) -> None:
@@ -53,9 +53,9 @@ def test_a_mistyped_file_is_no_missing_id(neardup: Neardup) -> None:
 
 def test_a_run_that_took_nothing_says_why(neardup: Neardup) -> None:
     write(neardup.folder, {"a.jsonl": '{"key": "1", "body": "words"}\n' * 2, "b.txt": prose(1)})
-    told = neardup("index", "a.jsonl").err
-    assert "nothing could be indexed" in told
-    assert 'a.jsonl:1: no "text" or "html"; name the field with --text-field; the fields are: key, body' in told
+    printed = neardup("index", "a.jsonl").err
+    assert "nothing could be indexed" in printed
+    assert 'a.jsonl:1: no "text" or "html"; name the field with --text-field; the fields are: key, body' in printed
     assert neardup("index", "a.jsonl", "b.txt").err == ""
     (neardup.folder / "empty").mkdir()
     assert "no document was found" in neardup("index", "empty").err
@@ -85,9 +85,9 @@ def test_a_store_that_is_written_promises_no_option_that_is_not_there(neardup: N
 
     with open_store(neardup.folder / "collection.neardup", create=store_info("landmarks")):
         write(neardup.folder, {"a.txt": prose(1)})
-        told = neardup("index", "a.txt", code=3).err
-    assert "try again when it has ended" in told
-    assert "wait longer" not in told
+        printed = neardup("index", "a.txt", code=3).err
+    assert "try again when it has ended" in printed
+    assert "wait longer" not in printed
 
 
 def test_only_commands_that_take_a_store_are_given_one() -> None:

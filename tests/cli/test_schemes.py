@@ -95,7 +95,7 @@ def test_a_store_remembers_its_schemes(folder: Neardup) -> None:
     refused = folder("index", "docs", "--scheme", "minhash:shingle=3", code=4).err
     assert "shingle=5" in refused
     assert "shingle=3" in refused
-    assert "no scheme" in folder("index", "docs", "--scheme", "nothing", code=2).err
+    assert "is not a scheme" in folder("index", "docs", "--scheme", "nothing", code=2).err
     assert folder("index", "docs", "--scheme", "simhash-doc", "--json").json["unchanged"] == len(FILES) + 1
     folder("schemes", "--store", "collection.neardup", "--remove", "minhash")
     assert folder("index", "docs", "--scheme", "minhash:shingle=3", "--json").json["replaced"] == len(FILES) + 1
@@ -123,7 +123,9 @@ def test_a_new_store_keeps_exactly_the_schemes_that_are_named(folder: Neardup) -
     refused = folder("index", "docs", "--store", "0.neardup", "--schemes", "simhash-doc", code=2).err
     assert "this one has simhash-doc, minhash" in refused
     assert "name it too" in folder("index", "docs", "--store", "new.neardup", "--schemes", "minhash", code=2).err
-    assert "no scheme" in folder("index", "docs", "--store", "new.neardup", "--schemes", "simhash-doc,x", code=2).err
+    assert (
+        "is not a scheme" in folder("index", "docs", "--store", "new.neardup", "--schemes", "simhash-doc,x", code=2).err
+    )
     assert not (folder.folder / "new.neardup").exists()
 
 
@@ -183,13 +185,13 @@ def test_wrong_use_is_explained(indexed: Neardup) -> None:
         (["--scheme", "spotsigs"], "has no sketches of the scheme 'spotsigs' (it has: minhash)"),
         (["--scheme", "minhash", "-k", "3"], "-k counts bits"),
         (["--similarity", "0.8", "-k", "3"], "not both"),
-        (["--match", "minhash@0.6", "-k", "3"], "says it all"),
-        (["--match", "minhash@0.6", "--similarity", "0.5"], "says it all"),
+        (["--match", "minhash@0.6", "-k", "3"], "is complete"),
+        (["--match", "minhash@0.6", "--similarity", "0.5"], "is complete"),
         (["--scheme", "simhash-doc", "--similarity", "0.5"], "within 0bits to 7bits, a similarity from 0.891"),
         (["--verify", "hamming", "--min-jaccard", "0.5"], "--verify sketch or text"),
         (["--verify", "sketch", "--min-containment", "0.5"], "sketches can't measure containment"),
         (["--scheme", "minhash", "--verify-in-engine"], "simhash-doc alone"),
-        (["--match", "minhash@3bits"], "a share from 0 to 1"),
+        (["--match", "minhash@3bits"], "must be from 0 to 1"),
         (["--match", "simhash-doc@3"], "a number of bits"),
         (["--match", "minhsh"], "no sketches of the scheme 'minhsh'"),
         (["--match", "simhash-doc@3bits/minhash@0.5"], "needs a verifier, as in"),

@@ -126,8 +126,8 @@ def test_a_file_that_nothing_was_written_to_becomes_a_store(neardup: Neardup) ->
     assert (neardup.folder / "begun.neardup").stat().st_size
     for store in ("touched.neardup", "begun.neardup"):
         for arguments in (("stats",), ("similar", "docs/a.html"), ("cluster",), ("show", "x"), ("delete", "x")):
-            told = neardup(*arguments, "--store", store, code=3).err
-            assert f"{store}: the file is empty; index some documents into it first" in told
+            printed = neardup(*arguments, "--store", store, code=3).err
+            assert f"{store}: the file is empty; index some documents first" in printed
         assert neardup("index", "docs/a.html", "--json", "--store", store).json["indexed"] == 1
 
 

@@ -175,7 +175,7 @@ def test_a_second_run_writes_nothing_and_a_dry_run_never(store: Store) -> None:
     tried = cluster_store(store, dry_run=True)
     assert (tried.changes.documents, tried.changes.clusters) == (400, 200)
     assert list(store.clusters()) == []
-    assert not any(noted for _, noted in store.scan_annotations())
+    assert not any(annotations for _, annotations in store.scan_annotations())
     assert cluster_store(store) == tried
     again = cluster_store(store)
     assert (again.changes.documents, again.changes.clusters, again.changes.removed) == (0, 0, 0)
@@ -186,7 +186,7 @@ def test_a_store_opened_to_be_read_is_clustered_only_dry(tmp_path: Path) -> None
         put(store, record("a", 0), record("b", 0))
     with open_store(tmp_path / "a.neardup", read_only=True) as reader:
         assert cluster_store(reader, dry_run=True).clusters == 1
-        with pytest.raises(StoreError, match="read only"):
+        with pytest.raises(StoreError, match="read-only"):
             cluster_store(reader)
 
 

@@ -121,7 +121,9 @@ def test_every_scheme_against_the_oracle(tmp_path: Path, text: str) -> None:
             assert each.similarity == pytest.approx(oracle.similarity(each.canonical.id, each.record.ref.id))
         changes = Pruning(store).mark()
         assert (changes.documents, changes.removed) == (len(gone), 0)
-        assert {ref.id: noted[MARK] for ref, noted in store.scan_annotations() if MARK in noted} == gone
+        assert {
+            ref.id: annotations[MARK] for ref, annotations in store.scan_annotations() if MARK in annotations
+        } == gone
         again = Pruning(store).mark()
         assert (again.documents, again.removed) == (0, 0)
         assert Pruning(store, unverified=True).delete() == len(gone)
@@ -158,18 +160,18 @@ def test_a_document_that_changed_since_is_kept(store: Store) -> None:
     canonical, member = first.canonical.id, first.members[1].id
     others = reasons_of(Pruning(store))
     minhash = [scheme("minhash")]
-    noted = store.annotations([Ref(member)])[0]
+    annotations = store.annotations([Ref(member)])[0]
     # As if somebody had replaced it between the clustering and now, and its annotations were not dropped.
     put(store, [record(member, TEXTS["d011"] if member < "d010" else TEXTS["d001"], minhash)])
-    store.annotate([(Ref(member), noted or {})])
+    store.annotate([(Ref(member), annotations or {})])
     kept = reasons_of(Pruning(store))
     assert kept.keys() - others.keys() == {member}
     assert f"with {canonical}, and minhash@0.6 is demanded" in kept[member]
     put(store, [record(member, TEXTS[member], minhash, short=True)])
-    store.annotate([(Ref(member), noted or {})])
+    store.annotate([(Ref(member), annotations or {})])
     assert reasons_of(Pruning(store)) == others | {member: "it has too few words to be compared"}
     put(store, [record(member, TEXTS[member])])
-    store.annotate([(Ref(member), noted or {})])
+    store.annotate([(Ref(member), annotations or {})])
     assert reasons_of(Pruning(store)) == others | {member: f"it can't be compared with {canonical} by minhash"}
     before = {each.ref.id for each in store.scan()}
     Pruning(store).delete()
@@ -215,7 +217,7 @@ def test_marks_of_what_is_no_surplus_any_more_are_taken_away(store: Store) -> No
     fewer = Pruning(store).mark()
     left = sum(not each.kept for each in Pruning(store).surplus())
     assert fewer.removed >= marked - left > 0
-    assert sum(MARK in noted for _, noted in store.scan_annotations()) == left
+    assert sum(MARK in annotations for _, annotations in store.scan_annotations()) == left
 
 
 def test_deleting_needs_a_verification_after_a_simhash_alone(tmp_path: Path) -> None:

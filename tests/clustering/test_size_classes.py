@@ -39,8 +39,8 @@ def test_one_more_member_writes_the_others_only_where_the_class_is_another(tmp_p
         [whole] = store.clusters()
         assert (whole.size, whole.total_bytes, whole.redundant_bytes) == (130, 1300, 1290)
         assert cluster_store(store, dry_run=True).changes.documents == 0
-        noted = store.annotations([ref for _, ref in store.cluster_members([whole.id])])
-        assert {each["cluster"]["size_class"] for each in noted if each} == {"over 100"}
+        annotations = store.annotations([ref for _, ref in store.cluster_members([whole.id])])
+        assert {each["cluster"]["size_class"] for each in annotations if each} == {"over 100"}
 
 
 def test_one_by_one_gives_what_all_at_once_does(tmp_path: Path) -> None:

@@ -64,10 +64,10 @@ def test_what_fails_is_counted_and_listed_where_the_user_is_told(server: Server,
     write(server, index_name, "fine", {"body": prose(9), "n": 1})
     before = sources(server, index_name)
     with_secret = f"{server.url}/{index_name}".replace("://", "://user:secret-word@")
-    told = run(with_secret, "--field", "body")
-    assert "refused 3" in told.stdout
-    assert "secret-word" not in told.stdout + told.stderr
-    hint = told.stdout.partition("listed by: ")[2].splitlines()[0]
+    done = run(with_secret, "--field", "body")
+    assert "refused 3" in done.stdout
+    assert "secret-word" not in done.stdout + done.stderr
+    hint = done.stdout.partition("listed by: ")[2].splitlines()[0]
     assert f"{server.url}/{index_name}" in hint
     command = [sys.executable, "-m", "indexer", *shlex.split(hint)[1:], "--json"]
     listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
@@ -94,9 +94,9 @@ def test_failures_of_a_sidecar_are_listed_there(server: Server, index_name: str)
     long = "x" * 510
     loosely(server, index_name, {long: {"body": prose(2)}, "good": {"body": prose(1)}})
     url, to = f"{server.url}/{index_name}", f"{index_name}-aside"
-    told = run(url, "--field", "body", "--to", to)
-    assert "refused 1" in told.stdout
-    assert f"listed by: neardup failures --store {server.url}/{to}" in told.stdout
+    done = run(url, "--field", "body", "--to", to)
+    assert "refused 1" in done.stdout
+    assert f"listed by: neardup failures --store {server.url}/{to}" in done.stdout
     (listed,) = failures(f"{server.url}/{to}")
     assert (listed["id"], listed["reason"]) == (f"{index_name}/{long}", "refused")
     assert "512" in listed["detail"]

@@ -187,7 +187,7 @@ class TestIdentity:
             ]
             assert values(store, 5) == {5: 2}
             assert store.stats().documents == 4
-            with pytest.raises(StoreError, match=r"read only|only be read"):
+            with pytest.raises(StoreError, match=r"read-only|only be read"):
                 put(store, record("new", 1))
 
     def test_indices_that_differ_are_not_mixed(self, server: Server, index_name: str) -> None:
@@ -339,7 +339,7 @@ def test_wrong_urls_are_told() -> None:
     for url, words in (
         ("https://host:9200", "name a host and an index"),
         ("https://user:secret@host:9200", "name a host and an index"),
-        ("https://host:9200/Upper", "no name of an index"),
+        ("https://host:9200/Upper", "not a valid index name"),
         ("https:///index", "name a host"),
         ("https://host/index?x=1", "write https"),
     ):

@@ -111,6 +111,6 @@ def test_each_document_keeps_its_own_id_until_it_is_written(server: Server, inde
     assert not set(first.values()) & {own_cluster_id(Ref(name)) for name in first}
     store.annotate([(Ref(name), {"note": name}) for name in first])
     assert ids() == first
-    assert not any("cluster" in noted for _, noted in store.scan_annotations())
+    assert not any("cluster" in annotations for _, annotations in store.scan_annotations())
     put(store, *[record(str(number), 5) for number in range(20)])
     assert not set(ids().values()) & set(first.values())

@@ -70,7 +70,7 @@ def ran(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[dict[str, obje
 
 def clusters(url: str) -> dict[str, str]:
     with open_store(url, read_only=True) as store:
-        return {ref.id: noted.get("cluster", {}).get("id", "") for ref, noted in store.scan_annotations()}
+        return {ref.id: fields.get("cluster", {}).get("id", "") for ref, fields in store.scan_annotations()}
 
 
 def test_clustering(index_name: str, documents: str, changing: Changing, capsys: pytest.CaptureFixture[str]) -> None:

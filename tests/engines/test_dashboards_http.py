@@ -124,8 +124,8 @@ def do(boards: Dashboards, *, remove: bool = False) -> list[str]:
 def test_put_there_twice_and_taken_away(receiver: Receiver) -> None:
     boards = Dashboards(receiver.url, "articles", access=Access())
     assert boards.product == {"kbn": "kibana", "osd": "opensearch-dashboards"}[receiver.product]
-    [told] = do(boards)
-    assert f"{len(receiver.kept[''])} objects" in told
+    [message] = do(boards)
+    assert f"{len(receiver.kept[''])} objects" in message
     first = dict(receiver.kept[""])
     assert ("dashboard", "neardup-articles-duplicates") in first
     assert first["index-pattern", "neardup-articles-clusters"]["attributes"]["title"] == "articles-neardup-clusters"

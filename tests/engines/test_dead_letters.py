@@ -104,18 +104,20 @@ def test_what_the_mapping_refuses_comes_back_from_the_file(
         assert list(source.failures()) == []
 
 
-def test_the_summary_says_how_to_go_on(
-    server: Server,
-    index_name: str,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+@pytest.fixture
+def url(server: Server, index_name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A store in an engine, with a document to index in the current folder."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a.txt").write_text("word " * 30)
-    open_store(f"{server.url}/{index_name}", create=store_info("landmarks")).close()
+    made = f"{server.url}/{index_name}"
+    open_store(made, create=store_info("landmarks")).close()
+    return made
+
+
+def test_the_summary_says_how_to_go_on(
+    server: Server, index_name: str, url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     server.request("PUT", f"/{index_name}/_settings", {"index.blocks.write": True})
-    url = f"{server.url}/{index_name}"
     assert main(["index", "a.txt", "--store", url, "--dead-letters", "my letters.jsonl"]) == 0
     assert f"tried again by: neardup index --store {url} 'my letters.jsonl'" in capsys.readouterr().out
     assert json.loads((tmp_path / "my letters.jsonl").read_text())["text"].split() == ["word"] * 30
@@ -127,16 +129,8 @@ def test_a_file_that_can_not_be_written_is_said(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_stops_the_run(
-    server: Server,
-    index_name: str,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    server: Server, index_name: str, url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "a.txt").write_text("word " * 30)
-    url = f"{server.url}/{index_name}"
-    open_store(url, create=store_info("landmarks")).close()
     # What the engines set themselves when a disk passes the last watermark.
     server.request("PUT", f"/{index_name}/_settings", {"index.blocks.read_only_allow_delete": True})
     assert main(["index", "a.txt", "--store", url, "--id-from", "name", "--jobs", "1"]) == 3

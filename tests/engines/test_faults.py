@@ -189,12 +189,12 @@ def test_a_killed_command_run_again_has_everything_once(server: Server, index_na
     url = f"{server.url}/{index_name}"
     process = writer(url, 20_000)
     assert process.stdout
-    told = [process.stdout.readline().split()[0] for _ in range(700)]
+    created = [process.stdout.readline().split()[0] for _ in range(700)]
     process.send_signal(signal.SIGKILL)
-    told += [line.split()[0] for line in process.stdout.read().splitlines() if line.endswith("created")]
+    created += [line.split()[0] for line in process.stdout.read().splitlines() if line.endswith("created")]
     process.stdout.close()
     process.wait()
-    assert set(told) <= set(stored(server, index_name))
+    assert set(created) <= set(stored(server, index_name))
     again = writer(url, 8000)
     output, _ = again.communicate(timeout=120)
     assert again.returncode == 0

@@ -120,8 +120,11 @@ def fill(store: Store) -> None:
 
 def wholly(store: Store) -> list[object]:
     """All that is stored about clusters; that a document is alone need not be said."""
-    every = ((ref, dict(noted)) for ref, noted in store.scan_annotations())
-    found = sorted(((ref.id, noted) for ref, noted in every if not is_alone(ref, noted)), key=lambda pair: pair[0])
+    every = ((ref, dict(fields)) for ref, fields in store.scan_annotations())
+    found = sorted(
+        ((ref.id, annotations) for ref, annotations in every if not is_alone(ref, annotations)),
+        key=lambda pair: pair[0],
+    )
     return [*found, *store.clusters()]
 
 

@@ -66,8 +66,8 @@ def test_an_index_beside(server: Server, index_name: str) -> None:
     fill(server, index_name, DOCUMENTS)
     assert annotate(url, "--field", "body", "--to", beside)["annotated"] == 3
     assert schemes(server, beside) == [MINHASH]
-    told = run(url, "--field", "body", "--to", beside, "--schemes", "simhash-doc", code=2).stderr
-    assert "this one has simhash-doc, minhash" in told
+    printed = run(url, "--field", "body", "--to", beside, "--schemes", "simhash-doc", code=2).stderr
+    assert "this one has simhash-doc, minhash" in printed
     lean = f"{beside}-lean"
     assert annotate(url, "--field", "body", "--to", lean, "--schemes", "simhash-doc")["annotated"] == 3
     assert schemes(server, lean) == []
@@ -82,8 +82,8 @@ def test_no_room_for_the_sketch_changes_nothing(server: Server, index_name: str)
         assert server.request("PUT", f"/{index_name}/_settings", wanted) == {"acknowledged": True}
 
     limit(20)
-    told = run(url, "--field", "body", "--schemes", "simhash-doc", code=2).stderr
-    counted = re.search(r"has (\d+) fields and neardup adds (\d+)", told)
+    printed = run(url, "--field", "body", "--schemes", "simhash-doc", code=2).stderr
+    counted = re.search(r"has (\d+) fields and neardup adds (\d+)", printed)
     assert counted
     limit(int(counted[1]) + int(counted[2]))
     before = server.request("GET", f"/{index_name}/_mapping")

@@ -90,7 +90,7 @@ class TestLookups:
                     # Nothing but what is near has crossed the wire.
                     assert inside.candidates == len(true) <= found.candidates
             if not isinstance(server, OpenSearch):
-                with pytest.raises(UsageError, match=r"can't verify in the cluster.*Painless"):
+                with pytest.raises(UsageError, match=r"can't verify candidates.*Painless"):
                     lookup(store, rule, asked, inside=True)
 
 

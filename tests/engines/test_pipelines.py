@@ -481,9 +481,9 @@ class TestSetup:
     def test_an_owners_pipelines_are_not_replaced(self, painless: Server, index: str) -> None:
         painless.request("PUT", f"/{index}", {"settings": {"index.default_pipeline": "theirs"}})
         neardup("setup", painless, index, "--pipelines")
-        told = neardup("setup", painless, index, "--pipelines", "--default-pipeline", "simhash", code=2).stderr
-        assert "'theirs'" in told
-        assert f"neardup-simhash-{index}" in told
+        printed = neardup("setup", painless, index, "--pipelines", "--default-pipeline", "simhash", code=2).stderr
+        assert "'theirs'" in printed
+        assert f"neardup-simhash-{index}" in printed
         settings = painless.request("GET", f"/{index}/_settings")[index]["settings"]["index"]
         assert settings["default_pipeline"] == "theirs"
         neardup("setup", painless, index, "--remove", "--pipelines")
@@ -491,7 +491,7 @@ class TestSetup:
         assert settings["default_pipeline"] == "theirs"
         name = f"neardup-keys-{index}"
         painless.request("PUT", f"/_ingest/pipeline/{name}", {"description": "mine", "processors": []})
-        assert "of its owner's" in neardup("setup", painless, index, "--pipelines", code=2).stderr
+        assert "belongs to the owner" in neardup("setup", painless, index, "--pipelines", code=2).stderr
         neardup("setup", painless, index, "--remove", "--pipelines")
         assert painless.request("GET", f"/_ingest/pipeline/{name}")[name]["description"] == "mine"
 
@@ -510,10 +510,10 @@ class TestSetup:
         assert found["processors"][0]["script"]["params"]["fields"] == ["body", "later"]
 
     def test_the_options_need_each_other(self, painless: Server, index: str) -> None:
-        assert "add --pipelines" in neardup("setup", painless, index, "--field", "body", code=2).stderr
+        assert "need --pipelines" in neardup("setup", painless, index, "--field", "body", code=2).stderr
 
     @pytest.mark.parametrize("server", ["elasticsearch"], indirect=True)
     def test_an_engine_without_painless_is_named(self, server: Server) -> None:
-        told = neardup("setup", server, "no-painless", "--pipelines", code=3).stderr
-        assert "No processor type exists with name [script]" in told
+        printed = neardup("setup", server, "no-painless", "--pipelines", code=3).stderr
+        assert "No processor type exists with name [script]" in printed
         neardup("setup", server, "no-painless", "--remove", "--yes")

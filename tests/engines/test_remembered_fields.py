@@ -171,10 +171,10 @@ def test_an_owner_who_lets_nobody_change_the_mapping_is_obeyed(server: Server, i
     between = Proxy(server.url)
     between.always = no_mapping
     try:
-        told = run(f"{between.url}/{index_name}", "--field", "body")
+        done = run(f"{between.url}/{index_name}", "--field", "body")
     finally:
         between.close()
-    assert "does not remember the fields; name them with --field" in told.stderr
+    assert "does not remember the fields; name them with --field" in done.stderr
     assert remembered(server, index_name) is None
     assert "name them with --field" in neardup("diff", "id:a", "id:b", "--store", url, code=6).stderr
     assert annotate(url, "--field", "body")["unchanged"] == 4

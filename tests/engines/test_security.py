@@ -211,7 +211,7 @@ class TestOnARealServer:
         open_store(f"{secured.url}/loose", create=INFO).close()
         assert "not verified" in capfd.readouterr().err
         monkeypatch.setenv("NEARDUP_TLS_VERIFY", "no")
-        with pytest.raises(UsageError, match="write true or false"):
+        with pytest.raises(UsageError, match="must be true or false"):
             open_store(f"{secured.url}/loose")
 
     def test_a_credential_in_the_url_is_taken_with_a_warning_and_never_shown(
@@ -349,7 +349,7 @@ class TestWhatAReceiverSees:
     [
         ({"API_KEY": "k", "USERNAME": "u"}, "api_key and username are both set"),
         ({"CA_CERT": "/not/there.pem"}, "/not/there.pem: can't be read"),
-        ({"CREDENTIALS": "/not/there.toml"}, "is not there"),
+        ({"CREDENTIALS": "/not/there.toml"}, "does not exist"),
     ],
 )
 def test_settings_that_can_not_be_used(monkeypatch: pytest.MonkeyPatch, settings: dict[str, str], words: str) -> None:

@@ -79,8 +79,8 @@ def test_writing_is_refused_and_reading_goes_on_until_set_up(
     )
     reading = (["stats"], ["pairs"], ["cluster", "--dry-run"], ["show", "a"], ["similar", "--id", "a"])
     for command in writing:
-        told = run(*command, code=3)
-        assert told.endswith(
+        printed = run(*command, code=3)
+        assert printed.endswith(
             f"neardup: {url}: the index {new} is without neardup's fields, so nothing is written through this name; "
             f"`neardup setup --store {url}` adds them\n"
         )

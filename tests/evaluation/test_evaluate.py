@@ -194,7 +194,7 @@ def test_truth_of_pairs_and_of_groups(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "complaint"),
-    [("[1]\n", "line 1 is no JSON object"), ('\n{"x": 1}\n', "line 2"), ("{" * 5000, "line 1 is no JSON object")],
+    [("[1]\n", "line 1 is not a JSON object"), ('\n{"x": 1}\n', "line 2"), ("{" * 5000, "line 1 is not a JSON object")],
 )
 def test_truth_that_is_none(tmp_path: Path, text: str, complaint: str) -> None:
     file = tmp_path / "truth.jsonl"

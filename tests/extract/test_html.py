@@ -1,4 +1,4 @@
-"""What counts as text of an HTML page, by both engines alike."""
+"""What counts as text of an HTML page, by both extractors alike."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indexer.extract.base import Content, Engine, Options
+from indexer.extract.base import Content, Extractor, Options
 from indexer.extract.document import Limits, read_document
 from indexer.extract.markup import furniture
 from indexer.model import Document
 
-ENGINES: list[Engine] = ["fast", "reference"]
+EXTRACTORS: list[Extractor] = ["fast", "reference"]
 
 
-def read(page: str | bytes, engine: Engine = "fast", content: Content = "landmarks") -> Document:
+def read(page: str | bytes, extractor: Extractor = "fast", content: Content = "landmarks") -> Document:
     data = page if isinstance(page, bytes) else page.encode()
-    return read_document(data, "page.html", Options(content, engine, "html"), Limits())
+    return read_document(data, "page.html", Options(content, extractor, "html"), Limits())
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("extractor", EXTRACTORS)
 @pytest.mark.parametrize(
     ("page", "text"),
     [
@@ -43,11 +43,11 @@ def read(page: str | bytes, engine: Engine = "fast", content: Content = "landmar
         ("<math><mi>x</mi><annotation>\\frac</annotation></math>", "x"),
     ],
 )
-def test_blocks_end_words_and_inline_elements_do_not(page: str, text: str, engine: Engine) -> None:
-    assert read(page, engine).text == text
+def test_blocks_end_words_and_inline_elements_do_not(page: str, text: str, extractor: Extractor) -> None:
+    assert read(page, extractor).text == text
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("extractor", EXTRACTORS)
 @pytest.mark.parametrize("content", ["landmarks", "full"])
 @pytest.mark.parametrize(
     "gone",
@@ -65,13 +65,12 @@ def test_blocks_end_words_and_inline_elements_do_not(page: str, text: str, engin
         "<!-- gone -->",
     ],
 )
-def test_what_no_reader_sees_is_no_text(gone: str, content: Content, engine: Engine) -> None:
-    assert (
-        read(f"<title>T</title><meta name=description content=gone><p>a</p>{gone}<p>b", engine, content).text == "a b"
-    )
+def test_what_no_reader_sees_is_no_text(gone: str, content: Content, extractor: Extractor) -> None:
+    page = f"<title>T</title><meta name=description content=gone><p>a</p>{gone}<p>b"
+    assert read(page, extractor, content).text == "a b"
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("extractor", EXTRACTORS)
 @pytest.mark.parametrize(
     "gone",
     [
@@ -93,13 +92,13 @@ def test_what_no_reader_sees_is_no_text(gone: str, content: Content, engine: Eng
         "<div role=search>gone</div>",
     ],
 )
-def test_landmarks_are_left_out_unless_asked_for(gone: str, engine: Engine) -> None:
+def test_landmarks_are_left_out_unless_asked_for(gone: str, extractor: Extractor) -> None:
     page = f"<p>a</p>{gone}<p>b"
-    assert read(page, engine).text == "a b"
-    assert read(page, engine, "full").text == "a gone b"
+    assert read(page, extractor).text == "a b"
+    assert read(page, extractor, "full").text == "a gone b"
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("extractor", EXTRACTORS)
 @pytest.mark.parametrize(
     "kept",
     [
@@ -112,11 +111,11 @@ def test_landmarks_are_left_out_unless_asked_for(gone: str, engine: Engine) -> N
         f"<header><p>kept{' and more' * 40}</header>",
     ],
 )
-def test_what_belongs_to_the_text_stays(kept: str, engine: Engine) -> None:
-    assert "kept" in read(f"<p>a</p>{kept}<p>b", engine).text
+def test_what_belongs_to_the_text_stays(kept: str, extractor: Extractor) -> None:
+    assert "kept" in read(f"<p>a</p>{kept}<p>b", extractor).text
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("extractor", EXTRACTORS)
 @pytest.mark.parametrize(
     "gone",
     [
@@ -133,13 +132,13 @@ def test_what_belongs_to_the_text_stays(kept: str, engine: Engine) -> None:
         "<div class=breadcrumbs><div class=navbar><a href=a>gone</a></div> more</div>",
     ],
 )
-def test_what_is_named_as_furniture_is_left_out_unless_asked_for(gone: str, engine: Engine) -> None:
+def test_what_is_named_as_furniture_is_left_out_unless_asked_for(gone: str, extractor: Extractor) -> None:
     page = f"<p>a</p>{gone}<p>b"
-    assert read(page, engine).text == "a b"
-    assert "gone" in read(page, engine, "full").text
+    assert read(page, extractor).text == "a b"
+    assert "gone" in read(page, extractor, "full").text
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("extractor", EXTRACTORS)
 @pytest.mark.parametrize(
     "kept",
     [
@@ -165,14 +164,14 @@ def test_what_is_named_as_furniture_is_left_out_unless_asked_for(gone: str, engi
         "<a class=nav href=a>kept</a>",
     ],
 )
-def test_a_name_alone_makes_no_furniture(kept: str, engine: Engine) -> None:
-    assert "kept" in read(f"<p>a</p>{kept}<p>b", engine).text
+def test_a_name_alone_makes_no_furniture(kept: str, extractor: Extractor) -> None:
+    assert "kept" in read(f"<p>a</p>{kept}<p>b", extractor).text
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_more_names_than_anyone_gives_are_all_looked_at(engine: Engine) -> None:
+@pytest.mark.parametrize("extractor", EXTRACTORS)
+def test_more_names_than_anyone_gives_are_all_looked_at(extractor: Extractor) -> None:
     page = "<p>a" + "".join(f"<div class=footer{number}>gone</div>" for number in range(2000))
-    assert read(page, engine).text == "a"
+    assert read(page, extractor).text == "a"
 
 
 @given(st.one_of(*(st.from_regex(pattern, fullmatch=True) for pattern, _ in furniture._NAMES)))
@@ -199,18 +198,18 @@ def test_both_engines_leave_out_the_same(page: str) -> None:
     assert read(f"<p>a</p>{page}").text == read(f"<p>a</p>{page}", "reference").text
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_a_page_of_landmarks_only_keeps_them_and_says_so(engine: Engine) -> None:
-    document = read("<nav>one</nav><aside>two</aside>", engine)
+@pytest.mark.parametrize("extractor", EXTRACTORS)
+def test_a_page_of_landmarks_only_keeps_them_and_says_so(extractor: Extractor) -> None:
+    document = read("<nav>one</nav><aside>two</aside>", extractor)
     assert document.text == "one two"
     assert "it was kept" in document.notes[0]
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_the_title_is_no_text(engine: Engine) -> None:
-    document = read("<title>Site |\n Page</title><h1>Heading</h1><p>x", engine)
+@pytest.mark.parametrize("extractor", EXTRACTORS)
+def test_the_title_is_no_text(extractor: Extractor) -> None:
+    document = read("<title>Site |\n Page</title><h1>Heading</h1><p>x", extractor)
     assert (document.title, document.text) == ("Site | Page", "Heading x")
-    assert read("<h1>Heading</h1>x", engine).title == "Heading"
+    assert read("<h1>Heading</h1>x", extractor).title == "Heading"
 
 
 def test_two_designs_of_an_article_have_the_same_text() -> None:
@@ -223,10 +222,10 @@ def test_two_designs_of_an_article_have_the_same_text() -> None:
     assert read(old).text == read(new).text == "The thing It works. 1 2"
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_xhtml_with_empty_elements(engine: Engine) -> None:
+@pytest.mark.parametrize("extractor", EXTRACTORS)
+def test_xhtml_with_empty_elements(extractor: Extractor) -> None:
     page = '<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml"><head><title/><script src="a"/></head>'
-    assert read(page + "<body><p>text</p></body></html>", engine).text == "text"
+    assert read(page + "<body><p>text</p></body></html>", extractor).text == "text"
 
 
 @pytest.mark.parametrize(
@@ -287,5 +286,5 @@ def test_words_in_cells_come_back_whatever_the_case_and_space(words: list[str], 
 
 @given(st.binary(max_size=2000))
 def test_no_bytes_are_too_odd(data: bytes) -> None:
-    for engine in ENGINES:
-        assert "<p>" not in read(b"<p>" + data.replace(b"&", b""), engine).text
+    for extractor in EXTRACTORS:
+        assert "<p>" not in read(b"<p>" + data.replace(b"&", b""), extractor).text

@@ -106,7 +106,7 @@ with open_store({str(tmp_path / "c.neardup")!r}, create=store_info('landmarks'))
 
 
 def test_what_a_document_does_itself_is_still_its_own() -> None:
-    with WorkerPool(1, Options(engine="fast"), Limits(memory=LEAST_MEMORY)) as pool:
+    with WorkerPool(1, Options(extractor="fast"), Limits(memory=LEAST_MEMORY)) as pool:
         [found] = pool.map([Request(None, b"<p>" + b"x<b>" * 8_000_000, format="html")])
     assert found.error
     assert found.error.reason in ("out-of-memory", "crashed")

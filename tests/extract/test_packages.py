@@ -87,7 +87,7 @@ def odt(**more: str | bytes) -> bytes:
     )
 
 
-@pytest.mark.parametrize("engine", ["fast", "reference"])
+@pytest.mark.parametrize("extractor", ["fast", "reference"])
 @pytest.mark.parametrize(
     ("data", "kind", "title", "text"),
     [
@@ -96,8 +96,8 @@ def odt(**more: str | bytes) -> bytes:
         (odt(), "odt", "A paper", "Head word next a note"),
     ],
 )
-def test_what_is_read(data: bytes, kind: str, title: str, text: str, engine: str) -> None:
-    document = read_document(data, "", Options(engine=engine), Limits())  # type: ignore[arg-type]
+def test_what_is_read(data: bytes, kind: str, title: str, text: str, extractor: str) -> None:
+    document = read_document(data, "", Options(extractor=extractor), Limits())  # type: ignore[arg-type]
     assert (document.format, document.title, document.text) == (kind, title, text)
 
 

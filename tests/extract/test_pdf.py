@@ -6,23 +6,23 @@ import pytest
 from benchmarks.extract import make_pdf
 
 from indexer.errors import ExtractionError
-from indexer.extract.base import Engine, Options
+from indexer.extract.base import Extractor, Options
 from indexer.extract.document import Limits, read_document
 from indexer.extract.pdf import running_text
 from indexer.model import Document
 
-ENGINES: list[Engine] = ["fast", "reference"]
+EXTRACTORS: list[Extractor] = ["fast", "reference"]
 
 
-def read(data: bytes, engine: Engine = "fast", limits: Limits = Limits()) -> Document:  # noqa: B008
-    return read_document(data, "a.pdf", Options(engine=engine), limits)
+def read(data: bytes, extractor: Extractor = "fast", limits: Limits = Limits()) -> Document:  # noqa: B008
+    return read_document(data, "a.pdf", Options(extractor=extractor), limits)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_the_text_of_a_pdf(engine: Engine) -> None:
+@pytest.mark.parametrize("extractor", EXTRACTORS)
+def test_the_text_of_a_pdf(extractor: Extractor) -> None:
     words = [f"Sentence {n} of this page names the {animal}." for n, animal in enumerate(("cow", "dog", "owl", "emu"))]
     document = read(
-        make_pdf([[word, f"The {word[-4:]} again."] for word in words], header="The running header"), engine
+        make_pdf([[word, f"The {word[-4:]} again."] for word in words], header="The running header"), extractor
     )
     assert document.text == " ".join(f"{word} The {word[-4:]} again." for word in words)
     assert document.format == "pdf"

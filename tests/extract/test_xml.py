@@ -1,4 +1,4 @@
-"""What counts as text of an XML document, by both engines alike."""
+"""What counts as text of an XML document, by both extractors alike."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from pathlib import Path
 import pytest
 
 from indexer.errors import ExtractionError
-from indexer.extract.base import Engine, Options
+from indexer.extract.base import Extractor, Options
 from indexer.extract.document import Limits, read_document
 from indexer.extract.markup.xml import extract_xml
 from indexer.model import Document
 
-ENGINES: list[Engine] = ["fast", "reference"]
+EXTRACTORS: list[Extractor] = ["fast", "reference"]
 
 
-def read(source: str | bytes, engine: Engine = "fast") -> Document:
+def read(source: str | bytes, extractor: Extractor = "fast") -> Document:
     data = source if isinstance(source, bytes) else source.encode()
-    return read_document(data, "a.xml", Options(engine=engine, format="xml"), Limits())
+    return read_document(data, "a.xml", Options(extractor=extractor, format="xml"), Limits())
 
 
 JATS = """<?xml version="1.0"?><!DOCTYPE article PUBLIC "-//NLM//DTD JATS v1.2//EN" "none.dtd">
@@ -54,7 +54,7 @@ RFC = """<rfc><front><title abbrev="x">Protocol</title><author><organization>gon
 <organization>Kept</organization></author></front></reference></references></back></rfc>"""
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("extractor", EXTRACTORS)
 @pytest.mark.parametrize(
     ("source", "vocabulary", "title", "text"),
     [
@@ -67,20 +67,20 @@ RFC = """<rfc><front><title abbrev="x">Protocol</title><author><organization>gon
         ("<r><!-- gone --><?gone gone?>near<em>d</em>up</r>", "unknown vocabulary", "", "neardup"),
     ],
 )
-def test_vocabularies(source: str, vocabulary: str, title: str, text: str, engine: Engine) -> None:
-    document = read(source, engine)
+def test_vocabularies(source: str, vocabulary: str, title: str, text: str, extractor: Extractor) -> None:
+    document = read(source, extractor)
     assert (document.title, document.text) == (title, text)
     assert document.extractor.endswith(f"({vocabulary})")
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_declared_entities_are_dropped_and_those_of_html_read(engine: Engine) -> None:
+@pytest.mark.parametrize("extractor", EXTRACTORS)
+def test_declared_entities_are_dropped_and_those_of_html_read(extractor: Extractor) -> None:
     source = '<!DOCTYPE r [<!ENTITY name "expanded">]><r>a &name; b na&iuml;ve c&nbsp;d &unknown; e</r>'
-    assert read(source, engine).text == "a b naïve c d e"
+    assert read(source, extractor).text == "a b naïve c d e"
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_external_entities_are_never_read(tmp_path: Path, engine: Engine) -> None:
+@pytest.mark.parametrize("extractor", EXTRACTORS)
+def test_external_entities_are_never_read(tmp_path: Path, extractor: Extractor) -> None:
     secret = tmp_path / "secret.txt"
     secret.write_text("secret")
     doctypes = [
@@ -89,9 +89,9 @@ def test_external_entities_are_never_read(tmp_path: Path, engine: Engine) -> Non
         f'<!DOCTYPE r SYSTEM "{secret.as_uri()}">',
     ]
     for doctype in doctypes:
-        assert read(f"{doctype}<r>a &e; b</r>", engine).text == "a b"
+        assert read(f"{doctype}<r>a &e; b</r>", extractor).text == "a b"
     include = f'<r xmlns:xi="http://www.w3.org/2001/XInclude">a<xi:include href="{secret.as_uri()}" parse="text"/></r>'
-    assert read(include, engine).text == "a"
+    assert read(include, extractor).text == "a"
 
 
 def test_the_encoding_is_declared_or_marked() -> None:
@@ -107,7 +107,7 @@ def test_what_is_not_well_formed_is_read_in_recovery() -> None:
     document = read_document(source, "a.xml", Options(format="xml"), Limits())
     assert document.text.split()[:2] == ["one", "two"]
     assert document.extractor.startswith("lxml ")
-    assert any("the fast engine failed" in note for note in document.notes)
+    assert any("the fast extractor failed" in note for note in document.notes)
 
 
 def test_feeds_without_their_metadata() -> None:
@@ -122,6 +122,6 @@ def test_feeds_without_their_metadata() -> None:
         "</entry></feed>"
     )
     for source in (rss, atom):
-        for engine in ("fast", "reference"):
-            found = extract_xml(source.encode(), engine)
+        for extractor in ("fast", "reference"):
+            found = extract_xml(source.encode(), extractor)
             assert (found.title, found.text) == ("News", "News One some words more")

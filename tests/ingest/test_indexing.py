@@ -131,7 +131,7 @@ def test_the_digest_depends_on_all_that_the_fingerprint_depends_on() -> None:
         source_digest(b"octets", replace(info, content="full"), options),
         source_digest(b"octets", replace(info, extractor="0"), options),
         source_digest(b"octets", replace(info, unicode="1.1"), options),
-        source_digest(b"octets", info, replace(options, engine="reference")),
+        source_digest(b"octets", info, replace(options, extractor="reference")),
         source_digest(b"octets", info, replace(options, format="xml")),
         source_digest(b"octets", info, options, name="a.html"),
         source_digest(b"octets", info, options, title="Title"),

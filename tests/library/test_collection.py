@@ -44,7 +44,7 @@ def test_a_collection_is_kept(tmp_path: Path) -> None:
         assert [document.id for document in again] == ["a"]
         assert "a" in again
         assert len(again) == 1
-        with pytest.raises(StoreError, match="read only"):
+        with pytest.raises(StoreError, match="read-only"):
             again.add("b", prose(2))
     assert repr(again).endswith("closed")
 
@@ -57,7 +57,7 @@ def test_to_read_a_store_that_is_not_there_makes_none(tmp_path: Path) -> None:
 
 def test_ids_and_texts_are_what_they_should_be(collection: indexer.Collection) -> None:
     for wrong in ("", 7, None):
-        with pytest.raises(UsageError, match="an id, a string"):
+        with pytest.raises(UsageError, match="an id, which is"):
             collection.add(wrong, prose(1))  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="a text"):
         collection.add("a", None)  # type: ignore[arg-type]
@@ -86,11 +86,11 @@ def test_files_are_read_and_asked_about(collection: indexer.Collection, tmp_path
     (docs / "a.html").write_text(f"<title>A</title><p>{prose(1)}</p>", "utf-8")
     (docs / "b.txt").write_text(changed(prose(1)), "utf-8")
     (docs / "c.xml").write_text("<a>", "utf-8")
-    told: list[tuple[int, int | None]] = []
-    found = collection.index(docs, jobs=1, progress=lambda done, total: told.append((done, total)))
+    calls: list[tuple[int, int | None]] = []
+    found = collection.index(docs, jobs=1, progress=lambda done, total: calls.append((done, total)))
     assert (found.indexed, found.failed, found.done) == (2, {"malformed": 1}, 3)
-    assert told[0] == (0, 3)
-    assert told[-1] == (3, 3)
+    assert calls[0] == (0, 3)
+    assert calls[-1] == (3, 3)
     [failed] = collection.failures()
     assert (failed.id, failed.reason) == ("docs/c.xml", "malformed")
     assert [match.id for match in collection.similar(path=docs / "a.html")] == ["docs/b.txt"]

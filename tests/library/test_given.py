@@ -81,11 +81,11 @@ def test_what_is_no_document_is_rejected_with_its_number(collection: indexer.Col
     found = collection.add_many(rows)
     assert (found.indexed, found.failed) == (1, {"malformed": 6})
     assert {each.id: each.detail for each in collection.failures()} == {
-        "a": 'no "text" or "html"',
+        "a": 'no "text" or "html"; name the field with --text-field; the fields are: id',
         "b": '"text" must be a string',
         "c": '"title" must be a string',
-        "document 3": '"id" must be a string that is not empty, or an integer',
-        "document 4": '"id" must be a string that is not empty, or an integer',
+        "document 3": '"id" must be a non-empty string or an integer',
+        "document 4": '"id" must be a non-empty string or an integer',
         "document 6": '"source" must be a string',
     }
 

@@ -87,8 +87,8 @@ def test_the_command_has_it(installed: Path, tmp_path: Path) -> None:
     [
         ("no_such_module:Scheme", "can't be loaded: ModuleNotFoundError"),
         ("json:nothing", "can't be loaded: AttributeError"),
-        ("json:loads", "is no class"),
-        ("json:JSONDecoder", "is no class"),
+        ("json:loads", "is not a subclass"),
+        ("json:JSONDecoder", "is not a subclass"),
         ("indexer.schemes.minhash:Minhash", "with the family 'odd'"),
     ],
 )
@@ -108,5 +108,5 @@ def test_a_name_is_brought_once_and_never_one_of_our_own(tmp_path: Path, monkeyp
         registry.scheme("odd")
     assert registry.scheme("minhash").family == "minhash"
     assert registry.families().count("minhash") == 1
-    with pytest.raises(UsageError, match=r"there are: simhash-doc, .*odd"):
+    with pytest.raises(UsageError, match=r"known: simhash-doc, .*odd"):
         registry.scheme("none")

@@ -163,7 +163,7 @@ def test_columns_of_tables_are_texts() -> None:
     frame = pandas.DataFrame({"text": [*TEXTS[:3], None]})
     assert frame[indexer.dedupe(frame["text"]).mask].index.tolist() == [0, 2, 3]
     for wrong in ("text", b"text", table, frame, 7):
-        with pytest.raises(UsageError, match="no list of texts"):
+        with pytest.raises(UsageError, match="not a list of texts"):
             indexer.dedupe(wrong)
 
 

@@ -55,7 +55,7 @@ def test_odd_texts_stand_beside_others() -> None:
 
 
 def test_a_form_that_is_none_is_refused() -> None:
-    with pytest.raises(UsageError, match="no form"):
+    with pytest.raises(UsageError, match="not a form"):
         core_sketch.features_of_texts(["a"], core_sketch.MinhashForm(shingle=0))
 
 

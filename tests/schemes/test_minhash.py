@@ -296,15 +296,15 @@ def test_containment_is_told_only_where_its_error_is_small(
 def test_the_error_of_a_containment_is_that_of_estimates() -> None:
     draw, pairs, sizes, shared = np.random.default_rng(5), 300, (400, 700), 350
     exactly = shared / (sum(sizes) - shared)
-    told = []
+    estimated = []
     for _ in range(pairs):
         sides = pair(draw, shared, sizes[0] - shared, sizes[1] - shared)
         left, right = (core_sketch.pack(WAYS[0].signature(side, 1024), 1) for side in sides)
-        told.append(float(containments(estimates(left, [right], 1024, 1)[0], *sizes, 1024, 1)))
+        estimated.append(float(containments(estimates(left, [right], 1024, 1)[0], *sizes, 1024, 1)))
     error = float(containment_error(exactly, *sizes, 1024, 1))
     assert error < 0.05
-    assert abs(np.mean(told) - shared / 400) <= ERRORS * error / math.sqrt(pairs)
-    assert 0.5 <= np.std(told) / error <= 1.2
+    assert abs(np.mean(estimated) - shared / 400) <= ERRORS * error / math.sqrt(pairs)
+    assert 0.5 <= np.std(estimated) / error <= 1.2
 
 
 def test_a_page_in_a_book_is_not_told_from_one_that_is_not() -> None:

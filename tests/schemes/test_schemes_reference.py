@@ -1,4 +1,4 @@
-"""The figures of docs/schemes-reference.md are those of the schemes."""
+"""The figures of docs/reference/schemes.md are those of the schemes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from indexer.schemes.registry import scheme
 from indexer.testing import document
 
-LINES = (Path(__file__).resolve().parents[2] / "docs" / "schemes-reference.md").read_text("utf-8").splitlines()
+LINES = (Path(__file__).resolve().parents[2] / "docs" / "reference" / "schemes.md").read_text("utf-8").splitlines()
 FAMILIES = ("minhash", "weighted-minhash", "supershingles", "random-projection")
 
 

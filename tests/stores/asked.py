@@ -42,8 +42,8 @@ def _values(answers: Iterator[Found]) -> dict[Ref, int]:
         values = [int.from_bytes(rows.bytes_of(place), "big") for place in range(len(rows))]
         assert set(rows.sizes.tolist()) <= {8}
         if some.records is not None:
-            told = [(each.ref, each.fingerprint and each.fingerprint.value) for each in some.records]
-            assert told == list(zip(some.refs, values, strict=True))
+            listed = [(each.ref, each.fingerprint and each.fingerprint.value) for each in some.records]
+            assert listed == list(zip(some.refs, values, strict=True))
         for ref, value in zip(some.refs, values, strict=True):
             assert ref not in found
             found[ref] = value

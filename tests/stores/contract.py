@@ -455,7 +455,7 @@ class StoreContract(ClusterContract, SchemeContract, ProbeContract):
                 lambda: store.put_clusters([cluster("c")]),
                 lambda: store.delete_clusters(["c"]),
             ):
-                with pytest.raises(StoreError, match="read only"):
+                with pytest.raises(StoreError, match="read-only"):
                     write()
         with opened() as store:
             assert store.stats().documents == 1

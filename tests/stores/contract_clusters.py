@@ -19,9 +19,9 @@ class ClusterContract:
     def test_every_document_is_scanned_for_annotations(self, store: Store) -> None:
         put(store, record("a", 1), record("b", 2, short=True), record("c", None))
         store.annotate([(Ref("a"), {"x": 1, "cluster": {"id": "k", "is_canonical": True, "distance": 0}})])
-        noted = {"x": 1, "cluster": {"id": "k", "is_canonical": True, "distance": 0}}
+        annotations = {"x": 1, "cluster": {"id": "k", "is_canonical": True, "distance": 0}}
         found = sorted(store.scan_annotations(), key=lambda pair: pair[0])
-        assert [(ref.id, dict(fields)) for ref, fields in found] == [("a", noted), ("b", {}), ("c", {})]
+        assert [(ref.id, dict(fields)) for ref, fields in found] == [("a", annotations), ("b", {}), ("c", {})]
 
     def test_members_of_clusters_are_found_by_their_annotation(self, store: Store) -> None:
         put(store, *[record(name, 1) for name in "abcdef"])
@@ -80,7 +80,7 @@ class ClusterContract:
             assert store.stats().documents == 0
         with opened(read_only=True) as store:
             assert list(store.clustering_notes().values()) == [done]
-            with pytest.raises(StoreError, match="read only"):
+            with pytest.raises(StoreError, match="read-only"):
                 store.put_clustering_note(None)
         with opened(create=INFO) as store:
             store.put_clustering_note(None)

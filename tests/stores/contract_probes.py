@@ -150,8 +150,8 @@ def _probing(store: Store, data: st.DataObject, listed: Sequence[Record], *, inc
         assert read(answers, schemes) == wanted
         for some in answers:
             assert some.records is None or list(some.records) == [bare[ref] for ref in some.refs]
-        told = answers[0].lacking
-        assert told == store.lacking([*schemes, *(probe.scheme for probe in probes)])
+        lacking = answers[0].lacking
+        assert lacking == store.lacking([*schemes, *(probe.scheme for probe in probes)])
     many = store.probe_many(questions, schemes, include_short=include_short)
     assert [read(some, schemes) for some in many] == expected
 

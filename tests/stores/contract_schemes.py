@@ -75,7 +75,7 @@ class SchemeContract:
                 lambda: store.remove_scheme("small"),
                 lambda: store.put_resource("r", b""),
             ):
-                with pytest.raises(StoreError, match="read only"):
+                with pytest.raises(StoreError, match="read-only"):
                     write()
 
     def test_sketches_come_back_as_they_were(self, store: Store) -> None:

@@ -19,7 +19,9 @@ def dump(store: Store) -> dict[str, Any]:
     return {
         "info": [store.info.scheme, store.info.version, [[each.name, each.id] for each in store.info.schemes]],
         "records": {name_of(each.ref): _record(each) for each in sorted(store.scan(), key=lambda each: each.ref)},
-        "annotations": {name_of(ref): dict(noted) for ref, noted in sorted(store.scan_annotations(), key=_by_ref)},
+        "annotations": {
+            name_of(ref): dict(annotations) for ref, annotations in sorted(store.scan_annotations(), key=_by_ref)
+        },
         "clusters": [
             {name: getattr(each, name) for name in _CLUSTER}
             | {"octets": each.total_bytes, "redundant_octets": each.redundant_bytes}

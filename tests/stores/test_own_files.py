@@ -98,14 +98,14 @@ def test_a_name_that_changes_while_it_is_opened(tmp_path: Path) -> None:
         name.symlink_to(plain)
         changing = threading.Thread(target=change)
         changing.start()
-        told = 0
+        reported = 0
         try:
-            while told < 2000:
+            while reported < 2000:
                 try:
                     with open(name, "rb", opener=own_files.reader) as file:
                         assert file.read() == b"plain"
                 except OwnFileError:
-                    told += 1
+                    reported += 1
         finally:
             ended.set()
             changing.join()

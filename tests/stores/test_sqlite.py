@@ -193,7 +193,7 @@ def test_damaged_pages_are_an_error_never_a_crash(path: Path) -> None:
         put(store, *[record(str(number), number << 32, title="t" * 50) for number in range(2000)])
     sound = path.read_bytes()
     generator = random.Random(4)
-    told: list[str] = []
+    messages: list[str] = []
     for _ in range(25):
         damaged = bytearray(sound)
         for _ in range(200):
@@ -205,9 +205,9 @@ def test_damaged_pages_are_an_error_never_a_crash(path: Path) -> None:
                 [list(some.records or ()) for some in store.probe([Probe(SIMHASH_DOC, simhash_keys(5 << 32))])]
                 put(store, *[record(str(number), number << 31) for number in range(100)])
         except StoreError as error:
-            told.append(str(error))
-    assert told
-    assert all("store.db" in message for message in told)
+            messages.append(str(error))
+    assert messages
+    assert all("store.db" in message for message in messages)
 
 
 # Versions

@@ -21,7 +21,7 @@ from indexer.stores import Store, open_store
 # How many files of each kind of damage are tried; thousands were, by hand.
 SEEDS = int(os.environ.get("NEARDUP_DAMAGED_FILES", "10"))
 SENTENCES = re.compile(
-    r"x\.db: (the file is damaged or cut short\. Restore it|is not a store: it is no SQLite file|the file is empty|"
+    r"x\.db: (the file is damaged or cut short\. Restore it|is not a store: it is not an SQLite file|the file is empty|"
     r"is an SQLite file of another program|was made by (a newer|an older) neardup|holds triggers|"
     r"the disk is full|another program keeps|its fingerprints can't be compared|has no sketches of the scheme)"
 )
@@ -36,14 +36,14 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def do(store: Store, operations: list[Callable[[Store], object]]) -> list[str]:
-    """Do everything, and give what was told; any other error fails the test."""
-    told = []
+    """Do everything, and return the messages of errors; any other error fails the test."""
+    messages = []
     for operation in operations:
         try:
             operation(store)
         except NeardupError as error:
-            told.append(str(error))
-    return told
+            messages.append(str(error))
+    return messages
 
 
 def opened_and_done(path: Path, operations: list[Callable[[Store], object]], **options: object) -> list[str]:
@@ -73,10 +73,10 @@ def test_damage_is_told(sound: Path, tmp_path: Path, damage: Callable[[Path, ran
         options = chance.choice([{}, {"read_only": True}, {"create": INFO}])
         operations = [*READS, *WRITES]
         chance.shuffle(operations)
-        told = opened_and_done(path, operations, **options)
-        wrong = [text for text in told if not SENTENCES.search(text) and "opened to be read only" not in text]
+        messages = opened_and_done(path, operations, **options)
+        wrong = [text for text in messages if not SENTENCES.search(text) and "opened read-only" not in text]
         assert not wrong, (seed, wrong)
-        heard += bool(told)
+        heard += bool(messages)
     assert heard or damage.__name__ == "add_a_foreign_log"
 
 
@@ -104,9 +104,9 @@ def test_a_cell_of_any_type_in_any_column_is_told_or_read(sound: Path, tmp_path:
                 # One row, not the first where there are others: what was given before it is right.
                 where = f"{column} = (SELECT {column} FROM {table} LIMIT 1 OFFSET (SELECT count(*) > 1 FROM {table}))"
                 connection.execute(f"UPDATE {table} SET {column} = {value} WHERE {where}")
-            told = opened_and_done(path, list(READS), read_only=True)
-            assert all(SENTENCES.search(text) for text in told), (table, column, value, told)
-            heard += bool(told)
+            messages = opened_and_done(path, list(READS), read_only=True)
+            assert all(SENTENCES.search(text) for text in messages), (table, column, value, messages)
+            heard += bool(messages)
         if not heard:
             harmless.add(f"{table}.{column}")
     # What a number or a key leads to is not found, and nothing else is wrong with it.

@@ -65,9 +65,9 @@ def test_after_two_seconds_it_is_said_what_is_waited_for(
         for thread in threads:
             thread.join()
         client.close()
-        told = capfd.readouterr().err
+        printed = capfd.readouterr().err
         why = "the cluster answers 429 circuit_breaking_exception: too much at once"
-        assert told == f"neardup: {url}: {why}; trying again\n"
+        assert printed == f"neardup: {url}: {why}; trying again\n"
 
 
 def test_what_passes_soon_is_not_worth_a_word(capfd: pytest.CaptureFixture[str]) -> None:

@@ -106,7 +106,7 @@ def sketch(
     if "-" in paths:
         raise UsageError("a batch reads files, so that it can go on where it ended; neardup index reads standard input")
     from indexer.batch.form import Making
-    from indexer.batch.parts import parts_of, task_of
+    from indexer.batch.parts import parts_of
     from indexer.batch.sketching import Summary
     from indexer.batch.sketching import sketch as sketched
 
@@ -117,8 +117,8 @@ def sketch(
     begin = time.monotonic()
     summary = Summary()
     summary.failed.update(each.reason for each in rejected)
-    own = task_of(parts, batch.task) if batch.task else parts
-    sketched(sources, own, batch.out, Making(form, extraction.limits, making.processes), summary=summary)
+    how = Making(form, extraction.limits, making.processes)
+    sketched(sources, parts, batch.out, how, task=batch.task or (1, 1), summary=summary)
     summary.seconds = time.monotonic() - begin
     for each in rejected[:_SHOWN]:
         say(f"{each.source}: {each.reason}: {each.detail}")

@@ -18,7 +18,7 @@ from indexer.cli.terminal.hints import name_store
 from indexer.cli.terminal.output import fields, say, shown_store
 from indexer.config import DEFAULT_STORE
 from indexer.errors import UsageError
-from indexer.extract.base import Content, Engine, Format, Limits, Options
+from indexer.extract.base import Content, Extractor, Format, Limits, Options
 from indexer.text.remarks import in_json, note
 
 if TYPE_CHECKING:
@@ -105,14 +105,14 @@ class Extraction:
     """How documents are read; `content` and `format` are None where nothing was asked, `max_size` is in bytes."""
 
     content: Content | None
-    extractor: Engine
+    extractor: Extractor
     format: Format | None
     worker: WorkerLimits
     max_size: int
 
     def options(self, content: Content) -> Options:
         """The options of the extraction, in a content mode."""
-        return Options(content=content, engine=self.extractor, format=self.format)
+        return Options(content=content, extractor=self.extractor, format=self.format)
 
     @property
     def limits(self) -> Limits:
@@ -135,15 +135,15 @@ extraction_options = Group(
     click.option(
         "--content",
         type=CONTENTS,
-        help="What counts as the text of HTML: everything but navigation, banners and footers that are marked as "
-        "such (landmarks), everything (full), or the main block only (main, needs the extra main-content). "
+        help="What counts as the text of HTML: everything but navigation, banners and footers that are marked or "
+        "named so (landmarks), everything (full), or the main block only (main, needs the extra main-content). "
         "[default: the store's own; landmarks for a new store or without one]",
     ),
     click.option(
         "--extractor",
         cls=Renamed,
         former="engine",
-        type=click.Choice(get_args(Engine)),
+        type=click.Choice(get_args(Extractor)),
         default="auto",
         show_default=True,
         help="The extractor: the fast one, the reference one, or (auto) the fast one first and the reference one "

@@ -1,7 +1,7 @@
 """What on a page of HTML is no part of its text: what is never shown, and the furniture around it.
 
 Furniture is what HTML itself marks as such, by elements and roles, and what authors call so by classes and ids. A name
-alone decides nothing: a menu holds mostly links, a banner is short, a footer is no chapter. Both engines ask here.
+alone decides nothing: a menu holds mostly links, a banner is short, a footer is no chapter. Both extractors ask here.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 
 
 class Element(Protocol):
-    """What the decisions need to know of an element, whichever engine found it."""
+    """What the decisions need to know of an element, whichever extractor found it."""
 
     @property
     def tag(self) -> str:

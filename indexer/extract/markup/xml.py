@@ -1,9 +1,9 @@
 """XML: the words of JATS, TEI, DocBook and RFC XML without their metadata, and all the words of anything else.
 
-The fast engine is expat, which streams and so does not care how deep elements nest; the reference engine is lxml in
-recovery, for documents that are not well-formed. Both feed one builder, which knows the vocabularies. Entities that a
-document declares are never expanded, but dropped; those of HTML (`&nbsp;`, `&eacute;`) are read as their
-character. No DTD and nothing else is fetched.
+The fast extractor is expat, which streams and so does not care how deep elements nest; the reference extractor is
+lxml in recovery mode, for documents that are not well-formed. Both feed one builder, which knows the vocabularies.
+Entities that a document declares are never expanded, but dropped; those of HTML (`&nbsp;`, `&eacute;`) are read as
+their character. No DTD and nothing else is fetched.
 """
 
 from __future__ import annotations
@@ -35,24 +35,24 @@ _GIVEN_NAME = re.compile(r"\b([^\W\d_a-z])[^\W\d_]+\.?")
 _TITLES = frozenset(("title", "article-title", "book-title"))
 
 
-def extract_xml(data: bytes, engine: str) -> Extracted:
-    """The document of an XML file; `engine` is "fast" or "reference"."""
+def extract_xml(data: bytes, extractor: str) -> Extracted:
+    """The document of an XML file; `extractor` is "fast" or "reference"."""
     source = in_utf8(data)
     builder = _Builder()
     notes: tuple[str, ...] = ()
-    if engine == "fast":
+    if extractor == "fast":
         parse_fast(source, builder)
     else:
         parse_reference(source, builder)
         notes = ("read in recovery, as far as the markup goes",)
     text = cleaned("".join(builder.parts))
     title = cleaned("".join(builder.title))
-    return Extracted(_engine_name(engine, builder.vocabulary.name), text, title, notes)
+    return Extracted(_extractor_name(extractor, builder.vocabulary.name), text, title, notes)
 
 
 @cache
-def _engine_name(engine: str, vocabulary: str) -> str:
-    name = pyexpat.EXPAT_VERSION.replace("_", "/") if engine == "fast" else f"lxml {version('lxml')}"
+def _extractor_name(extractor: str, vocabulary: str) -> str:
+    name = pyexpat.EXPAT_VERSION.replace("_", "/") if extractor == "fast" else f"lxml {version('lxml')}"
     return f"{name} rules {EXTRACTOR_VERSION} ({vocabulary})"
 
 

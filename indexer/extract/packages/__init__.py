@@ -39,10 +39,10 @@ def kind_of_package(data: bytes) -> Format | None:
     return next((kind for name, kind in _NAMES.items() if name in names), None)
 
 
-def extract_package(kind: Format, data: bytes, content: Content, engine: str, limits: Limits) -> Extracted:
+def extract_package(kind: Format, data: bytes, content: Content, extractor: str, limits: Limits) -> Extracted:
     """The document in such a file; all of its parts together are held to the limit on size.
 
     Raises ExtractionError.
     """
     with Parts(data, limits) as parts:
-        return _EXTRACTORS[kind](parts, content, engine)
+        return _EXTRACTORS[kind](parts, content, extractor)

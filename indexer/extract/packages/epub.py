@@ -18,11 +18,11 @@ _PAGES = frozenset(("application/xhtml+xml", "text/html", "application/x-dtbook+
 _MOST_PAGES = 100_000
 
 
-def extract_epub(parts: Parts, content: Content, engine: str) -> Extracted:
+def extract_epub(parts: Parts, content: Content, extractor: str) -> Extracted:
     """The document of an EPUB file. ExtractionError "encrypted" where its pages are."""
-    package_path = _parsed(parts, _CONTAINER, engine).package
-    package = _parsed(parts, package_path, engine)
-    locked = _parsed(parts, _ENCRYPTION, engine).locked if _ENCRYPTION in parts else set[str]()
+    package_path = _parsed(parts, _CONTAINER, extractor).package
+    package = _parsed(parts, package_path, extractor)
+    locked = _parsed(parts, _ENCRYPTION, extractor).locked if _ENCRYPTION in parts else set[str]()
     texts: list[str] = []
     named = ""
     for page in package.pages(posixpath.dirname(package_path)):
@@ -30,15 +30,15 @@ def extract_epub(parts: Parts, content: Content, engine: str) -> Extracted:
             raise ExtractionError("encrypted", f"the page {page} is encrypted")
         # A book may name what it lacks; a path that leads out of the book names nothing in it.
         if page in parts:
-            found = extract_html(parts.read(page), content, engine)
+            found = extract_html(parts.read(page), content, extractor)
             texts.append(found.text)
-            named = found.engine
+            named = found.extractor
     return Extracted(f"{named} (EPUB)".strip(), cleaned(" ".join(texts)), cleaned("".join(package.title)))
 
 
-def _parsed(parts: Parts, name: str, engine: str) -> _Package:
+def _parsed(parts: Parts, name: str, extractor: str) -> _Package:
     found = _Package()
-    (parse_fast if engine == "fast" else parse_reference)(in_utf8(parts.read(name)), found)
+    (parse_fast if extractor == "fast" else parse_reference)(in_utf8(parts.read(name)), found)
     return found
 
 

@@ -53,18 +53,18 @@ class _Words:
             self.parts.append(text)
 
 
-def extract_docx(parts: Parts, _content: Content, engine: str) -> Extracted:
+def extract_docx(parts: Parts, _content: Content, extractor: str) -> Extracted:
     """The document of a DOCX file."""
     # What stands in a Fallback stands before it in another form.
     found = [
-        _words(parts.read(name), engine, _Words("t", "p br cr tab tc", "del moveFrom Fallback"))
+        _words(parts.read(name), extractor, _Words("t", "p br cr tab tc", "del moveFrom Fallback"))
         for name in ("word/document.xml", "word/footnotes.xml", "word/endnotes.xml")
         if name in parts or name == "word/document.xml"
     ]
-    return _extracted("DOCX", engine, " ".join(found), _title(parts, "docProps/core.xml", engine))
+    return _extracted("DOCX", extractor, " ".join(found), _title(parts, "docProps/core.xml", extractor))
 
 
-def extract_odt(parts: Parts, _content: Content, engine: str) -> Extracted:
+def extract_odt(parts: Parts, _content: Content, extractor: str) -> Extracted:
     """The document of an ODT file. ExtractionError "encrypted" for one with a password."""
     if "META-INF/manifest.xml" in parts and b"encryption-data" in parts.read("META-INF/manifest.xml"):
         raise ExtractionError("encrypted", "the document has a password")
@@ -72,19 +72,19 @@ def extract_odt(parts: Parts, _content: Content, engine: str) -> Extracted:
         "p h", "p h s tab line-break table-cell",
         "tracked-changes annotation note-citation table-of-content illustration-index table-index",
     )  # fmt: skip
-    text = _words(parts.read("content.xml"), engine, words)
-    return _extracted("ODT", engine, text, _title(parts, "meta.xml", engine))
+    text = _words(parts.read("content.xml"), extractor, words)
+    return _extracted("ODT", extractor, text, _title(parts, "meta.xml", extractor))
 
 
-def _title(parts: Parts, name: str, engine: str) -> str:
-    return _words(parts.read(name), engine, _Words("title", "")) if name in parts else ""
+def _title(parts: Parts, name: str, extractor: str) -> str:
+    return _words(parts.read(name), extractor, _Words("title", "")) if name in parts else ""
 
 
-def _words(data: bytes, engine: str, words: _Words) -> str:
-    (parse_fast if engine == "fast" else parse_reference)(in_utf8(data), words)
+def _words(data: bytes, extractor: str, words: _Words) -> str:
+    (parse_fast if extractor == "fast" else parse_reference)(in_utf8(data), words)
     return cleaned("".join(words.parts))
 
 
-def _extracted(kind: str, engine: str, text: str, title: str) -> Extracted:
-    name = "expat" if engine == "fast" else "lxml"
+def _extracted(kind: str, extractor: str, text: str, title: str) -> Extracted:
+    name = "expat" if extractor == "fast" else "lxml"
     return Extracted(f"{name} rules {EXTRACTOR_VERSION} ({kind})", text, title)

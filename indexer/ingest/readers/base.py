@@ -122,7 +122,7 @@ def entry_of(number: int, item: Any, columns: Columns) -> Entry:
     if isinstance(identity, int) and not isinstance(identity, bool):
         identity = str(identity)
     if identity is not None and (not isinstance(identity, str) or not identity):
-        raise ValueError(f'"{id_name}" must be a string that is not empty, or an integer')
+        raise ValueError(f'"{id_name}" must be a non-empty string or an integer')
     if identity is None and columns.id:
         raise ValueError(f'no "{columns.id}"')
     for name, value in ((title_name, title), (url_name, url)):

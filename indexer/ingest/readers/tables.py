@@ -6,7 +6,7 @@ import csv
 import io
 import math
 import sys
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
 from typing import Any, BinaryIO
@@ -29,7 +29,7 @@ from indexer.text.counts import counted
 
 _DELIMITERS = ",;\t|"
 # This many rows of Parquet at once: few enough that rows of long texts stay out of memory.
-_BATCH_ROWS = 256
+BATCH_ROWS = 256
 _MOST_ROWS = 8192
 # A group of rows larger than a document may be that unpacks to this many times its size is made to take memory: texts
 # come to ten times.
@@ -166,29 +166,17 @@ class Parquet(Reader):
         What is wrong with the file is a last BadEntry; `row_entry` makes an entry of a row.
         """
         arrow: Any = optional("pyarrow", "parquet", name)
-        parquet: Any = optional("pyarrow.parquet", "parquet", name)
         number = 0
         try:
-            with parquet.ParquetFile(
-                _seekable(stream, asked.limit),
-                buffer_size=_BUFFER,
-                pre_buffer=False,
-                thrift_string_size_limit=_STRINGS,
-                thrift_container_size_limit=_CONTAINERS,
-            ) as file:
+            with parquet_file(_seekable(stream, asked.limit), name) as file:
                 schema = file.schema_arrow
                 if wrong := column_error(schema.names, asked.columns):
                     yield BadEntry(0, "malformed", wrong)
                     return
-                wanted, usual = _wanted(arrow, schema, asked.columns), _rows_at_once(file.metadata, octets)
-                for group in range(file.num_row_groups):
-                    rows = min(usual, _most_rows(file.metadata.row_group(group), wanted, asked.limit))
-                    for batch in file.iter_batches(rows, row_groups=[group], columns=wanted):
-                        if octets:
-                            # What is read as Python's strings is checked on the way.
-                            batch.validate(full=True)
-                        number += batch.num_rows
-                        yield batch
+                batches = _limited(file, _wanted(arrow, schema, asked.columns), asked.limit)
+                for batch in _together(arrow, batches, octets) if octets else batches:
+                    number += batch.num_rows
+                    yield batch
         except OverflowError as error:
             yield BadEntry(number + 1, "too-large", f"{_BROKEN_OFF}: {error}")
         except (arrow.ArrowException, *BROKEN, ValueError, MemoryError) as error:
@@ -196,13 +184,44 @@ class Parquet(Reader):
             yield BadEntry(number + 1, reason, f"{_BROKEN_OFF}: {error}")
 
 
-def _rows_at_once(metadata: Any, octets: int) -> int:
-    """How many rows of a file of Parquet have about so many bytes together."""
-    if not octets or not metadata.num_rows:
-        return _BATCH_ROWS
-    whole = sum(metadata.row_group(number).total_byte_size for number in range(metadata.num_row_groups))
-    rows = int(metadata.num_rows)
-    return max(1, min(_MOST_ROWS, octets * rows // max(1, int(whole))))
+def parquet_file(stream: BinaryIO, name: str) -> Any:
+    """A file of Parquet, opened within limits; raises what pyarrow raises, and UsageError where that is missing."""
+    parquet: Any = optional("pyarrow.parquet", "parquet", name)
+    return parquet.ParquetFile(
+        stream,
+        buffer_size=_BUFFER,
+        pre_buffer=False,
+        thrift_string_size_limit=_STRINGS,
+        thrift_container_size_limit=_CONTAINERS,
+    )
+
+
+def _limited(file: Any, columns: Sequence[str], limit: int) -> Iterator[Any]:
+    """The rows of a file, few enough at once for what they may unpack to. Raises OverflowError."""
+    for group in range(file.num_row_groups):
+        rows = min(BATCH_ROWS, _most_rows(file.metadata.row_group(group), columns, limit))
+        yield from file.iter_batches(rows, row_groups=[group], columns=columns)
+
+
+def _together(arrow: Any, batches: Iterator[Any], octets: int) -> Iterator[Any]:
+    """Few rows at a time, as a page of them may be many times what the file says; then put together, and checked."""
+    waiting: list[Any] = []
+    size = rows = 0
+    for batch in batches:
+        # What is read as Python's strings is checked on the way.
+        batch.validate(full=True)
+        waiting.append(batch)
+        size, rows = size + batch.nbytes, rows + batch.num_rows
+        if size >= octets or rows >= _MOST_ROWS:
+            yield from _joined(arrow, waiting)
+            waiting, size, rows = [], 0, 0
+    if waiting:
+        yield from _joined(arrow, waiting)
+
+
+def _joined(arrow: Any, batches: Sequence[Any]) -> Iterable[Any]:
+    # More than one where their texts together pass what 32 bits can count.
+    return arrow.Table.from_batches(batches).combine_chunks().to_batches() if len(batches) > 1 else batches
 
 
 def _seekable(stream: BinaryIO, limit: int) -> BinaryIO:

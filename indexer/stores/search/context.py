@@ -122,7 +122,7 @@ class Context:
         """Raise StoreError where the store can't be written."""
         self.require_open()
         if self.read_only:
-            raise StoreError(f"{self.shown}: the store was opened to be read only")
+            raise StoreError(f"{self.shown}: the store was opened read-only")
         if "*" in self.name or "," in self.name:
             raise StoreError(f"{self.shown}: is a pattern and can only be read; write to one index, alias or stream")
         self.put_back()

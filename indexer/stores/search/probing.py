@@ -56,8 +56,8 @@ class Prober:
             if check is not None and ("painless" in error.reason or "script" in error.reason):
                 context = self._context
                 raise UsageError(
-                    f"{context.shown}: this {context.client.product} can't verify in the cluster, because it "
-                    f"does not run Painless scripts ({error.reason}); ask without it, the answer is the same"
+                    f"{context.shown}: this {context.client.product} can't verify candidates, because it does "
+                    f"not run Painless scripts ({error.reason}); leave out --verify-in-engine, the answer is the same"
                 ) from error
             raise
         if query is None:

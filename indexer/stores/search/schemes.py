@@ -83,7 +83,7 @@ class Schemes:
         """Make a scheme's fields null in every document of an index."""
         if reason := lost(self._client, index, self._context.mappings.get(index, {})):
             raise StoreError(
-                f"{self._context.shown}: {index}: {reason}; to take the sketches out would lose what _source leaves out"
+                f"{self._context.shown}: {index}: {reason}; removing the sketches would lose what _source leaves out"
             )
         idle = 0
         query = {"exists": {"field": f"{ROOT}.{name}.{FEATURES}"}}
@@ -99,7 +99,7 @@ class Schemes:
                     raise StoreError(f"{self._context.shown}: sketches can't be removed from {index}: {outcome.reason}")
             idle = 0 if any(outcome.ok for outcome in outcomes) else idle + 1
             pause(idle)
-        raise StoreError(f"{self._context.shown}: documents of {index} change all the time; run the same command again")
+        raise StoreError(f"{self._context.shown}: documents of {index} change constantly; run the same command again")
 
     def counts(self) -> Mapping[str, int]:
         """See Store.sketch_counts."""

@@ -140,7 +140,7 @@ class StoreFile:
         with self.explained():
             self._require_file()
             if not self.path.exists():
-                raise NoStoreError(f"{self.path}: there is no store here; index some documents into it first")
+                raise NoStoreError(f"{self.path}: there is no store here; index some documents first")
             try:
                 return self.connect()
             except sqlite3.OperationalError as error:
@@ -161,7 +161,7 @@ class StoreFile:
         """Raise StoreError where no store can be made or opened for writing at the path."""
         with self.explained():
             if not self.path.parent.is_dir():
-                raise StoreError(f"{self.path}: the directory {self.path.parent} does not exist; make it first")
+                raise StoreError(f"{self.path}: the directory {self.path.parent} does not exist; create it first")
             self._require_file()
 
     def _require_file(self) -> None:
@@ -170,7 +170,7 @@ class StoreFile:
         # SQLite takes a file shorter than its header for an empty one, and would write over it. Only its size is asked
         # for: closing the file here would drop the locks that another store object of this process has on it.
         if self.path.exists() and 0 < self.path.stat().st_size < _HEADER_BYTES:
-            raise StoreError(f"{self.path}: is not a store: it is no SQLite file. Name another file")
+            raise StoreError(f"{self.path}: is not a store: it is not an SQLite file. Name another file")
 
     def size(self) -> int:
         """The size of the file and of its log on disk."""
@@ -183,8 +183,8 @@ class StoreFile:
             links = os.stat(self.real).st_nlink if os.path.exists(self.real) else 1
             if links > 1:
                 raise StoreError(
-                    f"{self.path}: the file has {links} names (hard links), and who opens it by another would not "
-                    "see what is written, or damage it; copy it to a file of its own, or remove the other names"
+                    f"{self.path}: the file has {links} names (hard links), and a program that opens it by another "
+                    "name would miss what is written, or damage it; copy it to a file of its own, or remove the others"
                 )
 
     def require_in_place(self) -> None:
@@ -204,8 +204,8 @@ class StoreFile:
                 gone = not os.path.samestat(self._places.setdefault(suffix, now), now)
             if gone:
                 raise StoreError(
-                    f"{name}: was moved, removed or replaced by another program while the store was written; what came "
-                    "last may be lost. Put it back, and run the same again"
+                    f"{name}: was moved, removed or replaced by another program while the store was written; the "
+                    "latest documents may be lost. Put it back, and run the same command again"
                 )
 
     @contextmanager
@@ -229,8 +229,11 @@ class StoreFile:
 _DAMAGED = "the file is damaged or cut short. Restore it from a copy, or index into a new file"
 _NO_LOCKS = "the file system has no locks that hold, as some network file systems. Put the store on a local disk"
 _EXPLANATIONS = (
-    ("SQLITE_FULL", "the disk is full; what was stored before is intact. Make room and run the same again"),
-    ("SQLITE_NOTADB", "is not a store: it is no SQLite file. Name another file"),
+    (
+        "SQLITE_FULL",
+        "the disk is full; what was stored before is intact. Free some space, and run it again",
+    ),
+    ("SQLITE_NOTADB", "is not a store: it is not an SQLite file. Name another file"),
     # Every statement is fixed, and every value was checked on its way in: where one of the latter ones fails, the file
     # is not what was written.
     *((f"SQLITE_{name}", _DAMAGED) for name in ("CORRUPT", "ERROR", "CONSTRAINT", "MISMATCH", "TOOBIG", "FORMAT")),
@@ -293,7 +296,7 @@ def is_empty(connection: sqlite3.Connection) -> bool:
 def check(connection: sqlite3.Connection, path: Path, migrations: Sequence[Migration] = MIGRATIONS) -> int:
     """How many migrations an existing store still needs; an error where it is no store or too new."""
     if is_empty(connection):
-        raise NoStoreError(f"{path}: the file is empty; index some documents into it first")
+        raise NoStoreError(f"{path}: the file is empty; index some documents first")
     (owner,) = connection.execute("PRAGMA application_id").fetchone()
     if owner != APPLICATION_ID:
         raise StoreError(f"{path}: is an SQLite file of another program, not a store. Name another file")
@@ -346,7 +349,7 @@ def read_info(connection: sqlite3.Connection) -> StoreInfo:
     values = {cells.name(name): cells.name(value) for name, value in connection.execute("SELECT name, value FROM meta")}
     try:
         if values["scheme"] not in SHORT_IDS:
-            raise ValueError(f"a scheme {values['scheme']!r}, which there is not")
+            raise ValueError(f"a scheme {values['scheme']!r}, which does not exist")
         return StoreInfo(
             scheme=values["scheme"],
             layout=read_layout(int(values["tables"]), int(values["bits"])),

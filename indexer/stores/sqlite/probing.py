@@ -48,7 +48,7 @@ class SketchLookups(OnFile):
         include_short: bool = False,
     ) -> Iterator[Found]:
         if check is not None:
-            raise UsageError(f"{self.path}: this store is a file: what it finds is always verified on this machine")
+            raise UsageError(f"{self.path}: this store is a file: candidates are always verified on this machine")
         names = tuple(dict.fromkeys(schemes))
         concerned = (*names, *(one.scheme for one in probes))
         self._require(concerned)

@@ -130,7 +130,7 @@ class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
     def _writing(self) -> Iterator[sqlite3.Connection]:
         with self._reading() as connection:
             if self._file.read_only:
-                raise StoreError(f"{self.path}: the store was opened to be read only")
+                raise StoreError(f"{self.path}: the store was opened read-only")
             if not self._lock.held:
                 self._take_place()
             self._file.require_in_place()

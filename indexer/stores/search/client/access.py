@@ -150,7 +150,7 @@ def load_access(host: str, shown: str, user: str = "", password: str = "") -> Ac
         raise UsageError(f"{shown}: {' and '.join(ways)} are both set; keep one of them")
     verify = settings.get("tls_verify", "").lower()
     if verify not in ("", "true", "false"):
-        raise UsageError("tls_verify is neither of what it can be; write true or false")
+        raise UsageError("tls_verify must be true or false")
     if verify == "false":
         remark(f"{shown}: the server's certificate is not verified, as asked for", level="warning")
     given = {name: settings.get(name, "") for name in SETTINGS[:7]}
@@ -213,7 +213,7 @@ def _from_file(host: str) -> dict[str, str]:
             content = tomllib.load(opened)
     except FileNotFoundError:
         if named:
-            raise UsageError(f"{CREDENTIALS_FILE} names a file that is not there") from None
+            raise UsageError(f"{CREDENTIALS_FILE} names a file that does not exist") from None
         return {}
     except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         # The text of a TOML error can hold a piece of the file.

@@ -114,8 +114,8 @@ def send(client: Client, actions: Sequence[Action], **params: str) -> list[Outco
         if full and time.monotonic() + seconds > min(deadline, began + _FULL_SECONDS):
             # Of every document that comes the same would be said, and be kept as its fault.
             raise StoreError(
-                f"{client.target.shown}: a disk of the engine is full, so it takes nothing more; make room, and "
-                f"run the same again ({full})"
+                f"{client.target.shown}: a disk of the engine is full, so it takes nothing more; free some "
+                f"space, and run the same command again ({full})"
             )
         if left and time.monotonic() + seconds > deadline:
             break

@@ -183,7 +183,7 @@ def is_host(place: str) -> bool:
 
 def _check_name(name: str, shown: str) -> None:
     if name != name.lower() or re.search(r'[\\/"<>| #:]', name) or name[0] in "_-+":
-        raise UsageError(f'{shown}: {name!r} is no name of an index: lower case, no spaces or \\ / " < > | # :')
+        raise UsageError(f'{shown}: {name!r} is not a valid index name: use lower case, no spaces or \\ / " < > | # :')
 
 
 class Client(ABC):
@@ -395,7 +395,7 @@ def _recognise(target: Target, access: Access, patience: Patience) -> str:
             raise StoreError(explain_certificate(str(error), target)) from error
         except UnreachableError as error:
             if isinstance(error, UnknownHostError) and len(target.hosts) == 1:
-                raise StoreError(f"{target.shown}: no host of that name is known ({error})") from error
+                raise StoreError(f"{target.shown}: unknown host name ({error})") from error
             trouble, limit = str(error), min(patience.limit, FIRST_CONTACT)
         else:
             if engine := _engine_of(answer):

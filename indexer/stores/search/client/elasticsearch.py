@@ -24,7 +24,7 @@ try:
     import elasticsearch
 except ImportError as missing:
     raise StoreError(
-        "this store is an Elasticsearch, and its client is not installed: pip install 'neardup[elasticsearch]'"
+        "this store is in Elasticsearch, whose client is not installed: pip install 'neardup[elasticsearch]'"
     ) from missing
 
 # The owner's deprecations and the licence's remarks are no errors of a command.
@@ -71,7 +71,7 @@ class ElasticsearchClient(Client):
             raise trouble(self.access.hidden(explanation)) from None
         except elasticsearch.UnsupportedProductError:
             raise StoreError(
-                f"{self.target.shown}: is no Elasticsearch; for OpenSearch write opensearch+https:// and "
+                f"{self.target.shown}: is not Elasticsearch; for OpenSearch write opensearch+https:// and "
                 "pip install 'neardup[opensearch]'"
             ) from None
         except elasticsearch.ApiError as error:

@@ -19,7 +19,7 @@ def encoded(body: Mapping[str, Any]) -> bytes:
         line = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
     except UnicodeEncodeError:
         raise RefusedError(
-            "its id, source or title is no Unicode text (a file name in another encoding?); rename the file"
+            "its id, source or title is not valid Unicode (a file name in another encoding?); rename the file"
         ) from None
     if len(line) > MAX_RECORD_BYTES:
         raise RefusedError(f"id, titles and metadata take {len(line)} bytes, more than {MAX_RECORD_BYTES}")

@@ -25,7 +25,7 @@ try:
     from opensearchpy.connection import Urllib3HttpConnection
 except ImportError as missing:
     raise StoreError(
-        "this store is an OpenSearch, and its client is not installed: pip install 'neardup[opensearch]'"
+        "this store is in OpenSearch, whose client is not installed: pip install 'neardup[opensearch]'"
     ) from missing
 
 # What it would print of each failed try, this package says in one sentence at the end.
@@ -100,7 +100,7 @@ class OpenSearchClient(Client):
                 f"{self.target.shown}: Amazon's library can't read its own settings ({type(error).__name__})"
             ) from None
         if credentials is None:
-            raise StoreError(f"{self.target.shown}: there are no credentials of Amazon's to sign with")
+            raise StoreError(f"{self.target.shown}: no Amazon credentials were found to sign requests with")
         return opensearchpy.Urllib3AWSV4SignerAuth(credentials, self.access.region, self.access.service)
 
     def perform(
@@ -115,7 +115,7 @@ class OpenSearchClient(Client):
             # The library's own errors are not chained: --debug would print what they say of what was sent.
             raise trouble(self.access.hidden(str(error.error))) from None
         except opensearchpy.exceptions.SerializationError:
-            raise UnreachableError("the answer is no JSON") from None
+            raise UnreachableError("the answer is not JSON") from None
 
     def open_snapshot(self, name: str, keep_alive: str) -> str:
         """See Client.open_snapshot."""
