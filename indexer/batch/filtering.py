@@ -28,7 +28,8 @@ from indexer.ingest.readers.compression import BROKEN, SUFFIXES, plain
 from indexer.ingest.readers.jsonlines import JsonLines
 from indexer.ingest.readers.tables import BATCH_ROWS, Parquet, parquet_file
 from indexer.ingest.remote import is_remote
-from indexer.ingest.sources import Rejected, Sources, printable_path
+from indexer.ingest.sources import Rejected, Sources
+from indexer.model.paths import printable_path
 
 # A similarity is written to four decimal places.
 _ROUNDED = 5e-5

@@ -12,7 +12,8 @@ from typing import Any
 from indexer.ingest.readers import Reader, reader_by_head, reader_of
 from indexer.ingest.readers.compression import BROKEN, plain
 from indexer.ingest.remote import is_remote
-from indexer.ingest.sources import Rejected, Sources, UnreadableError, id_of_path, open_regular, printable_path
+from indexer.ingest.sources import Rejected, Sources, UnreadableError, id_of_path, open_regular
+from indexer.model.paths import printable_path
 
 _FILES_TOGETHER = 5000
 _HEAD = 512

@@ -23,8 +23,9 @@ from indexer.ingest.outcomes import Counts, Extraction, Failed, Item, read, sket
 from indexer.ingest.readers.base import Asked, BadEntry
 from indexer.ingest.readers.tables import Parquet, parquet_file
 from indexer.ingest.remote import is_remote
-from indexer.ingest.sources import Rejected, Sources, UnreadableError, id_of_path, printable_path
+from indexer.ingest.sources import Rejected, Sources, UnreadableError, id_of_path
 from indexer.model import Record, Ref
+from indexer.model.paths import printable_path
 
 SKETCHES = "sketches"
 # What is read at once, and what a group of rows has in a file of sketches.

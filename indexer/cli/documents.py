@@ -15,8 +15,8 @@ from indexer.cli.options.shared import Gone, json_option, opened, refresh_option
 from indexer.cli.terminal.hints import with_store
 from indexer.cli.terminal.output import about, answer, answer_json, fields, record_json, say, shown_store, size
 from indexer.errors import NeardupError, NotFoundError, StoreError, UsageError
-from indexer.ingest.sources import printable_path
 from indexer.model import Ref
+from indexer.model.paths import printable_path
 
 if TYPE_CHECKING:
     from indexer.doctor.findings import Finding

@@ -16,7 +16,8 @@ from indexer.cli.options.shared import Extraction, content_of, extraction_option
 from indexer.cli.terminal.output import answer, answer_json, printable, say, shown_store, size
 from indexer.errors import ExtractionError, NeardupError
 from indexer.extract.base import REASONS
-from indexer.ingest.sources import STDIN, printable_path
+from indexer.ingest.sources import STDIN
+from indexer.model.paths import printable_path
 from indexer.text.counts import counted
 
 if TYPE_CHECKING:

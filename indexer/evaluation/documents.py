@@ -18,8 +18,9 @@ from indexer.evaluation.judging import Truth
 from indexer.extract.base import Content, Limits, Options
 from indexer.ingest.outcomes import Counts, Failed, Item, read, texts
 from indexer.ingest.readers import reader_of
-from indexer.ingest.sources import Input, Rejected, Selection, Sources, printable_path
+from indexer.ingest.sources import Input, Rejected, Selection, Sources
 from indexer.model import Record
+from indexer.model.paths import printable_path
 from indexer.stores.base import Store
 from indexer.text.counts import counted
 

@@ -16,8 +16,9 @@ from indexer.errors import NotFoundError, UsageError
 from indexer.extract.base import Content, Extractor, Format, Options
 from indexer.ingest.indexing import content_id, source_digest
 from indexer.ingest.readers.named_columns import KnownColumns
-from indexer.ingest.sources import Input, Rejected, Selection, Sources, container_of, path_of_printable, possible_ids
+from indexer.ingest.sources import Input, Rejected, Selection, Sources, container_of, possible_ids
 from indexer.model import Record, Ref
+from indexer.model.paths import path_of_printable
 from indexer.stores.base import Store
 from indexer.stores.search.client.names import path_of
 from indexer.stores.search.fields.source_fields import BOM, require_readable, source_paths, text_at

@@ -26,8 +26,9 @@ from indexer.ingest.outcomes import (
     record_of,
     sketching,
 )
-from indexer.ingest.sources import Input, Rejected, path_of_printable
+from indexer.ingest.sources import Input, Rejected
 from indexer.model import Failure, Record, Ref
+from indexer.model.paths import path_of_printable
 
 if TYPE_CHECKING:
     from indexer.ingest.sketching import Sketched

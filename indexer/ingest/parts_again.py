@@ -21,9 +21,9 @@ from indexer.ingest.sources import (
     Sources,
     UnreadableError,
     open_regular,
-    path_of_printable,
 )
 from indexer.model import Record
+from indexer.model.paths import path_of_printable
 from indexer.stores.base import Store
 
 

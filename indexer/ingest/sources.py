@@ -8,7 +8,6 @@ from __future__ import annotations
 import errno
 import glob
 import os
-import re
 import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -24,6 +23,7 @@ from indexer.ingest.readers import JSON_LINES, Asked, BadEntry, Columns, Entry, 
 from indexer.ingest.readers.compression import BROKEN, SUFFIXES, plain, without_suffix
 from indexer.ingest.readers.named_columns import KnownColumns
 from indexer.ingest.remote import is_remote, remote_files
+from indexer.model.paths import path_of_printable, printable_path
 from indexer.own_files import OwnFileError
 from indexer.text.counts import counted
 
@@ -50,8 +50,6 @@ _HEAD = 512
 _READING = os.O_RDONLY
 for _flag in ("O_NONBLOCK", "O_NOCTTY", "O_BINARY"):
     _READING |= getattr(os, _flag, 0)
-_WRITTEN_OUT = re.compile(rb"\\x(5c|[89a-f][0-9a-f])")
-_SURROGATE = re.compile("[\udc80-\udcff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -444,24 +442,6 @@ def possible_ids(path: str, base: str) -> list[str]:
 
 def _absolute(path: str) -> str:
     return path if is_remote(path) else os.path.abspath(path)
-
-
-def printable_path(path: str) -> str:
-    r"""A path as text that any store takes, of no two paths the same: bytes that are no UTF-8 are written \xff.
-
-    A path that has such bytes, or the written-out form of one, has its backslashes written \x5c.
-    """
-    data = os.fsencode(path)
-    text = data.decode("utf-8", "surrogateescape")
-    if not _WRITTEN_OUT.search(data) and not _SURROGATE.search(text):
-        return text
-    return data.replace(b"\\", b"\\x5c").decode("utf-8", "backslashreplace")
-
-
-def path_of_printable(text: str) -> str:
-    """The path that printable_path() wrote."""
-    data = text.encode("utf-8", "surrogatepass")
-    return os.fsdecode(_WRITTEN_OUT.sub(lambda written: bytes([int(written[1], 16)]), data))
 
 
 def container_of(source: str) -> str:

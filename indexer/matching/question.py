@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from indexer import core_sketch
 from indexer.errors import UsageError
 from indexer.ingest.indexing import DEFAULT_MIN_TOKENS
-from indexer.ingest.sources import possible_ids, printable_path
+from indexer.ingest.sources import possible_ids
 from indexer.model import SIMHASH_DOC, Fingerprint, Record, Ref, Sketch
+from indexer.model.paths import printable_path
 from indexer.schemes.base import Scheme
 from indexer.schemes.simhash import SimhashDoc
 from indexer.stores.base import Store

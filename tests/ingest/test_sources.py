@@ -30,10 +30,9 @@ from indexer.ingest.sources import (
     Selection,
     Sources,
     UnreadableError,
-    path_of_printable,
-    printable_path,
     read_file,
 )
+from indexer.model.paths import path_of_printable, printable_path
 from indexer.stores import open_store
 
 

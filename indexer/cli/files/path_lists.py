@@ -8,7 +8,8 @@ from collections.abc import Iterator
 
 from indexer import own_files
 from indexer.errors import NotFoundError, UsageError
-from indexer.ingest.sources import STDIN, printable_path
+from indexer.ingest.sources import STDIN
+from indexer.model.paths import printable_path
 
 
 def list_of_paths(name: str) -> Iterator[str]:
