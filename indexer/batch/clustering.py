@@ -158,7 +158,7 @@ def _partitions_for(octets: int, memory: int) -> int:
     count = max(1, -(-octets // memory))
     if count > _MOST_PARTITIONS:
         raise UsageError(
-            f"--memory {memory:,}: too little for these sketches; give {-(-octets // _MOST_PARTITIONS):,} bytes or more"
+            f"--memory {memory:,}: too little for these sketches; give at least {-(-octets // _MOST_PARTITIONS):,}"
         )
     return count
 

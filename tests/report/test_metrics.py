@@ -25,7 +25,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "cli"))
 
 from command import Neardup
 
-NAMES = st.from_regex(r"[a-z_][a-z0-9_]{0,9}", fullmatch=True)
+# Names that begin with two underscores are Prometheus's own.
+NAMES = st.from_regex(r"(?!__)[a-z_][a-z0-9_]{0,9}", fullmatch=True)
 # What UTF-8 can hold.
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 VALUES = st.floats(allow_nan=False) | st.integers(0, 1 << 53)

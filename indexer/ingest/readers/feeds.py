@@ -75,7 +75,9 @@ class _Items:
     def _count(self) -> None:
         self._pieces += 1
         if self._pieces > MOST_PIECES:
-            raise ExtractionError("too-large", f"a feed of more than {MOST_PIECES:,} elements and pieces of text")
+            raise ExtractionError(
+                "too-large", f"a feed with too many elements and pieces of text (over {MOST_PIECES:,})"
+            )
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
         """An element begins."""
