@@ -65,6 +65,7 @@ URLS = {
 # The least of a command that comes to its store. What has none is still run, with a store in the environment.
 COMMANDS: dict[str, list[str]] = {
     "annotate": ["--field", "body", "--jobs", "1"],
+    "batch": ["report", "."],
     "cluster": [],
     "compare": ["id:a", "id:b"],
     "completion": ["bash"],
@@ -85,7 +86,7 @@ COMMANDS: dict[str, list[str]] = {
     "similar": ["--id", "a"],
     "stats": ["--json"],
 }
-STORELESS = {"completion", "hash"}
+STORELESS = {"batch", "completion", "hash"}
 
 
 def url_of(way: str, secret: str, place: str) -> str:

@@ -359,4 +359,4 @@ def test_a_sidecar(server: Server, index_name: str) -> None:
 
 def test_wrong_use(server: Server, index_name: str) -> None:
     assert "no index has this name" in run(f"{server.url}/{index_name}", "--field", "body", code=3).stderr
-    assert "cluster" in run("collection.neardup", "--field", "body", code=2).stderr
+    assert "only an index in a search engine" in run("collection.neardup", "--field", "body", code=2).stderr

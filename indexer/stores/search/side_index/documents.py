@@ -242,7 +242,8 @@ def _cluster(source: Mapping[str, Any]) -> ClusterRecord:
     canonical, texts, numbers, *lists = json.loads(source["exact"])
     numbers.setdefault("least_similarity", 1 - numbers["radius"] / 64)
     names: dict[str, Any] = {name: tuple(listed) for name, listed in (lists[0] if lists else {}).items()}
-    return ClusterRecord(canonical=Ref(*canonical), **texts, **numbers, **names)
+    sizes = {"total_bytes": numbers.pop("octets"), "redundant_bytes": numbers.pop("redundant_octets", 0)}
+    return ClusterRecord(canonical=Ref(*canonical), **texts, **numbers, **sizes, **names)
 
 
 def _readable(texts: Mapping[str, str | None]) -> dict[str, str]:
