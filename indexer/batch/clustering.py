@@ -133,7 +133,7 @@ def cluster(folder: str, out: str, wanted: Wanted) -> dict[str, Any]:
     sketched = Sketched.of(folder, wanted.against)
     found = _Found.alone(len(sketched))
     columns = columns_of(wanted.rule, wanted.canonical, against=bool(wanted.against))
-    count = wanted.parts or _partitions_for(_TIMES * sketched.octets(columns), wanted.memory)
+    count = wanted.parts or _partitions_for(_TIMES * sketched.bytes_of(columns), wanted.memory)
     radius = radius_of(wanted.bound)
     compared_count = 0
     try:
@@ -153,12 +153,12 @@ def cluster(folder: str, out: str, wanted: Wanted) -> dict[str, Any]:
     return said
 
 
-def _partitions_for(octets: int, memory: int) -> int:
+def _partitions_for(needed: int, memory: int) -> int:
     """How many partitions what takes so many bytes has. Raises UsageError for more than can be open at once."""
-    count = max(1, -(-octets // memory))
+    count = max(1, -(-needed // memory))
     if count > _MOST_PARTITIONS:
         raise UsageError(
-            f"--memory {memory:,}: too little for these sketches; give at least {-(-octets // _MOST_PARTITIONS):,}"
+            f"--memory {memory:,}: too little for these sketches; give at least {-(-needed // _MOST_PARTITIONS):,}"
         )
     return count
 

@@ -84,7 +84,7 @@ class Sketched:
                 else:
                     yield place, batch
 
-    def octets(self, columns: Sequence[str]) -> int:
+    def bytes_of(self, columns: Sequence[str]) -> int:
         """What these columns take, not compressed."""
         total = 0
         for path in self.files:

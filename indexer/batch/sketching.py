@@ -44,7 +44,7 @@ class Summary(Counts):
     parts: int = 0
     done_before: int = 0
     documents: int = 0
-    octets: int = 0
+    bytes_read: int = 0
     other: list[Rejected] = field(default_factory=list)
 
 
@@ -154,7 +154,7 @@ def _write(file: Any, form: Form, footer: Any, batches: Iterable[Any], counts: S
 
 def _count(batch: Any, counts: Summary) -> None:
     counts.documents += batch.num_rows
-    counts.octets += compute.sum(batch["bytes"]).as_py() or 0
+    counts.bytes_read += compute.sum(batch["bytes"]).as_py() or 0
     counts.short += compute.sum(batch["short"]).as_py() or 0
     failed = batch["failed"].drop_null().to_pylist()
     counts.failed.update(each.partition(":")[0] for each in failed)

@@ -173,7 +173,7 @@ def _report(summary: Summary, out: str, *, as_json: bool) -> None:
                 "empty": summary.empty,
                 "short": summary.short,
                 "failed": dict(summary.failed),
-                "bytes": summary.octets,
+                "bytes": summary.bytes_read,
                 "seconds": round(summary.seconds, 3),
             }
         )
@@ -182,7 +182,7 @@ def _report(summary: Summary, out: str, *, as_json: bool) -> None:
     fields(
         [
             ("files", f"{summary.parts:,}{before}"),
-            ("documents", f"{summary.documents:,}, {size(summary.octets)} in {summary.seconds:.1f} s"),
+            ("documents", f"{summary.documents:,}, {size(summary.bytes_read)} in {summary.seconds:.1f} s"),
             ("empty", f"{summary.empty:,}  no text, so they match nothing" if summary.empty else ""),
             ("too short", f"{summary.short:,}  left out of clusters" if summary.short else ""),
             ("failed", f"{counted(summary.failures, 'document')}: {summary.reasons}" if summary.failures else ""),

@@ -160,8 +160,8 @@ class Parquet(Reader):
                 yield BadEntry(number + 1, "malformed", f"{_BROKEN_OFF}: {error}")
                 return
 
-    def batches(self, stream: BinaryIO, name: str, asked: Asked, octets: int = 0) -> Iterator[Any]:
-        """The same rows as batches of Arrow, of about so many `octets` each, with the columns that entries are made of.
+    def batches(self, stream: BinaryIO, name: str, asked: Asked, batch_bytes: int = 0) -> Iterator[Any]:
+        """The same rows as batches of Arrow of about `batch_bytes` each, with the columns that entries are made of.
 
         What is wrong with the file is a last BadEntry; `row_entry` makes an entry of a row.
         """
@@ -174,7 +174,7 @@ class Parquet(Reader):
                     yield BadEntry(0, "malformed", wrong)
                     return
                 batches = _limited(file, _wanted(arrow, schema, asked.columns), asked.limit)
-                for batch in _together(arrow, batches, octets) if octets else batches:
+                for batch in _together(arrow, batches, batch_bytes) if batch_bytes else batches:
                     number += batch.num_rows
                     yield batch
         except OverflowError as error:
@@ -203,7 +203,7 @@ def _limited(file: Any, columns: Sequence[str], limit: int) -> Iterator[Any]:
         yield from file.iter_batches(rows, row_groups=[group], columns=columns)
 
 
-def _together(arrow: Any, batches: Iterator[Any], octets: int) -> Iterator[Any]:
+def _together(arrow: Any, batches: Iterator[Any], batch_bytes: int) -> Iterator[Any]:
     """Few rows at a time, as a page of them may be many times what the file says; then put together, and checked."""
     waiting: list[Any] = []
     size = rows = 0
@@ -212,7 +212,7 @@ def _together(arrow: Any, batches: Iterator[Any], octets: int) -> Iterator[Any]:
         batch.validate(full=True)
         waiting.append(batch)
         size, rows = size + batch.nbytes, rows + batch.num_rows
-        if size >= octets or rows >= _MOST_ROWS:
+        if size >= batch_bytes or rows >= _MOST_ROWS:
             yield from _joined(arrow, waiting)
             waiting, size, rows = [], 0, 0
     if waiting:
