@@ -165,26 +165,25 @@ prometheus the same as metrics in Prometheus's text format, for its textfile col
 @store_option
 @click.option(
     "--format",
-    "form",
     type=click.Choice(["text", "json", "prometheus"]),
     default="text",
     show_default=True,
     help="How to answer.",
 )
 @json_option
-def stats(store: str, form: Literal["text", "json", "prometheus"], json: bool) -> None:
+def stats(store: str, format: Literal["text", "json", "prometheus"], json: bool) -> None:
     """Show statistics of the store, and what its fingerprints were made with."""
     from indexer.clustering.memory import last_clustering
 
     with opened(store, read_only=True) as source:
-        if form == "prometheus" and not json:
+        if format == "prometheus" and not json:
             from indexer.report.metrics import exposition, metrics_of
 
             # Where a terminal can't show a character, an escape of it would be no escape of this format.
             click.echo(exposition(metrics_of(source, shown_store(store))).encode("utf-8", "replace"), nl=False)
             return
         counts, info, clustering = source.stats(), source.info, last_clustering(source)
-    if json or form == "json":
+    if json or format == "json":
         plain = {
             field.name: dict(value) if isinstance(value := getattr(counts, field.name), Mapping) else value
             for field in dataclasses.fields(counts)
