@@ -171,7 +171,7 @@ prometheus the same as metrics in Prometheus's text format, for its textfile col
     help="How to answer.",
 )
 @json_option
-def stats(store: str, format: Literal["text", "json", "prometheus"], json: bool) -> None:
+def stats(store: str, format: Literal["text", "json", "prometheus"], json: bool) -> None:  # noqa: A002
     """Show statistics of the store, and what its fingerprints were made with."""
     from indexer.clustering.memory import last_clustering
 
