@@ -9,6 +9,7 @@ import os
 import random
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -188,3 +189,18 @@ def test_workers_do_not_outlive_a_killed_command(busy: subprocess.Popen[bytes]) 
     busy.kill()
     ended(busy)
     wait_until_gone(workers)
+
+
+def test_an_interrupt_inside_an_import_ends_with_the_same_code(tmp_path: Path) -> None:
+    # Modules are imported when they are needed, and data classes and named tuples execute what they have written.
+    (tmp_path / "sitecustomize.py").write_text(
+        "import sys\n"
+        "class Interrupting:\n"
+        "    def find_spec(self, name, *_):\n"
+        "        if name == 'indexer.stores.sqlite':\n"
+        "            exec('raise KeyboardInterrupt')\n"
+        "sys.meta_path.insert(0, Interrupting())\n"
+    )
+    command = [sys.executable, "-m", "indexer", "stats", "--store", str(tmp_path / "a.neardup")]
+    done = subprocess.run(command, env={**os.environ, "PYTHONPATH": str(tmp_path)}, capture_output=True)
+    assert (done.returncode, done.stderr) == (130, b"")
