@@ -20,8 +20,8 @@ import numpy.typing as npt
 from indexer import own_files
 from indexer.batch.arrow import arrow, column_of, compute, numbers_of, parquet, repeated
 from indexer.batch.form import read_footer
-from indexer.batch.parts import Part, parts_of
 from indexer.batch.reading import CLUSTERS, SUMMARY
+from indexer.batch.sketches.parts import Part, parts_of
 from indexer.errors import StoreError, UsageError
 from indexer.ingest.readers.base import optional
 from indexer.ingest.readers.compression import BROKEN, SUFFIXES, plain

@@ -14,9 +14,9 @@ import numpy.typing as npt
 
 from indexer import core
 from indexer.batch.arrow import arrow, column_of, joined_of, parquet
+from indexer.batch.clusters.grouping import NOTED, replaced
 from indexer.batch.form import Form, form_of, read_footer
-from indexer.batch.grouping import NOTED, replaced
-from indexer.batch.sketching import SKETCHES, sketch_files
+from indexer.batch.sketches.sketching import SKETCHES, sketch_files
 from indexer.clustering.canonical import CanonicalRule
 from indexer.errors import StoreError, UsageError
 from indexer.matching.rule import DEFAULT_SHARE, LEAN_RULE, PREFERRED, MatchRule, Reading, parse_rule

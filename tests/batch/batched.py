@@ -11,12 +11,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from indexer.batch.clustering import Wanted
-from indexer.batch.clustering import cluster as cluster_batch
+from indexer.batch.clusters.clustering import Wanted
+from indexer.batch.clusters.clustering import cluster as cluster_batch
 from indexer.batch.form import Form, Making
-from indexer.batch.parts import parts_of
 from indexer.batch.reading import canonical_of, rule_of
-from indexer.batch.sketching import Summary, sketch
+from indexer.batch.sketches.parts import parts_of
+from indexer.batch.sketches.sketching import Summary, sketch
 from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.clusters import cluster as cluster_store
 from indexer.extract.base import Limits

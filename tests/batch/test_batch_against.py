@@ -12,7 +12,7 @@ import pytest
 from batched import MINHASH, Row, clusters_in, seen_of, sketched, write_files
 from planted import collection, named
 
-from indexer.batch.clustering import Wanted, cluster
+from indexer.batch.clusters.clustering import Wanted, cluster
 from indexer.batch.form import Form
 from indexer.batch.reading import rule_of
 from indexer.clustering.canonical import CanonicalRule

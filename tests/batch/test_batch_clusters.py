@@ -14,10 +14,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from planted import collection, named
 
-from indexer.batch import clustering
-from indexer.batch.clustering import Wanted, cluster
+from indexer.batch.clusters import clustering
+from indexer.batch.clusters.clustering import Wanted, cluster
+from indexer.batch.clusters.grouping import partitions
 from indexer.batch.form import Form
-from indexer.batch.grouping import partitions
 from indexer.batch.reading import canonical_of, rule_of
 from indexer.batch.summary import figures
 from indexer.clustering.canonical import CanonicalRule

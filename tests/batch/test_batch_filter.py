@@ -13,7 +13,7 @@ import pytest
 from batched import LONGEST, MINHASH, clusters_in, sketched
 from planted import collection, named
 
-from indexer.batch.clustering import Wanted, cluster
+from indexer.batch.clusters.clustering import Wanted, cluster
 from indexer.batch.filtering import keep, removed_file
 from indexer.batch.form import Form
 from indexer.batch.reading import rule_of

@@ -16,11 +16,11 @@ from batched import MINHASH, sketched, write_files
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from indexer.batch import parts
-from indexer.batch.documents import DOCUMENTS
 from indexer.batch.form import Form, Making
-from indexer.batch.kernels import sketched as sketch_kernel
-from indexer.batch.parts import parts_of, task_of
+from indexer.batch.sketches import parts
+from indexer.batch.sketches.documents import DOCUMENTS
+from indexer.batch.sketches.kernels import sketched as sketch_kernel
+from indexer.batch.sketches.parts import parts_of, task_of
 from indexer.core_sketch import cluster_ids, is_clean, text_digest, text_digests
 from indexer.errors import IncompatibleStoreError, StoreError, UsageError
 from indexer.extract.base import Limits

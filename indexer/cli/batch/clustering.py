@@ -73,8 +73,8 @@ def cluster(
     json: bool,
 ) -> None:
     """Put the documents of a folder's sketches into clusters of near-duplicates."""
-    from indexer.batch.clustering import Wanted
-    from indexer.batch.clustering import cluster as clustered
+    from indexer.batch.clusters.clustering import Wanted
+    from indexer.batch.clusters.clustering import cluster as clustered
     from indexer.batch.reading import Sketched, canonical_of, rule_of
 
     form = Sketched.of(folder).form

@@ -20,7 +20,7 @@ from indexer.text.counts import counted
 
 if TYPE_CHECKING:
     from indexer.batch.form import Form
-    from indexer.batch.sketching import Summary
+    from indexer.batch.sketches.sketching import Summary
     from indexer.ingest.sources import Rejected, Sources
 
     _TaskType = click.ParamType[tuple[int, int]]
@@ -106,9 +106,9 @@ def sketch(
     if "-" in paths:
         raise UsageError("a batch reads files, so that it can go on where it ended; neardup index reads standard input")
     from indexer.batch.form import Making
-    from indexer.batch.parts import parts_of
-    from indexer.batch.sketching import Summary
-    from indexer.batch.sketching import sketch as sketched
+    from indexer.batch.sketches.parts import parts_of
+    from indexer.batch.sketches.sketching import Summary
+    from indexer.batch.sketches.sketching import sketch as sketched
 
     sources = _sources(paths, batch.out, walk, extraction)
     form = _form(making, extraction, batch.time_field)

@@ -26,8 +26,8 @@ from indexer.batch.arrow import (
     repeated,
     scalar,
 )
-from indexer.batch.documents import metadata_columns
 from indexer.batch.form import Form, Making, sketch_schema
+from indexer.batch.sketches.documents import metadata_columns
 from indexer.core_sketch import features_of_texts, is_clean, text_digests
 from indexer.extract.document import MAX_TITLE
 from indexer.extract.text import first_line
@@ -59,7 +59,7 @@ def serves(form: Form) -> bool:
 
 
 def sketched(documents: Any, making: Making) -> Any:
-    """The sketches of plain texts, in the columns of `indexer.batch.documents.DOCUMENTS`: a row for each, in order."""
+    """The sketches of plain texts, in the columns `documents.DOCUMENTS`: a row for each, in order."""
     longest = min(LONGEST, making.limits.input_bytes // 4)
     alone = np.asarray(numbers_of(compute.binary_length(documents["text"]), np.int32) > longest)
     if not serves(making.form):

@@ -14,10 +14,10 @@ from typing import Any
 
 from indexer import own_files
 from indexer.batch.arrow import arrow, compute, scalar
-from indexer.batch.documents import Place, documents_of, reads_columns
 from indexer.batch.form import Form, Making, form_of, read_footer, sketch_schema, writer, written_footer
-from indexer.batch.kernels import Sketched, batch_of, serves, sketched, sketched_one
-from indexer.batch.parts import Part, task_of
+from indexer.batch.sketches.documents import Place, documents_of, reads_columns
+from indexer.batch.sketches.kernels import Sketched, batch_of, serves, sketched, sketched_one
+from indexer.batch.sketches.parts import Part, task_of
 from indexer.errors import StoreError
 from indexer.ingest.outcomes import Counts, Extraction, Failed, Item, read, sketching
 from indexer.ingest.readers.base import Asked, BadEntry

@@ -25,7 +25,7 @@ DOCUMENTS: Any = arrow.schema(
         ("metadata", arrow.string()),
     ]
 )
-"""What `indexer.batch.kernels.sketched` takes."""
+"""What `indexer.batch.sketches.kernels.sketched` takes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,8 +27,7 @@ from indexer.batch.arrow import (
     parquet,
     scalar,
 )
-from indexer.batch.form import cluster_schema, column_name, read_footer, writer, written_footer
-from indexer.batch.grouping import (
+from indexer.batch.clusters.grouping import (
     Clusters,
     clusters_of,
     columns_of,
@@ -40,8 +39,9 @@ from indexer.batch.grouping import (
     scanned,
     sketches_of,
 )
+from indexer.batch.form import cluster_schema, column_name, read_footer, writer, written_footer
 from indexer.batch.reading import CLUSTERS, SUMMARY, Sketched, batches_of
-from indexer.batch.sketching import SKETCHES
+from indexer.batch.sketches.sketching import SKETCHES
 from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.components import Components
 from indexer.clustering.grouping import radius_of

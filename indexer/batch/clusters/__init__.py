@@ -1,0 +1,1 @@
+"""From sketches to clusters in files of Parquet, a partition at a time."""
