@@ -24,6 +24,7 @@ from indexer.cli.options.shared import (
 )
 from indexer.cli.terminal.output import answer_json, say, shown_store
 from indexer.errors import UsageError
+from indexer.model.paths import store_file
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -150,7 +151,7 @@ def annotate_command(
     from indexer.annotate.run import annotate as run
     from indexer.stores.search.client.connection import connect
 
-    if "://" not in store or store.startswith("sqlite:"):
+    if store_file(store):
         raise UsageError(
             f"{shown_store(store)}: only an index in a search engine has documents to annotate; name https://host:9200/INDEX"
         )

@@ -31,7 +31,6 @@ from indexer.cli.options.shared import (
     json_option,
     opened,
     refresh_option,
-    store_file,
     store_folder,
     store_option,
     talk_options,
@@ -45,6 +44,7 @@ from indexer.extract.base import Content
 from indexer.ingest.indexing import Settings, Summary, store_info
 from indexer.ingest.indexing import index as run_index
 from indexer.ingest.sources import IdFrom, Selection, Sources
+from indexer.model.paths import store_file
 from indexer.text.counts import counted
 
 if TYPE_CHECKING:

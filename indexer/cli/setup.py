@@ -13,6 +13,7 @@ from indexer.cli.options.schemes import only_new_option
 from indexer.cli.options.shared import CONTENTS, index_option, json_option
 from indexer.cli.terminal.output import answer, answer_json, can_ask, say, shown_store
 from indexer.errors import UsageError
+from indexer.model.paths import store_file
 from indexer.text.counts import counted
 
 if TYPE_CHECKING:
@@ -159,7 +160,7 @@ def setup_command(
 
     if mode.repair and mode.remove:
         raise UsageError("--repair and --remove can't be combined")
-    if "://" not in store or store.startswith("sqlite:"):
+    if store_file(store):
         raise UsageError(
             f"{shown_store(store)}: an embedded store needs no set-up; name an index, like https://host:9200/INDEX"
         )

@@ -13,6 +13,7 @@ from indexer.errors import IncompatibleStoreError, StoreError
 from indexer.extract.base import EXTRACTOR_VERSION
 from indexer.ingest.indexing import store_info
 from indexer.matching.rule import DEFAULT_SHARE, PREFERRED, default_rule, verified_rule
+from indexer.model.paths import store_file
 from indexer.schemes import simhash
 from indexer.stores import Store, open_store
 from indexer.text.counts import counted
@@ -29,7 +30,7 @@ def examine(name: str, *, texts: bool = False) -> Iterator[Finding]:
         "ok",
         f"neardup {__version__}, Unicode {simhash.UNICODE_VERSION}, extraction rules {EXTRACTOR_VERSION}",
     )
-    if "://" in name and not name.startswith("sqlite:"):
+    if not store_file(name):
         from indexer.doctor.cluster import of_cluster, of_mappings
         from indexer.stores.search.client.connection import connect
         from indexer.stores.search.store import SearchStore

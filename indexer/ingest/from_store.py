@@ -96,7 +96,7 @@ class _Parts:
     def add(self, record: Record) -> None:
         """One more."""
         self.marks.append(mark_of(record))
-        self._ids.append(_hashed(record.ref.id))
+        self._ids.append(id_hash(record.ref.id))
 
     def ids(self) -> npt.NDArray[np.uint64]:
         """The digests of the ids, sorted."""
@@ -117,8 +117,8 @@ def _read_parts(store: Store, container: str, parts: _Parts, chosen: Selection) 
                 if item.id == container:
                     reason, detail = item.reason, item.detail
                 continue
-            names = [name for name in ids_of(item, container) if _has(ids, _hashed(name))]
-            if not names and _has(ids, _hashed(by_content := content_id(item.data))):
+            names = [name for name in ids_of(item, container) if _has(ids, id_hash(name))]
+            if not names and _has(ids, id_hash(by_content := content_id(item.data))):
                 names = [by_content]
             for mark, name in marks_of(store, item, names):
                 place = int(np.searchsorted(wanted, np.uint64(mark)))
@@ -158,10 +158,11 @@ def ids_of(item: Input, container: str) -> list[str]:
 
 
 def _mark(name: str, digest: str) -> int:
-    return _hashed(f"{digest} {name}")
+    return id_hash(f"{digest} {name}")
 
 
-def _hashed(text: str) -> int:
+def id_hash(text: str) -> int:
+    """What stands for an id, or a mark, among many: 64 bits of a digest."""
     digested = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digested, "big")
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from array import array
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from indexer.errors import NotFoundError
-from indexer.ingest.from_store import ids_of, mark_of, marks_of
+from indexer.ingest.from_store import id_hash, ids_of, mark_of, marks_of
 from indexer.ingest.indexing import content_id
 from indexer.ingest.readers import JSON_LINES, reader_of
 from indexer.ingest.readers.compression import buffered, plain
@@ -41,7 +40,7 @@ class StoredParts:
         names, places = array("Q"), array("q")
         for place, item in self._by_offsets() if self._by_offset else self._by_numbers():
             for name in {*ids_of(item, container), content_id(item.data)}:
-                names.append(_hashed(name))
+                names.append(id_hash(name))
                 places.append(place)
         order = np.argsort(np.array(names, dtype=np.uint64), kind="stable")
         self._names = np.array(names, dtype=np.uint64)[order]
@@ -66,7 +65,7 @@ class StoredParts:
 
     def _places_of(self, record: Record) -> list[int]:
         """Where documents with a record's id stand; there may be several."""
-        name = np.uint64(_hashed(record.ref.id))
+        name = np.uint64(id_hash(record.ref.id))
         first, end = (int(np.searchsorted(self._names, name, side)) for side in ("left", "right"))
         places: list[int] = self._places[first:end].tolist()
         return places
@@ -117,8 +116,3 @@ class StoredParts:
                     raise UnreadableError(item.reason, item.detail)
         except NotFoundError:
             raise UnreadableError("unreadable", "the file is gone") from None
-
-
-def _hashed(name: str) -> int:
-    digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    return int.from_bytes(digest, "big")

@@ -1,4 +1,4 @@
-"""Paths as text that any store takes."""
+"""Paths as text that any store takes, and the paths of stores."""
 
 from __future__ import annotations
 
@@ -25,3 +25,11 @@ def path_of_printable(text: str) -> str:
     """The path that printable_path() wrote."""
     data = text.encode("utf-8", "surrogatepass")
     return os.fsdecode(_WRITTEN_OUT.sub(lambda written: bytes([int(written[1], 16)]), data))
+
+
+def store_file(store: str) -> str:
+    """The absolute path of an embedded store's file, empty for a store that is no file."""
+    scheme, colon, rest = store.partition("://")
+    if colon and scheme == "sqlite":
+        return os.path.abspath(rest.removeprefix("/"))
+    return "" if colon else os.path.abspath(store)

@@ -8,14 +8,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from indexer.cli.options.shared import store_file
 from indexer.cli.terminal.output import shown_store
 from indexer.errors import ExtractionError, NotFoundError, UsageError
 from indexer.extract.base import REASONS, Limits, Options
 from indexer.ingest.readers import reader_of
 from indexer.ingest.sources import STDIN, UnreadableError, read_file
 from indexer.model import Record, Ref, name_of
-from indexer.model.paths import printable_path
+from indexer.model.paths import printable_path, store_file
 from indexer.text.counts import counted
 
 if TYPE_CHECKING:

@@ -19,6 +19,7 @@ from indexer.cli.terminal.output import fields, say, shown_store
 from indexer.config import DEFAULT_STORE
 from indexer.errors import UsageError
 from indexer.extract.base import Content, Extractor, Format, Limits, Options
+from indexer.model.paths import store_file
 from indexer.text.remarks import in_json, note
 
 if TYPE_CHECKING:
@@ -304,14 +305,6 @@ def store_folder(store: str) -> str:
     """The folder of an embedded store's file, empty for a store that is no file."""
     path = store_file(store)
     return os.path.dirname(path) if path else ""
-
-
-def store_file(store: str) -> str:
-    """The absolute path of an embedded store's file, empty for a store that is no file."""
-    scheme, colon, rest = store.partition("://")
-    if colon and scheme == "sqlite":
-        return os.path.abspath(rest.removeprefix("/"))
-    return "" if colon else os.path.abspath(store)
 
 
 def begun(inputs: Iterable[Found], store: str) -> Iterable[Found] | None:

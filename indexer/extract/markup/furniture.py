@@ -14,25 +14,26 @@ from typing import Any, Protocol
 from indexer.extract.base import Content
 
 
-def _words(names: str) -> list[str]:
+def words(names: str) -> list[str]:
+    """The names of a list that is written as a text."""
     return names.split()
 
 
 # What no reader sees as text of the page; form controls and their like are no part of it either. The second line of
 # each is rare: pages without any of those are asked for the first only, because each name costs a look at each element.
 _NEVER_SHOWN = (
-    _words("head title script style noscript [hidden] [style]"),
-    _words("template svg object iframe audio video canvas rt rp datalist annotation annotation-xml"),
+    words("head title script style noscript [hidden] [style]"),
+    words("template svg object iframe audio video canvas rt rp datalist annotation annotation-xml"),
 )
 _FURNITURE = (
-    _words("nav header footer aside form [role]"),
-    _words("dialog search button select textarea"),
+    words("nav header footer aside form [role]"),
+    words("dialog search button select textarea"),
 )
 RARE_ELEMENTS = _NEVER_SHOWN[1] + _FURNITURE[1]
 _ALWAYS_OUT = frozenset(_NEVER_SHOWN[0] + _NEVER_SHOWN[1])
 _OUT = frozenset(("nav", "aside", "dialog", "search", "button", "select", "textarea"))
 _OUT_ROLES = frozenset(
-    _words(
+    words(
         "navigation banner contentinfo complementary dialog alertdialog form search menu menubar toolbar doc-toc "
         "doc-pagelist doc-index"
     )
@@ -62,7 +63,7 @@ _BANNERS = (
 _FOOTERS = r"(?:site|page|main|doc|global|copyright)?footer(?:text|container|wrapper|bar|links)?|copyright|legalcopy"
 _NAMES = ((re.compile(_MENUS), 0), (re.compile(_BANNERS), _PROSE), (re.compile(_FOOTERS), 1000))
 # Elements that authors make boxes of. A section is none: its id is often made from its heading, which may be "Menu".
-_BOXES = frozenset(_words("div ul ol dl li table tbody tr td th p address center header footer hr"))
+_BOXES = frozenset(words("div ul ol dl li table tbody tr td th p address center header footer hr"))
 # One for each: a pattern that begins with letters is found far faster than one that begins with a choice.
 _ATTRIBUTES = tuple(rf"""{name}=["']?([^"'<>]*)""" for name in ("class", "id"))
 _SMALL = tuple(re.compile(pattern.encode()) for pattern in _ATTRIBUTES)

@@ -26,13 +26,9 @@ if TYPE_CHECKING:
     from bs4 import Tag
 
 
-def _words(names: str) -> list[str]:
-    return names.split()
-
-
 # What browsers put on lines or in cells of their own (HTML Standard, section 15.3, Flow content), images, and form
 # controls. Every other element, known or not, is inline and does not end a word.
-_BLOCKS = _words(
+_BLOCKS = furniture.words(
     "address article aside audio blockquote body br button canvas caption center col colgroup dd details dialog dir "
     "div dl dt fieldset figcaption figure footer form frame frameset h1 h2 h3 h4 h5 h6 head header hgroup hr html "
     "iframe img input legend li listing main map menu meta nav noscript object ol optgroup option p plaintext pre "
@@ -68,12 +64,13 @@ def extract_html(data: bytes, content: Content, engine: str) -> Extracted:
         return _main_content(source)
     source = _flattened(source)
     unusual = _unusual().search(source) is not None
-    spaced = _spaced(source, any_case=_in_capitals(source, unusual))
+    any_case = unusual and _CAPITALS.search(source) is not None
+    spaced = _spaced(source, any_case)
     read = _read_fast if engine == "fast" else _read_reference
-    text, title = read(spaced, content, unusual)
+    text, title = read(spaced, content, unusual, any_case)
     notes: tuple[str, ...] = ()
     if not text and content == "landmarks":
-        text, title = read(spaced, "full", unusual)
+        text, title = read(spaced, "full", unusual, any_case)
         if text:
             notes = ("all text stands in navigation, banners, footers, asides, dialogs or forms; it was kept",)
     return Extracted(_engine_name(engine), text, title, notes)
@@ -107,10 +104,6 @@ def _declared(head: bytes) -> str:
     labels = (_CHARSET.search(meta[0]) for meta in _META.finditer(head))
     label = next(filter(None, labels), None) or _XML_ENCODING.match(head)
     return label[1].decode("ascii", "replace") if label else ""
-
-
-def _in_capitals(source: bytes, unusual: bool) -> bool:
-    return unusual and _CAPITALS.search(source) is not None
 
 
 def _spaced(source: bytes, any_case: bool) -> bytes:
@@ -215,12 +208,12 @@ class _FastElement:
         return (node.text() for node in self._node.css(selector))
 
 
-def _read_fast(source: bytes, content: Content, unusual: bool) -> tuple[str, str]:
-    page, title = _pruned(source, content, unusual)
+def _read_fast(source: bytes, content: Content, unusual: bool, any_case: bool) -> tuple[str, str]:
+    page, title = _pruned(source, content, unusual, any_case)
     return collapsed(page.text()), title
 
 
-def _pruned(source: bytes, content: Content, unusual: bool) -> tuple[LexborHTMLParser, str]:
+def _pruned(source: bytes, content: Content, unusual: bool, any_case: bool) -> tuple[LexborHTMLParser, str]:
     """The page without what is no part of its text, and its title."""
     page = LexborHTMLParser(source, options=LexborDocumentOptions.WO_EVENTS)
     unwanted = page.css(furniture.selector(content, unusual))
@@ -229,7 +222,7 @@ def _pruned(source: bytes, content: Content, unusual: bool) -> tuple[LexborHTMLP
     for node in unwanted:
         if furniture.left_out(_FastElement(node), content):
             node.decompose()
-    if content == "landmarks" and (boxes := furniture.named_selector(source, _in_capitals(source, unusual))):
+    if content == "landmarks" and (boxes := furniture.named_selector(source, any_case)):
         # From the innermost outwards: no element is looked at after it went with another.
         for node in reversed(page.css(boxes)):
             if furniture.named_furniture(_FastElement(node)):
@@ -254,7 +247,7 @@ class _ReferenceElement:
         return (node.get_text() for node in self._node.select(selector))
 
 
-def _read_reference(source: bytes, content: Content, unusual: bool) -> tuple[str, str]:
+def _read_reference(source: bytes, content: Content, unusual: bool, any_case: bool) -> tuple[str, str]:
     from bs4 import BeautifulSoup, XMLParsedAsHTMLWarning
     from bs4.element import CData, NavigableString
 
@@ -267,7 +260,7 @@ def _read_reference(source: bytes, content: Content, unusual: bool) -> tuple[str
         # What stood in something left out is gone already.
         if not node.decomposed and furniture.left_out(_ReferenceElement(node), content):
             node.decompose()
-    if content == "landmarks" and (boxes := furniture.named_selector(source, _in_capitals(source, unusual))):
+    if content == "landmarks" and (boxes := furniture.named_selector(source, any_case)):
         for node in reversed(page.select(boxes)):
             if furniture.named_furniture(_ReferenceElement(node)):
                 node.decompose()
@@ -284,7 +277,7 @@ def _main_content(source: bytes) -> Extracted:
     require_main_content()
     import trafilatura
 
-    page, title = _pruned(source, "full", unusual=True)
+    page, title = _pruned(source, "full", unusual=True, any_case=True)
     # Its own deduplication and its slower second opinions would make the text depend on more than the page.
     text = trafilatura.extract(
         page.html, fast=True, favor_recall=True, include_comments=False, include_tables=True, deduplicate=False
