@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import bz2
-import gzip
-import lzma
 import os
 import shutil
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, BinaryIO, cast
+from typing import IO, Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
@@ -20,11 +16,10 @@ import numpy.typing as npt
 from indexer import own_files
 from indexer.batch.arrow import arrow, column_of, compute, numbers_of, parquet, repeated
 from indexer.batch.form import read_footer
-from indexer.batch.reading import CLUSTERS, SUMMARY
+from indexer.batch.reading import CLUSTERS, clustering_of
 from indexer.batch.sketches.parts import Part, parts_of
 from indexer.errors import StoreError, UsageError
-from indexer.ingest.readers.base import optional
-from indexer.ingest.readers.compression import BROKEN, SUFFIXES, plain
+from indexer.ingest.readers.compression import BROKEN, packed, plain
 from indexer.ingest.readers.jsonlines import JsonLines
 from indexer.ingest.readers.tables import BATCH_ROWS, Parquet, parquet_file
 from indexer.ingest.remote import is_remote
@@ -122,8 +117,7 @@ def _require_room(out: str, parts: Sequence[Part]) -> None:
 
 def _clusters_of(folder: str, *, unverified: bool) -> dict[str, Path]:
     """The files of clusters, by the input that they are of. Raises StoreError and UsageError."""
-    if not Path(folder, SUMMARY).exists():
-        raise StoreError(f"{folder}: has no finished clusters; make them with neardup batch cluster")
+    clustering_of(folder)
     found = {}
     for path in sorted(Path(folder, CLUSTERS).glob("*.parquet")):
         footer = read_footer(os.fspath(path), CLUSTERS)
@@ -220,7 +214,7 @@ def _copy_rows(stream: Any, name: str, target: Any, gone: npt.NDArray[np.int64])
 def _copy_lines(stream: BinaryIO, name: str, target: IO[Any], gone: npt.NDArray[np.int64]) -> None:
     left = iter(gone.tolist())
     following = next(left, 0)
-    with _packed(target, name) as out:
+    with packed(target, name) as out:
         try:
             for number, line in enumerate(plain(stream, name), 1):
                 if number == following:
@@ -229,25 +223,3 @@ def _copy_lines(stream: BinaryIO, name: str, target: IO[Any], gone: npt.NDArray[
                     out.write(line)
         except BROKEN as error:
             raise StoreError(f"{name}: can't be read to its end: {error}") from error
-
-
-@contextmanager
-def _packed(file: IO[Any], name: str) -> Iterator[BinaryIO]:
-    """A file that is compressed as its name says."""
-    suffix = next((suffix for suffix in SUFFIXES if name.lower().endswith(suffix)), "")
-    opened: Any
-    if suffix == ".gz":
-        # Without the time, so that the same gives the same.
-        opened = gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0)
-    elif suffix == ".bz2":
-        opened = bz2.BZ2File(file, "wb")
-    elif suffix == ".xz":
-        opened = lzma.LZMAFile(file, "wb")  # noqa: SIM115 - closed below
-    elif suffix:
-        module = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
-        opened = optional(module, "zst", name).ZstdFile(file, mode="wb")
-    else:
-        yield cast(BinaryIO, file)
-        return
-    with opened:
-        yield cast(BinaryIO, opened)

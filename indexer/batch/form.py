@@ -12,10 +12,11 @@ from indexer.batch.arrow import arrow, parquet
 from indexer.core import UNICODE_VERSION
 from indexer.errors import IncompatibleStoreError, StoreError
 from indexer.extract.base import EXTRACTOR_VERSION, Limits, Options
-from indexer.ingest.indexing import DEFAULT_MIN_TOKENS
+from indexer.ingest.indexing import DEFAULT_MIN_TOKENS, store_info
 from indexer.model import SIMHASH_DOC
 from indexer.schemes import registry
 from indexer.schemes.base import Scheme
+from indexer.stores.base import StoreInfo
 
 FORMAT = 1
 FOOTER = b"neardup"
@@ -61,6 +62,11 @@ class Form:
     def options(self) -> Options:
         """How documents are read."""
         return Options(content=self.content, extractor=self.engine, format=self.kind or None)  # type: ignore[arg-type]
+
+    @cached_property
+    def info(self) -> StoreInfo:
+        """What a store of such sketches says of itself."""
+        return store_info(self.options.content)
 
     def scheme(self, family: str) -> Scheme | None:
         """The scheme of a family; None where there are no sketches of it."""

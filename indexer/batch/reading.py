@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from indexer.batch.form import Form, form_of, read_footer
 from indexer.batch.sketches.sketching import SKETCHES, sketch_files
 from indexer.clustering.canonical import CanonicalRule
 from indexer.errors import StoreError, UsageError
-from indexer.matching.rule import DEFAULT_SHARE, LEAN_RULE, PREFERRED, MatchRule, Reading, parse_rule
+from indexer.matching.rule import LEAN_RULE, PREFERRED, MatchRule, Reading, parse_rule, verified_text
 from indexer.model import SIMHASH_DOC
 from indexer.model.tokens import Tokens
 from indexer.schemes import registry
@@ -49,8 +50,8 @@ class Sketched:
         Raises StoreError, and IncompatibleStoreError where the files are of several forms.
         """
         before = sketch_files(against) if against else []
-        if against and not Path(against, SUMMARY).exists():
-            raise StoreError(f"{against}: has no finished clusters; make them with neardup batch cluster")
+        if against:
+            clustering_of(against)
         files = (*before, *sketch_files(folder))
         forms = [form_of(read_footer(os.fspath(path), SKETCHES)) for path in files]
         for path, form in zip(files, forms, strict=True):
@@ -97,19 +98,36 @@ class Sketched:
         return total
 
     @cached_property
-    def without(self) -> Positions:
-        """The documents in whose place a later one with the same id stands."""
+    def without(self) -> npt.NDArray[np.bool_]:
+        """Which documents are replaced by a later one with the same id."""
         hashes, ids = [], list[str]()
         for _, batch in self.batches(["id"]):
             hashes.append(_hashes(batch["id"]))
         suspects = replaced(hashes)
-        if not suspects.size:
-            return suspects
+        without = np.zeros(len(self), dtype=np.bool_)
         for place, batch in self.batches(["id"]):
             inside = suspects[(suspects >= place) & (suspects < place + batch.num_rows)] - place
             ids += batch["id"].take(column_of(inside)).to_pylist()
         last = dict(zip(ids, suspects.tolist(), strict=True))
-        return np.setdiff1d(suspects, np.array(list(last.values()), dtype=np.int64))
+        without[suspects] = True
+        without[list(last.values())] = False
+        return without
+
+
+def clustering_of(folder: str) -> dict[str, Any]:
+    """What was noted of a folder's clusters when they were finished. Raises StoreError where they are not."""
+    try:
+        said: dict[str, Any] = json.loads(Path(folder, SUMMARY).read_bytes())
+    except (OSError, ValueError) as error:
+        raise StoreError(
+            f"{folder}: has no finished clusters ({error}); make them with neardup batch cluster"
+        ) from error
+    return said
+
+
+def form_in(folder: str) -> Form:
+    """What the sketches of a folder are made with, by its first file. Raises StoreError."""
+    return form_of(read_footer(os.fspath(sketch_files(folder)[0]), SKETCHES))
 
 
 def _known_clusters(path: Path) -> Any:
@@ -137,8 +155,7 @@ def batches_of(path: Path, place: int, columns: Sequence[str]) -> Iterator[tuple
 
 def _hashes(ids: Any) -> npt.NDArray[np.uint64]:
     texts = joined_of(ids)
-    starts = np.concatenate((np.zeros(1, dtype=np.uintp), texts.ends[:-1])) if len(texts) else texts.ends
-    return core.hash_tokens(Tokens(bytes(texts.data), starts, texts.ends))
+    return core.hash_tokens(Tokens(bytes(texts.data), texts.starts, texts.ends))
 
 
 def rule_of(form: Form, text: str | None) -> MatchRule:
@@ -157,8 +174,7 @@ def rule_of(form: Form, text: str | None) -> MatchRule:
             raise UsageError(f"{name}: the sketches are of {own.id}; name {family} alone")
         return own
 
-    share = f"{PREFERRED}@{DEFAULT_SHARE:.12g}"
-    usual = f"{LEAN_RULE}/{share}+{share}" if form.scheme(PREFERRED) else LEAN_RULE
+    usual = verified_text() if form.scheme(PREFERRED) else LEAN_RULE
     rule = parse_rule(text or usual, scheme=scheme)
     if isinstance(rule.verifier, Reading):
         raise UsageError(f"{rule}: a batch has no texts to read again; verify by a sketch")

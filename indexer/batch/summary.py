@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 from indexer.batch.arrow import compute, parquet
-from indexer.batch.reading import CLUSTERS, SUMMARY
-from indexer.errors import StoreError
-from indexer.model import size_class
+from indexer.batch.reading import CLUSTERS, clustering_of
+from indexer.model.records import SIZE_CLASSES, size_class
 
 _SHOWN = 10
-# The least size of each class.
-_CLASSES = (2, 3, 6, 11, 101)
 
 
 def figures(folder: str) -> dict[str, Any]:
@@ -23,13 +19,8 @@ def figures(folder: str) -> dict[str, Any]:
     `redundant` documents are of a cluster and don't stand for it. Raises StoreError where the clusters are not
     finished, or can't be read.
     """
-    try:
-        said: dict[str, Any] = json.loads(Path(folder, SUMMARY).read_bytes())
-    except (OSError, ValueError) as error:
-        raise StoreError(
-            f"{folder}: has no finished clusters ({error}); make them with neardup batch cluster"
-        ) from error
-    sizes = Counter({size_class(least): 0 for least in _CLASSES})
+    said = clustering_of(folder)
+    sizes = Counter({name: 0 for _, name in reversed(SIZE_CLASSES)})
     largest: list[dict[str, Any]] = []
     for path in sorted(Path(folder, CLUSTERS).glob("*.parquet")):
         with parquet.ParquetFile(path) as file:

@@ -132,7 +132,7 @@ def _connect(
     """Join the nodes that a finder finds and the rule calls near; gives the costliest and the largest buckets."""
     sketches, where = _with_sketch(nodes, finder.name)
     scheme, buckets = finder.scheme, list[Bucket]()
-    by_keys = scheme.joins_keys and type(scheme).probes is Scheme.probes
+    by_keys = meets_by_keys(finder)
     if by_keys:
         agreeing = scheme.plan(finder.similarity).agreeing
         found = _meeting(components, sketches, where, agreeing, scheme, buckets)
@@ -143,6 +143,11 @@ def _connect(
         np.add.at(spent, left, 1)
         components.join(left[near], right[near])
     return buckets
+
+
+def meets_by_keys(finder: Finder) -> bool:
+    """Whether documents that a finder finds share a key at least, so that its buckets show all that may be near."""
+    return finder.scheme.joins_keys and type(finder.scheme).probes is Scheme.probes
 
 
 def _with_sketch(nodes: Nodes, family: str) -> tuple[Sketches, Positions]:

@@ -229,7 +229,12 @@ def default_rule(store: Store | None = None) -> MatchRule:
 
 def verified_rule(share: float, store: Store | None = None) -> MatchRule:
     """Found by simhash or by the sketch, verified by the sketch, from a share."""
-    return parse_rule(f"{LEAN_RULE}/{PREFERRED}@{share:.12g}+{PREFERRED}@{share:.12g}", store)
+    return parse_rule(verified_text(share), store)
+
+
+def verified_text(share: float = DEFAULT_SHARE) -> str:
+    """How that rule is written."""
+    return f"{LEAN_RULE}/{PREFERRED}@{share:.12g}+{PREFERRED}@{share:.12g}"
 
 
 def _finder(text: str, made: Callable[[str], Scheme]) -> Finder:

@@ -35,6 +35,11 @@ class Joined:
     def __len__(self) -> int:
         return self.ends.size
 
+    @property
+    def starts(self) -> Ends:
+        """Where each begins."""
+        return np.concatenate((np.zeros(1, dtype=np.uintp), self.ends[:-1])) if len(self) else self.ends
+
 
 Texts = Sequence[str | bytes] | Joined
 

@@ -253,12 +253,12 @@ def own_cluster_id(ref: Ref) -> str:
 
 # The class of a cluster's size, by its least member count. The last one has no end, so that a cluster that grows for
 # ever is rewritten as a whole no more.
-_SIZE_CLASSES = ((101, "over 100"), (11, "11-100"), (6, "6-10"), (3, "3-5"), (2, "2"))
+SIZE_CLASSES = ((101, "over 100"), (11, "11-100"), (6, "6-10"), (3, "3-5"), (2, "2"))
 
 
 def size_class(size: int) -> str:
     """The class of a cluster's size, as people choose by it; empty for a document that is alone."""
-    return next((name for least, name in _SIZE_CLASSES if size >= least), "")
+    return next((name for least, name in SIZE_CLASSES if size >= least), "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,6 @@ from indexer.batch.clusters.grouping import (
     compared,
     joined,
     key_blocks,
-    meets_by_keys,
     partitions,
     scanned,
     sketches_of,
@@ -44,7 +43,7 @@ from indexer.batch.reading import CLUSTERS, SUMMARY, Sketched, batches_of
 from indexer.batch.sketches.sketching import SKETCHES
 from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.components import Components
-from indexer.clustering.grouping import radius_of
+from indexer.clustering.grouping import meets_by_keys, radius_of
 from indexer.core_sketch import cluster_ids
 from indexer.errors import StoreError, UsageError
 from indexer.ingest.indexing import default_jobs
@@ -167,8 +166,7 @@ def _partitioned(
     sketched: Sketched, columns: Sequence[str], wanted: Wanted, count: int, out: str
 ) -> Iterator[tuple[Any, Positions]]:
     """The documents that the rule compares, in tables, what may be near always in one, each with its positions."""
-    without = np.zeros(len(sketched), dtype=np.bool_)
-    without[sketched.without] = True
+    without = sketched.without
     if count == 1:
         tables, places = [], []
         for place, batch in sketched.batches(columns):
@@ -300,8 +298,7 @@ class _Rows:
         self._names = column_of_strings([None, *found.names])
         self._before = column_of_strings([None, *found.before]) if against else None
         self._first_new = sketched.first_new
-        self._without = np.zeros(len(sketched), dtype=np.bool_)
-        self._without[sketched.without] = True
+        self._without = sketched.without
 
     def of(self, place: int, batch: Any) -> Any:
         """Those of some documents, from their ids and rows; the first stands at `place`."""
@@ -369,11 +366,12 @@ def _rules(wanted: Wanted) -> dict[str, Any]:
 
 def _said(sketched: Sketched, found: _Found, wanted: Wanted, compared_count: int) -> dict[str, Any]:
     """What was found, for people and programs."""
+    replaced = int(np.count_nonzero(sketched.without))
     return {
         **_rules(wanted),
         "rule": str(wanted.rule),
-        "documents": len(sketched) - int(sketched.without.size),
-        "replaced": int(sketched.without.size),
+        "documents": len(sketched) - replaced,
+        "replaced": replaced,
         "compared": compared_count,
         "clusters": len(found.ids),
         "clustered": sum(found.sizes),

@@ -25,7 +25,7 @@ from indexer.matching.rule import Finder, MatchRule
 from indexer.model import SIMHASH_DOC, Fingerprint, Record, Ref
 from indexer.model.ragged import Ragged
 from indexer.model.refs import RefTable
-from indexer.schemes.base import Positions, Scheme, Sketches
+from indexer.schemes.base import Positions, Sketches
 from indexer.stores.sketches import Found
 
 # The cluster that a document of an older batch was in; null for a new document.
@@ -185,11 +185,6 @@ def _members(
         record = Record(Ref(name), Fingerprint(0, tokens), indexed_at=time or "", source=sources[place], metadata=known)
         before = {"cluster": {"id": noted[place]}} if noted[place] else nothing
         yield Member(int(numbers[place]), int(places[place]), int(members[place]), record, before)
-
-
-def meets_by_keys(finder: Finder) -> bool:
-    """Whether what a finder finds shares a key at least, so that blocks of keys show all that may be near."""
-    return finder.scheme.joins_keys and type(finder.scheme).probes is Scheme.probes
 
 
 def key_blocks(keys: Ragged, positions: Positions, blocks: int) -> Iterator[tuple[int, Positions, Positions]]:

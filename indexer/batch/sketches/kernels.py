@@ -32,7 +32,7 @@ from indexer.core_sketch import features_of_texts, is_clean, text_digests
 from indexer.extract.document import MAX_TITLE
 from indexer.extract.text import first_line
 from indexer.ingest.direct import ENGINE, LONGEST, Direct, is_blank
-from indexer.ingest.indexing import digest_rules, source_digest, store_info
+from indexer.ingest.indexing import digest_rules, source_digest
 from indexer.ingest.outcomes import AtHand, Extracted, Failed, Item, record_of
 from indexer.ingest.sources import Input
 from indexer.model import Record, Ref
@@ -77,8 +77,8 @@ def sketched(documents: Any, making: Making) -> Any:
 
 
 def _unclean(texts: Joined) -> npt.NDArray[np.bool_]:
-    starts, ends = [0, *texts.ends[:-1].tolist()], texts.ends.tolist()
-    return np.array([not is_clean(bytes(texts.data[start:end])) for start, end in zip(starts, ends, strict=True)])
+    bounds = zip(texts.starts.tolist(), texts.ends.tolist(), strict=True)
+    return np.array([not is_clean(bytes(texts.data[start:end])) for start, end in bounds])
 
 
 def _of_texts(documents: Any, making: Making) -> Any:
@@ -130,9 +130,9 @@ def _emptied(rows: Ragged, there: npt.NDArray[np.bool_]) -> Ragged:
 
 def _blank(texts: Joined, tokens: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
     blank = np.zeros(tokens.size, dtype=np.bool_)
+    starts, ends = texts.starts, texts.ends
     for place in np.flatnonzero(tokens == 0).tolist():
-        start = int(texts.ends[place - 1]) if place else 0
-        blank[place] = is_blank(bytes(texts.data[start : int(texts.ends[place])]))
+        blank[place] = is_blank(bytes(texts.data[int(starts[place]) : int(ends[place])]))
     return blank
 
 
@@ -158,7 +158,7 @@ def _title(data: Any, start: int, end: int) -> str:
 
 def _source_digests(documents: Any, texts: Joined, form: Form) -> npt.NDArray[np.uint8]:
     """What `source_digest` gives of each, as bytes."""
-    info, kind = store_info(form.options.content), replace(form.options, format="text")
+    info, kind = form.info, replace(form.options, format="text")
     rules = hashlib.sha256(digest_rules(info, kind).encode("utf-8", "replace"))
     titled = (
         documents["title"].to_pylist() if compute.any(compute.not_equal(documents["title"], NO_TEXT)).as_py() else None
@@ -197,17 +197,14 @@ def _metadata_of(document: Mapping[str, Any]) -> Mapping[str, Any]:
     return json.loads(document["metadata"]) if document["metadata"] else {}
 
 
-def sketched_one(
-    outcome: Extracted[Input, Any] | Failed[Input], form: Form, data: bytes = b"", digest: str = ""
-) -> Sketched:
+def sketched_one(outcome: Extracted[Input, Any] | Failed[Input], form: Form, data: bytes = b"") -> Sketched:
     """What became of one document."""
     item = outcome.key
     if isinstance(outcome, Failed):
         failed = f"{outcome.reason}: {outcome.detail}" if outcome.detail else outcome.reason
         return Sketched(item.number, Record(Ref(item.id), None, source=item.source, metadata=item.metadata), failed)
     options = replace(form.options, format=item.format) if item.format else form.options
-    info = store_info(form.options.content)
-    digest = source_digest(data, info, options, name=item.path or item.name, title=item.title)
+    digest = source_digest(data, form.info, options, name=item.path or item.name, title=item.title)
     record = record_of(
         outcome, Ref(item.id), digest, min_tokens=form.min_tokens, source=item.source, title=item.title,
         metadata=item.metadata,

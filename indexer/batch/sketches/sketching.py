@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,13 +23,13 @@ from indexer.ingest.outcomes import Counts, Extraction, Failed, Item, read, sket
 from indexer.ingest.readers.base import Asked, BadEntry
 from indexer.ingest.readers.tables import Parquet, parquet_file
 from indexer.ingest.remote import is_remote
-from indexer.ingest.sources import Rejected, Sources, UnreadableError, id_of_path
+from indexer.ingest.sources import Sources, UnreadableError, id_of_path
 from indexer.model import Record, Ref
 from indexer.model.paths import printable_path
 
 SKETCHES = "sketches"
 # What is read at once, and what a group of rows has in a file of sketches.
-_OCTETS = 4 << 20
+_AT_ONCE = 4 << 20
 _GROUP = 1 << 16
 _ROWS_TOGETHER = 4096
 
@@ -45,7 +45,6 @@ class Summary(Counts):
     done_before: int = 0
     documents: int = 0
     bytes_read: int = 0
-    other: list[Rejected] = field(default_factory=list)
 
 
 def sketch(
@@ -199,7 +198,7 @@ def _by_columns(stream: Any, place: Place, reader: Parquet, asked: Asked, making
     number = 1
     with ThreadPoolExecutor(making.jobs, "neardup-batch") as pool:
         ahead: deque[Future[list[Any]]] = deque()
-        for batch in reader.batches(stream, place.name, asked, _OCTETS):
+        for batch in reader.batches(stream, place.name, asked, _AT_ONCE):
             if isinstance(batch, BadEntry):
                 ahead.append(pool.submit(_bad, [batch], place, making.form))
                 break

@@ -75,9 +75,9 @@ def cluster(
     """Put the documents of a folder's sketches into clusters of near-duplicates."""
     from indexer.batch.clusters.clustering import Wanted
     from indexer.batch.clusters.clustering import cluster as clustered
-    from indexer.batch.reading import Sketched, canonical_of, rule_of
+    from indexer.batch.reading import canonical_of, form_in, rule_of
 
-    form = Sketched.of(folder).form
+    form = form_in(folder)
     rule = rule_of(form, match)
     if explain:
         show_rule(rule)

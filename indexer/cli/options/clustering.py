@@ -43,7 +43,8 @@ cluster_options = Group(
         "--canonical",
         metavar="RULE",
         help="The canonical document of a cluster: earliest (first indexed), longest (most words), field:NAME or "
-        "field:NAME:desc (smallest or largest metadata field), source (by --prefer).  [default: earliest]",
+        "field:NAME:desc (smallest or largest metadata field), source (by --prefer).  "
+        "[default: earliest; without known times, as in a batch without --time-field: longest]",
     ),
     click.option(
         "--prefer",

@@ -1,4 +1,4 @@
-"""Compressed streams, told by their first bytes; a suffix of the name that promises one is taken at its word."""
+"""Compressed streams; what is read is told by its first bytes, and a suffix that promises one is taken at its word."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ import io
 import lzma
 import sys
 import zlib
-from typing import Any, BinaryIO, cast
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO, Any, BinaryIO, cast
 
 from indexer.ingest.readers.base import optional
 
@@ -43,6 +45,35 @@ def plain(stream: BinaryIO, name: str = "") -> io.BufferedReader:
     return buffered(cast(BinaryIO, _Decompressed(given, kind))) if kind else given
 
 
+@contextmanager
+def packed(file: IO[bytes], name: str) -> Iterator[BinaryIO]:
+    """A file to write to, which is compressed as its name says; the same always gives the same bytes.
+
+    Raises UsageError where the package for a compression is missing.
+    """
+    suffix = next((suffix for suffix in SUFFIXES if name.lower().endswith(suffix)), "")
+    opened: Any
+    if suffix == ".gz":
+        # Without the time.
+        opened = gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0)
+    elif suffix == ".bz2":
+        opened = bz2.BZ2File(file, "wb")
+    elif suffix == ".xz":
+        opened = lzma.LZMAFile(file, "wb")  # noqa: SIM115 - closed below
+    elif suffix:
+        opened = _zstd(name).ZstdFile(file, mode="wb")
+    else:
+        yield cast(BinaryIO, file)
+        return
+    with opened:
+        yield cast(BinaryIO, opened)
+
+
+def _zstd(needed_by: str) -> Any:
+    module = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
+    return optional(module, "zst", needed_by)
+
+
 class _Decompressed(io.RawIOBase):
     """Gives what could be decompressed before it raises: of a file that is cut off, all that is there is read."""
 
@@ -56,8 +87,7 @@ class _Decompressed(io.RawIOBase):
         elif kind == ".xz":
             self._file = lzma.LZMAFile(stream)  # noqa: SIM115 - as long as the stream is read
         else:
-            module = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
-            zstd: Any = optional(module, "zst", "Zstandard-compressed input")
+            zstd = _zstd("Zstandard-compressed input")
             self._damaged = zstd.ZstdError
             self._file = zstd.ZstdFile(stream, options={zstd.DecompressionParameter.window_log_max: _ZSTD_WINDOW})
 
