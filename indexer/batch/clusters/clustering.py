@@ -21,6 +21,7 @@ from indexer.batch.clusters.grouping import (
     clusters_of,
     columns_of,
     compared,
+    found_by,
     joined,
     key_blocks,
     partitions,
@@ -167,12 +168,10 @@ def _labels(
     """The component of each document by what may be near, verified or not; and which documents the rule compares."""
     rule = wanted.rule
     components = Components(len(sketched))
-    names = ["short", *(column_name(family) for family in rule.schemes)]
-    names += [f"{column_name(one.name)}_keys" for one in rule.finders if one.scheme.joins_keys]
     own: dict[str, list[Sketches]] = {one.name: [] for one in rule.finders if not meets_by_keys(one)}
     places: list[Positions] = []
     with _BlockFiles(spill, count) as blocks:
-        for place, batch in sketched.batches(list(dict.fromkeys(names))):
+        for place, batch in sketched.batches(found_by(rule)):
             inside = np.flatnonzero(compared(batch, rule) & ~without[place : place + batch.num_rows])
             found = sketches_of(batch.take(column_of(inside)), rule)
             places.append(place + inside)
