@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-SOURCES := pyproject.toml $(wildcard cffi_build/*.c cffi_build/*.h cffi_build/*.py cffi_build/CMakeLists.txt mappings/*)
+SOURCES := pyproject.toml $(wildcard $(foreach kind,c h py,cffi_build/*.$(kind) cffi_build/*/*.$(kind)) cffi_build/CMakeLists.txt mappings/*)
 
 # Whole folders, or of those that also hold slow tests the files without.
 QUICK := clustering evaluation hamming/test_hamming.py ingest matching model provision report schemes text \
