@@ -64,8 +64,8 @@ bench: $(STAMP)
 	PYTHONPATH=tests $(BIN)/python tests/engines/bench.py $(if $(RECORDS),--records $(RECORDS))
 
 pictures: $(STAMP)
-	$(BIN)/python docs/make_pictures.py
-	$(BIN)/python docs/notebook_pages.py
+	$(BIN)/python docs/site/make_pictures.py
+	$(BIN)/python docs/site/notebook_pages.py
 
 wheel: $(BIN)/python
 	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
