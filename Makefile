@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-SOURCES := pyproject.toml $(wildcard cffi_build/*.c cffi_build/*.h cffi_build/*.py cffi_build/CMakeLists.txt mappings/*)
+SOURCES := pyproject.toml $(wildcard $(foreach kind,c h py,cffi_build/*.$(kind) cffi_build/*/*.$(kind)) cffi_build/CMakeLists.txt mappings/*)
 
 # Whole folders, or of those that also hold slow tests the files without.
 QUICK := clustering evaluation hamming/test_hamming.py ingest matching model provision report schemes text \
@@ -64,8 +64,8 @@ bench: $(STAMP)
 	PYTHONPATH=tests $(BIN)/python tests/engines/bench.py $(if $(RECORDS),--records $(RECORDS))
 
 pictures: $(STAMP)
-	$(BIN)/python docs/make_pictures.py
-	$(BIN)/python docs/notebook_pages.py
+	$(BIN)/python docs/site/make_pictures.py
+	$(BIN)/python docs/site/notebook_pages.py
 
 wheel: $(BIN)/python
 	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .

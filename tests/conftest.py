@@ -26,7 +26,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 def _shared_in(file: str) -> str:
     """What the tests of a file share: the engine that it asks for, or what it makes once for all of them."""
     source = (ROOT / file).read_text("utf-8")
-    engine = _ASKED_FOR.search(source)
+    beside = (ROOT / file).with_name("conftest.py")
+    engine = _ASKED_FOR.search(source) or (beside.exists() and _ASKED_FOR.search(beside.read_text("utf-8"))) or None
     return engine[1] if engine else file if 'scope="module"' in source else ""
 
 

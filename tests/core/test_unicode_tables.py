@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-BUILD = Path(__file__).resolve().parents[2] / "cffi_build"
+BUILD = Path(__file__).resolve().parents[2] / "cffi_build" / "text"
 
 
 @pytest.fixture(scope="module")

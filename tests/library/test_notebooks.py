@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pages import DOCS
 
-sys.path.insert(0, str(DOCS))
+sys.path.insert(0, str(DOCS / "site"))
 
 import notebook_pages
 

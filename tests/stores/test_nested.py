@@ -1,4 +1,4 @@
-"""Fields of nested objects in query strings; on real engines in `engines/test_remembered_fields.py`."""
+"""Fields of nested objects in query strings; on real engines in `engines/annotate/test_remembered_fields.py`."""
 
 from __future__ import annotations
 

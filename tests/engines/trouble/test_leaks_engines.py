@@ -11,7 +11,7 @@ import pytest
 from annotated import fill
 from servers import Server
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "cli"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "cli"))
 
 from leaking import COMMANDS, SHAPES, STORELESS, Leaks, leaks
 from written import changed, prose

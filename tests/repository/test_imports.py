@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-PACKAGE = Path(__file__).resolve().parents[1] / "indexer"
+PACKAGE = Path(__file__).resolve().parents[2] / "indexer"
 
 # From the bottom up; a package may import its own and every lower layer, of its own layer only itself.
 LAYERS = [

@@ -178,7 +178,7 @@ with open_store(sys.argv[1], create=INFO) as store:
 
 def writer(url: str, count: int) -> subprocess.Popen[str]:
     """A process that writes, and says what is done."""
-    folder = Path(__file__).resolve().parents[1] / "stores"
+    folder = Path(__file__).resolve().parents[2] / "stores"
     environment = {**os.environ, "PYTHONPATH": str(folder)}
     return subprocess.Popen(
         [sys.executable, "-c", WRITER, url, str(count)], stdout=subprocess.PIPE, text=True, env=environment

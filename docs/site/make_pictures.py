@@ -1,6 +1,6 @@
 """Makes docs/report.png: the report on a collection of this project's own pages in several editions.
 
-Run as `python docs/make_pictures.py`; it needs Chromium. The collection is the sections of README.md and of pages
+Run as `python docs/site/make_pictures.py`; it needs Chromium. The collection is the sections of README.md and of pages
 below this folder: three yearly editions under two page designs and as plain text, the later ones with words changed.
 """
 
@@ -16,7 +16,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-DOCS = Path(__file__).resolve().parent
+DOCS = Path(__file__).resolve().parents[1]
 PAGES = (
     "README.md",
     *(f"docs/how-to/{name}.md" for name in ("indexing", "rules", "clusters", "engines", "annotating", "report")),

@@ -17,7 +17,7 @@ from command_lines import command_lines, parse
 
 from indexer.stores.search.client.access import load_access
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 DOCKER = ROOT / "docker"
 FILES = {engine: DOCKER / f"compose-{engine}.yml" for engine in ("elasticsearch", "opensearch")}
 DASHBOARDS = {"elasticsearch": "kibana", "opensearch": "dashboards"}

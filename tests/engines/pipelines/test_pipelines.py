@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-import io
 import json
 import os
 import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
-from fleet import Servers
-from pipelined import MINHASH, keys_of, put_by_hand, sketched, through, with_ingest
+from pipelined import MINHASH, answered, keys_of, neardup, put_by_hand, sketched, source, through, write
 from servers import Server
 
-from indexer.cli import main
 from indexer.extract import Options
 from indexer.ingest.indexing import source_digest, store_info
 from indexer.model import Fingerprint
@@ -28,60 +23,11 @@ from indexer.provision.pipelines import rules, sketch_form
 from indexer.schemes import registry, simhash
 from indexer.stores import open_store
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "cli"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "cli"))
 
 from written import changed, prose
 
-ROOT = Path(__file__).resolve().parents[2]
-
-
-@pytest.fixture(scope="module")
-def painless(servers: Servers) -> Server:
-    """The engine at hand that has Painless."""
-    return with_ingest(servers.get("opensearch"))
-
-
-@pytest.fixture
-def index(painless: Server, request: pytest.FixtureRequest) -> Iterator[str]:
-    name = f"piped-{abs(hash(request.node.name)) % 10**8}"
-    yield name
-    painless.request("DELETE", f"/{name},{name}-*?ignore_unavailable=true")
-    painless.request("DELETE", f"/_index_template/neardup-{name}")
-    for kind in ("keys", "simhash"):
-        painless.request("DELETE", f"/_ingest/pipeline/neardup-{kind}-{name}")
-
-
-class Done(NamedTuple):
-    """What a command wrote."""
-
-    stdout: str
-    stderr: str
-
-
-def neardup(command: str, server: Server, index: str, *flags: str, code: int = 0) -> Done:
-    """Run a command on an index; in this process, for there are many."""
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        ended = main([command, "--store", f"{server.url}/{index}", *flags])
-    assert ended == code, err.getvalue()
-    return Done(out.getvalue(), err.getvalue())
-
-
-def answered(command: str, server: Server, index: str, *flags: str) -> Any:
-    return json.loads(neardup(command, server, index, *flags, "--json").stdout)
-
-
-def write(server: Server, index: str, name: str, document: dict[str, Any], pipeline: str = "") -> dict[str, Any]:
-    """Store a document, and what was stored."""
-    query = f"&pipeline={pipeline}" if pipeline else ""
-    answer = server.request("PUT", f"/{index}/_doc/{name}?refresh=true{query}", document)
-    assert answer.get("result") in ("created", "updated"), answer
-    return source(server, index, name)
-
-
-def source(server: Server, index: str, name: str) -> dict[str, Any]:
-    found: dict[str, Any] = server.request("GET", f"/{index}/_doc/{name}")["_source"]
-    return found
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def test_an_owners_field_of_that_name_is_left_alone(painless: Server) -> None:
@@ -423,97 +369,3 @@ def test_the_manuals_hashes(painless: Server) -> None:
     hashes = {found["neardup"]["simhash-doc"]["hash"] for found in through(painless, "neardup-keys", documents)}
     assert len(documents) == 5
     assert hashes == {"o45z6ig5gps3e"}
-
-
-class TestSetup:
-    def test_the_fields_are_remembered(self, painless: Server, index: str) -> None:
-        def remembered() -> Any:
-            return painless.request("GET", f"/{index}/_mapping")[index]["mappings"]["_meta"]
-
-        owners = {"_meta": {"team": "search"}, "properties": {"title": {"type": "text"}, "text": {"type": "text"}}}
-        painless.request("PUT", f"/{index}", {"mappings": owners})
-        flags = ("--pipelines", "--field", "title", "--field", "text")
-        neardup("setup", painless, index, *flags)
-        meta = remembered()
-        assert meta["team"] == "search"
-        assert meta["neardup"]["tables"] == 16
-        assert meta["neardup"]["texts"] == {"": {"fields": ["title", "text"], "html": False}}
-        pipeline = f"neardup-simhash-{index}"
-        for name in ("a", "b"):
-            write(painless, index, name, {"title": "A title", "text": prose(1)}, pipeline)
-        # Without fields, those; and texts are read from them.
-        assert "nothing to do" in neardup("setup", painless, index, "--pipelines").stderr
-        assert answered("annotate", painless, index, "--jobs", "1")["unchanged"] == 2
-        assert "1 pair by" in neardup("pairs", painless, index, "--verify", "text").stderr
-        neardup("setup", painless, index, "--pipelines", "--field", "text")
-        assert remembered()["neardup"]["texts"] == {"": {"fields": ["text"], "html": False}}
-        assert answered("annotate", painless, index, "--jobs", "1")["stale"] == 2
-
-    def test_twice_is_once_and_removed_is_gone(self, painless: Server, index: str) -> None:
-        flags = ("--pipelines", "--field", "text", "--default-pipeline", "keys", "--final-pipeline", "simhash")
-        planned = answered("setup", painless, index, *flags, "--dry-run")["steps"]
-        assert [each["path"] for each in planned][-4:] == [
-            f"/_ingest/pipeline/neardup-keys-{index}",
-            f"/_ingest/pipeline/neardup-simhash-{index}",
-            f"/{index}/_settings",
-            f"/{index}/_settings",
-        ]
-        for step in planned:
-            assert "error" not in painless.request(step["method"], step["path"], step["body"])
-        assert "nothing to do" in neardup("setup", painless, index, *flags).stderr
-        params = painless.request("GET", f"/_ingest/pipeline/neardup-simhash-{index}")[f"neardup-simhash-{index}"]
-        assert params["processors"][0]["script"]["params"]["fields"] == ["text"]
-        write(painless, index, "a", {"text": prose(1)})
-        assert source(painless, index, "a")["neardup"]["tokens"] == 200
-        # Other fields: only the pipeline is put anew.
-        assert neardup("setup", painless, index, "--pipelines", "--field", "body").stderr.count("put the") == 1
-        neardup("setup", painless, index, "--remove", "--pipelines")
-        assert painless.request("GET", f"/_ingest/pipeline/neardup-*-{index}") == {}
-        settings = painless.request("GET", f"/{index}/_settings")[index]["settings"]["index"]
-        assert not {"default_pipeline", "final_pipeline"} & set(settings)
-        assert source(painless, index, "a")["neardup"]["tokens"] == 200
-        neardup("setup", painless, index, *flags)
-        assert write(painless, index, "marked", {"text": "\U00020000"})["neardup"] == {"pending": "unicode"}
-        neardup("setup", painless, index, "--remove")
-        assert source(painless, index, "marked") == {"text": "\U00020000"}
-        assert painless.request("GET", f"/_ingest/pipeline/neardup-*-{index}") == {}
-
-    def test_an_owners_pipelines_are_not_replaced(self, painless: Server, index: str) -> None:
-        painless.request("PUT", f"/{index}", {"settings": {"index.default_pipeline": "theirs"}})
-        neardup("setup", painless, index, "--pipelines")
-        printed = neardup("setup", painless, index, "--pipelines", "--default-pipeline", "simhash", code=2).stderr
-        assert "'theirs'" in printed
-        assert f"neardup-simhash-{index}" in printed
-        settings = painless.request("GET", f"/{index}/_settings")[index]["settings"]["index"]
-        assert settings["default_pipeline"] == "theirs"
-        neardup("setup", painless, index, "--remove", "--pipelines")
-        settings = painless.request("GET", f"/{index}/_settings")[index]["settings"]["index"]
-        assert settings["default_pipeline"] == "theirs"
-        name = f"neardup-keys-{index}"
-        painless.request("PUT", f"/_ingest/pipeline/{name}", {"description": "mine", "processors": []})
-        assert "belongs to the owner" in neardup("setup", painless, index, "--pipelines", code=2).stderr
-        neardup("setup", painless, index, "--remove", "--pipelines")
-        assert painless.request("GET", f"/_ingest/pipeline/{name}")[name]["description"] == "mine"
-
-    def test_a_newer_one_is_not_replaced(self, painless: Server, index: str) -> None:
-        name = f"neardup-keys-{index}"
-        body = {"description": "neardup: newer", "version": 99, "processors": []}
-        painless.request("PUT", f"/_ingest/pipeline/{name}", body)
-        assert "newer neardup" in neardup("setup", painless, index, "--pipelines", code=4).stderr
-
-    def test_multi_fields_and_aliases_are_followed(self, painless: Server, index: str) -> None:
-        body = {"type": "text", "fields": {"raw": {"type": "keyword"}}}
-        mappings = {"properties": {"body": body, "also": {"type": "alias", "path": "body"}}}
-        painless.request("PUT", f"/{index}", {"mappings": mappings})
-        neardup("setup", painless, index, "--pipelines", "--field", "body.raw", "--field", "also", "--field", "later")
-        found = painless.request("GET", f"/_ingest/pipeline/neardup-simhash-{index}")[f"neardup-simhash-{index}"]
-        assert found["processors"][0]["script"]["params"]["fields"] == ["body", "later"]
-
-    def test_the_options_need_each_other(self, painless: Server, index: str) -> None:
-        assert "need --pipelines" in neardup("setup", painless, index, "--field", "body", code=2).stderr
-
-    @pytest.mark.parametrize("server", ["elasticsearch"], indirect=True)
-    def test_an_engine_without_painless_is_named(self, server: Server) -> None:
-        printed = neardup("setup", server, "no-painless", "--pipelines", code=3).stderr
-        assert "No processor type exists with name [script]" in printed
-        neardup("setup", server, "no-painless", "--remove", "--yes")

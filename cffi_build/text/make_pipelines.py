@@ -1,7 +1,7 @@
 """Writes mappings/pipelines/*.json: the Painless sources beside them, and the tables that the simhash script needs.
 
-Run it as `python cffi_build/make_pipelines.py`, with the packages of make_unicode_tables.py. A test runs it again and
-fails on any difference.
+Run it as `python cffi_build/text/make_pipelines.py`, with the packages of make_unicode_tables.py. A test runs it again
+and fails on any difference.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from make_unicode_tables import (
     word_trie,
 )
 
-DIRECTORY = Path(__file__).resolve().parents[1] / "mappings" / "pipelines"
+DIRECTORY = Path(__file__).resolve().parents[2] / "mappings" / "pipelines"
 # What lies above is left to `neardup annotate`.
 END = 0x20000
 BLOCK = 32

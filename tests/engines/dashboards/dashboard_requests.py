@@ -9,7 +9,7 @@ from typing import Any
 
 from servers import Server
 
-FOLDER = Path(__file__).resolve().parents[2] / "mappings" / "dashboards"
+FOLDER = Path(__file__).resolve().parents[3] / "mappings" / "dashboards"
 FILES = {"elasticsearch": "kibana.ndjson", "opensearch": "opensearch-dashboards.ndjson"}
 MISSING = "__missing__"
 

@@ -76,4 +76,4 @@ def test_the_tests_that_the_page_names_are_there() -> None:
     for cells in rows().values():
         assert {cells[1], cells[2]} <= {"yes", "no"}
         for name in re.findall(r"`(test_\w+\.py)`", cells[3]):
-            assert (PAGE.parents[2] / "tests" / "engines" / name).is_file(), name
+            assert list(PAGE.parents[2].glob(f"tests/engines/*/{name}")), name

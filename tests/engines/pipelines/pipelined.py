@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from fleet import missing
 from servers import Server
 
 from indexer import core_sketch
+from indexer.cli import main
 from indexer.extract.text import printable
 from indexer.ingest.indexing import store_info
 from indexer.ingest.sketching import sketch_document
@@ -22,7 +25,7 @@ from indexer.schemes.base import Scheme
 from indexer.schemes.keys.simhash64 import SIMHASH64_LAYOUT
 from indexer.stores.search.fields.sketches import KeyFields, sketch_fields
 
-DIRECTORY = Path(__file__).resolve().parents[2] / "mappings" / "pipelines"
+DIRECTORY = Path(__file__).resolve().parents[3] / "mappings" / "pipelines"
 REQUEST_CHARACTERS = 400_000
 MINHASH = registry.scheme("minhash")
 
@@ -111,3 +114,36 @@ def agree(server: Server, texts: Iterable[str], scheme: Scheme = MINHASH) -> Cou
         assert record["tokens"] == fingerprint.tokens, ascii(text)
         assert record["short"] == (fingerprint.tokens < 20)
     return counts
+
+
+class Done(NamedTuple):
+    """What a command wrote."""
+
+    stdout: str
+    stderr: str
+
+
+def neardup(command: str, server: Server, index: str, *flags: str, code: int = 0) -> Done:
+    """Run a command on an index; in this process, for there are many."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        ended = main([command, "--store", f"{server.url}/{index}", *flags])
+    assert ended == code, err.getvalue()
+    return Done(out.getvalue(), err.getvalue())
+
+
+def answered(command: str, server: Server, index: str, *flags: str) -> Any:
+    return json.loads(neardup(command, server, index, *flags, "--json").stdout)
+
+
+def write(server: Server, index: str, name: str, document: dict[str, Any], pipeline: str = "") -> dict[str, Any]:
+    """Store a document, and what was stored."""
+    query = f"&pipeline={pipeline}" if pipeline else ""
+    answer = server.request("PUT", f"/{index}/_doc/{name}?refresh=true{query}", document)
+    assert answer.get("result") in ("created", "updated"), answer
+    return source(server, index, name)
+
+
+def source(server: Server, index: str, name: str) -> dict[str, Any]:
+    found: dict[str, Any] = server.request("GET", f"/{index}/_doc/{name}")["_source"]
+    return found

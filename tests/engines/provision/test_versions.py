@@ -35,7 +35,7 @@ with open_store(sys.argv[1], create=INFO) as store:
 
 def use(url: str, *folders: Path) -> subprocess.CompletedProcess[str]:
     """Write and find, in another process, with the client of the first folder."""
-    paths = [*map(str, folders), str(Path(__file__).resolve().parents[1] / "stores")]
+    paths = [*map(str, folders), str(Path(__file__).resolve().parents[2] / "stores")]
     return subprocess.run(
         [sys.executable, "-c", USE, url, *paths], capture_output=True, text=True, timeout=120, env={**os.environ}
     )

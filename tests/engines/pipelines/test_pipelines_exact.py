@@ -13,7 +13,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from fleet import Servers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pipelined import DIRECTORY, agree, put_by_hand, put_with_sketch, through
@@ -23,11 +22,11 @@ from indexer import core
 from indexer.extract import Limits, Options, Request, WorkerPool
 from indexer.schemes import registry
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "schemes"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "schemes"))
 
 import oracle_minwise
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 VECTORS = json.loads((ROOT / "tests" / "vectors" / "simhash-doc.json").read_text("utf-8"))["vectors"]
 SKETCHES = json.loads((ROOT / "tests" / "vectors" / "minhash.json").read_text("utf-8"))
 
@@ -69,11 +68,10 @@ WRITTEN = st.one_of(
 
 
 @pytest.fixture(scope="module")
-def painless(servers: Servers) -> Server:
-    """The engine at hand that has Painless, with the pipeline that makes the sketches of a new store."""
-    server = servers.get("opensearch")
-    put_with_sketch(server)
-    return server
+def painless(painless: Server) -> Server:
+    """The same with the pipeline that makes the sketches of a new store."""
+    put_with_sketch(painless)
+    return painless
 
 
 def test_the_golden_vectors(painless: Server) -> None:
@@ -216,13 +214,13 @@ def test_long_texts(painless: Server) -> None:
 
 
 def test_the_files_are_what_their_generator_writes(tmp_path: Path) -> None:
-    sys.path.insert(0, str(ROOT / "cffi_build"))
+    sys.path.insert(0, str(ROOT / "cffi_build" / "text"))
     try:
         from make_unicode_tables import PINNED
     except ImportError as error:
         pytest.skip(f"NEEDS THE GENERATOR'S PACKAGES: {error}; the pipelines were not made again")
     finally:
-        sys.path.remove(str(ROOT / "cffi_build"))
+        sys.path.remove(str(ROOT / "cffi_build" / "text"))
     for package, wanted in PINNED.items():
         try:
             found = version(package)
@@ -230,7 +228,7 @@ def test_the_files_are_what_their_generator_writes(tmp_path: Path) -> None:
             found = "nothing"
         if found != wanted:
             pytest.skip(f"NEEDS {package} {wanted}, found {found}; the pipelines were not made again")
-    generator = ROOT / "cffi_build" / "make_pipelines.py"
+    generator = ROOT / "cffi_build" / "text" / "make_pipelines.py"
     subprocess.run([sys.executable, str(generator), "--output", str(tmp_path)], check=True)
     made = sorted(path.name for path in tmp_path.iterdir())
     assert made == sorted(path.name for path in DIRECTORY.glob("*.json"))

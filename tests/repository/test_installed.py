@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 PAGE = "<html><head><title>{title}</title></head><body><nav>{nav}</nav><article>{body}</article></body></html>"
 BODY = " ".join(f"Sentence {n} of an article that two sites carry under their own design." for n in range(40))

@@ -17,7 +17,7 @@ from indexer.provision.setup import Provision
 from indexer.stores import Store, open_store
 from indexer.stores.search.client.connection import connect
 
-GUIDE = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "clusters.md"
+GUIDE = Path(__file__).resolve().parents[3] / "docs" / "how-to" / "clusters.md"
 
 
 def asked() -> dict[str, Any]:

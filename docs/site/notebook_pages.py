@@ -1,4 +1,4 @@
-"""Notebooks as pages of the site, and run again: `python docs/notebook_pages.py` puts fresh outputs into each.
+"""Notebooks as pages of the site, and run again: `python docs/site/notebook_pages.py` puts fresh outputs into each.
 
 A page loads nothing from elsewhere: it is Markdown, made of the cells as they are stored, with its pictures as files
 beside it.
@@ -14,7 +14,7 @@ from typing import Any
 
 import nbformat
 
-NOTEBOOKS = Path(__file__).resolve().parent / "notebooks"
+NOTEBOOKS = Path(__file__).resolve().parents[1] / "notebooks"
 
 
 def executed(path: Path) -> Any:

@@ -1,7 +1,7 @@
 """Writes unicode_tables.c: what the C core knows of Unicode, for one pinned version.
 
-Run it as `python cffi_build/make_unicode_tables.py`, with exactly the packages named in PINNED installed. A test runs
-it again and fails on any difference. `regex` carries the case folding and the properties, `unicodedata2` the
+Run it as `python cffi_build/text/make_unicode_tables.py`, with exactly the packages named in PINNED installed. A test
+runs it again and fails on any difference. `regex` carries the case folding and the properties, `unicodedata2` the
 decompositions and combining classes, both of the same Unicode version.
 """
 

@@ -23,7 +23,7 @@ from indexer.stores.search.client.connection import connect
 from indexer.stores.sketches import Probe
 
 OLD: dict[str, Any] = json.loads(
-    (Path(__file__).resolve().parents[1] / "stores" / "fixtures" / "mapping2.json").read_text("utf-8")
+    (Path(__file__).resolve().parents[2] / "stores" / "fixtures" / "mapping2.json").read_text("utf-8")
 )
 NEW = SchemeInfo("new", "new:x=1", KeyLayout(tables=3, bits=8))
 
