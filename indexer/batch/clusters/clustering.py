@@ -99,6 +99,13 @@ class Counts:
     new: int = 0
     repeating: int = 0
 
+    def add(self, other: Counts) -> None:
+        """Take in those of other files."""
+        self.replaced += other.replaced
+        self.compared += other.compared
+        self.new += other.new
+        self.repeating += other.repeating
+
 
 def sketched_apart(folder: str, out: str, wanted: Wanted) -> Sketched:
     """The sketches of a folder and of the older one. Raises UsageError for an output into that one, and StoreError."""

@@ -114,7 +114,9 @@ def clusters(
         every = every.withColumn(_REPLACED, functions.rank().over(newest) > 1)
     else:
         every = every.withColumn(_REPLACED, functions.lit(False))
-    return _told(every, found(_Table(every.where(f"not {_REPLACED}"), run, _written(known)[1]), run), against=run.against)
+    return _told(
+        every, found(_Table(every.where(f"not {_REPLACED}"), run, _written(known)[1]), run), against=run.against
+    )
 
 
 def _form_in(sketches: Any) -> Form:
