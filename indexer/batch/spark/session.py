@@ -21,14 +21,24 @@ _OURS = re.compile(r"^indexer\.errors\.(\w+): (.*)$", re.MULTILINE)
 _USUAL = 200
 
 
-def session(master: str | None = None) -> Any:
-    """The session that runs already, or a new one: on `master` (a URL of Spark), or as spark-submit or Spark's own
-    configuration says where None.
+@contextmanager
+def running(master: str | None = None) -> Iterator[Any]:
+    """The session that runs already, or a new one, which ends after use.
+
+    It is on `master` (a URL of Spark), or where spark-submit or Spark's configuration says if None.
     """
+    before = sql.SparkSession.getActiveSession()
+    if before is not None:
+        yield before
+        return
     # Without it tasks run whatever python comes first on the path.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = sql.SparkSession.builder.appName("neardup")
-    return (builder.master(master) if master else builder).getOrCreate()
+    made = (builder.master(master) if master else builder).getOrCreate()
+    try:
+        yield made
+    finally:
+        made.stop()
 
 
 def partitions_of(spark: Any, asked: int | None) -> int:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -94,7 +95,8 @@ def read_labelled(batches: Iterable[Any], folder: Folder, columns: Sequence[str]
                 continue
             places = column_of(wanted[start:end] - owners[0])
             numbers = {"label": column_of(labels[start:end]), "owner": column_of(wanted[start:end])}
-            yield _with(batch.take(places), **numbers)
+            # Spark takes columns by their places, and a file gives them in its own order.
+            yield _with(batch.select(list(columns)).take(places), **numbers)
 
 
 def write_files(batches: Iterable[Any], folder: Folder, out: str, wanted: Wanted) -> Iterator[Any]:
@@ -168,12 +170,14 @@ class _Files(Documents):
 
 
 def cluster(spark: Any, folder: str, out: str, wanted: Wanted, *, most_joined: int = MOST_JOINED) -> dict[str, Any]:
-    """What `indexer.batch.clusters.clustering.cluster` does, by tasks of Spark: the same files, and the same is said.
+    """What `indexer.batch.clusters.clustering.cluster` does, by tasks of Spark: the same files, the same figures.
 
     Both folders have to be there under the same names on all machines. `wanted.parts` is how many partitions what is
     shuffled has, as Spark is configured where None. Memory here: 8 bytes a document that a later one replaces. Raises
     StoreError and UsageError.
     """
+    folder, out = os.path.abspath(folder), os.path.abspath(out)
+    wanted = replace(wanted, against=wanted.against and os.path.abspath(wanted.against))
     sketched = sketched_apart(folder, out, wanted)
     count = partitions_of(spark, wanted.parts)
     run = Run(wanted.rule, wanted.canonical, wanted.bound, count, most_joined, bool(wanted.against))
