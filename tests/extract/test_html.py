@@ -128,8 +128,12 @@ def test_what_belongs_to_the_text_stays(kept: str, extractor: Extractor) -> None
         "<div class=menu><a href=a>gone</a> to</div>",
         "<ul class='sub-menu-2'><li><a href=a>gone</a><li><a href=b>too</a></ul>",
         "<div class=sidebar><h2>On</h2><ul><li><a href=a>gone</a><li><a href=b>too</a></ul></div>",
+        "<div id=docs-sidebar><a href=a>gone</a> 2.0</div>",
         "<div class=footer>gone<script>let long = 1;</script></div>".replace("long", "long" * 300),
         "<div class=breadcrumbs><div class=navbar><a href=a>gone</a></div> more</div>",
+        "<div id=tocframe><h4><a href=a>gone</a></h4><ul class=toc><li><a href=b>1. One</a></ul></div>",
+        "<dl class=TOC><dt><a href=a>gone</a><dt><a href=b>too</a></dl>",
+        "<div class='bd-toc table-of-contents'>Contents <a href=a>gone and on</a></div>",
     ],
 )
 def test_what_is_named_as_furniture_is_left_out_unless_asked_for(gone: str, extractor: Extractor) -> None:
@@ -155,6 +159,9 @@ def test_what_is_named_as_furniture_is_left_out_unless_asked_for(gone: str, extr
         f"<div class=sidebar><p>kept{' and more' * 40}</div>",
         "<div class=tabs><a href=#1>One</a><div id=1>kept, as the first tab's own text</div></div>",
         "<ul class=menu><li>kept: soup of the day<li>fish</ul>",
+        "<h3 class=toc>kept</h3>",
+        "<div id=toc>kept: what each of <a href=a>these</a> is about, in a sentence or two</div>",
+        "<div class=contents><a href=a>kept</a></div>",
         "<div class=footer><h1>kept</h1></div>",
         "<div id=footer><div role=main>kept</div></div>",
         "<div class=copyright role=note>kept</div>",

@@ -53,7 +53,10 @@ _TEXT_IN_NAMED = "main,article,h1,[role=main],[role=article]"
 # beside its links; where the links hold more, as many as they. Boxes of the text are called menus and sidebars too.
 _MENUS = (
     r"(?:main|sub|top|side|left|right|bottom|site|page|nav|drop|dropdown)?menu(?:bar)?"
-    r"|(?:sphinx|left|right|nav)?sidebar(?:wrapper)?|tabs|pager|pagination|toolbar|navbox"
+    r"|(?:sphinx|left|right|nav|docs?|fixed|site)?sidebar(?:wrapper)?|tabs|pager|pagination|toolbar|navbox"
+    # Of the whole book on each of its pages, or of the page itself.
+    r"|(?:page|local|global|main|sub|side|left|right|site|doc|book|fancy|bd|g)?"
+    r"toc(?:frame|bar|nav|box|list|menu|wrapper|container|section|sidebar|set|view)?|tableofcontents"
 )
 _BANNERS = (
     r"(?:main|sub|top|side|left|right|bottom|fixed|site|page|doc|global|spirit|foot|skip)?"
@@ -70,8 +73,8 @@ _SMALL = tuple(re.compile(pattern.encode()) for pattern in _ATTRIBUTES)
 _ANY_CASE = tuple(re.compile(pattern.replace("=", r"\s*=\s*").encode(), re.IGNORECASE) for pattern in _ATTRIBUTES)
 # How the names begin, so that most ids, of which each is another, are passed over.
 _BEGINNINGS = re.compile(
-    rb" (?:ban|bot|bre|cop|cru|doc|dro|fix|foo|glo|lef|leg|mai|mas|men|nav|pag|rig|sid|sit|ski|sph|spi|sub|tab|tit|too"
-    rb"|top)[^ ]*"
+    rb" (?:ban|bd-?t|boo|bot|bre|cop|cru|doc|dro|fan|fix|foo|glo|gto|lef|leg|loc|mai|mas|men|nav|pag|rig|sid|sit|ski"
+    rb"|sph|spi|sub|tab|tit|toc|too|top)[^ ]*"
 )
 _BLANKS = bytes.maketrans(b"\t\n\f\r", b"    ")
 # Looking for one more name takes as long as looking at every element that has any.
