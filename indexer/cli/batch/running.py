@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import click
 
@@ -15,7 +16,7 @@ from indexer.errors import UsageError
 class Running:
     """Where a batch runs; `master` is a URL of Spark, None for what spark-submit or its configuration says."""
 
-    run_on: str
+    run_on: Literal["local", "spark"]
     master: str | None
 
     @property
