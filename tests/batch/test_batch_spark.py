@@ -15,6 +15,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 from batched import LONGEST, MINHASH, Case, Row, by_batch, sketched, write_files
+from pages import DOCS, blocks
 from planted import collection, named
 from test_batch_against import CANONICAL, FORM, RULE, halves
 from test_batch_against import rows as older_rows
@@ -34,7 +35,9 @@ from indexer.batch.spark import clustering, frames, tables
 from indexer.batch.spark.session import mapped
 
 # Spark looks at versions with what Python itself no longer has.
-pytestmark = pytest.mark.filterwarnings("ignore:distutils Version classes", "ignore::ResourceWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:distutils Version classes", "ignore:PySpark does not yet", "ignore::ResourceWarning"
+)
 every = pytest.mark.skipif(not os.environ.get("NEARDUP_ALL"), reason="takes long; make test-all")
 
 
@@ -220,6 +223,20 @@ def test_what_cannot_be_exact_is_refused(spark: Any, tmp_path: Path) -> None:
         tables.clusters(made.drop("form"))
     with pytest.raises(Exception, match="a document has no id"):
         tables.sketches(spark.createDataFrame([(None, "some words")], "id string, text string")).collect()
+
+
+@every
+def test_the_example_of_the_page_runs(spark: Any) -> None:
+    case = Case(hot(60))
+    rows = [{"url": row["id"], "body": row["text"], "seen": row["seen"]} for row in case.rows()]
+    spark.createDataFrame(rows).write.saveAsTable("pages")
+    known: dict[str, Any] = {"spark": spark}
+    exec(blocks(DOCS / "how-to" / "spark.md", "python")[0], known)
+    clusters = spark.table("clusters").collect()
+    assert {row["id"] for row in clusters} == case.texts.keys()
+    kept = known["kept"].collect()
+    assert {row["url"] for row in kept} == {row["canonical"] for row in clusters}
+    assert 0 < len(kept) < len(rows)
 
 
 @every
