@@ -151,6 +151,8 @@ def pairs(
     with opened(store, read_only=True) as source:
         if filter is not None:
             source.narrow(filter)
+        else:
+            _tell_size(source)
         rule = rule_of(matching.wanted, source, hashes=against is not None and not _is_store(against))
         if matching.explain:
             show_rule(rule)
@@ -163,6 +165,13 @@ def pairs(
     tell_unread(reader.unread if reader else {})
     pairs_named = counted(count, "pair")
     say(f"{pairs_named} by {rule}" + (f", written to {output}" if output else ""))
+
+
+def _tell_size(store: Store) -> None:
+    from indexer.matching import room
+
+    if sentence := room.remark_on(store.stats().documents, room.available_memory()):
+        say(sentence, level="warning")
 
 
 def _is_store(name: str) -> bool:
@@ -223,6 +232,7 @@ def cluster(
 
     canonical = clustering.canonical_rule
     with opened(store, read_only=dry_run, refresh=refresh) as target:
+        _tell_size(target)
         rule = rule_of(matching.wanted, target)
         if matching.explain:
             show_rule(rule)

@@ -1,0 +1,40 @@
+"""Whether a store is too large for commands that hold something of each of its documents, said before they begin."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+from indexer.text.counts import counted
+
+# What `pairs` and `cluster` hold of a document (docs/operations.md), beside the pairs themselves.
+DOCUMENT_BYTES = 300
+
+
+def remark_on(documents: int, available: int | None) -> str:
+    """What to say of so many documents where `available` bytes of memory don't hold them; empty where they do."""
+    needed = documents * DOCUMENT_BYTES
+    if available is None or needed <= available:
+        return ""
+    return (
+        f"this takes about {_gigabytes(needed)} of memory for {counted(documents, 'document')}, and "
+        f"{_gigabytes(available)} are available; neardup batch sketch and neardup batch cluster do the same in parts, "
+        "within the memory that they are given, and neardup batch load puts the clusters into the store"
+    )
+
+
+def available_memory(root: Path = Path("/")) -> int | None:
+    """The bytes that this machine, or the control group below `root`, still has to give; None where that is unknown."""
+    left = []
+    with contextlib.suppress(OSError, ValueError, StopIteration):
+        lines = (root / "proc/meminfo").read_text().splitlines()
+        left.append(1024 * int(next(line for line in lines if line.startswith("MemAvailable:")).split()[1]))
+    group = root / "sys/fs/cgroup"
+    with contextlib.suppress(OSError, ValueError):
+        # It says "max" where there is no limit.
+        left.append(int((group / "memory.max").read_text()) - int((group / "memory.current").read_text()))
+    return max(min(left), 0) if left else None
+
+
+def _gigabytes(count: int) -> str:
+    return f"{count / 1e9:,.1f} GB"
