@@ -151,9 +151,9 @@ def pairs(
     with opened(store, read_only=True) as source:
         if filter is not None:
             source.narrow(filter)
-        else:
-            _tell_size(source)
         rule = rule_of(matching.wanted, source, hashes=against is not None and not _is_store(against))
+        if filter is None:
+            _tell_size(source, rule)
         if matching.explain:
             show_rule(rule)
         reader = reader_of(source, rule)
@@ -167,10 +167,10 @@ def pairs(
     say(f"{pairs_named} by {rule}" + (f", written to {output}" if output else ""))
 
 
-def _tell_size(store: Store) -> None:
+def _tell_size(store: Store, rule: MatchRule) -> None:
     from indexer.matching import room
 
-    if sentence := room.remark_on(store.stats().documents, room.available_memory()):
+    if sentence := room.remark_on(store.stats().documents, rule, room.available_memory()):
         say(sentence, level="warning")
 
 
@@ -232,8 +232,8 @@ def cluster(
 
     canonical = clustering.canonical_rule
     with opened(store, read_only=dry_run, refresh=refresh) as target:
-        _tell_size(target)
         rule = rule_of(matching.wanted, target)
+        _tell_size(target, rule)
         if matching.explain:
             show_rule(rule)
         reader = reader_of(target, rule)

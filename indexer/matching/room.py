@@ -5,15 +5,18 @@ from __future__ import annotations
 import contextlib
 from pathlib import Path
 
+from indexer.matching.rule import MatchRule
+from indexer.model import SIMHASH_DOC
 from indexer.text.counts import counted
 
-# What `pairs` and `cluster` hold of a document (docs/operations.md), beside the pairs themselves.
-DOCUMENT_BYTES = 300
+# What `pairs` and `cluster` hold of a document (docs/operations.md), beside the pairs themselves: by the simhash alone,
+# and with other sketches.
+LEAN_BYTES, DOCUMENT_BYTES = 300, 1000
 
 
-def remark_on(documents: int, available: int | None) -> str:
+def remark_on(documents: int, rule: MatchRule, available: int | None) -> str:
     """What to say of so many documents where `available` bytes of memory don't hold them; empty where they do."""
-    needed = documents * DOCUMENT_BYTES
+    needed = documents * (LEAN_BYTES if list(rule.schemes) == [SIMHASH_DOC] else DOCUMENT_BYTES)
     if available is None or needed <= available:
         return ""
     return (

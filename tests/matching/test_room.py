@@ -8,13 +8,17 @@ import pytest
 
 from indexer.cli import main
 from indexer.matching import room
-from indexer.matching.room import DOCUMENT_BYTES, available_memory, remark_on
+from indexer.matching.room import DOCUMENT_BYTES, LEAN_BYTES, available_memory, remark_on
+from indexer.matching.rule import default_rule, parse_rule
 
 
 def test_only_what_does_not_fit_is_remarked_on() -> None:
-    assert remark_on(1_000, 1_000 * DOCUMENT_BYTES) == ""
-    assert remark_on(10**9, None) == ""
-    said = remark_on(10**9, 16 * 10**9)
+    lean, whole = parse_rule("simhash-doc@3bits"), default_rule()
+    assert remark_on(1_000, lean, 1_000 * LEAN_BYTES) == ""
+    assert remark_on(1_000, whole, 1_000 * LEAN_BYTES) != ""
+    assert remark_on(1_000, whole, 1_000 * DOCUMENT_BYTES) == ""
+    assert remark_on(10**9, whole, None) == ""
+    said = remark_on(10**9, lean, 16 * 10**9)
     assert "300.0 GB of memory for 1,000,000,000 documents" in said
     assert "16.0 GB are available" in said
     assert "neardup batch cluster" in said
