@@ -128,6 +128,7 @@ def test_what_belongs_to_the_text_stays(kept: str, extractor: Extractor) -> None
         "<div class=menu><a href=a>gone</a> to</div>",
         "<ul class='sub-menu-2'><li><a href=a>gone</a><li><a href=b>too</a></ul>",
         "<div class=sidebar><h2>On</h2><ul><li><a href=a>gone</a><li><a href=b>too</a></ul></div>",
+        "<div id=docs-sidebar><a href=a>gone</a> 2.0</div>",
         "<div class=footer>gone<script>let long = 1;</script></div>".replace("long", "long" * 300),
         "<div class=breadcrumbs><div class=navbar><a href=a>gone</a></div> more</div>",
         "<div id=tocframe><h4><a href=a>gone</a></h4><ul class=toc><li><a href=b>1. One</a></ul></div>",

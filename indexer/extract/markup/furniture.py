@@ -53,7 +53,7 @@ _TEXT_IN_NAMED = "main,article,h1,[role=main],[role=article]"
 # beside its links; where the links hold more, as many as they. Boxes of the text are called menus and sidebars too.
 _MENUS = (
     r"(?:main|sub|top|side|left|right|bottom|site|page|nav|drop|dropdown)?menu(?:bar)?"
-    r"|(?:sphinx|left|right|nav)?sidebar(?:wrapper)?|tabs|pager|pagination|toolbar|navbox"
+    r"|(?:sphinx|left|right|nav|docs?|fixed|site)?sidebar(?:wrapper)?|tabs|pager|pagination|toolbar|navbox"
     # Of the whole book on each of its pages, or of the page itself.
     r"|(?:page|local|global|main|sub|side|left|right|site|doc|book|fancy|bd|g)?"
     r"toc(?:frame|bar|nav|box|list|menu|wrapper|container|section|sidebar|set|view)?|tableofcontents"
