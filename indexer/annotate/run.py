@@ -10,6 +10,7 @@ from itertools import islice
 from typing import Any
 
 from indexer.annotate.fields import described, fields_of_run, remember_fields
+from indexer.annotate.guards import mappings_of, require_own_version, require_unharmed
 from indexer.annotate.sinks import Done, Known, Sidecar, Sink, Written, in_place
 from indexer.errors import StoreError
 from indexer.extract.base import Content, Limits, Options
@@ -22,7 +23,7 @@ from indexer.stores import StoreInfo
 from indexer.stores.base import Refresh
 from indexer.stores.schemes import require_exactly
 from indexer.stores.search.client.bulk import BATCH_RECORDS, in_flight, rounds
-from indexer.stores.search.client.connection import AnswerError, Client
+from indexer.stores.search.client.connection import Client
 from indexer.stores.search.client.gets import multi_get
 from indexer.stores.search.client.names import reading_path
 from indexer.stores.search.client.slices import Slices
@@ -31,14 +32,12 @@ from indexer.stores.search.fields.bodies import OWNERS_FIELD
 from indexer.stores.search.fields.source_fields import (
     ASIDE,
     BOM,
-    require_harmless,
     text_at,
 )
 
 _CHANGED = 409
 _FORBIDDEN = 403
 _PAGE = 250
-_SAMPLE = 1000
 _BATCH_SECONDS = 1.0
 
 
@@ -137,7 +136,7 @@ class _Run:
         self.client, self.wanted, self.summary = client, wanted, summary
         self.shown = client.target.shown
         self._path = reading_path(client.target.name)
-        mappings = self._mappings()
+        mappings = mappings_of(client, self._path)
         self._fields = fields_of_run(client, aside, mappings, wanted)
         self._paths = self._fields.names
         self._aside = aside is not None
@@ -145,12 +144,7 @@ class _Run:
         self.info = self._info({} if aside else mappings)
         self._options = Options(content=self.info.content, format="html" if self._fields.html else "text")  # type: ignore[arg-type]
         if not aside:
-            settings = self.client.request("GET", f"/{self._path}/_settings", flat_settings="true")
-            require_harmless(
-                mappings, {name: described["settings"] for name, described in settings.items()}, self.shown
-            )
-            if not wanted.allow_version_change:
-                self._sample_versions()
+            require_unharmed(client, self._path, mappings, allow_version_change=wanted.allow_version_change)
         self._sink: Sink = (
             Sidecar(aside, client, self.info, dry_run=wanted.dry_run, refresh=wanted.refresh)
             if aside
@@ -175,20 +169,6 @@ class _Run:
 
     # What is there
 
-    def _get(self, what: str) -> Any:
-        try:
-            return self.client.request("GET", f"/{self._path}/{what}")
-        except AnswerError as error:
-            if error.status == 404:
-                raise StoreError(f"{self.shown}: no index has this name") from error
-            raise
-
-    def _mappings(self) -> dict[str, dict[str, Any]]:
-        mappings = {name: described.get("mappings", {}) for name, described in sorted(self._get("_mapping").items())}
-        if not mappings:
-            raise StoreError(f"{self.shown}: no index has this name")
-        return mappings
-
     def _info(self, mappings: Mapping[str, Mapping[str, Any]]) -> StoreInfo:
         known = (
             mapping.info_of(mapping_of_index, f"{self.shown} ({name})") for name, mapping_of_index in mappings.items()
@@ -212,21 +192,6 @@ class _Run:
         if self.wanted.exactly:
             require_exactly(self.wanted.new_schemes, there, self.wanted.schemes)
 
-    def _sample_versions(self) -> None:
-        body = {"size": _SAMPLE, "sort": [{"_seq_no": "asc"}], "_source": False}
-        answer = self.client.search(self._path, {**body, "version": True, "seq_no_primary_term": True})
-        for hit in answer["hits"]["hits"]:
-            self._require_own_version(hit)
-
-    def _require_own_version(self, hit: Mapping[str, Any]) -> None:
-        # Every change takes a new sequence number, so a version that was counted here can't be ahead of it.
-        if hit["_version"] > hit["_seq_no"] + 1:
-            raise StoreError(
-                f"{self.shown}: {hit['_index']}/{hit['_id']} has version {hit['_version']}, which its owner gave it "
-                "(version_type external); annotating raises it, and the owner's next write with the same version "
-                f"would be refused. Allow that with --allow-version-change, or {ASIDE}"
-            )
-
     # The run
 
     def run(self) -> None:
@@ -240,7 +205,7 @@ class _Run:
 
     def _rounds(self) -> None:
         self._refresh()
-        self.summary.total = int(self._get("_count")["count"])
+        self.summary.total = int(self.client.request("GET", f"/{self._path}/_count")["count"])
         about = filter(None, (self._fields.source, self._fields.title))
         fields = [*self._paths, *about, *self._sink.fields]
         body = {"query": {"match_all": {}}, "_source": fields, "version": True, "seq_no_primary_term": True}
@@ -302,7 +267,7 @@ class _Run:
             self._require_checked(hits)
             for hit, known in zip(hits, self._sink.known(hits), strict=True):
                 if not self._aside and not self.wanted.allow_version_change and not self._retrying:
-                    self._require_own_version(hit)
+                    require_own_version(hit, self.shown)
                 item = self._item(hit, known)
                 if isinstance(item, Item):
                     self._pace()

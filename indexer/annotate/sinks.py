@@ -165,6 +165,11 @@ class InPlace(Sink):
         # All of it: whether it is neardup's at all is seen anew in every document.
         self.fields = [ROOT]
 
+    @property
+    def store(self) -> SearchStore | None:
+        """The index as a store; None in a dry run."""
+        return self._store
+
     def use(self, specifications: Sequence[str]) -> None:
         """See Sink.use."""
         if self._store:

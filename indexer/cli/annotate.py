@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -27,8 +26,6 @@ from indexer.errors import UsageError
 from indexer.model.paths import store_file
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from indexer.annotate.run import Annotated
     from indexer.extract.base import Content
     from indexer.stores.base import Refresh
@@ -203,31 +200,9 @@ def _beside(store: str, name: str) -> str:
 
 
 def _bar(summary: Annotated) -> AbstractContextManager[object]:
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from indexer.cli.terminal.progress import Following
 
-    class Bar(Progress):
-        """A line that follows the summary."""
-
-        def get_renderables(self) -> Iterable[RenderableType]:
-            for task in self.tasks:
-                self.update(task.id, completed=summary.done, total=summary.total or None, failed=summary.failures)
-            yield from super().get_renderables()
-
-    bar = Bar(
-        TextColumn("annotating"),
-        BarColumn(bar_width=None),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[failed]:,} failed"),
-        TimeRemainingColumn(compact=True),
-        console=Console(stderr=True),
-        expand=True,
-        transient=True,
-        redirect_stdout=False,
-        redirect_stderr=False,
-    )
-    bar.add_task("annotating", total=None, failed=0)
-    return bar
+    return Following(summary, "annotating")
 
 
 def _report(summary: Annotated, store: str, to: str | None, *, dry_run: bool, as_json: bool) -> None:

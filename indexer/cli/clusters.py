@@ -152,6 +152,8 @@ def pairs(
         if filter is not None:
             source.narrow(filter)
         rule = rule_of(matching.wanted, source, hashes=against is not None and not _is_store(against))
+        if filter is None:
+            _tell_size(source, rule)
         if matching.explain:
             show_rule(rule)
         reader = reader_of(source, rule)
@@ -163,6 +165,13 @@ def pairs(
     tell_unread(reader.unread if reader else {})
     pairs_named = counted(count, "pair")
     say(f"{pairs_named} by {rule}" + (f", written to {output}" if output else ""))
+
+
+def _tell_size(store: Store, rule: MatchRule) -> None:
+    from indexer.matching import room
+
+    if sentence := room.remark_on(store.stats().documents, rule, room.available_memory()):
+        say(sentence, level="warning")
 
 
 def _is_store(name: str) -> bool:
@@ -224,6 +233,7 @@ def cluster(
     canonical = clustering.canonical_rule
     with opened(store, read_only=dry_run, refresh=refresh) as target:
         rule = rule_of(matching.wanted, target)
+        _tell_size(target, rule)
         if matching.explain:
             show_rule(rule)
         reader = reader_of(target, rule)

@@ -99,7 +99,7 @@ def cluster(
     def similar(left: Positions, right: Positions) -> npt.NDArray[np.float64]:
         return similar_documents(nodes, comparison, left, right)
 
-    kept = [np.array(assigner.assign(nodes.refs, batch, similar), dtype=_ID) for batch in _batches(groups)]
+    kept = [np.array(assigner.assign(nodes.refs, batch, similar), dtype=_ID) for batch in batched(groups)]
     together = RefSet(nodes.refs, np.concatenate(groups) if groups else np.empty(0, dtype=np.int64))
     _set_alone(store, assigner, together, whole_scan=whole_scan)
     _forget(store, assigner, np.sort(np.concatenate(kept)) if kept else np.empty(0, dtype=_ID))
@@ -148,7 +148,7 @@ def similar_documents(
     return similar
 
 
-def _batches(groups: Iterable[Positions]) -> Iterator[list[Positions]]:
+def batched(groups: Iterable[Positions]) -> Iterator[list[Positions]]:
     """Groups that are read and written together."""
     batch: list[Positions] = []
     count = 0

@@ -23,6 +23,7 @@ PARTS = {
     "batch": "texts in Parquet to clusters without a store, beside the embedded store",
     "memory": "peak memory of every command on 100,000 documents of JSON lines",
     "engines": "search engines: put, look up, size, beside what they offer themselves",
+    "at_once": "lookups in a cluster, one a request and fifty a request, by shards",
     "pipelines": "ingest pipelines in a cluster: documents a second in bulk, with and without",
     "cluster": "clusters of real pages, against truth, for each distance",
     "boilerplate": "clusters of 100,000 pages with one boilerplate in common",
@@ -36,6 +37,7 @@ PARTS = {
 }
 NEED_DATA = ("schemes", "sketches", "cluster", "extract", "price", "quality", "questions", "repeats")
 TAKE_OPTIONS = (
+    "at_once",
     "batch",
     "boilerplate",
     "engines",

@@ -33,6 +33,25 @@ def test_from_documents_to_those_that_are_kept(neardup: Neardup) -> None:
     assert {removed["id"], removed["canonical"]} == {"docs/a.html", "near"}
 
 
+def test_what_was_loaded_goes_on_as_a_store(neardup: Neardup) -> None:
+    lines = [{"id": "near", "text": changed(prose(1), 3)}, {"id": "own", "text": prose(9)}, {"id": "none"}]
+    write(neardup.folder, {**COPIES, "lines.jsonl": "".join(json.dumps(line) + "\n" for line in lines)})
+    neardup("batch", "sketch", "docs", "lines.jsonl", "--out", "batch")
+    neardup("batch", "cluster", "batch", "--out", "clustered")
+    dry = neardup("batch", "load", "batch", "--clusters", "clustered", "--dry-run", "--json").json
+    done = neardup("batch", "load", "batch", "--clusters", "clustered", "--json").json
+    assert (dry["dry_run"], dry["created"], done["created"]) == (True, 4, 4)
+    assert (done["documents"], done["failed"], done["missing"], done["others"]) == (5, {"malformed": 1}, 0, 0)
+    assert done["written"] == {"documents": 2, "clusters": 1, "removed": 0}
+    assert done["rule"] == neardup("cluster", "--canonical", "longest", "--dry-run", "--json").json["rule"]
+    [repeating] = neardup("prune", "--keep", "canonical", "--dry-run", "--json").lines
+    assert repeating["id"] in {"near", "docs/a.html"}
+    assert [line["id"] for line in neardup("failures", "--json").lines] == ["lines.jsonl:3"]
+    said = neardup("batch", "load", "batch", "--clusters", "clustered").out
+    assert "unchanged" in said
+    assert neardup("index", "docs", "lines.jsonl", "--json").json["unchanged"] == 4
+
+
 def test_tasks_share_the_files(neardup: Neardup) -> None:
     write(neardup.folder, {f"{n}.jsonl": json.dumps({"id": str(n), "text": prose(n)}) for n in range(5)})
     files = [
@@ -54,6 +73,8 @@ def test_tasks_share_the_files(neardup: Neardup) -> None:
         (("cluster", "b", "--out", "b"), 3, "neardup batch sketch"),
         (("report", "b"), 3, "neardup batch cluster"),
         (("filter", "docs", "--clusters", "b", "--out", "k"), 3, "neardup batch cluster"),
+        (("load", "b"), 3, "neardup batch sketch"),
+        (("load", "b", "--routing-column", "shard"), 2, "search engine"),
     ],
 )
 def test_what_is_wrong_is_said(neardup: Neardup, words: tuple[str, ...], code: int, said: str) -> None:

@@ -1,14 +1,14 @@
 """Starts each engine that is at hand and measures it: `PYTHONPATH=tests python tests/engines/bench.py [OPTION]...`.
 
 `--engine NAME` measures that one only (it can be repeated); other options are those of `benchmarks.engines`, or of
-`benchmarks.large` with `--large`.
+`benchmarks.large` with `--large`, of `benchmarks.at_once` with `--at-once`.
 """
 
 from __future__ import annotations
 
 import argparse
 
-from benchmarks import engines, large
+from benchmarks import at_once, engines, large
 from downloads import MissingError
 from servers import Elasticsearch, OpenSearch, Server
 
@@ -20,6 +20,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--engine", action="append", choices=list(ENGINES))
     parser.add_argument("--large", action="store_true")
+    parser.add_argument("--at-once", action="store_true")
     asked, options = parser.parse_known_args()
     for name in asked.engine or ENGINES:
         try:
@@ -33,6 +34,8 @@ def main() -> None:
             print(f"== {name}", flush=True)
             if asked.large:
                 large.main(["--store", f"{server.url}/large", *options])
+            elif asked.at_once:
+                at_once.main(["--store", f"{server.url}/at-once", *options])
             else:
                 engines.main(["--cluster", server.url, *options])
         finally:

@@ -152,8 +152,11 @@ def _probing(store: Store, data: st.DataObject, listed: Sequence[Record], *, inc
             assert some.records is None or list(some.records) == [bare[ref] for ref in some.refs]
         lacking = answers[0].lacking
         assert lacking == store.lacking([*schemes, *(probe.scheme for probe in probes)])
-    many = store.probe_many(questions, schemes, include_short=include_short)
+    many = [list(some) for some in store.probe_many(questions, schemes, include_short=include_short)]
     assert [read(some, schemes) for some in many] == expected
+    for probes, answers in zip(questions, many, strict=True):
+        assert all(some.records is None or list(some.records) == [bare[ref] for ref in some.refs] for some in answers)
+        assert answers[0].lacking == store.lacking([*schemes, *(probe.scheme for probe in probes)])
 
 
 def _scanning(store: Store, data: st.DataObject, listed: Sequence[Record], *, include_short: bool) -> None:

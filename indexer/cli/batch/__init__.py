@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from indexer.cli.batch import clustering, filtering, reporting, sketching
+from indexer.cli.batch import clustering, filtering, loading, reporting, sketching
 
 
 @click.group(
@@ -15,6 +15,7 @@ Examples:
   neardup batch sketch crawl/*.parquet --out batch
   neardup batch cluster batch --out batch
   neardup batch filter crawl/*.parquet --clusters batch --out kept
+  neardup batch load batch --store all.neardup
 
 Sketches and clusters are files of Parquet, which pandas, DuckDB and Spark read. The clusters are those that neardup
 index and neardup cluster make of the same documents. These commands need the extra parquet.
@@ -24,7 +25,8 @@ def batch() -> None:
     """Sketch and cluster a collection in files of Parquet, on one machine or in many tasks, without a store."""
 
 
-for command in (*sketching.COMMANDS, *clustering.COMMANDS, *filtering.COMMANDS, *reporting.COMMANDS):
+PARTS = (sketching, clustering, filtering, reporting, loading)
+for command in (command for part in PARTS for command in part.COMMANDS):
     batch.add_command(command)
 
 COMMANDS = (batch,)

@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from types import TracebackType
-from typing import Self
+from typing import Protocol, Self
 
 from rich.console import Console, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -61,3 +61,39 @@ class Bar(Progress):
             self.update(self._bar, total=self._sources().count())
         except (NeardupError, OSError):
             return
+
+
+class _Counted(Protocol):
+    total: int
+
+    @property
+    def done(self) -> int: ...
+    @property
+    def failures(self) -> int: ...
+
+
+class Following(Progress):
+    """A line that follows a summary which knows its total, and says what is `doing`."""
+
+    def __init__(self, summary: _Counted, doing: str) -> None:
+        super().__init__(
+            TextColumn(doing),
+            BarColumn(bar_width=None),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[failed]:,} failed"),
+            TimeRemainingColumn(compact=True),
+            console=Console(stderr=True),
+            expand=True,
+            transient=True,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
+        self._summary = summary
+        self.add_task(doing, total=None, failed=0)
+
+    def get_renderables(self) -> Iterable[RenderableType]:
+        """The line as of now."""
+        for task in self.tasks:
+            counts = self._summary
+            self.update(task.id, completed=counts.done, total=counts.total or None, failed=counts.failures)
+        yield from super().get_renderables()

@@ -16,7 +16,8 @@ from indexer.stores.search.client.connection import NDJSON, AnswerError, require
 from indexer.stores.search.client.lines import encoded
 from indexer.stores.search.context import Context
 from indexer.stores.search.fields.bodies import ROOT, TOKENS, both, own_part
-from indexer.stores.search.fields.sketches import FEATURES, KEYS, PAYLOAD, unpacked_payload
+from indexer.stores.search.fields.sketches import FEATURES, KEYS, unpacked_payload
+from indexer.stores.search.fields.together import Together
 from indexer.stores.search.lookup import PAGE, Lookup
 from indexer.stores.sketches import Check, Few, Found, Probe, require_schemes
 from indexer.text.counts import counted
@@ -29,6 +30,8 @@ FEW = 200
 _PAYLOADS_PAGE = 5000
 _KEYS_PAGE = 2000
 _QUESTIONS = 50
+# What one search for so many questions may find.
+_TOGETHER = 2000
 # So long a count of what lacks a scheme is not asked for again, which would take a third of a lookup's time.
 _COUNTED_SECONDS = 10.0
 # The engines' own limit for the terms of one clause.
@@ -69,18 +72,72 @@ class Prober:
         self, questions: Sequence[Sequence[Probe]], schemes: Sequence[str], include_short: bool
     ) -> Iterator[Iterable[Found]]:
         """See Store.probe_many."""
+        too_many = False
         for batch in chunks(questions, _QUESTIONS):
-            asked = [self._asked(probes, schemes, include_short) for probes in batch]
-            concerned = [*schemes, *(probe.scheme for probes in batch for probe in probes)]
-            bodies = [self._body(query, names) for names, query in asked if query is not None]
-            results, lacking = self._search(bodies, concerned)
-            answers = iter(results)
-            for probes, (names, query) in zip(batch, asked, strict=True):
-                lacking_here = {name: lacking[name] for name in (*names, *(probe.scheme for probe in probes))}
-                if query is None:
-                    yield [self._found([], names, lacking_here)]
-                else:
-                    yield self._answered(next(answers), query, names, lacking_here)
+            names = tuple(dict.fromkeys(schemes))
+            concerned = [*names, *(probe.scheme for probes in batch for probe in probes)]
+            self._ready(concerned)
+            together = None if too_many else self._together(batch, names, concerned, include_short)
+            if together is not None:
+                yield from ([found] for found in together)
+                continue
+            # Documents that share a key with very many cost less when each question is asked for its own.
+            too_many = True
+            yield from self._apart(batch, names, concerned, include_short)
+
+    def _together(
+        self, questions: Sequence[Sequence[Probe]], names: Sequence[str], concerned: Sequence[str], include_short: bool
+    ) -> list[Found] | None:
+        """What one search for the keys of all these questions finds for each; None where it can't say."""
+        context = self._context
+        one = Together(context.bodies, questions)
+        if len(questions) < 2 or any(len(terms) > _TERMS for terms in one.terms.values()):
+            return None
+        bodies = []
+        if one.terms:
+            body = self._body(both(either(one.query()), context.narrowing, include_short=include_short), names)
+            more = one.asking()
+            values = list(dict.fromkeys([*body["docvalue_fields"], *more["docvalue_fields"]]))
+            size = {"size": _TOGETHER, "track_total_hits": _TOGETHER + 1}
+            bodies = [{**body, **more, **size, "docvalue_fields": values}]
+        answers, lacking = self._search(bodies, concerned)
+        hits: list[list[Hit]] = [[] for _ in questions]
+        if answers:
+            require_whole(answers[0], context.shown)
+            if answers[0]["hits"]["total"]["value"] > _TOGETHER:
+                return None
+            for hit in self._own(answers[0]["hits"]["hits"]):
+                satisfied = one.answered(hit)
+                if satisfied is None:
+                    return None
+                for name in context.bodies.schemes:
+                    # A record comes without sketches.
+                    hit["_source"][ROOT].pop(name, None)
+                for number in satisfied:
+                    hits[number].append(hit)
+        return [
+            self._found(found, names, {name: lacking[name] for name in (*names, *(probe.scheme for probe in probes))})
+            for found, probes in zip(hits, questions, strict=True)
+        ]
+
+    def _apart(
+        self,
+        questions: Sequence[Sequence[Probe]],
+        schemes: Sequence[str],
+        concerned: Sequence[str],
+        include_short: bool,
+    ) -> Iterator[Iterable[Found]]:
+        """What a search for each of these questions finds, all of them in one request."""
+        asked = [self._asked(probes, schemes, include_short) for probes in questions]
+        bodies = [self._body(query, names) for names, query in asked if query is not None]
+        results, lacking = self._search(bodies, concerned)
+        answers = iter(results)
+        for probes, (names, query) in zip(questions, asked, strict=True):
+            lacking_here = {name: lacking[name] for name in (*names, *(probe.scheme for probe in probes))}
+            if query is None:
+                yield [self._found([], names, lacking_here)]
+            else:
+                yield self._answered(next(answers), query, names, lacking_here)
 
     def _search(
         self, bodies: Sequence[Mapping[str, Any]], schemes: Sequence[str]
@@ -150,7 +207,7 @@ class Prober:
     def _body(self, query: Mapping[str, Any], schemes: Sequence[str]) -> dict[str, Any]:
         """The search for the first few of a query, as whole records with payloads."""
         fields = self._context.bodies.record_fields()
-        values = list(dict.fromkeys([*fields["docvalue_fields"], *map(self._payload, schemes)]))
+        values = list(dict.fromkeys([*fields["docvalue_fields"], *map(self._context.bodies.payload, schemes)]))
         size = {"size": FEW, "track_total_hits": FEW + 1}
         return {"query": query, **size, **fields, "docvalue_fields": values}
 
@@ -160,15 +217,18 @@ class Prober:
         """What a first answer holds, and the rest where it is not all."""
         require_whole(answer, self._context.shown)
         if answer["hits"]["total"]["value"] <= FEW:
-            # Owners may have fields of their own under neardup's name, whatever these hold.
-            own = [hit for hit in answer["hits"]["hits"] if TOKENS in hit["fields"] and own_part(hit.get("_source"))]
-            yield self._found(own, schemes, lacking)
+            yield self._found(self._own(answer["hits"]["hits"]), schemes, lacking)
             return
         lacking_left: Mapping[str, int] | None = lacking
-        body = {"query": query, "_source": False, "docvalue_fields": list(map(self._payload, schemes))}
+        body = {"query": query, "_source": False, "docvalue_fields": list(map(self._context.bodies.payload, schemes))}
         for hits in self._lookup.pages(body, self._page(schemes)):
             yield Found(list(map(self._context.ref, hits)), self._payloads(hits, schemes), lacking=lacking_left)
             lacking_left = None
+
+    @staticmethod
+    def _own(hits: Sequence[Hit]) -> list[Hit]:
+        """Those of neardup's: owners may have fields of their own under its name, whatever these hold."""
+        return [hit for hit in hits if TOKENS in hit["fields"] and own_part(hit.get("_source"))]
 
     def _found(self, hits: Sequence[Hit], schemes: Sequence[str], lacking: Mapping[str, int]) -> Found:
         """Few documents, whole."""
@@ -180,14 +240,11 @@ class Prober:
     def _page(schemes: Iterable[str]) -> int:
         return PAGE if set(schemes) <= {SIMHASH_DOC} else _PAYLOADS_PAGE
 
-    def _payload(self, scheme: str) -> str:
-        return self._context.bodies.bits if scheme == SIMHASH_DOC else f"{ROOT}.{scheme}.{PAYLOAD}"
-
     def _payloads(self, hits: Sequence[Hit], schemes: Iterable[str]) -> dict[str, Ragged]:
         return {name: self._rows(hits, name) for name in schemes}
 
     def _rows(self, hits: Sequence[Hit], scheme: str) -> Ragged:
-        field = self._payload(scheme)
+        field = self._context.bodies.payload(scheme)
         values_of_hits = [hit.get("fields", {}).get(field) for hit in hits]
         if scheme != SIMHASH_DOC:
             return Ragged.of_bytes([unpacked_payload(value[0]) if value else b"" for value in values_of_hits])
@@ -203,9 +260,9 @@ class Prober:
         """See Store.scan_sketches."""
         self._ready((*schemes, *keyed))
         names = tuple(dict.fromkeys(schemes))
-        having = [{"exists": {"field": self._payload(name)}} for name in names]
+        having = [{"exists": {"field": self._context.bodies.payload(name)}} for name in names]
         query = both(either(having), self._context.narrowing, include_short=include_short)
-        body: dict[str, Any] = {"query": query, "docvalue_fields": list(map(self._payload, names))}
+        body: dict[str, Any] = {"query": query, "docvalue_fields": list(map(self._context.bodies.payload, names))}
         body["_source"] = [f"{ROOT}.{name}.{keys}" for name in keyed for keys in ("t*", KEYS)] or False
         for hits in self._lookup.pages(body, _KEYS_PAGE if keyed else self._page(names)) if names else ():
             keys = {name: Ragged.of_integers([self._keys(hit, name) for hit in hits]) for name in keyed}

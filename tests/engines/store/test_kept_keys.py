@@ -8,12 +8,16 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from annotated import OWNERS_MAPPING, annotate, fill, found_by_keys, write
+from annotated import OWNERS_MAPPING, annotate, fill, found_by_keys, sources, write
 from servers import Server
 from written import changed, prose
 
 from indexer import open_store
 from indexer.clustering.stored import stored_clusters
+from indexer.matching.lookups import Asking
+from indexer.matching.question import Question
+from indexer.matching.rule import default_rule
+from indexer.model import SIMHASH_DOC, Ref
 
 TEXTS = {name: prose(number) for number, name in enumerate("abcdefgh")} | {"copy": changed(prose(0))}
 BODIES = {name: {"body": text, "lang": "xx"} for name, text in TEXTS.items()}
@@ -180,3 +184,37 @@ def test_a_snapshot_and_its_restore(server: Server, index_name: str, url: str, r
         assert annotate(back, "--field", "body")["unchanged"] == len(TEXTS)
         with open_store(back, read_only=True) as store:
             assert [each.size for each in store.clusters()] == [2]
+
+
+@pytest.mark.parametrize("left_out", [["neardup.*.t*", "neardup.*.keys"], ["neardup.minhash.keys"]])
+def test_many_questions_at_once_where_source_lacks_the_keys(
+    server: Server, index_name: str, url: str, left_out: list[str]
+) -> None:
+    # Near to two others by the sketch, and by its simhash to none.
+    words = prose(0).split()
+    words[::16] = prose(77, len(words[::16])).split()
+    write(server, index_name, "far", {"body": " ".join(words)}, refresh="true")
+    annotate(url, "--field", "body")
+    other = f"{index_name}-other"
+    mappings = server.request("GET", f"/{index_name}")[index_name]["mappings"]
+    done(server.request("PUT", f"/{other}", {"mappings": {**mappings, "_source": {"excludes": left_out}}}))
+    for name, source in sources(server, index_name).items():
+        write(server, other, name.partition("/")[2], source, refresh="true")
+    with open_store(url, read_only=True) as store, open_store(f"{server.url}/{other}", read_only=True) as bare:
+        rule = default_rule(store)
+        names = [*TEXTS, "far"]
+        records = store.get([Ref(name) for name in names])
+        questions = [
+            Asking(store, rule, Question(name, record=each)).probes for name, each in zip(names, records, strict=True)
+        ]
+        by_hash = {
+            ref
+            for some in store.probe([one for one in questions[-1] if one.scheme == SIMHASH_DOC])
+            for ref in some.refs
+        }
+        assert by_hash == {Ref("far")}
+        for searched in (store, bare):
+            singly = [{ref for some in searched.probe(probes) for ref in some.refs} for probes in questions]
+            assert singly[-1] >= {Ref("a"), Ref("copy"), Ref("far")}
+            many = [{ref for some in found for ref in some.refs} for found in searched.probe_many(questions)]
+            assert many == singly

@@ -26,6 +26,7 @@ FLOW: list[list[str]] = [
     ["index", "docs", "--jobs", "1", "--id-from", "name", "--retry-failed", "--bulk-load"],
     ["corpus", "docs", "--scheme", "i-match", "--jobs", "1"],
     ["cluster", "--json"],
+    ["batch", "load", "batch"],
     ["stats"],
     ["stats", "--json"],
     ["stats", "--format", "prometheus"],

@@ -13,7 +13,7 @@ from indexer.model.origins import origin_of
 from indexer.schemes.keys.layout import KeyLayout
 from indexer.stores.base import StoreInfo
 from indexer.stores.search.client.lines import RefusedError
-from indexer.stores.search.fields.sketches import KeyFields, replacing_fields, sketch_fields, sketch_of
+from indexer.stores.search.fields.sketches import PAYLOAD, KeyFields, replacing_fields, sketch_fields, sketch_of
 from indexer.stores.sketches import refusal
 
 ROOT = "neardup"
@@ -158,6 +158,10 @@ class Bodies:
             terms = hashed.get(self.layout.field(table)) or ()
             keys += (self.layout.pack(table, int(term, 16)) for term in ((terms,) if isinstance(terms, str) else terms))
         return tuple(keys)
+
+    def payload(self, scheme: str) -> str:
+        """The field whose doc values are the payloads of a scheme."""
+        return self.bits if scheme == self.scheme else f"{ROOT}.{scheme}.{PAYLOAD}"
 
     def record_fields(self, *, sketches: bool = False) -> dict[str, Any]:
         """What a search has to ask for, so that record() can read its hits."""

@@ -1,0 +1,292 @@
+"""What a batch has made, put into a store: its records, their clusters, and the rule by which these were made."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from indexer.annotate.given import Landed
+from indexer.batch.destinations import Destination
+from indexer.batch.rows import Batch, Places, Row
+from indexer.clustering.assign import READ_AT_ONCE, Assigner, Changes, alone, cluster_of, is_alone
+from indexer.clustering.canonical import CanonicalRule
+from indexer.clustering.clusters import batched
+from indexer.clustering.memory import finished, in_progress
+from indexer.clustering.memory import now as moment
+from indexer.errors import IncompatibleStoreError
+from indexer.ingest.outcomes import Counts, now
+from indexer.model import CLUSTER_ID_LENGTH, Failure, Record, Ref, name_of, own_cluster_id
+from indexer.model.chunking import chunks
+from indexer.model.refs import RefTable, ref_order
+from indexer.schemes.base import Positions
+from indexer.stores.base import Store
+
+_ID = f"S{CLUSTER_ID_LENGTH}"
+_SHOWN = 5
+
+
+@dataclass(slots=True)
+class Loaded(Counts):
+    """What became of the documents of a batch, `total` of them; each is in one of the next five counts.
+
+    `created` are new in the store, `replaced` were given another record, `unchanged` had the same one, `missing` are
+    not there (`first_missing` names some), `failed` counts by reason: what gave no text, as the batch says, and what
+    the store refused. Of the first three `empty` have no text and `short` too few tokens. `changes` are those of
+    clusters; `others` are documents of the store that are not of the batch.
+    """
+
+    total: int = 0
+    created: int = 0
+    replaced: int = 0
+    missing: int = 0
+    first_missing: list[str] = field(default_factory=list)
+    changes: Changes = field(default_factory=Changes)
+    others: int = 0
+
+    @property
+    def stored(self) -> int:
+        """The number of documents that are in the store now."""
+        return self.created + self.replaced + self.unchanged
+
+    @property
+    def done(self) -> int:
+        """The number of documents dealt with."""
+        return self.stored + self.missing + self.failures
+
+
+def load(
+    batch: Batch,
+    into: Destination,
+    *,
+    places: Places | None = None,
+    dry_run: bool = False,
+    summary: Loaded | None = None,
+) -> Loaded:
+    """Put the documents of a batch into a store, their clusters, and the rule of these; again does what is left.
+
+    `places` says where documents lie, if not by their id alone. Clusters keep the ids that they have in the store.
+    `summary` is kept up to date meanwhile. Memory: 60 bytes and its id for each document of a cluster. Raises
+    StoreError, and IncompatibleStoreError where the store's clusters are by another rule.
+    """
+    counts = summary if summary is not None else Loaded()
+    run = _Run(batch, into, places or Places(), counts)
+    counts.total = len(batch)
+    run.require_same_rule()
+    if dry_run:
+        run.put_records(dry_run=True)
+        return counts
+    run.begin()
+    run.put_records()
+    into.finish()
+    run.put_clusters()
+    run.end()
+    into.finish()
+    return counts
+
+
+class _Run:
+    def __init__(self, batch: Batch, into: Destination, places: Places, summary: Loaded) -> None:
+        self._batch, self._into, self._places, self.summary = batch, into, places, summary
+        store = into.store
+        self._notes = {} if store is None or store.created else store.clustering_notes()
+        self._had_clusters = bool(self._notes) or bool(store and next(store.clusters(), None))
+        self._broken = not all(note.finished for note in self._notes.values())
+        self._older = 0
+
+    @property
+    def _store(self) -> Store:
+        assert self._into.store is not None  # noqa: S101 only a dry run has none
+        return self._into.store
+
+    def require_same_rule(self) -> None:
+        """Raise IncompatibleStoreError where the store's clusters are made otherwise than those of the batch."""
+        wanted = self._batch.noted
+        for note in self._notes.values() if wanted and self._into.store else ():
+            kinds = [(each.rule, each.bound, each.canonical) for each in (note, wanted) if each]
+            if kinds[0] != kinds[1] and self._store.stats().documents:
+                named = (f"{rule}" + f", bound {bound}" * bool(bound) + f", {kind}" for rule, bound, kind in kinds)
+                raise IncompatibleStoreError(
+                    f"the clusters of the store are by {next(named)}; those of the batch by {next(named)}: cluster one "
+                    "of them again by the rule of the other, or load into a new store"
+                )
+
+    def begin(self) -> None:
+        """Note that clusters are being made."""
+        if self._batch.noted:
+            in_progress(self._store, self._batch.noted)
+
+    def end(self) -> None:
+        """Note by which rule, and whether all documents of the store have been looked at."""
+        store, noted = self._store, self._batch.noted
+        self.summary.others = max(0, store.stats().documents - self.summary.stored - self._older)
+        if noted is None:
+            return
+        noted = replace(noted, at=moment())
+        if self.summary.others:
+            # Documents of the batch were not compared with those.
+            notes = self._notes.values()
+            noted = replace(
+                noted,
+                at=min((note.at for note in notes), default=""),
+                arrived=tuple(run for note in notes for run in note.arrived),
+            )
+            if self._broken:
+                store.put_clustering_note(replace(noted, finished=False))
+                return
+        finished(store, noted)
+
+    # Records
+
+    def put_records(self, *, dry_run: bool = False) -> None:
+        """Put what the store lacks, and count."""
+        at, store = now(), self._into.store
+        known = {} if store is None else {failure.ref: (failure.reason, failure.detail) for failure in store.failures()}
+        for rows in self._batch.rows(self._places):
+            failures = []
+            for landed in self._landed(rows, at):
+                record = landed.record
+                reason, _, detail = landed.reason.partition(": ")
+                self._count(landed, reason)
+                if landed.status == "failed" and known.get(record.ref) != (reason, detail):
+                    failures.append(Failure(record.ref, record.source, reason, detail, at))
+            if store is not None and not dry_run:
+                store.put_failures(failures)
+
+    def _landed(self, rows: Sequence[Row], at: str) -> list[Landed]:
+        """What becomes of these documents; of those that failed before the reason is that of the batch."""
+        wanted, landed = [], []
+        for row in rows:
+            index = row.record.ref.index
+            if row.failed is not None:
+                landed.append(Landed(row.record, "failed", row.failed))
+            elif index and index not in self._places.indices:
+                landed.append(Landed(row.record, "failed", f"refused: {index!r} is no index of this store"))
+            else:
+                wanted.append(replace(row.record, indexed_at=at))
+        put = self._into.put(wanted)
+        return landed + [
+            replace(one, reason=f"refused: {one.reason}") if one.status == "failed" else one for one in put
+        ]
+
+    def _count(self, landed: Landed, reason: str) -> None:
+        counts, status = self.summary, landed.status
+        if status == "failed":
+            counts.failed[reason] += 1
+        elif status == "missing":
+            counts.missing += 1
+            if len(counts.first_missing) < _SHOWN:
+                counts.first_missing.append(name_of(landed.record.ref))
+        else:
+            counts.created += status == "created"
+            counts.replaced += status == "replaced"
+            counts.unchanged += status == "unchanged"
+            counts.taken(landed.record)
+
+    # Clusters
+
+    def put_clusters(self) -> None:
+        """Write the clusters of the batch, those of older documents too, and forget those without members."""
+        if self._batch.noted is None:
+            return
+        assigner = Assigner(self._store, CanonicalRule())
+        members = _Members()
+        for refs, rows in self._batch.members(self._places):
+            self._alone(assigner, members.add(self._lying(refs), rows))
+        for names, rows in self._batch.older():
+            refs = self._lying(list(map(Ref, names)), searched=self._places.named)
+            self._older += sum(known is not None for known in self._store.annotations(refs))
+            self._alone(assigner, members.add(refs, rows))
+        kept = members.assign(assigner)
+        if self._had_clusters:
+            _forget(self._store, assigner, kept)
+        self.summary.changes = assigner.changes
+
+    def _lying(self, refs: Sequence[Ref], *, searched: bool = False) -> list[Ref]:
+        """The same documents, those that name no index searched for where they may lie in several."""
+        if not (searched or self._places.scattered):
+            return list(refs)
+        loose = list(dict.fromkeys(ref.id for ref in refs if not ref.index))
+        found = dict(zip(loose, self._store.find_each(loose), strict=True)) if loose else {}
+        whole = []
+        for ref in refs:
+            lie = [
+                place for place in found.get(ref.id, ()) if place.id == ref.id and ref.routing in (None, place.routing)
+            ]
+            whole.append(lie[0] if len(lie) == 1 else ref)
+        return whole
+
+    def _alone(self, assigner: Assigner, refs: Sequence[Ref]) -> None:
+        """Take documents out of clusters that they are in no more; one of which nothing is said is in none."""
+        for some in chunks(refs if self._had_clusters else (), READ_AT_ONCE):
+            known = zip(some, self._store.annotations(some), strict=True)
+            changed = [ref for ref, said in known if said and cluster_of(said) and not is_alone(ref, said)]
+            assigner.note([(ref, alone(ref), {}) for ref in changed])
+
+
+class _Members:
+    """The documents of clusters, each with its similarity to the canonical one, and 2 for that itself."""
+
+    def __init__(self) -> None:
+        self._refs = RefTable()
+        self._names = bytearray()
+        self._ranks = array("d")
+
+    def add(self, refs: Sequence[Ref], rows: Any) -> list[Ref]:
+        """Take in those that are in a cluster; the others."""
+        together = np.array(rows["size"].to_pylist(), dtype=np.int64) > 1
+        inside = np.flatnonzero(together).tolist()
+        clusters, ranks = rows["cluster"].to_pylist(), rows["similarity"].to_pylist()
+        canonical = rows["is_canonical"].to_pylist()
+        self._refs.extend(refs[place] for place in inside)
+        for place in inside:
+            self._names += clusters[place].encode("ascii")
+            self._ranks.append(2.0 if canonical[place] else ranks[place])
+        return [refs[place] for place in np.flatnonzero(~together).tolist()]
+
+    def assign(self, assigner: Assigner) -> npt.NDArray[np.bytes_]:
+        """Write the clusters; their ids, in order."""
+        ranks = np.array(self._ranks)
+        names = np.frombuffer(bytes(self._names), dtype=_ID)
+        order = np.argsort(names, kind="stable")
+        starts = np.flatnonzero(names[order][1:] != names[order][:-1]) + 1
+        groups = np.split(order, starts) if order.size else []
+
+        def similar(_canonical: Positions, members: Positions) -> npt.NDArray[np.float64]:
+            return np.asarray(np.minimum(ranks[members], 1.0), dtype=np.float64)
+
+        kept: list[str] = []
+        for some in batched(groups):
+            positions = np.concatenate(some)
+            own = zip(self._refs.take(positions), ranks[positions].tolist(), strict=True)
+            assigner.rule = _Given(ranks={ref.id: rank for ref, rank in own})
+            kept += assigner.assign(self._refs, some, similar)
+        return np.sort(np.array(kept, dtype=_ID))
+
+
+@dataclass(frozen=True, slots=True)
+class _Given(CanonicalRule):
+    """The canonical documents that a batch has chosen, by the rank of each member; the nearest where one is gone."""
+
+    ranks: Mapping[str, float] = field(default_factory=dict)
+
+    def key(self, record: Record) -> tuple[Any, ...]:
+        """See CanonicalRule."""
+        return -self.ranks.get(record.ref.id, 0.0), *ref_order(record.ref)
+
+
+def _forget(store: Store, assigner: Assigner, kept: npt.NDArray[np.bytes_]) -> None:
+    """Forget clusters that are not among those kept and have no members."""
+    gone: list[str] = []
+    for page in chunks(store.clusters(), READ_AT_ONCE):
+        names = np.array([cluster.id.encode("utf-8", "replace") for cluster in page])
+        others = [one.id for one, there in zip(page, np.isin(names, kept).tolist(), strict=True) if not there]
+        members = store.cluster_members(others) if others else ()
+        # The document that a cluster was named after keeps the name where it is alone.
+        there = {name for name, ref in members if name != own_cluster_id(ref)}
+        gone += [name for name in others if name not in there]
+    assigner.remove_clusters(gone)

@@ -1,0 +1,215 @@
+"""The documents of a batch as the records and failures that a store keeps of them, with their clusters."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from indexer import core
+from indexer.batch.arrow import arrow, column_of
+from indexer.batch.clusters.clustering import BEFORE
+from indexer.batch.form import Form, column_name, read_footer, sketch_schema
+from indexer.batch.reading import CLUSTERS, SUMMARY, Sketched, batches_of, clustering_of, rule_of
+from indexer.batch.sketches.sketching import SKETCHES
+from indexer.clustering.canonical import CanonicalRule, read_canonical
+from indexer.clustering.memory import note_of
+from indexer.errors import StoreError
+from indexer.model import SIMHASH_DOC, ClusteringNote, Fingerprint, Record, Ref, Sketch, to_unsigned
+
+MEMBERSHIP = ("id", "cluster", "is_canonical", "similarity", "size")
+_TOGETHER = 4000
+# What parts of single files end in, which have no file that holds them.
+_SINGLE_FILES = re.compile(r"#[0-9]{4}$")
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """The fields of a document's metadata that name the index that it lies in, and its routing; empty for none.
+
+    An index is one of `indices`. Where documents are `scattered` over several, those that name none are searched for.
+    """
+
+    index: str = ""
+    routing: str = ""
+    indices: frozenset[str] = frozenset()
+    scattered: bool = False
+
+    @property
+    def named(self) -> bool:
+        """Whether metadata say anything of it."""
+        return bool(self.index or self.routing)
+
+    def of(self, name: str, metadata: Mapping[str, Any]) -> Ref:
+        """The identity of a document."""
+        index, routing = (metadata.get(column) if column else None for column in (self.index, self.routing))
+        where = "" if index is None else str(index)
+        if where in self.indices and not self.scattered:
+            # In a store of one index identities don't repeat its name.
+            where = ""
+        return Ref(name, where, None if routing is None else str(routing))
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A document of a batch: its record, without a time, and the reason where it `failed`."""
+
+    record: Record
+    failed: str | None = None
+
+
+@dataclass(frozen=True)
+class Batch:
+    """The sketches of a folder, and the clusters of them where there are any, in the same folder or another one.
+
+    `noted` says how these were made, `rule` the same for people. `before` are files with the clusters of older
+    documents, as they are now.
+    """
+
+    sketched: Sketched
+    clusters: Path | None
+    noted: ClusteringNote | None
+    rule: str | None = None
+    before: tuple[Path, ...] = ()
+
+    @classmethod
+    def of(cls, folder: str, clusters: str | None = None) -> Batch:
+        """Those of a folder. Raises StoreError where there are no sketches, or clusters that are unfinished or others.
+
+        IncompatibleStoreError where the sketches are of several forms, or of another version of neardup.
+        """
+        sketched, where = Sketched.of(folder), Path(clusters or folder)
+        if clusters is None and not (where / SUMMARY).exists() and not (where / CLUSTERS).exists():
+            return cls(sketched, None, None)
+        clustering_of(os.fspath(where))
+        for path in sketched.files:
+            made = where / CLUSTERS / path.name
+            if not made.exists() or _state(made, CLUSTERS) != _state(path, SKETCHES):
+                raise StoreError(f"{made}: the sketches have changed since; run neardup batch cluster again")
+        said = read_footer(os.fspath(where / CLUSTERS / sketched.files[0].name), CLUSTERS)
+        canonical = read_canonical(said["canonical"])
+        if canonical.kind == "earliest":
+            # What a store calls the earliest is what it was given first.
+            canonical = CanonicalRule("field", sketched.form.time_field)
+        rule = rule_of(sketched.form, said["rule"])
+        noted = note_of(rule, said["bound"], canonical)
+        return cls(sketched, where / CLUSTERS, noted, str(rule), tuple(sorted((where / BEFORE).glob("*.parquet"))))
+
+    @property
+    def form(self) -> Form:
+        """What the sketches are made with."""
+        return self.sketched.form
+
+    def __len__(self) -> int:
+        return int(len(self.sketched) - np.count_nonzero(self.sketched.without))
+
+    def rows(self, places: Places) -> Iterator[list[Row]]:
+        """All documents, some thousands at a time; those that a later one with the same id replaces are left out."""
+        for path, batch, _ in self._read(sketch_schema(self.form).names, with_clusters=False):
+            said = read_footer(os.fspath(path), SKETCHES)["input"]
+            yield _rows_of(batch, self.form, places, "" if _SINGLE_FILES.search(said) else said)
+
+    def members(self, places: Places) -> Iterator[tuple[list[Ref], Any]]:
+        """(identities, columns MEMBERSHIP) of the documents, as rows(); nothing where there are no clusters."""
+        columns = ["id", "metadata"] if places.named else ["id"]
+        for _, batch, clusters in self._read(columns, with_clusters=True):
+            yield _refs_of(batch, places), clusters
+
+    def older(self) -> Iterator[tuple[list[str], Any]]:
+        """(ids, columns MEMBERSHIP) of the older documents that the batch was clustered against."""
+        for path in self.before:
+            for _, batch in batches_of(path, 0, MEMBERSHIP):
+                kept = batch.filter(batch["cluster"].is_valid())
+                yield kept["id"].to_pylist(), arrow.Table.from_batches([kept])
+
+    def _read(self, columns: Sequence[str], *, with_clusters: bool) -> Iterator[tuple[Path, Any, Any]]:
+        for path, place in zip(self.sketched.files, self.sketched.offsets.tolist(), strict=False):
+            beside = _Beside(self.clusters / path.name) if self.clusters and with_clusters else None
+            for start, batch in batches_of(path, place, columns):
+                for first in range(0, batch.num_rows, _TOGETHER):
+                    part = batch.slice(first, _TOGETHER)
+                    at = start + first
+                    kept = column_of(~self.sketched.without[at : at + part.num_rows])
+                    clusters = beside.take(part.num_rows).filter(kept) if beside else None
+                    yield path, part.filter(kept), clusters
+
+
+class _Beside:
+    """The rows of a file of clusters, taken in the portions in which those of its sketches come."""
+
+    def __init__(self, path: Path) -> None:
+        self._batches = batches_of(path, 0, MEMBERSHIP)
+        self._left: Any = None
+
+    def take(self, count: int) -> Any:
+        parts = []
+        while count:
+            if self._left is None or not self._left.num_rows:
+                _, self._left = next(self._batches)
+            parts.append(self._left.slice(0, count))
+            self._left = self._left.slice(parts[-1].num_rows)
+            count -= parts[-1].num_rows
+        return arrow.Table.from_batches(parts)
+
+
+def _state(path: Path, kind: str) -> Any:
+    return read_footer(os.fspath(path), kind)["state"]
+
+
+def _refs_of(batch: Any, places: Places) -> list[Ref]:
+    names = batch["id"].to_pylist()
+    if not places.named:
+        return [Ref(name) for name in names]
+    return [places.of(name, _json(text)) for name, text in zip(names, batch["metadata"].to_pylist(), strict=True)]
+
+
+def _json(text: str | None) -> dict[str, Any]:
+    return json.loads(text) if text else {}
+
+
+def _rows_of(batch: Any, form: Form, places: Places, container: str) -> list[Row]:
+    """The rows of a batch of sketches, whose documents stand in the file `container` where that is not empty."""
+    columns = {name: batch[name].to_pylist() for name in batch.schema.names}
+    values = [0 if bits is None else to_unsigned(bits) for bits in columns[column_name(SIMHASH_DOC)]]
+    keys = core.simhash_keys(np.array(values, dtype=np.uint64)).tolist()
+    metadata = [_json(text) for text in columns["metadata"]]
+    sketches = [_sketches_of(columns, form, place) for place in range(batch.num_rows)]
+    rows = []
+    for place, name in enumerate(columns["id"]):
+        source, failed = columns["source"][place], columns["failed"][place]
+        has_words = columns[column_name(SIMHASH_DOC)][place] is not None
+        inside = not container or source == container or source.startswith(f"{container}/")
+        record = Record(
+            ref=places.of(name, metadata[place]),
+            fingerprint=Fingerprint(values[place], columns["tokens"][place]) if has_words else None,
+            keys=tuple(keys[place]) if has_words else (),
+            short=columns["short"][place],
+            source=source,
+            title=columns["title"][place],
+            format=columns["format"][place],
+            extractor=columns["extractor"][place],
+            size=columns["bytes"][place],
+            source_digest=(columns["source_digest"][place] or b"").hex(),
+            text_digest=(columns["text_digest"][place] or b"").hex(),
+            metadata=metadata[place],
+            sketches={} if failed else sketches[place],
+            container="" if inside else container,
+        )
+        rows.append(Row(record, failed))
+    return rows
+
+
+def _sketches_of(columns: Mapping[str, list[Any]], form: Form, place: int) -> dict[str, Sketch]:
+    made = {}
+    for scheme in form.made:
+        name = column_name(scheme.family)
+        payload, features = columns[name][place], columns[f"{name}_features"][place]
+        keys = tuple(columns[f"{name}_keys"][place])
+        made[scheme.family] = Sketch(scheme.id, payload, keys, features)
+    return made

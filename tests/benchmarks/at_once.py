@@ -1,0 +1,185 @@
+"""Lookups in a search engine, one a request and fifty a request: the time, and the engine's own work, by shards.
+
+Run as `python -m benchmarks at_once --store URL [--documents N] [--shards N]...`; URL is a new index, which is deleted
+afterwards, of the documents of `benchmarks.large`. Fifty questions go in one request in two ways: as that many searches
+(`_msearch`), and as one search for the keys of all, whose hits are then assigned to their questions by the keys that
+they have, which is `Store.probe_many`. That each way finds the same is checked.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from benchmarks.engines import _processor_time as processor_time
+from benchmarks.large import records, remove
+from indexer.errors import NeardupError
+from indexer.ingest.indexing import store_info
+from indexer.matching.lookups import Asking
+from indexer.matching.nodes import read_nodes
+from indexer.matching.question import Question
+from indexer.matching.rule import MatchRule, default_rule, parse_rule
+from indexer.model import SIMHASH_DOC
+from indexer.provision.setup import Provision
+from indexer.schemes import registry
+from indexer.stores.base import PutStatus
+from indexer.stores.search.client.connection import NDJSON, connect
+from indexer.stores.search.client.lines import encoded
+from indexer.stores.search.fields.bodies import ROOT, Bodies, both
+from indexer.stores.search.probing import FEW, either
+from indexer.stores.search.store import SearchStore
+from indexer.stores.sketches import Probe
+
+DOCUMENTS = 100_000
+SHARDS = (1, 8)
+TOGETHER = 50
+QUESTIONS = 2000
+_PART = 20_000
+_ROUNDS = 2
+
+Asked = Sequence[Sequence[Probe]]
+Way = Callable[[Asked], list[set[str]]]
+
+
+def run(url: str = "", documents: int = DOCUMENTS, shards: Iterable[int] = SHARDS) -> dict[str, Any]:
+    """Fill an index with each number of shards and measure; milliseconds a question, by shards, rule and way."""
+    figures: dict[str, Any] = {}
+    if not url:
+        print("needs a cluster that is running: --store URL (`make bench` starts both engines): not measured")
+        return figures
+    for number in shards:
+        try:
+            figures[f"{number} shards"] = _measure(url, documents, number)
+        finally:
+            remove(url)
+    return figures
+
+
+def _measure(url: str, documents: int, shards: int) -> dict[str, Any]:
+    client = connect(url)
+    provision = Provision(client)
+    list(
+        provision.carry_out(
+            provision.set_up(store_info("landmarks", [registry.scheme("minhash")]), shards=shards, replicas=0)
+        )
+    )
+    store = SearchStore(client)
+    with store:
+        for first in range(0, documents, _PART):
+            for result in store.put(records(first, min(_PART, documents - first), lean=False)):
+                if result.status is PutStatus.FAILED:
+                    raise NeardupError(f"{result.ref.id}: {result.reason}")
+        client.request("POST", f"/{store.context.path}/_forcemerge", max_num_segments="1")
+        client.request("POST", f"/{store.context.path}/_refresh")
+        asked = list(records(0, _PART, lean=False))[:: _PART // QUESTIONS]
+        figures: dict[str, Any] = {}
+        for name, rule in (
+            ("default rule", default_rule(store)),
+            ("simhash-doc@3bits", parse_rule("simhash-doc@3bits")),
+        ):
+            questions = [Asking(store, rule, Question("", record=record)).probes for record in asked]
+            title = f"{shards} shards, {name}"
+            figures[name] = _compare(store, list(rule.schemes), questions, title) | _scan(store, rule, documents, title)
+    return figures
+
+
+def _compare(store: SearchStore, schemes: Sequence[str], questions: Asked, title: str) -> dict[str, Any]:
+    ways: dict[str, Way] = {
+        "one a request": lambda some: [_names(store.probe(probes, schemes)) for probes in some],
+        "fifty searches": lambda some: _searches(store, schemes, some),
+        "one search for fifty": lambda some: [_names(found) for found in store.probe_many(some, schemes)],
+    }
+    parts = [questions[first : first + TOGETHER] for first in range(0, len(questions), TOGETHER)]
+    spent: dict[str, list[tuple[float, float, float]]] = {name: [] for name in ways}
+    truth: list[set[str]] | None = None
+    for number in range(_ROUNDS + 1):
+        for name, way in ways.items():
+            engine, own, begin = _settled_work(store), time.process_time(), time.perf_counter()
+            answers = [answer for part in parts for answer in way(part)]
+            whole, own = time.perf_counter() - begin, time.process_time() - own
+            work = _settled_work(store) - engine
+            if answers != (truth := truth or answers):
+                raise NeardupError("the ways answer differently")
+            # The first round warms the engine up.
+            if number:
+                spent[name].append((1000 * whole / len(answers), 1000 * own / len(answers), work / len(answers)))
+    figures = {name: [sum(column) / len(each) for column in zip(*each, strict=True)] for name, each in spent.items()}
+    first = figures["one a request"]
+    for name, (whole, own, engine) in figures.items():
+        print(
+            f"{title}: {name}: {whole:.2f} ms a question ({whole / first[0]:.2f} x), own work {own:.2f} ms, the "
+            f"engine's {engine:.2f} ms ({engine / first[2]:.2f} x)",
+            flush=True,
+        )
+    return figures
+
+
+def _scan(store: SearchStore, rule: MatchRule, documents: int, title: str) -> dict[str, Any]:
+    """What it takes to read the sketches of all documents, as `pairs` and `cluster` do."""
+    spent = []
+    for _ in range(_ROUNDS):
+        engine, own, begin = _settled_work(store), time.process_time(), time.perf_counter()
+        if len(read_nodes(store, rule).refs) != documents:
+            raise NeardupError("a scan did not read all documents")
+        whole, own = time.perf_counter() - begin, time.process_time() - own
+        spent.append((1000 * whole / documents, 1000 * own / documents, (_settled_work(store) - engine) / documents))
+    whole, own, engine = (sum(column) / len(spent) for column in zip(*spent, strict=True))
+    print(
+        f"{title}: all read: {1000 * whole:.0f} us a document, own work {1000 * own:.0f} us, the engine's "
+        f"{1000 * engine:.0f} us",
+        flush=True,
+    )
+    return {"scan": [whole, own, engine]}
+
+
+def _settled_work(store: SearchStore) -> float:
+    """Milliseconds that the engine has worked so far, as it knows it a second later."""
+    time.sleep(1.2)
+    return processor_time(store.client)
+
+
+def _names(found: Iterable[Any]) -> set[str]:
+    return {ref.id for some in found for ref in some.refs}
+
+
+def _searches(store: SearchStore, schemes: Sequence[str], questions: Asked) -> list[set[str]]:
+    """What as many searches in one request find, at the least that they can cost here: only ids are read."""
+    bodies = store.context.bodies
+    fields = bodies.record_fields()
+    payloads = [bodies.bits if name == SIMHASH_DOC else f"{ROOT}.{name}.sketch" for name in schemes]
+    fields["docvalue_fields"] = list(dict.fromkeys([*fields["docvalue_fields"], *payloads]))
+    lines = b""
+    for probes in questions:
+        ways = [way for probe in probes for way in _ways(bodies, probe)]
+        body = {"query": both(either(ways), include_short=False), "size": FEW, "track_total_hits": FEW + 1, **fields}
+        lines += b"{}\n" + encoded(body) + b"\n"
+    path = f"/{store.context.path}/_msearch"
+    answers = store.client.request("POST", path, lines, content_type=NDJSON)["responses"]
+    return [{hit["_id"] for hit in answer["hits"]["hits"]} for answer in answers]
+
+
+def _ways(bodies: Bodies, probe: Probe) -> Iterator[dict[str, Any]]:
+    own = probe.scheme == SIMHASH_DOC
+    asked = (
+        [list(bodies.layout.terms(probe.keys).items())] if own else bodies.key_fields[probe.scheme].asked(probe.keys)
+    )
+    for tables in asked:
+        should = [{"terms": {f"{ROOT}.{probe.scheme}.{field}": terms}} for field, terms in tables]
+        yield {"bool": {"should": should, "minimum_should_match": probe.agreeing}}
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Run with the options of the command line."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks at_once", description=__doc__)
+    parser.add_argument("--store", required=True, metavar="URL", help="a new index in a search cluster")
+    parser.add_argument("--documents", type=int, default=DOCUMENTS, metavar="N")
+    parser.add_argument("--shards", type=int, action="append", metavar="N", help="can be repeated")
+    options = parser.parse_args(arguments)
+    run(options.store, options.documents, options.shards or SHARDS)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
