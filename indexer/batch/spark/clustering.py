@@ -21,7 +21,7 @@ from indexer.batch.clusters.clustering import (
     sketched_apart,
     target_of,
 )
-from indexer.batch.clusters.grouping import NOTED, compared, found_by
+from indexer.batch.clusters.grouping import NOTED, columns_of, compared, found_by
 from indexer.batch.clusters.writing import Figures, Found, Rows, write_clusters
 from indexer.batch.form import sketch_schema
 from indexer.batch.reading import Sketched
@@ -173,13 +173,14 @@ def cluster(spark: Any, folder: str, out: str, wanted: Wanted, *, most_joined: i
     """What `indexer.batch.clusters.clustering.cluster` does, by tasks of Spark: the same files, the same figures.
 
     Both folders have to be there under the same names on all machines. `wanted.parts` is how many partitions what is
-    shuffled has, as Spark is configured where None. Memory here: 8 bytes a document that a later one replaces. Raises
-    StoreError and UsageError.
+    shuffled has, as many as the sketches need where None. Of buckets and components of one size others may be named.
+    Memory here: 8 bytes a document that a later one replaces. Raises StoreError and UsageError.
     """
     folder, out = os.path.abspath(folder), os.path.abspath(out)
     wanted = replace(wanted, against=wanted.against and os.path.abspath(wanted.against))
     sketched = sketched_apart(folder, out, wanted)
-    count = partitions_of(spark, wanted.parts)
+    columns = columns_of(wanted.rule, wanted.canonical, against=bool(wanted.against))
+    count = partitions_of(spark, wanted.parts, sketched.bytes_of(columns))
     run = Run(wanted.rule, wanted.canonical, wanted.bound, count, most_joined, bool(wanted.against))
     given = Folder(sketched)
     with finished_in(out) as finish, plain_errors():

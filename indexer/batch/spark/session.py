@@ -19,6 +19,8 @@ functions: Any = optional("pyspark.sql.functions", "spark", "batches on Spark")
 
 _OURS = re.compile(r"^indexer\.errors\.(\w+): (.*)$", re.MULTILINE)
 _USUAL = 200
+# What a partition of sketches has, in bytes, and how many there are of few.
+_PARTITION, _FEWEST = 64 << 20, 8
 
 
 @contextmanager
@@ -34,6 +36,8 @@ def running(master: str | None = None) -> Iterator[Any]:
     # Without it tasks run whatever python comes first on the path.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = sql.SparkSession.builder.appName("neardup")
+    if not sys.stderr.isatty():
+        builder = builder.config("spark.ui.showConsoleProgress", "false")
     made = (builder.master(master) if master else builder).getOrCreate()
     try:
         yield made
@@ -41,17 +45,21 @@ def running(master: str | None = None) -> Iterator[Any]:
         made.stop()
 
 
-def partitions_of(spark: Any, asked: int | None) -> int:
-    """How many partitions what is shuffled has: as many as asked for, else as Spark is configured."""
+def partitions_of(spark: Any, asked: int | None, size: int | None = None) -> int:
+    """How many partitions what is shuffled has: as many as asked for, else as Spark is configured.
+
+    Where it is known how many bytes there are, as many as these need, and no more than configured for few.
+    """
     if asked is not None:
         if asked < 1:
             raise UsageError(f"partitions {asked}: at least one")
         return asked
     try:
-        return int(spark.conf.get("spark.sql.shuffle.partitions"))
+        configured = int(spark.conf.get("spark.sql.shuffle.partitions"))
     except ValueError:
         # Databricks has "auto", which can't be asked how many it would take.
-        return _USUAL
+        configured = _USUAL
+    return configured if size is None else max(min(configured, _FEWEST), -(-size // _PARTITION))
 
 
 def ddl(schema: Any) -> str:

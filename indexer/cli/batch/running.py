@@ -77,13 +77,13 @@ spread_options = Group(
         "--partitions",
         type=click.IntRange(1),
         metavar="N",
-        help="How many partitions Spark shuffles into; without it as spark.sql.shuffle.partitions says.",
+        help="How many partitions Spark shuffles into.  [default: one for each 64 MiB of sketches]",
     ),
     click.option(
         "--most-joined",
         type=click.IntRange(1),
         metavar="N",
         help="How many documents may share keys with others; one task of Spark puts them into components, and needs "
-        "100 bytes for each. Without it 50 million.",
+        "100 bytes for each.  [default: 50,000,000]",
     ),
 )
