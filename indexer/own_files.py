@@ -87,7 +87,8 @@ def written_whole(path: AnyPath, mode: str = "wb", **options: Any) -> Iterator[I
     Raises OwnFileError as require_free(), and OSError.
     """
     require_free(path)
-    part = f"{os.fsdecode(path)}.{os.getpid()}.part"
+    # Also told apart from what a process of this number writes on another machine.
+    part = f"{os.fsdecode(path)}.{os.getpid()}-{os.urandom(4).hex()}.part"
     try:
         with open(part, mode, **options) as file:
             yield file

@@ -2,7 +2,7 @@
 # Starts OpenSearch with two users and their own passwords: the image's default users have passwords that all know.
 # The security plugin reads the file when it has no users yet, and never again.
 set -euo pipefail
-cd /usr/share/opensearch
+cd "${OPENSEARCH_HOME:-/usr/share/opensearch}"
 secrets=config/secrets
 
 # hash FILE: the plugin's tool also prints remarks.

@@ -72,18 +72,21 @@ class Sketched:
 
         A column NOTED has the cluster that a document of the older folder was in, null for a new one.
         """
-        noted = NOTED in columns
-        read = [name for name in columns if name != NOTED]
-        for number, (path, start) in enumerate(zip(self.files, self.offsets.tolist(), strict=False)):
-            known = _known_clusters(path) if noted and number < self.older else None
-            for place, batch in batches_of(path, start, read):
-                if noted:
-                    part = arrow.nulls(batch.num_rows, arrow.string())
-                    if known is not None:
-                        part = known.slice(place - start, batch.num_rows)
-                    yield place, batch.append_column(NOTED, part)
-                else:
-                    yield place, batch
+        for number in range(len(self.files)):
+            yield from self.batches_in(number, columns)
+
+    def batches_in(self, number: int, columns: Sequence[str]) -> Iterator[tuple[int, Any]]:
+        """The same of one of the files."""
+        path, start = self.files[number], int(self.offsets[number])
+        if NOTED not in columns:
+            yield from batches_of(path, start, columns)
+            return
+        known = _known_clusters(path) if number < self.older else None
+        for place, batch in batches_of(path, start, [name for name in columns if name != NOTED]):
+            part = arrow.nulls(batch.num_rows, arrow.string())
+            if known is not None:
+                part = known.slice(place - start, batch.num_rows)
+            yield place, batch.append_column(NOTED, part)
 
     def bytes_of(self, columns: Sequence[str]) -> int:
         """What these columns take, not compressed."""

@@ -96,3 +96,18 @@ def test_without_pyarrow_the_extra_is_named(neardup: Neardup) -> None:
     for words in (("sketch", "docs", "--out", "b"), ("report", "b")):
         assert "neardup[parquet]" in neardup("batch", *words, code=2, **environment).err
     assert "neardup batch sketch" in neardup("batch", "--help", **environment).out
+
+
+def test_what_spark_has_no_part_in_is_refused(neardup: Neardup) -> None:
+    write(neardup.folder, {"a.jsonl": json.dumps({"id": "a", "text": prose(1)})})
+    made = ("batch", "sketch", "a.jsonl", "--out", "b")
+    assert "--master goes with --run-on spark" in neardup(*made, "--master", "local", code=2).err
+    assert "has tasks of its own" in neardup(*made, "--run-on", "spark", "--task", "1/2", code=2).err
+    neardup(*made)
+    for option in ("--partitions", "--most-joined"):
+        printed = neardup("batch", "cluster", "b", "--out", "b", option, "3", code=2).err
+        assert "go with --run-on spark" in printed
+    write(neardup.folder, {"hidden/pyspark/__init__.py": "raise ModuleNotFoundError('no', name='pyspark')"})
+    environment = {"PYTHONPATH": str(neardup.folder / "hidden")}
+    printed = neardup("batch", "cluster", "b", "--out", "b", "--run-on", "spark", code=2, **environment).err
+    assert "neardup[spark]" in printed

@@ -26,7 +26,7 @@ TUTORIAL = DOCS / "tutorial.md"
 HOW_TO = sorted((DOCS / "how-to").glob("*.md"))
 # Blocks that need more than a shell and neardup: an engine (tests/engines runs them), an installation, a container.
 ELSEWHERE = re.compile(
-    r"https?://host|\$CLUSTER|^(?:pip|make|docker|python3 -m venv|python -m benchmarks) ", re.MULTILINE
+    r"(?:https?|spark)://host|\$CLUSTER|^(?:pip|make|docker|python3 -m venv|python -m benchmarks) ", re.MULTILINE
 )
 END = "==== end of step"
 SHELL = f"""set -eo pipefail

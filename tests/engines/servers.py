@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -212,7 +213,7 @@ class Elasticsearch(Server):
 
 
 class OpenSearch(Server):
-    """The real OpenSearch, without its security plugin."""
+    """The real OpenSearch, without plugins."""
 
     name = "opensearch"
 
@@ -221,9 +222,12 @@ class OpenSearch(Server):
         self._jars = downloads.opensearch_jars()
         super().__init__()
 
-    def _command(self) -> tuple[Sequence[str], Mapping[str, str]]:
-        self.port = self.port or free_port(_own_ports())
-        settings = {
+    @property
+    def _config(self) -> Path:
+        return self.folder / "node" / "node_1" / "config"
+
+    def _settings(self) -> dict[str, object]:
+        return {
             "discovery.type": "single-node",
             "transport.port": free_port(),
             "path.repo": str(self.repository),
@@ -232,16 +236,26 @@ class OpenSearch(Server):
             "point_in_time.init.keep_alive": "4s",
             "cluster.routing.allocation.disk.threshold_enabled": "false",
         }
-        config = self.folder / "node" / "node_1" / "config"
-        config.mkdir(parents=True, exist_ok=True)
-        (config / "opensearch.yml").write_text("".join(f"{name}: {value}\n" for name, value in settings.items()))
+
+    def _plugins(self) -> tuple[Sequence[Path], Sequence[str]]:
+        """The jars of plugins, and the names of their classes."""
+        return (), ()
+
+    def _command(self) -> tuple[Sequence[str], Mapping[str, str]]:
+        self.port = self.port or free_port(_own_ports())
+        self._config.mkdir(parents=True, exist_ok=True)
+        written = "".join(f"{name}: {value}\n" for name, value in self._settings().items())
+        (self._config / "opensearch.yml").write_text(written)
+        jars, plugins = self._plugins()
         # Where Java can compile, a node of our own, which runs ingest pipelines.
         compiles = (self._java.home / "bin" / "javac").is_file()
         own = str(Path(__file__).with_name("IngestNode.java"))
-        runner = ["-cp", f"{self._jars}/*", own if compiles else "org.codelibs.opensearch.runner.OpenSearchRunner"]
+        path = ":".join([f"{self._jars}/*", *map(str, jars)])
+        runner = ["-cp", path, own if compiles else "org.codelibs.opensearch.runner.OpenSearchRunner"]
         # The runner gives its first node the HTTP port after the one that it is told.
         place = ["-basePath", str(self.folder / "node"), "-baseHttpPort", str(self.port - 1)]
         flags = [*place, "-numOfNode", "1", "-clusterName", self.folder.name]
+        flags += ["-pluginTypes", ",".join(plugins)] if plugins else []
         return [str(self._java.home / "bin" / "java"), *HEAP.split(), *runner, *flags], {}
 
     def answers(self) -> bool:
@@ -284,3 +298,73 @@ class SecuredElasticsearch(Elasticsearch):
             "xpack.security.http.ssl.certificate=server.pem",
             "xpack.security.http.ssl.key=server.key",
         ]
+
+
+class SecuredOpenSearch(OpenSearch):
+    """With its security plugin: TLS, and users and roles by file; `users` maps a name to its password and role."""
+
+    name = "secured-opensearch"
+    scheme = "https"
+
+    def __init__(self, certificates: Path, users: Mapping[str, tuple[str, str]], roles: Mapping[str, Any]) -> None:
+        self.plugin = downloads.opensearch_security()
+        super().__init__()
+        self._prepare(certificates, users, roles)
+
+    def _prepare(self, certificates: Path, users: Mapping[str, tuple[str, str]], roles: Mapping[str, Any]) -> None:
+        self._config.mkdir(parents=True)
+        for name in ("ca.pem", "server.pem", "server.key"):
+            shutil.copy(certificates / name, self._config / name)
+        rules = self._config / "opensearch-security"
+        shutil.copytree(self.plugin / "config", rules)
+        hashes = {password: self.hash(password) for password, _ in users.values()}
+        _replaced(rules / "internal_users.yml", {name: {"hash": hashes[users[name][0]]} for name in users})
+        _replaced(rules / "roles.yml", roles)
+        mapping = {role: {"users": [name for name in users if users[name][1] == role]} for _, role in users.values()}
+        _replaced(rules / "roles_mapping.yml", mapping)
+
+    def hash(self, password: str) -> str:
+        """What the plugin keeps of a password, by its own tool."""
+        java = str(self._java.home / "bin" / "java")
+        command = [java, "-cp", f"{self.plugin}/*:{self._jars}/*", "org.opensearch.security.tools.Hasher"]
+        environment = {**os.environ, "PASSWORD": password}
+        done = subprocess.run([*command, "-env", "PASSWORD"], env=environment, capture_output=True, text=True)
+        [found] = re.findall(r"^\$2[aby]\$.*$", done.stdout, re.MULTILINE)
+        return str(found)
+
+    def _plugins(self) -> tuple[Sequence[Path], Sequence[str]]:
+        # Where both have a library, the engine's is the one that plugins get, too.
+        there = {_library(path) for path in self._jars.glob("*.jar")}
+        jars = [path for path in sorted(self.plugin.glob("*.jar")) if _library(path) not in there]
+        return jars, ["org.opensearch.security.OpenSearchSecurityPlugin"]
+
+    def _settings(self) -> dict[str, object]:
+        tls = {
+            f"plugins.security.ssl.{layer}.{name}_filepath": file
+            for layer in ("http", "transport")
+            for name, file in (("pemcert", "server.pem"), ("pemkey", "server.key"), ("pemtrustedcas", "ca.pem"))
+        }
+        return {
+            **super()._settings(),
+            **tls,
+            "plugins.security.ssl.http.enabled": "true",
+            "plugins.security.ssl.transport.enforce_hostname_verification": "false",
+            "plugins.security.nodes_dn": '["CN=server"]',
+            "plugins.security.allow_default_init_securityindex": "true",
+        }
+
+    def answers(self) -> bool:
+        """Whether it answers, to somebody without credentials too."""
+        return Server.answers(self)
+
+
+def _library(jar: Path) -> str:
+    return re.sub(r"-[0-9][\w.]*$", "", jar.stem)
+
+
+def _replaced(path: Path, entries: Mapping[str, Any]) -> None:
+    """Write a file of the plugin's with other entries."""
+    kind = path.stem.replace("_", "")
+    meta = {"_meta": {"type": kind, "config_version": 2}}
+    # JSON is YAML too.
+    path.write_text(json.dumps({**meta, **entries}))

@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,39 +16,27 @@ import numpy as np
 import numpy.typing as npt
 
 from indexer import own_files
-from indexer.batch.arrow import (
-    arrow,
-    column_of,
-    column_of_names,
-    column_of_strings,
-    compute,
-    joined_of,
-    numbers_of,
-    parquet,
-    scalar,
-)
+from indexer.batch.arrow import arrow, column_of, numbers_of, parquet
 from indexer.batch.clusters.grouping import (
-    Clusters,
     clusters_of,
     columns_of,
     compared,
+    found_by,
     joined,
     key_blocks,
     partitions,
     scanned,
     sketches_of,
 )
-from indexer.batch.form import cluster_schema, column_name, read_footer, writer, written_footer
-from indexer.batch.reading import CLUSTERS, SUMMARY, Sketched, batches_of
-from indexer.batch.sketches.sketching import SKETCHES
+from indexer.batch.clusters.writing import Figures, Found, Rows, write_clusters
+from indexer.batch.form import column_name
+from indexer.batch.reading import CLUSTERS, SUMMARY, Sketched
 from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.components import Components
 from indexer.clustering.grouping import meets_by_keys, radius_of
-from indexer.core_sketch import cluster_ids
 from indexer.errors import StoreError, UsageError
 from indexer.ingest.indexing import default_jobs
 from indexer.matching.rule import Finder, MatchRule
-from indexer.model import CLUSTER_ID_LENGTH
 from indexer.model.ragged import Ragged
 from indexer.schemes.base import Positions, Sketches
 
@@ -58,7 +46,6 @@ MEMORY = 2 << 30
 _TIMES = 4
 # A file is open for each partition and scheme at a time.
 _MOST_PARTITIONS = 256
-_SHOWN = 10
 
 
 @dataclass(frozen=True)
@@ -78,46 +65,6 @@ class Wanted:
     threads: int = field(default_factory=default_jobs)
 
 
-@dataclass(slots=True)
-class _Found:
-    """The clusters of all documents, partition after partition."""
-
-    of: Positions
-    similarity: npt.NDArray[np.float64]
-    canonical: npt.NDArray[np.bool_]
-    to_before: npt.NDArray[np.float64]
-    ids: list[str] = field(default_factory=list)
-    names: list[str] = field(default_factory=list)
-    sizes: list[int] = field(default_factory=list)
-    before: list[str | None] = field(default_factory=list)
-    split: int = 0
-    comparisons: int = 0
-    buckets: list[dict[str, Any]] = field(default_factory=list)
-    components: list[dict[str, Any]] = field(default_factory=list)
-
-    @classmethod
-    def alone(cls, count: int) -> _Found:
-        """What is known before any clusters are: each document is alone."""
-        return cls(
-            np.full(count, -1, dtype=np.int64), np.ones(count), np.ones(count, dtype=np.bool_), np.full(count, np.nan)
-        )
-
-    def add(self, clusters: Clusters) -> None:
-        self.of[clusters.positions] = clusters.of + len(self.ids)
-        self.similarity[clusters.positions] = clusters.similarity
-        self.canonical[clusters.positions] = clusters.canonical
-        self.to_before[clusters.positions] = clusters.to_before
-        self.before += clusters.before
-        self.ids += clusters.ids
-        self.names += clusters.names
-        self.sizes += clusters.sizes
-        self.split += clusters.split
-        self.comparisons += clusters.comparisons
-        self.buckets = sorted([*self.buckets, *clusters.buckets], key=lambda one: -one["nodes"])[:_SHOWN]
-        several = [*self.components, *clusters.components]
-        self.components = sorted(several, key=lambda one: -one["documents"])[:_SHOWN]
-
-
 def cluster(folder: str, out: str, wanted: Wanted) -> dict[str, Any]:
     """Write the clusters of a folder's sketches to `out`/clusters, a file for each of sketches; what was found.
 
@@ -127,29 +74,61 @@ def cluster(folder: str, out: str, wanted: Wanted) -> dict[str, Any]:
     files, their order and the number of partitions. Memory: 60 bytes a document and its id, the sketches of a
     partition, and where one component is larger than that, the sketches of it. Raises StoreError and UsageError.
     """
-    if wanted.against and os.path.realpath(out) == os.path.realpath(wanted.against):
-        raise UsageError(f"--out {out}: is the older batch; name another folder")
-    sketched = Sketched.of(folder, wanted.against)
-    found = _Found.alone(len(sketched))
+    sketched = sketched_apart(folder, out, wanted)
+    found, figures = Found.alone(len(sketched)), Figures()
     columns = columns_of(wanted.rule, wanted.canonical, against=bool(wanted.against))
     count = wanted.parts or _partitions_for(_TIMES * sketched.bytes_of(columns), wanted.memory)
     radius = radius_of(wanted.bound)
-    compared_count = 0
+    counts = Counts(replaced=int(np.count_nonzero(sketched.without)))
+    with finished_in(out) as finish:
+        for table, positions in _partitioned(sketched, columns, wanted, count, out):
+            counts.compared += positions.size
+            clusters = clusters_of(table, positions, wanted.rule, wanted.canonical, radius, wanted.threads)
+            found.add(clusters)
+            figures.add(Figures.of(clusters))
+        _write(sketched, found, out, wanted, counts)
+        return finish(said_of(sketched, figures, wanted, counts))
+
+
+@dataclass(slots=True)
+class Counts:
+    """How many documents are `replaced` by a later one of their id, `compared`, `new`, and `repeating` older ones."""
+
+    replaced: int = 0
+    compared: int = 0
+    new: int = 0
+    repeating: int = 0
+
+    def add(self, other: Counts) -> None:
+        """Take in those of other files."""
+        self.replaced += other.replaced
+        self.compared += other.compared
+        self.new += other.new
+        self.repeating += other.repeating
+
+
+def sketched_apart(folder: str, out: str, wanted: Wanted) -> Sketched:
+    """The sketches of a folder and of the older one. Raises UsageError for an output into that one, and StoreError."""
+    if wanted.against and os.path.realpath(out) == os.path.realpath(wanted.against):
+        raise UsageError(f"--out {out}: is the older batch; name another folder")
+    return Sketched.of(folder, wanted.against)
+
+
+@contextmanager
+def finished_in(out: str) -> Iterator[Callable[[dict[str, Any]], dict[str, Any]]]:
+    """What notes that the clusters of a folder are finished, and what was found; until then they are not."""
+
+    def finish(said: dict[str, Any]) -> dict[str, Any]:
+        with own_files.written_whole(Path(out, SUMMARY)) as file:
+            file.write(json.dumps(said, indent=1).encode() + b"\n")
+        return said
+
     try:
         Path(out, CLUSTERS).mkdir(parents=True, exist_ok=True)
         Path(out, SUMMARY).unlink(missing_ok=True)
-        for table, positions in _partitioned(sketched, columns, wanted, count, out):
-            compared_count += positions.size
-            found.add(clusters_of(table, positions, wanted.rule, wanted.canonical, radius, wanted.threads))
-        new, repeating = _write(sketched, found, out, wanted)
-        said = _said(sketched, found, wanted, compared_count)
-        if wanted.against:
-            said |= {"older": sketched.first_new, "new": new, "repeating": repeating}
-        with own_files.written_whole(Path(out, SUMMARY)) as file:
-            file.write(json.dumps(said, indent=1).encode() + b"\n")
+        yield finish
     except OSError as error:
         raise StoreError(f"{error.filename or out}: can't be written: {error.strerror or error}") from error
-    return said
 
 
 def _partitions_for(needed: int, memory: int) -> int:
@@ -196,12 +175,10 @@ def _labels(
     """The component of each document by what may be near, verified or not; and which documents the rule compares."""
     rule = wanted.rule
     components = Components(len(sketched))
-    names = ["short", *(column_name(family) for family in rule.schemes)]
-    names += [f"{column_name(one.name)}_keys" for one in rule.finders if one.scheme.joins_keys]
     own: dict[str, list[Sketches]] = {one.name: [] for one in rule.finders if not meets_by_keys(one)}
     places: list[Positions] = []
     with _BlockFiles(spill, count) as blocks:
-        for place, batch in sketched.batches(list(dict.fromkeys(names))):
+        for place, batch in sketched.batches(found_by(rule)):
             inside = np.flatnonzero(compared(batch, rule) & ~without[place : place + batch.num_rows])
             found = sketches_of(batch.take(column_of(inside)), rule)
             places.append(place + inside)
@@ -286,75 +263,34 @@ def _shuffled(
         path.unlink()
 
 
-class _Rows:
-    """The rows of the files of clusters, of documents by their places."""
-
-    def __init__(self, sketched: Sketched, found: _Found, *, against: bool) -> None:
-        self.schema = cluster_schema(against=against)
-        self._found = found
-        # One more before the first, for those that are alone.
-        self._sizes = np.array([1, *found.sizes], dtype=np.int64)
-        self._ids = np.array([b"", *(name.encode() for name in found.ids)], dtype=f"S{CLUSTER_ID_LENGTH}")
-        self._names = column_of_strings([None, *found.names])
-        self._before = column_of_strings([None, *found.before]) if against else None
-        self._first_new = sketched.first_new
-        self._without = sketched.without
-
-    def of(self, place: int, batch: Any) -> Any:
-        """Those of some documents, from their ids and rows; the first stands at `place`."""
-        part = slice(place, place + batch.num_rows)
-        found, gone = self._found, self._without[part]
-        number = found.of[part] + 1
-        alone = number == 0
-        own = np.where(alone, cluster_ids(joined_of(batch["id"])), self._ids[number])
-        taken = column_of(number)
-        columns = [
-            batch["id"],
-            batch["row"],
-            column_of_names(own, gone),
-            column_of(found.canonical[part] & ~gone),
-            column_of(found.similarity[part], gone),
-            column_of(self._sizes[number], gone),
-            compute.if_else(column_of(alone), batch["id"], self._names.take(taken).cast(arrow.string())),
-        ]
-        if self._before is not None:
-            # What an older document repeats was said when it came.
-            is_older = np.arange(part.start, part.stop) < self._first_new
-            nothing = scalar(None)
-            repeats = compute.if_else(column_of(is_older), nothing, self._before.take(taken).cast(arrow.string()))
-            to_before = found.to_before[part]
-            columns += [repeats, column_of(to_before, is_older | np.isnan(to_before))]
-        return arrow.RecordBatch.from_arrays(columns, schema=self.schema)
-
-
-def _write(sketched: Sketched, found: _Found, out: str, wanted: Wanted) -> tuple[int, int]:
-    """A file of clusters for each file of sketches, with its rows in its order; how many documents are new, repeat."""
-    rows = _Rows(sketched, found, against=bool(wanted.against))
-    written: set[Path] = set()
-    new = repeating = 0
+def _write(sketched: Sketched, found: Found, out: str, wanted: Wanted, counts: Counts) -> None:
+    """A file of clusters for each file of sketches, with its rows in its order."""
+    rows = Rows(found, sketched.without, against=bool(wanted.against))
     for number, (path, start) in enumerate(zip(sketched.files, sketched.offsets.tolist(), strict=False)):
-        known = read_footer(os.fspath(path), SKETCHES)
-        more = {**_rules(wanted), "input": known["input"], "state": known["state"]}
-        footer = written_footer(CLUSTERS, sketched.form, more)
-        target = Path(out, BEFORE if number < sketched.older else CLUSTERS, path.name)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        written.add(target)
-        with own_files.written_whole(target) as file, writer(file, rows.schema, footer) as clusters:
-            for place, batch in batches_of(path, start, ["id", "row"]):
-                made = rows.of(place, batch)
-                clusters.write_batch(made)
-                if wanted.against and number >= sketched.older:
-                    there = made["cluster"].is_valid()
-                    repeats = compute.and_(there, made["repeats"].is_valid())
-                    repeating += compute.sum(repeats).as_py() or 0
-                    new += (compute.sum(there).as_py() or 0) - (compute.sum(repeats).as_py() or 0)
+        target, is_older = target_of(sketched, number, out), number < sketched.older
+        new, repeating = write_clusters(
+            path, target, rows, sketched.form, rules_of(wanted), place=start, is_older=is_older
+        )
+        counts.new += new
+        counts.repeating += repeating
+    remove_stale(sketched, out)
+
+
+def remove_stale(sketched: Sketched, out: str) -> None:
+    """Remove the files of clusters of an earlier run that are of no file of sketches."""
+    written = {target_of(sketched, number, out) for number in range(len(sketched.files))}
     for stale in (*Path(out, CLUSTERS).glob("*.parquet"), *Path(out, BEFORE).glob("*.parquet")):
         if stale not in written:
             stale.unlink()
-    return new, repeating
 
 
-def _rules(wanted: Wanted) -> dict[str, Any]:
+def target_of(sketched: Sketched, number: int, out: str) -> Path:
+    """Where the clusters of a file of sketches go."""
+    return Path(out, BEFORE if number < sketched.older else CLUSTERS, sketched.files[number].name)
+
+
+def rules_of(wanted: Wanted) -> dict[str, Any]:
+    """What the footers of files of clusters say of how they were made."""
     return {
         "rule": wanted.rule.written(whole=True),
         "bound": wanted.bound,
@@ -364,20 +300,16 @@ def _rules(wanted: Wanted) -> dict[str, Any]:
     }
 
 
-def _said(sketched: Sketched, found: _Found, wanted: Wanted, compared_count: int) -> dict[str, Any]:
+def said_of(sketched: Sketched, figures: Figures, wanted: Wanted, counts: Counts) -> dict[str, Any]:
     """What was found, for people and programs."""
-    replaced = int(np.count_nonzero(sketched.without))
-    return {
-        **_rules(wanted),
+    said = {
+        **rules_of(wanted),
         "rule": str(wanted.rule),
-        "documents": len(sketched) - replaced,
-        "replaced": replaced,
-        "compared": compared_count,
-        "clusters": len(found.ids),
-        "clustered": sum(found.sizes),
-        "largest": max(found.sizes, default=0),
-        "split": found.split,
-        "comparisons": found.comparisons,
-        "buckets": found.buckets,
-        "components": found.components,
+        "documents": len(sketched) - counts.replaced,
+        "replaced": counts.replaced,
+        "compared": counts.compared,
+        **figures.said(),
     }
+    if wanted.against:
+        said |= {"older": sketched.first_new, "new": counts.new, "repeating": counts.repeating}
+    return said

@@ -43,6 +43,12 @@ def columns_of(rule: MatchRule, canonical: CanonicalRule, *, against: bool = Fal
     return names
 
 
+def found_by(rule: MatchRule) -> list[str]:
+    """The columns of sketches that show which documents a rule compares, and what its finders find them by."""
+    names = ["short", *(column_name(family) for family in rule.schemes)]
+    return names + [f"{column_name(family)}_keys" for family in keyed(rule)]
+
+
 def sketches_of(batch: Any, rule: MatchRule) -> dict[str, Sketches]:
     """The sketches by each scheme of a rule, a row for each document."""
     found = {}

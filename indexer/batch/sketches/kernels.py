@@ -68,8 +68,10 @@ def sketched(documents: Any, making: Making) -> Any:
         alone = alone | _unclean(joined_of(documents["text"]))
     if not alone.any():
         return _of_texts(documents, making)
-    rest = _of_texts(documents.filter(column_of(~alone)), making)
     each = batch_of(_alone(documents.filter(column_of(alone)), making), making.form)
+    if alone.all():
+        return each
+    rest = _of_texts(documents.filter(column_of(~alone)), making)
     order = np.empty(alone.size, dtype=np.int64)
     order[np.concatenate((np.flatnonzero(~alone), np.flatnonzero(alone)))] = np.arange(alone.size)
     both = arrow.Table.from_batches([rest, each]).take(column_of(order)).combine_chunks()

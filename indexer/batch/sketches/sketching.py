@@ -65,17 +65,18 @@ def sketch(
     form, and StoreError where it can't be written.
     """
     counts = summary if summary is not None else Summary()
-    with _Workers(making) as workers:
-        _sketch_parts(sources, task_of(parts, task), folder, workers, counts)
-    _remove_stale(parts, Path(folder, SKETCHES))
+    begin(folder, making.form)
+    sketch_parts(sources, unfinished(task_of(parts, task), folder, counts), folder, making, counts)
+    remove_stale(parts, folder)
     return counts
 
 
-def _remove_stale(parts: Sequence[Part], target: Path) -> None:
+def remove_stale(parts: Sequence[Part], folder: str) -> None:
     """Remove what single files that are gone now have left of the last parts of their folder."""
+    target = Path(folder, SKETCHES)
     names = {part.name for part in parts}
-    for folder in {part.name.rpartition(".")[0] for part in parts if part.reader is None}:
-        for path in target.glob(f"{glob.escape(folder)}.[0-9][0-9][0-9][0-9].parquet"):
+    for place in {part.name.rpartition(".")[0] for part in parts if part.reader is None}:
+        for path in target.glob(f"{glob.escape(place)}.[0-9][0-9][0-9][0-9].parquet"):
             if path.name.removesuffix(".parquet") not in names:
                 path.unlink(missing_ok=True)
 
@@ -103,24 +104,44 @@ class _Workers:
         return self._started.outcomes(items)
 
 
-def _sketch_parts(sources: Sources, parts: Sequence[Part], folder: str, workers: _Workers, counts: Summary) -> None:
-    making, target = workers.making, Path(folder, SKETCHES)
+def begin(folder: str, form: Form) -> None:
+    """Make the folder of sketches. Raises IncompatibleStoreError where it has some of another form, and StoreError."""
     for path in sketch_files(folder, missing_ok=True):
-        making.form.require_same(form_of(read_footer(os.fspath(path), SKETCHES)), os.fspath(path), "what is asked for")
+        form.require_same(form_of(read_footer(os.fspath(path), SKETCHES)), os.fspath(path), "what is asked for")
+    target = Path(folder, SKETCHES)
     try:
         target.mkdir(parents=True, exist_ok=True)
-        for part in parts:
-            path = target / f"{part.name}.parquet"
-            state = part.state()
-            if path.exists() and read_footer(os.fspath(path), SKETCHES).get("state") == state:
-                counts.done_before += 1
-                continue
-            footer = written_footer(SKETCHES, making.form, {"input": part.place, "state": state})
-            with own_files.written_whole(path) as file:
-                _write(file, making.form, footer, _sketches(sources, part, making, workers), counts)
-            counts.parts += 1
     except OSError as error:
-        raise StoreError(f"{error.filename or target}: can't be written: {error.strerror or error}") from error
+        raise _unwritable(error, target) from error
+
+
+def unfinished(parts: Iterable[Part], folder: str, counts: Summary) -> Iterator[Part]:
+    """The parts whose sketches are not there, or whose input has changed since; the others are counted."""
+    for part in parts:
+        path = Path(folder, SKETCHES, f"{part.name}.parquet")
+        if path.exists() and read_footer(os.fspath(path), SKETCHES).get("state") == part.state():
+            counts.done_before += 1
+        else:
+            yield part
+
+
+def sketch_parts(sources: Sources, parts: Iterable[Part], folder: str, making: Making, counts: Summary) -> None:
+    """Write the sketches of some parts to a folder that `begin` made; the selection of `sources` says what is read."""
+    target = Path(folder, SKETCHES)
+    try:
+        with _Workers(making) as workers:
+            for part in parts:
+                path = target / f"{part.name}.parquet"
+                footer = written_footer(SKETCHES, making.form, {"input": part.place, "state": part.state()})
+                with own_files.written_whole(path) as file:
+                    _write(file, making.form, footer, _sketches(sources, part, making, workers), counts)
+                counts.parts += 1
+    except OSError as error:
+        raise _unwritable(error, target) from error
+
+
+def _unwritable(error: OSError, target: Path) -> StoreError:
+    return StoreError(f"{error.filename or target}: can't be written: {error.strerror or error}")
 
 
 def sketch_files(folder: str, *, missing_ok: bool = False) -> list[Path]:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from indexer.cli.batch.running import Spread, spread_options
 from indexer.cli.options.clustering import Clustering, cluster_options
 from indexer.cli.options.matching import match_option, show_rule
-from indexer.cli.options.shared import Size, json_option
+from indexer.cli.options.shared import json_option
 from indexer.cli.terminal.output import answer_json, fields
 from indexer.text.counts import counted
+
+if TYPE_CHECKING:
+    from indexer.batch.clusters.clustering import Wanted
 
 
 @click.command(
@@ -22,6 +26,7 @@ Examples:
   neardup batch cluster batch --out strict --match minhash@0.8
   neardup batch cluster batch --out batch --canonical field:published --memory 8GiB
   neardup batch cluster june --out june --against may
+  neardup batch cluster batch --out batch --run-on spark --master spark://host:7077
 
 DIR is the folder of neardup batch sketch. OUT/clusters has a file for each one of sketches, with its rows: id, row,
 cluster, is_canonical, similarity to the canonical document, size of the cluster, and canonical, its id. They are the
@@ -50,14 +55,7 @@ neardup batch report shows it again.
     help="A folder with the sketches and clusters of older documents: these are compared too, clusters keep their ids, "
     "and of each new document it is said which older one it repeats.",
 )
-@click.option(
-    "--memory",
-    type=Size(),
-    metavar="SIZE",
-    default="2GiB",
-    show_default=True,
-    help="What sketches may take at once; more of them are spilled to OUT, and compared part by part.",
-)
+@spread_options
 @click.option(
     "--explain", is_flag=True, help="Say what is looked up, what that guarantees, and what it is expected to miss."
 )
@@ -68,25 +66,38 @@ def cluster(
     match: str | None,
     clustering: Clustering,
     against: str | None,
-    memory: int,
+    spread: Spread,
     explain: bool,
     json: bool,
 ) -> None:
     """Put the documents of a folder's sketches into clusters of near-duplicates."""
     from indexer.batch.clusters.clustering import Wanted
-    from indexer.batch.clusters.clustering import cluster as clustered
     from indexer.batch.reading import canonical_of, form_in, rule_of
 
     form = form_in(folder)
     rule = rule_of(form, match)
     if explain:
         show_rule(rule)
-    wanted = Wanted(rule, canonical_of(form, clustering.canonical_rule), clustering.bound, memory, against=against)
-    said = clustered(folder, out, wanted)
+    chosen = canonical_of(form, clustering.canonical_rule)
+    wanted = Wanted(rule, chosen, clustering.bound, spread.memory, spread.partitions, against)
+    said = _clustered(folder, out, wanted, spread)
     if json:
         answer_json(said)
     else:
         show_clusters(said)
+
+
+def _clustered(folder: str, out: str, wanted: Wanted, spread: Spread) -> dict[str, Any]:
+    if not spread.on_spark:
+        from indexer.batch.clusters.clustering import cluster as cluster_here
+
+        return cluster_here(folder, out, wanted)
+    from indexer.batch.spark.clustering import cluster as cluster_on_spark
+    from indexer.batch.spark.frames import MOST_JOINED
+    from indexer.batch.spark.session import running
+
+    with running(spread.running.master) as spark:
+        return cluster_on_spark(spark, folder, out, wanted, most_joined=spread.most_joined or MOST_JOINED)
 
 
 def show_clusters(said: dict[str, Any]) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from indexer.cli.batch.running import Running, running_options
 from indexer.cli.indexing import Walk, walk_options
 from indexer.cli.options.groups import Group
 from indexer.cli.options.schemes import Fingerprinting, fingerprint_options
@@ -19,7 +20,10 @@ from indexer.errors import ExtractionError, UsageError
 from indexer.text.counts import counted
 
 if TYPE_CHECKING:
-    from indexer.batch.form import Form
+    from collections.abc import Sequence
+
+    from indexer.batch.form import Form, Making
+    from indexer.batch.sketches.parts import Part
     from indexer.batch.sketches.sketching import Summary
     from indexer.ingest.sources import Rejected, Sources
 
@@ -77,6 +81,7 @@ Examples:
   neardup batch sketch dump.jsonl.gz --out batch --text-field body --id-field url
   neardup batch sketch crawl/ --out batch --time-field fetched
   neardup batch sketch crawl/ --out batch --task 3/8        in a cluster of machines, each its own task
+  neardup batch sketch crawl/ --out batch --run-on spark --master spark://host:7077
 
 Documents are read as by neardup index. Each file that holds many becomes one file of Parquet in DIR/sketches, with a
 row for each document; single files of a folder go together. A file that is there already, and whose input has not
@@ -91,6 +96,7 @@ With --json one object: out, files, done_before, documents, empty, short, failed
 @walk_options
 @fingerprint_options
 @extraction_options
+@running_options
 @talk_options
 def sketch(
     paths: tuple[str, ...],
@@ -98,6 +104,7 @@ def sketch(
     walk: Walk,
     making: Fingerprinting,
     extraction: Extraction,
+    running: Running,
     talk: Talk,
 ) -> int:
     """Write the sketches of documents to files of Parquet."""
@@ -108,8 +115,9 @@ def sketch(
     from indexer.batch.form import Making
     from indexer.batch.sketches.parts import parts_of
     from indexer.batch.sketches.sketching import Summary
-    from indexer.batch.sketches.sketching import sketch as sketched
 
+    if running.on_spark and batch.task:
+        raise UsageError("--task is for machines that are started one by one; --run-on spark has tasks of its own")
     sources = _sources(paths, batch.out, walk, extraction)
     form = _form(making, extraction, batch.time_field)
     rejected: list[Rejected] = []
@@ -118,13 +126,28 @@ def sketch(
     summary = Summary()
     summary.failed.update(each.reason for each in rejected)
     how = Making(form, extraction.limits, making.processes)
-    sketched(sources, parts, batch.out, how, task=batch.task or (1, 1), summary=summary)
+    _sketch(sources, parts, batch, how, running, summary)
     summary.seconds = time.monotonic() - begin
     for each in rejected[:_SHOWN]:
         say(f"{each.source}: {each.reason}: {each.detail}")
     if not talk.is_enough(summary):
         _report(summary, batch.out, as_json=talk.json)
     return ExtractionError.exit_code if batch.strict and summary.failures else 0
+
+
+def _sketch(
+    sources: Sources, parts: Sequence[Part], batch: Batch, how: Making, running: Running, summary: Summary
+) -> None:
+    if not running.on_spark:
+        from indexer.batch.sketches.sketching import sketch as sketch_here
+
+        sketch_here(sources, parts, batch.out, how, task=batch.task or (1, 1), summary=summary)
+        return
+    from indexer.batch.spark.session import running as running_spark
+    from indexer.batch.spark.sketching import sketch as sketch_on_spark
+
+    with running_spark(running.master) as spark:
+        sketch_on_spark(spark, parts, sources.selection, batch.out, how, summary=summary)
 
 
 def _sources(paths: tuple[str, ...], out: str, walk: Walk, extraction: Extraction) -> Sources:

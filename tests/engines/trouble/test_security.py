@@ -1,4 +1,4 @@
-"""Who asks, and over what: on a real Elasticsearch with TLS, users and roles; the rest by what a receiver sees."""
+"""Who asks, and over what: on real engines with TLS, users and roles; the rest by what a receiver sees."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 import re
 import ssl
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -15,7 +15,7 @@ from asked import documents_with_keys, holders_of, values_of
 from certificates import Authority
 from fleet import running
 from made import INFO, put, record
-from servers import SecuredElasticsearch
+from servers import SecuredElasticsearch, SecuredOpenSearch, Server
 
 from indexer.cli import main
 from indexer.errors import StoreError, UsageError
@@ -27,8 +27,8 @@ from indexer.stores.search.client.connection import Patience, connect
 from indexer.stores.search.fields.relaxed import RELAXED
 from indexer.stores.search.store import open_search_store
 
-# The least that each kind of work needs; mappings/README.md names the same.
-ROLES = """
+# The least that each kind of work needs, in the words of each engine; mappings/README.md names the same.
+ROLES_OF_ELASTICSEARCH = """
 neardup_read:
   indices:
     - names: ["docs", "docs-neardup-*"]
@@ -47,6 +47,27 @@ neardup_other:
     - names: ["something-else"]
       privileges: ["read"]
 """
+_SEARCHING = ["cluster_composite_ops_ro", "manage_point_in_time"]
+_READING = ["read", "indices:admin/get", "indices:admin/mappings/get", "indices:monitor/settings/get"]
+_WRITING = [*_READING, "write", "create_index", "indices:admin/refresh*"]
+
+
+def _role(names: Sequence[str], cluster: Sequence[str], index: Sequence[str]) -> dict[str, object]:
+    return {"cluster_permissions": cluster, "index_permissions": [{"index_patterns": names, "allowed_actions": index}]}
+
+
+_DOCS = ["docs", "docs-neardup-*"]
+ROLES_OF_OPENSEARCH = {
+    "superuser": _role(["*"], ["*"], ["*"]),
+    "neardup_read": _role(_DOCS, _SEARCHING, _READING),
+    "neardup_write": _role(_DOCS, [*_SEARCHING, "cluster_composite_ops"], _WRITING),
+    "neardup_setup": _role(
+        _DOCS,
+        [*_SEARCHING, "cluster_composite_ops", "cluster_manage_index_templates", "cluster:admin/component_template/*"],
+        ["read", "write", "manage"],
+    ),
+    "neardup_other": _role(["something-else"], _SEARCHING, _READING),
+}
 PASSWORD = "long-secret-word"
 USERS = {
     "admin": (PASSWORD, "superuser"),
@@ -68,10 +89,14 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
     return made
 
 
-@pytest.fixture(scope="module")
-def secured(authority: Authority) -> Iterator[SecuredElasticsearch]:
-    with running(lambda: SecuredElasticsearch(authority.folder, USERS, ROLES)) as server:
-        yield server
+@pytest.fixture(scope="module", params=["elasticsearch", "opensearch"])
+def secured(request: pytest.FixtureRequest, authority: Authority) -> Iterator[Server]:
+    if request.param == "elasticsearch":
+        with running(lambda: SecuredElasticsearch(authority.folder, USERS, ROLES_OF_ELASTICSEARCH)) as server:
+            yield server
+    else:
+        with running(lambda: SecuredOpenSearch(authority.folder, USERS, ROLES_OF_OPENSEARCH)) as other:
+            yield other
 
 
 @pytest.fixture(autouse=True)
@@ -95,7 +120,7 @@ def be(monkeypatch: pytest.MonkeyPatch, authority: Authority):  # type: ignore[n
 
 
 class TestOnARealServer:
-    def test_each_role_can_do_its_work_and_no_more(self, secured: SecuredElasticsearch, be) -> None:  # type: ignore[no-untyped-def]
+    def test_each_role_can_do_its_work_and_no_more(self, secured: Server, be) -> None:  # type: ignore[no-untyped-def]
         url = f"{secured.url}/docs"
         be("maker")
         client = connect(url)
@@ -125,7 +150,7 @@ class TestOnARealServer:
         with pytest.raises(StoreError, match=r"does not allow this to the user stranger .*\(403\)"):
             open_store(url)
 
-    def test_a_bulk_load_needs_one_privilege_more(self, secured: SecuredElasticsearch, be, capsys) -> None:  # type: ignore[no-untyped-def]
+    def test_a_bulk_load_needs_one_privilege_more(self, secured: Server, be, capsys) -> None:  # type: ignore[no-untyped-def]
         url = f"{secured.url}/docs"
         be("maker")
         open_store(url, create=INFO).close()
@@ -156,23 +181,25 @@ class TestOnARealServer:
                 assert described()[0] == RELAXED
             assert described() == before
 
-    def test_no_credentials(self, secured: SecuredElasticsearch, authority: Authority, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+    def test_no_credentials(self, secured: Server, authority: Authority, monkeypatch) -> None:  # type: ignore[no-untyped-def]
         monkeypatch.setenv("NEARDUP_CA_CERT", str(authority.path))
         with pytest.raises(StoreError, match=r"asks for credentials \(401\)"):
             open_store(f"{secured.url}/docs")
 
-    def test_wrong_password(self, secured: SecuredElasticsearch, be) -> None:  # type: ignore[no-untyped-def]
+    def test_wrong_password(self, secured: Server, be) -> None:  # type: ignore[no-untyped-def]
         be("reader", "wrong-secret")
         with pytest.raises(StoreError, match=r"does not accept the user reader .*\(401\)") as caught:
             open_store(f"{secured.url}/docs")
         assert "wrong-secret" not in str(caught.value)
 
-    def test_the_doctor_says_what_a_user_may_do(self, secured: SecuredElasticsearch, be, capsys) -> None:  # type: ignore[no-untyped-def]
+    def test_the_doctor_says_what_a_user_may_do(self, secured: Server, be, capsys) -> None:  # type: ignore[no-untyped-def]
         said = {
             "reader": "user reader with this password may read, and not write (lacks write, create_index, maintenance)",
             "writer": "user writer with this password may read and write, but neither set up nor load with --bulk-load",
             "admin": "user admin with this password may read and write, and set up",
         }
+        if isinstance(secured, SecuredOpenSearch):
+            said = dict.fromkeys(said, "OpenSearch does not tell what a user may do")
         be("admin")
         client = connect(f"{secured.url}/docs")
         provision = Provision(client)
@@ -186,15 +213,19 @@ class TestOnARealServer:
             assert "ok       engine" in out
         be("stranger")
         assert main(["doctor", "--store", f"{secured.url}/docs"]) == 3
-        assert "may not read: lacks read, view_index_metadata on docs" in capsys.readouterr().out
+        printed = capsys.readouterr()
+        assert (
+            "may not read: lacks read, view_index_metadata on docs" in printed.out
+            or "no permissions for [indices:admin/" in printed.err
+        )
 
-    def test_wrong_api_key(self, secured: SecuredElasticsearch, authority: Authority, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+    def test_wrong_api_key(self, secured: Server, authority: Authority, monkeypatch) -> None:  # type: ignore[no-untyped-def]
         monkeypatch.setenv("NEARDUP_CA_CERT", str(authority.path))
         monkeypatch.setenv("NEARDUP_API_KEY", "bm90OmFLZXk=")
         with pytest.raises(StoreError, match=r"does not accept the API key \(401\)"):
             open_store(f"{secured.url}/docs")
 
-    def test_a_ca_that_is_not_known(self, secured: SecuredElasticsearch, be, monkeypatch, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    def test_a_ca_that_is_not_known(self, secured: Server, be, monkeypatch, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
         be("reader")
         monkeypatch.setenv("NEARDUP_CA_CERT", str(Authority(tmp_path, "other").path))
         with pytest.raises(StoreError, match="signed by nobody whom this machine trusts"):
@@ -202,9 +233,7 @@ class TestOnARealServer:
         with pytest.raises(StoreError, match="signed by nobody whom this machine trusts"):
             open_store(f"elasticsearch+{secured.url}/docs")
 
-    def test_verification_is_turned_off_by_name_only(
-        self, secured: SecuredElasticsearch, be, monkeypatch, capfd
-    ) -> None:  # type: ignore[no-untyped-def]
+    def test_verification_is_turned_off_by_name_only(self, secured: Server, be, monkeypatch, capfd) -> None:  # type: ignore[no-untyped-def]
         be("admin")
         monkeypatch.delenv("NEARDUP_CA_CERT")
         monkeypatch.setenv("NEARDUP_TLS_VERIFY", "false")
@@ -215,7 +244,7 @@ class TestOnARealServer:
             open_store(f"{secured.url}/loose")
 
     def test_a_credential_in_the_url_is_taken_with_a_warning_and_never_shown(
-        self, secured: SecuredElasticsearch, authority: Authority, monkeypatch, capfd
+        self, secured: Server, authority: Authority, monkeypatch, capfd
     ) -> None:  # type: ignore[no-untyped-def]
         monkeypatch.setenv("NEARDUP_CA_CERT", str(authority.path))
         url = secured.url.replace("://", "://admin:long%2Dsecret%2Dword@")
@@ -231,7 +260,7 @@ class TestOnARealServer:
         assert "secret" not in str(caught.value)
 
     def test_a_file_for_its_owner_only(
-        self, secured: SecuredElasticsearch, authority: Authority, monkeypatch, tmp_path: Path
+        self, secured: Server, authority: Authority, monkeypatch, tmp_path: Path
     ) -> None:  # type: ignore[no-untyped-def]
         path = tmp_path / ".config" / "neardup" / "credentials.toml"
         path.parent.mkdir(parents=True)

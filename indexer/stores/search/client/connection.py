@@ -424,4 +424,5 @@ def _engine_of(answer: Answer) -> str:
         return "elasticsearch"
     if b"opensearch" in answer.body.lower() or "opensearch" in answer.headers.get("www-authenticate", "").lower():
         return "opensearch"
-    return ""
+    # OpenSearch's security plugin, to a user who may not ask for the version.
+    return "opensearch" if b"no permissions for [cluster:monitor/main]" in answer.body else ""

@@ -22,6 +22,7 @@ from indexer.stores.search.client.plain_http import UnreachableError, trouble
 
 try:
     import opensearchpy
+    import urllib3
     from opensearchpy.connection import Urllib3HttpConnection
 except ImportError as missing:
     raise StoreError(
@@ -73,6 +74,9 @@ class OpenSearchClient(Client):
         super().__init__(target, access, patience)
         hosts = [urlsplit(host) for host in target.hosts]
         secure = hosts[0].scheme == "https"
+        if not access.verify:
+            # It was said once, when that was asked for.
+            urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)
         self._client = opensearchpy.OpenSearch(
             [{"host": host.hostname, "port": host.port, "url_prefix": host.path, "use_ssl": secure} for host in hosts],
             headers=access.headers(),

@@ -1,0 +1,115 @@
+"""From sketches to components in parts: what may be near meets in a block, whatever runs the blocks, and where.
+
+Documents are numbers that tell them apart. Whatever the blocks, their order and how often one is run, the components
+are the same, and whatever the rule calls near is in one of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from indexer.batch.clusters.grouping import key_blocks, scanned
+from indexer.clustering.components import Components
+from indexer.clustering.grouping import meets_by_keys
+from indexer.hamming import iter_pairs
+from indexer.matching.rule import Finder
+from indexer.model import SIMHASH_DOC
+from indexer.model.ragged import Ragged
+from indexer.schemes.base import Positions, Sketches
+from indexer.schemes.simhash import bits_allowed, values_of
+
+_PIECE_BITS = 58
+
+
+def scattered(
+    finder: Finder, sketches: Sketches, positions: Positions, blocks: int
+) -> Iterator[tuple[int, Positions, Positions]]:
+    """What a finder finds some documents by, in blocks: (number of the block, int64 values, who holds each).
+
+    The values are keys; of simhash-doc they are the simhashes themselves, which are in several blocks.
+    """
+    there = np.flatnonzero(sketches.payloads.sizes)
+    given, holders = sketches.take(there), positions[there]
+    if finder.name != SIMHASH_DOC:
+        yield from key_blocks(_keys(finder, given), holders, blocks)
+        return
+    values = values_of(given.payloads)
+    pieces = _pieces(values, bits_allowed(64, finder.similarity))
+    for number, _, places in key_blocks(pieces, np.arange(values.size), blocks):
+        yield number, values[places].view(np.int64), holders[places]
+
+
+def _pieces(values: npt.NDArray[np.uint64], distance: int) -> Ragged:
+    """The `distance` + 1 pieces of each simhash: of two within that distance one piece at least is the same."""
+    bounds = np.linspace(0, 64, distance + 2).astype(int).tolist()
+    rows = np.empty((values.size, distance + 1), dtype=np.int64)
+    for number, (low, high) in enumerate(pairwise(bounds)):
+        piece = (values >> np.uint64(low)) & np.uint64((1 << (high - low)) - 1)
+        rows[:, number] = (piece ^ (np.uint64(number) << np.uint64(_PIECE_BITS))).view(np.int64)
+    return Ragged.of_matrix(rows)
+
+
+def _keys(finder: Finder, sketches: Sketches) -> Ragged:
+    """The keys that documents have in common where the finder finds them: their own, and those that they ask for."""
+    if meets_by_keys(finder):
+        return sketches.keys
+    scheme = finder.scheme
+    asked = [scheme.probes(sketches.sketch(row, scheme.id), finder.similarity) for row in range(len(sketches))]
+    own = [sketches.keys.row(row).tolist() for row in range(len(sketches))]
+    return Ragged.of_integers([list({*one, *other}) for one, other in zip(own, asked, strict=True)])
+
+
+def connected(finder: Finder, values: Positions, owners: Positions) -> Iterator[tuple[Positions, Positions]]:
+    """Pairs that join all that a finder finds near among what one block holds."""
+    if finder.name != SIMHASH_DOC:
+        yield scanned(values, owners)
+        return
+    # A document is there once for each piece that is dealt to the block.
+    owners, firsts = np.unique(owners, return_index=True)
+    simhashes = values[firsts].view(np.uint64)
+    for pairs in iter_pairs(simhashes, bits_allowed(64, finder.similarity), 1, collapse=True):
+        yield owners[pairs.left], owners[pairs.right]
+
+
+def contracted(left: Positions, right: Positions) -> tuple[Positions, Positions]:
+    """The documents of pairs, sorted, and the component of each: the smallest document that pairs lead to."""
+    owners, places = np.unique(np.concatenate((left, right)), return_inverse=True)
+    components = Components(owners.size)
+    components.join(places[: left.size], places[left.size :])
+    return owners, owners[components.labels()]
+
+
+class Forest:
+    """Pairs that come in blocks, kept as a forest: no more than one for each document, and some that just came."""
+
+    def __init__(self, at_once: int = 1 << 22) -> None:
+        self._at_once, self._waiting = at_once, 0
+        self._left: list[Positions] = []
+        self._right: list[Positions] = []
+
+    def add(self, left: Positions, right: Positions) -> None:
+        """Take in a block of pairs."""
+        self._left.append(left)
+        self._right.append(right)
+        self._waiting += left.size
+        if self._waiting > self._at_once:
+            owners, labels = self.labels()
+            other = owners != labels
+            self._left, self._right = [owners[other]], [labels[other]]
+            # What is kept is not contracted again until as much has come once more.
+            self._waiting, self._at_once = 0, max(self._at_once, int(np.count_nonzero(other)))
+
+    def labels(self) -> tuple[Positions, Positions]:
+        """What `contracted` gives of all pairs."""
+        nothing = np.empty(0, dtype=np.int64)
+        return contracted(np.concatenate([nothing, *self._left]), np.concatenate([nothing, *self._right]))
+
+    def pairs(self) -> tuple[Positions, Positions]:
+        """As few pairs as make the same components."""
+        owners, labels = self.labels()
+        other = owners != labels
+        return owners[other], labels[other]

@@ -1,0 +1,217 @@
+"""`neardup batch` over folders that all machines share, by tasks of Spark: the same files as one machine writes."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from indexer.batch.arrow import arrow, column_of, column_of_strings, compute, flags_of, numbers_of, present_in
+from indexer.batch.clusters.clustering import (
+    Counts,
+    Wanted,
+    finished_in,
+    remove_stale,
+    rules_of,
+    said_of,
+    sketched_apart,
+    target_of,
+)
+from indexer.batch.clusters.grouping import NOTED, compared, found_by
+from indexer.batch.clusters.writing import Figures, Found, Rows, write_clusters
+from indexer.batch.form import sketch_schema
+from indexer.batch.reading import Sketched
+from indexer.batch.spark import tasks
+from indexer.batch.spark.frames import MOST_JOINED, Documents, Run, found
+from indexer.batch.spark.session import functions, mapped, partitions_of, plain_errors
+from indexer.schemes.base import Positions
+
+# An owner is the number of its file, and in the lowest bits its place there.
+_ROW_BITS = 40
+_SAID = arrow.schema([("said", arrow.string())])
+_IDS = arrow.schema([("owner", arrow.int64()), ("id", arrow.string())])
+# Tasks for each partition, of which each reads some files.
+_TASKS = 4
+
+
+@dataclass(frozen=True)
+class Folder:
+    """Sketches in files, and what is read of them."""
+
+    sketched: Sketched
+
+    def batches(self, number: int, columns: Sequence[str]) -> Iterator[tuple[Positions, Any]]:
+        """(owners, batch) of a file."""
+        first = int(self.sketched.offsets[number])
+        for place, batch in self.sketched.batches_in(number, columns):
+            start = (number << _ROW_BITS) + place - first
+            yield np.arange(start, start + batch.num_rows), batch
+
+
+def read_ids(files: Iterable[Any], folder: Folder) -> Iterator[Any]:
+    """The ids of all documents of some files, in _IDS."""
+    for number, _ in _rows(files):
+        for owners, batch in folder.batches(number, ["id"]):
+            yield arrow.RecordBatch.from_arrays([column_of(owners), batch["id"]], schema=_IDS)
+
+
+def read_files(
+    files: Iterable[Any], folder: Folder, columns: Sequence[str], step: tasks.Step, *given: Any
+) -> Iterator[Any]:
+    """What a step makes of the documents of some files that count."""
+
+    def read() -> Iterator[Any]:
+        for number, gone in _rows(files):
+            for owners, batch in folder.batches(number, columns):
+                kept = column_of(~np.isin(owners, gone))
+                yield _with(batch, owner=column_of(owners)).filter(kept)
+
+    return step(read(), *given)
+
+
+def _rows(files: Iterable[Any]) -> Iterator[tuple[int, Positions]]:
+    for batch in files:
+        for number, gone in zip(batch["number"].to_pylist(), batch["gone"].to_pylist(), strict=True):
+            yield number, np.frombuffer(gone, dtype="<i8").astype(np.int64)
+
+
+def _with(batch: Any, **columns: Any) -> Any:
+    names = [*columns, *batch.schema.names]
+    return arrow.RecordBatch.from_arrays([*columns.values(), *batch.columns], names=names)
+
+
+def read_labelled(batches: Iterable[Any], folder: Folder, columns: Sequence[str]) -> Iterator[Any]:
+    """The documents that have a label, which come sorted by file and owner, with it."""
+    for (number,), rows in tasks.runs(batches, ("file",)):
+        wanted = numbers_of(rows["owner"].combine_chunks())
+        labels = numbers_of(rows["label"].combine_chunks())
+        for owners, batch in folder.batches(number, columns):
+            start, end = np.searchsorted(wanted, (owners[0], owners[-1] + 1)) if owners.size else (0, 0)
+            if start == end:
+                continue
+            places = column_of(wanted[start:end] - owners[0])
+            numbers = {"label": column_of(labels[start:end]), "owner": column_of(wanted[start:end])}
+            # Spark takes columns by their places, and a file gives them in its own order.
+            yield _with(batch.select(list(columns)).take(places), **numbers)
+
+
+def write_files(batches: Iterable[Any], folder: Folder, out: str, wanted: Wanted) -> Iterator[Any]:
+    """Write the clusters of files, whose documents of clusters come sorted by file; gives what is said of them."""
+    for (number,), rows in tasks.runs(batches, ("file",)):
+        if number < 0:
+            yield arrow.RecordBatch.from_arrays([rows["figures"].combine_chunks()], schema=_SAID)
+            continue
+        counts = _write_file(rows, number, folder, out, wanted)
+        yield arrow.RecordBatch.from_arrays([column_of_strings([json.dumps(asdict(counts))])], schema=_SAID)
+
+
+def _write_file(rows: Any, number: int, folder: Folder, out: str, wanted: Wanted) -> Counts:
+    sketched = folder.sketched
+    count = int(sketched.offsets[number + 1] - sketched.offsets[number])
+    [(_, places)] = _rows([rows.filter(rows["number"].is_valid()).combine_chunks().to_batches()[0]])
+    gone = np.zeros(count, dtype=np.bool_)
+    gone[places & ((1 << _ROW_BITS) - 1)] = True
+    members = rows.filter(rows["cluster"].is_valid()).combine_chunks()
+    written = Rows(_found(members, count), gone, against=bool(wanted.against))
+    is_older, target = number < sketched.older, target_of(sketched, number, out)
+    new, repeating = write_clusters(
+        sketched.files[number], target, written, sketched.form, rules_of(wanted), place=0, is_older=is_older
+    )
+    inside, place = 0, 0
+    for _, batch in folder.batches(number, found_by(wanted.rule)):
+        inside += int(np.count_nonzero(compared(batch, wanted.rule) & ~gone[place : place + batch.num_rows]))
+        place += batch.num_rows
+    return Counts(places.size, inside, new, repeating)
+
+
+def _found(members: Any, count: int) -> Found:
+    """The clusters of the documents of a file, of which some are members of one."""
+    known = Found.alone(count)
+    if not members.num_rows:
+        return known
+    places = numbers_of(members["owner"].combine_chunks()) & ((1 << _ROW_BITS) - 1)
+    encoded = members["cluster"].combine_chunks().dictionary_encode()
+    of = numbers_of(compute.cast(encoded.indices, arrow.int64()))
+    firsts = column_of(np.unique(of, return_index=True)[1])
+    known.of[places] = of
+    known.similarity[places] = numbers_of(members["similarity"].combine_chunks(), np.float64)
+    known.canonical[places] = flags_of(members["is_canonical"].combine_chunks())
+    before = members["to_before"].combine_chunks()
+    known.to_before[places] = np.where(present_in(before), numbers_of(before, np.float64), np.nan)
+    stands = members.take(firsts)
+    known.ids, known.names = stands["cluster"].to_pylist(), stands["canonical"].to_pylist()
+    known.sizes, known.before = stands["size"].to_pylist(), stands["before"].to_pylist()
+    return known
+
+
+class _Files(Documents):
+    """The documents of a folder of files."""
+
+    def __init__(self, files: Any, folder: Folder, run: Run) -> None:
+        self._files, self._folder, self._run = files, folder, run
+
+    def mapped(self, step: Callable[..., Iterator[Any]], schema: Any, *given: Any) -> Any:
+        """See the base class."""
+        return mapped(self._files, read_files, schema, self._folder, found_by(self._run.rule), step, *given)
+
+    def labelled(self, labels: Any) -> Any:
+        """See the base class: what is shuffled to the files is numbers, and each of them is read where it is needed."""
+        placed = labels.withColumn("file", functions.shiftright("owner", _ROW_BITS))
+        count, columns = self._run.partitions, self._run.columns
+        sorted_rows = placed.repartition(count, "file").sortWithinPartitions("file", "owner")
+        known = sketch_schema(self._folder.sketched.form)
+        kinds = {name: arrow.string() if name == NOTED else known.field(name).type for name in columns}
+        schema = arrow.schema({"label": arrow.int64(), "owner": arrow.int64(), **kinds})
+        return mapped(sorted_rows, read_labelled, schema, self._folder, columns)
+
+
+def cluster(spark: Any, folder: str, out: str, wanted: Wanted, *, most_joined: int = MOST_JOINED) -> dict[str, Any]:
+    """What `indexer.batch.clusters.clustering.cluster` does, by tasks of Spark: the same files, the same figures.
+
+    Both folders have to be there under the same names on all machines. `wanted.parts` is how many partitions what is
+    shuffled has, as Spark is configured where None. Memory here: 8 bytes a document that a later one replaces. Raises
+    StoreError and UsageError.
+    """
+    folder, out = os.path.abspath(folder), os.path.abspath(out)
+    wanted = replace(wanted, against=wanted.against and os.path.abspath(wanted.against))
+    sketched = sketched_apart(folder, out, wanted)
+    count = partitions_of(spark, wanted.parts)
+    run = Run(wanted.rule, wanted.canonical, wanted.bound, count, most_joined, bool(wanted.against))
+    given = Folder(sketched)
+    with finished_in(out) as finish, plain_errors():
+        files = _files(spark, given, _gone(_files(spark, given, {}, count), given), count)
+        clusters = found(_Files(files, given, run), run)
+        number = functions.when(functions.col("owner").isNull(), -1)
+        clusters = clusters.withColumn("file", number.otherwise(functions.shiftright("owner", _ROW_BITS)))
+        every = clusters.unionByName(files.withColumn("file", functions.col("number")), allowMissingColumns=True)
+        dealt = every.repartition(count, "file").sortWithinPartitions("file", "owner")
+        figures, counts = Figures(), Counts()
+        for row in mapped(dealt, write_files, _SAID, given, out, wanted).collect():
+            said = json.loads(row["said"])
+            if "clusters" in said:
+                figures.add(Figures(**said))
+            else:
+                counts.add(Counts(**said))
+        remove_stale(sketched, out)
+        return finish(said_of(sketched, figures, wanted, counts))
+
+
+def _files(spark: Any, folder: Folder, gone: dict[int, Any], count: int) -> Any:
+    """A row for each file of sketches, with those of its documents that later ones replace."""
+    rows = [(number, gone.get(number, b"")) for number in range(len(folder.sketched.files))]
+    frame = spark.createDataFrame(rows, "number bigint, gone binary")
+    return frame.repartition(max(1, min(len(rows), count * _TASKS)))
+
+
+def _gone(files: Any, folder: Folder) -> dict[int, bytes]:
+    """Of each file the owners, packed, of documents in whose place a later one with the same id stands."""
+    ids = mapped(files, read_ids, _IDS, folder)
+    several = ids.groupBy("id").agg(functions.max("owner").alias("last"), functions.count("id").alias("times"))
+    replaced = ids.join(several.where("times > 1").drop("times"), "id").where("owner < last").select("owner")
+    owners = np.sort(np.array([row[0] for row in replaced.collect()], dtype="<i8"))
+    numbers = owners >> _ROW_BITS
+    return {number: owners[numbers == number].tobytes() for number in np.unique(numbers).tolist()}

@@ -1,0 +1,74 @@
+"""Sketches of files by tasks of Spark, into a folder that all machines share: the same files as one machine writes."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import fields, replace
+from typing import Any
+
+from indexer.batch.arrow import arrow, column_of_strings
+from indexer.batch.form import Making
+from indexer.batch.sketches.parts import Part
+from indexer.batch.sketches.sketching import Summary, begin, remove_stale, sketch_parts, unfinished
+from indexer.batch.spark.session import mapped, plain_errors
+from indexer.ingest.sources import Selection, Sources
+
+_SAID = arrow.schema([("said", arrow.string())])
+_MOST_TASKS = 10_000
+
+
+def write_parts(
+    rows: Iterable[Any], parts: Sequence[Part], selection: Selection, making: Making, folder: str, start: str
+) -> Iterator[Any]:
+    """Write the sketches of those parts whose numbers come, as a process in the folder `start` does."""
+    summary = Summary()
+    with contextlib.suppress(OSError):
+        # Parts are named as they were seen from there.
+        os.chdir(start)
+    for batch in rows:
+        chosen = [parts[number] for number in batch["id"].to_pylist()]
+        sketch_parts(Sources([], selection), chosen, folder, making, summary)
+    said = {each.name: getattr(summary, each.name) for each in fields(summary)}
+    yield arrow.RecordBatch.from_arrays([column_of_strings([json.dumps(said)])], schema=_SAID)
+
+
+def sketch(
+    spark: Any,
+    parts: Sequence[Part],
+    selection: Selection,
+    folder: str,
+    making: Making,
+    *,
+    summary: Summary | None = None,
+) -> Summary:
+    """What `indexer.batch.sketches.sketching.sketch` does, a part in a task of Spark, each with one process.
+
+    The input and the folder have to be there under the same names on all machines. Raises IncompatibleStoreError and
+    StoreError.
+    """
+    counts = summary if summary is not None else Summary()
+    with plain_errors():
+        begin(folder, making.form)
+        # What a task that failed has left is written again, so that it is counted.
+        left = list(unfinished(parts, folder, counts))
+        if left:
+            numbers = spark.range(0, len(left), 1, min(len(left), _MOST_TASKS))
+            done = mapped(
+                numbers, write_parts, _SAID, left, selection, replace(making, jobs=1),
+                os.path.abspath(folder), os.getcwd(),
+            )  # fmt: skip
+            for row in done.collect():
+                _add(counts, json.loads(row["said"]))
+        remove_stale(parts, folder)
+    return counts
+
+
+def _add(counts: Summary, said: dict[str, Any]) -> None:
+    """Take in what a task counted."""
+    counts.failed.update(Counter(said.pop("failed")))
+    for name, value in said.items():
+        setattr(counts, name, getattr(counts, name) + value)

@@ -1,0 +1,192 @@
+"""Sketches and clusters of DataFrames, for programs and notebooks."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from indexer.batch.arrow import arrow
+from indexer.batch.clusters.grouping import NOTED, found_by
+from indexer.batch.form import Form, Making, cluster_schema, form_of, sketch_schema
+from indexer.batch.reading import Sketched, canonical_of, rule_of
+from indexer.batch.sketches.sketching import SKETCHES
+from indexer.batch.spark import tasks
+from indexer.batch.spark.frames import MOST_JOINED, Documents, Run, found
+from indexer.batch.spark.session import functions, mapped, partitions_of, sql
+from indexer.clustering.canonical import canonical_asked
+from indexer.errors import UsageError
+from indexer.extract.base import Limits
+from indexer.ingest.indexing import DEFAULT_MIN_TOKENS
+from indexer.matching.kept import schemes_of_new
+
+_FORM = "form"
+_NOTE = "neardup"
+_REPLACED = "neardup_replaced"
+
+
+def sketches(
+    documents: Any,
+    *,
+    id: str = "id",  # noqa: A002 - as the column is called
+    text: str = "text",
+    time: str | None = None,
+    metadata: Sequence[str] = (),
+    schemes: str | None = None,
+    min_tokens: int = DEFAULT_MIN_TOKENS,
+) -> Any:
+    """The sketches of plain texts: a DataFrame with a row for each of `documents`, in the columns of files of sketches.
+
+    `id`, `text` and `time` (when a document was there first, for canonical="earliest") name columns; those of
+    `metadata` are kept as a JSON object. `schemes` as --schemes of `neardup batch sketch`. A column `form` says, with
+    its metadata, what the sketches are made with. A null text has no words; a null id raises UsageError in its task.
+    """
+    form = Form(tuple(scheme.id for scheme in schemes_of_new(schemes)), min_tokens, kind="text", time_field=time or "")
+    column, literal = functions.col, functions.lit
+    nothing = literal(None).cast("string")
+    given = documents.select(
+        column(id).cast("string").alias("id"),
+        literal(0).cast("bigint").alias("row"),
+        functions.coalesce(column(text).cast("string"), literal("")).alias("text"),
+        literal("").alias("title"),
+        literal("").alias("source"),
+        (column(time).cast("string") if time else nothing).alias("time"),
+        (functions.to_json(functions.struct(*metadata)) if metadata else nothing).alias("metadata"),
+    )
+    written, digest = _written(form)
+    schema = tasks.spark_schema(sketch_schema(form)).append(arrow.field(_FORM, arrow.string()))
+    made = mapped(given, tasks.sketch, schema, Making(form, Limits()), digest)
+    return made.withMetadata(_FORM, {_NOTE: written})
+
+
+def read(spark: Any, folder: str) -> Any:
+    """The sketches that `neardup batch sketch` wrote to a folder, which Spark reads under this name too."""
+    written, digest = _written(Sketched.of(folder).form)
+    frame = spark.read.parquet(os.path.join(folder, SKETCHES))
+    return frame.withColumn(_FORM, functions.lit(digest)).withMetadata(_FORM, {_NOTE: written})
+
+
+def _written(form: Form) -> tuple[str, str]:
+    """A form as JSON, and a digest of it."""
+    written = json.dumps(asdict(form), sort_keys=True)
+    return written, hashlib.blake2b(written.encode(), digest_size=8).hexdigest()
+
+
+def clusters(
+    sketches: Any,
+    *,
+    match: str | None = None,
+    canonical: str | None = None,
+    bound: float | None = None,
+    latest: str | None = None,
+    against: Any = None,
+    partitions: int | None = None,
+    most_joined: int = MOST_JOINED,
+) -> Any:
+    """The clusters of documents with `sketches`: a DataFrame with a row for each, whatever its partitions and order.
+
+    Its columns are those of files of clusters: id, cluster, is_canonical, similarity, size, canonical. They are the
+    clusters that `neardup batch cluster` makes of the same documents. `match`, `canonical` and `bound` are its options.
+    Several documents of one id are an error, unless `latest` names a column: the one with its largest value counts, and
+    the cluster of the others is null. `against` are sketches of older documents with a column `cluster`: they are
+    compared too, their clusters keep their ids, and columns `older`, `repeats` and `repeats_similarity` are added.
+
+    What is shuffled has so many `partitions`, as configured where None. `most_joined` documents at most may share keys
+    with others. The sketches are read twice: save them, or cache them, if making them takes long. Raises UsageError and
+    IncompatibleStoreError, some of them when the result is computed.
+    """
+    known = _form_in(sketches)
+    rule = rule_of(known, match)
+    run = Run(
+        rule, canonical_of(known, canonical_asked(canonical)), _checked_bound(bound),
+        partitions_of(sketches.sparkSession, partitions), most_joined, against is not None,
+    )  # fmt: skip
+    wanted = [name for name in run.columns if name != NOTED] + [_FORM] + [latest] * bool(latest)
+    every = sketches.select(*dict.fromkeys(wanted))
+    if against is not None:
+        every = _with_older(every, against)
+    every = every.withColumn("owner", functions.xxhash64("id"))
+    if latest:
+        newest = sql.Window.partitionBy("owner", "id").orderBy(functions.col(latest).desc_nulls_last())
+        every = every.withColumn(_REPLACED, functions.rank().over(newest) > 1)
+    else:
+        every = every.withColumn(_REPLACED, functions.lit(False))
+    return _told(
+        every, found(_Table(every.where(f"not {_REPLACED}"), run, _written(known)[1]), run), against=run.against
+    )
+
+
+def _form_in(sketches: Any) -> Form:
+    """What sketches are made with. Raises UsageError, and IncompatibleStoreError for those of another version."""
+    note = sketches.schema[_FORM].metadata.get(_NOTE) if _FORM in sketches.columns else None
+    if note is None:
+        raise UsageError(
+            "these are no sketches as sketches() or read() gives them: a column form, and its metadata, say what they "
+            "are made with; keep it, as Parquet and tables of Spark do"
+        )
+    return form_of({"form": json.loads(note)})
+
+
+def _checked_bound(bound: float | None) -> float | None:
+    if bound is not None and not 0 <= bound <= 1:
+        raise UsageError(f"bound {bound:g}: must be from 0 to 1 (how far apart two documents of a cluster may be)")
+    return bound
+
+
+def _with_older(new: Any, older: Any) -> Any:
+    """New documents and those older ones that none of them replaces, with the clusters of these."""
+    kept = older.join(new.select("id"), "id", "left_anti")
+    noted = kept.select(*new.columns, functions.col("cluster").alias(NOTED))
+    return noted.unionByName(new.withColumn(NOTED, functions.lit(None).cast("string")))
+
+
+class _Table(Documents):
+    """Documents of a DataFrame; a hash of the id tells them apart, and where it doesn't, they are only compared once
+    more.
+    """
+
+    def __init__(self, frame: Any, run: Run, digest: str) -> None:
+        self._frame, self._run, self._digest = frame, run, digest
+
+    def mapped(self, step: Callable[..., Iterator[Any]], schema: Any, *given: Any) -> Any:
+        """See the base class; sketches of another form are refused."""
+        names = ["owner", *found_by(self._run.rule), _FORM]
+        return mapped(self._frame.select(*names), tasks.checked, schema, self._digest, step, *given)
+
+    def labelled(self, labels: Any) -> Any:
+        """See the base class."""
+        return self._frame.select("owner", *self._run.columns).join(labels, "owner")
+
+
+def _told(every: Any, clustered: Any, *, against: bool) -> Any:
+    """A row for each document with its cluster."""
+    column, count = functions.col, functions.count(functions.lit(1))
+    own = sql.Window.partitionBy("owner", "id", _REPLACED)
+    message = functions.concat(
+        functions.lit("several documents have the id "), column("id"),
+        functions.lit(": ids tell documents apart; drop all but one, or name with latest= the column that decides"),
+    )  # fmt: skip
+    several = (count.over(own) > 1) & ~column(_REPLACED)
+    counts = functions.when(several, functions.raise_error(message).cast("boolean")).when(~column(_REPLACED), True)
+    older = [column(NOTED).isNotNull().alias("older")] if against else []
+    documents = every.select("owner", "id", counts.alias("counts"), *older)
+    members = clustered.where("figures is null").drop("figures")
+    rows = documents.join(members, ["owner", "id"], "left")
+    gone = column("counts").isNull()
+    names = [name for name in cluster_schema().names if name != "row"]
+    # What stands for a document of this id is another of the same.
+    shown = [functions.when(~gone, column(name)).alias(name) if name != "id" else column(name) for name in names]
+    if against:
+        new = ~gone & ~column("older")
+        shown += [
+            column("older"),
+            functions.when(new, column("before")).alias("repeats"),
+            functions.when(new, column("to_before")).alias("repeats_similarity"),
+        ]
+    fields = [field for field in cluster_schema() if field.name != "row"]
+    if against:
+        fields += [arrow.field("older", arrow.bool_()), *list(cluster_schema(against=True))[-2:]]
+    return mapped(rows.select(*shown, "counts"), tasks.told, arrow.schema(fields))

@@ -1,0 +1,254 @@
+"""What a task of Spark does: from batches of Arrow to batches of Arrow, without Spark itself and without state.
+
+A task that is run again, or twice at once, gives the same.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from indexer.batch.arrow import (
+    arrow,
+    column_of,
+    column_of_bytes,
+    column_of_names,
+    column_of_strings,
+    compute,
+    joined_of,
+    numbers_of,
+    present_in,
+    repeated,
+)
+from indexer.batch.clusters.grouping import clusters_of, compared, sketches_of
+from indexer.batch.clusters.scattering import Forest, connected, scattered
+from indexer.batch.clusters.writing import Figures
+from indexer.batch.form import Making
+from indexer.batch.sketches.documents import DOCUMENTS
+from indexer.batch.sketches.kernels import sketched
+from indexer.clustering.canonical import CanonicalRule
+from indexer.core_sketch import cluster_ids
+from indexer.errors import IncompatibleStoreError, UsageError
+from indexer.matching.rule import MatchRule
+from indexer.model.ragged import Ragged
+from indexer.schemes.base import Positions
+
+Step = Callable[..., Iterator[Any]]
+
+# Spark hands ten thousand rows at once to a task, however large: as many of these still fit a column of Arrow.
+_PACKED = 1024
+# Values that are gathered before they are sent to their blocks, at least and at most.
+_LEAST, _MOST = 1 << 18, 1 << 23
+# Documents that are grouped at once, unless one component has more.
+_TOGETHER = 1 << 16
+
+SCATTERED = arrow.schema(
+    [("finder", arrow.int32()), ("block", arrow.int32()), ("held", arrow.binary()), ("owners", arrow.binary())]
+)
+PAIRS = arrow.schema([("one", arrow.binary()), ("other", arrow.binary())])
+LABELS = arrow.schema([("owner", arrow.int64()), ("label", arrow.int64())])
+FOUND = arrow.schema(
+    [
+        ("owner", arrow.int64()),
+        ("id", arrow.string()),
+        ("cluster", arrow.string()),
+        ("is_canonical", arrow.bool_()),
+        ("similarity", arrow.float64()),
+        ("size", arrow.int64()),
+        ("canonical", arrow.string()),
+        ("before", arrow.string()),
+        ("to_before", arrow.float64()),
+        ("figures", arrow.string()),
+    ]
+)
+"""A row for each document of a cluster, and one of each task with the `figures` of its clusters, a JSON object."""
+
+
+def sketch(batches: Iterable[Any], making: Making, written: str) -> Iterator[Any]:
+    """The sketches of texts in the columns DOCUMENTS, with their `form`. UsageError for one without id."""
+    for batch in batches:
+        if batch["id"].null_count:
+            raise UsageError("a document has no id (null): every one needs an id that no other has")
+        documents = arrow.RecordBatch.from_arrays(batch.columns, schema=DOCUMENTS)
+        made = sketched(documents, making)
+        schema = spark_schema(made.schema).append(arrow.field("form", arrow.string()))
+        columns = [column.cast(field.type) for column, field in zip(made.columns, schema, strict=False)]
+        yield arrow.RecordBatch.from_arrays([*columns, repeated(written, made.num_rows)], schema=schema)
+
+
+def spark_schema(schema: Any) -> Any:
+    """The same columns in types that Spark has."""
+    fixed = arrow.types.is_fixed_size_binary
+    return arrow.schema([(one.name, arrow.binary() if fixed(one.type) else one.type) for one in schema])
+
+
+def checked(batches: Iterable[Any], written: str, step: Step, *given: Any) -> Iterator[Any]:
+    """What a step makes of sketches. IncompatibleStoreError for some of another `form` than is written."""
+
+    def passed() -> Iterator[Any]:
+        for batch in batches:
+            if set(compute.unique(batch["form"]).to_pylist()) - {written}:
+                raise IncompatibleStoreError(
+                    "the sketches are of several forms (schemes, least number of words, versions), which can't be "
+                    "compared: sketch all of the documents in one way"
+                )
+            yield batch
+
+    return step(passed(), *given)
+
+
+def told(batches: Iterable[Any]) -> Iterator[Any]:
+    """The clusters of all documents: one that is in none, and counts, is alone in one that has its name."""
+    for batch in batches:
+        alone = ~present_in(batch["cluster"]) & present_in(batch["counts"])
+        own = cluster_ids(joined_of(batch["id"]))
+        filled = {
+            "cluster": column_of_names(own, ~alone),
+            "is_canonical": column_of(alone),
+            "similarity": column_of(np.ones(alone.size), ~alone),
+            "size": column_of(np.ones(alone.size, dtype=np.int64), ~alone),
+            "canonical": batch["id"],
+        }
+        names = [name for name in batch.schema.names if name != "counts"]
+        columns = [compute.coalesce(batch[name], filled[name]) if name in filled else batch[name] for name in names]
+        yield arrow.RecordBatch.from_arrays(columns, names=names)
+
+
+def scatter(batches: Iterable[Any], rule: MatchRule, blocks: int) -> Iterator[Any]:
+    """What the finders of a rule find documents by, in SCATTERED; the number of each document is its `owner`."""
+    enough = min(max(_LEAST, blocks * _PACKED), _MOST)
+    waiting: dict[tuple[int, int], list[tuple[Positions, Positions]]] = {}
+    count = 0
+    for batch in batches:
+        inside = compared(batch, rule)
+        kept = batch.filter(column_of(inside))
+        owners, found = numbers_of(kept["owner"]), sketches_of(kept, rule)
+        for place, finder in enumerate(rule.finders):
+            for block, held, holders in scattered(finder, found[finder.name], owners, blocks):
+                waiting.setdefault((place, block), []).append((held, holders))
+                count += held.size
+        if count > enough:
+            yield from _sent(waiting)
+            waiting, count = {}, 0
+    yield from _sent(waiting)
+
+
+def _sent(waiting: dict[tuple[int, int], list[tuple[Positions, Positions]]]) -> Iterator[Any]:
+    for (finder, block), parts in waiting.items():
+        held, owners = (_packed(np.concatenate(each)) for each in zip(*parts, strict=True))
+        count = len(held)
+        numbers = [arrow.array([value] * count, arrow.int32()) for value in (finder, block)]
+        yield arrow.RecordBatch.from_arrays([*numbers, held, owners], schema=SCATTERED)
+
+
+def _packed(values: Positions) -> Any:
+    """Numbers as rows of bytes, _PACKED in each."""
+    ends = np.append(np.arange(0, values.size, _PACKED), values.size) * 8
+    return column_of_bytes(Ragged(np.ascontiguousarray(values, dtype="<i8").view(np.uint8), ends))
+
+
+def _unpacked(rows: Iterable[Any]) -> Positions:
+    return np.frombuffer(b"".join(row.as_py() for row in rows), dtype="<i8").astype(np.int64)
+
+
+def connect(batches: Iterable[Any], rule: MatchRule) -> Iterator[Any]:
+    """As few pairs as join what blocks let meet, in PAIRS; rows of SCATTERED come sorted by finder and block."""
+    forest = Forest()
+    for (finder, _), rows in runs(batches, ("finder", "block")):
+        held, owners = _unpacked(rows["held"]), _unpacked(rows["owners"])
+        for left, right in connected(rule.finders[finder], held, owners):
+            forest.add(left, right)
+    left, right = forest.pairs()
+    if left.size:
+        yield arrow.RecordBatch.from_arrays([_packed(left), _packed(right)], schema=PAIRS)
+
+
+def unite(batches: Iterable[Any], most: int) -> Iterator[Any]:
+    """The component of each document that any pair joins, in LABELS. UsageError for more than `most` documents."""
+    forest = Forest()
+    for batch in batches:
+        forest.add(_unpacked(batch["one"]), _unpacked(batch["other"]))
+    owners, labels = forest.labels()
+    if owners.size > most:
+        raise UsageError(
+            f"{owners.size:,} documents share keys with others, and one task puts at most {most:,} into components: "
+            "raise most_joined (--most-joined) where a task has 100 bytes of memory for each"
+        )
+    for start in range(0, owners.size, _TOGETHER):
+        part = slice(start, start + _TOGETHER)
+        yield arrow.RecordBatch.from_arrays([column_of(owners[part]), column_of(labels[part])], schema=LABELS)
+
+
+def group(
+    batches: Iterable[Any], rule: MatchRule, canonical: CanonicalRule, radius: float | None, *, against: bool
+) -> Iterator[Any]:
+    """The clusters of documents, in FOUND; they come with their `owner` and sorted by `label`, their component."""
+    figures = Figures()
+    for table in _whole_components(batches):
+        rows = np.arange(table.num_rows)
+        found = clusters_of(table.drop_columns(["owner", "label"]), rows, rule, canonical, radius, 1)
+        figures.add(Figures.of(found))
+        members = column_of(found.positions)
+        names = [column_of_strings(each).take(column_of(found.of)) for each in (found.ids, found.names, found.before)]
+        names = [each.cast(arrow.string()) for each in names]
+        columns = [
+            table["owner"].combine_chunks().take(members),
+            table["id"].combine_chunks().take(members),
+            names[0],
+            column_of(found.canonical),
+            column_of(found.similarity),
+            column_of(np.array(found.sizes, dtype=np.int64)[found.of]),
+            names[1],
+            names[2] if against else arrow.nulls(len(members), arrow.string()),
+            column_of(found.to_before, np.isnan(found.to_before)),
+            arrow.nulls(len(members), arrow.string()),
+        ]
+        yield arrow.RecordBatch.from_arrays(columns, schema=FOUND)
+    nothing = [arrow.nulls(1, field.type) for field in FOUND][:-1]
+    said = column_of_strings([json.dumps(figures.said())])
+    yield arrow.RecordBatch.from_arrays([*nothing, said], schema=FOUND)
+
+
+def _whole_components(batches: Iterable[Any]) -> Iterator[Any]:
+    """Tables of some documents each, with all of a component in one."""
+    waiting: list[Any] = []
+    rows, enough = 0, _TOGETHER
+    for batch in batches:
+        waiting.append(batch)
+        rows += batch.num_rows
+        if rows < enough:
+            continue
+        table = arrow.Table.from_batches(waiting)
+        labels = numbers_of(table["label"].combine_chunks())
+        cut = int(np.searchsorted(labels, labels[-1]))
+        if cut:
+            yield table.slice(0, cut).combine_chunks()
+            waiting, rows = table.slice(cut).to_batches(), rows - cut
+        enough = max(_TOGETHER, 2 * rows)
+    if rows:
+        yield arrow.Table.from_batches(waiting).combine_chunks()
+
+
+def runs(batches: Iterable[Any], names: tuple[str, ...]) -> Iterator[tuple[tuple[int, ...], Any]]:
+    """The rows of each run of equal numbers in these columns, a table for each."""
+    waiting: list[Any] = []
+    last: tuple[int, ...] | None = None
+    for batch in batches:
+        if not batch.num_rows:
+            continue
+        numbers = np.column_stack([numbers_of(compute.cast(batch[name], arrow.int64())) for name in names])
+        fresh = np.flatnonzero(np.any(numbers[1:] != numbers[:-1], axis=1)) + 1
+        bounds = [0, *fresh.tolist(), batch.num_rows]
+        for start, end in pairwise(bounds):
+            run = tuple(numbers[start].tolist())
+            if last is not None and run != last:
+                yield last, arrow.Table.from_batches(waiting)
+                waiting = []
+            waiting.append(batch.slice(start, end - start))
+            last = run
+    if last is not None:
+        yield last, arrow.Table.from_batches(waiting)

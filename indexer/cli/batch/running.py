@@ -1,0 +1,89 @@
+"""Where a batch runs: in this process, or in tasks of Spark."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import click
+
+from indexer.cli.options.groups import Group
+from indexer.cli.options.shared import Size
+from indexer.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """Where a batch runs; `master` is a URL of Spark, None for what spark-submit or its configuration says."""
+
+    run_on: Literal["local", "spark"]
+    master: str | None
+
+    @property
+    def on_spark(self) -> bool:
+        """Whether tasks of Spark do the work. Raises UsageError for a master without them."""
+        if self.master and self.run_on != "spark":
+            raise UsageError("--master goes with --run-on spark")
+        return self.run_on == "spark"
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """How clusters are made in parts: by what this process may take, or by what Spark is to shuffle."""
+
+    running: Running
+    memory: int
+    partitions: int | None
+    most_joined: int | None
+
+    @property
+    def on_spark(self) -> bool:
+        """Whether tasks of Spark do the work. Raises UsageError for options of theirs without them."""
+        if not self.running.on_spark and (self.partitions or self.most_joined):
+            raise UsageError("--partitions and --most-joined go with --run-on spark")
+        return self.running.on_spark
+
+
+running_options = Group(
+    Running,
+    click.option(
+        "--run-on",
+        type=click.Choice(("local", "spark")),
+        default="local",
+        show_default=True,
+        help="Do the work in this process, or in tasks of Spark, over folders that all its machines share; the files "
+        "are the same. Needs the extra spark.",
+    ),
+    click.option(
+        "--master",
+        metavar="URL",
+        help="Where Spark runs, as in spark://host:7077 or local[4]; otherwise as spark-submit or its settings say.",
+    ),
+)
+
+spread_options = Group(
+    Spread,
+    running_options,
+    click.option(
+        "--memory",
+        type=Size(),
+        metavar="SIZE",
+        default="2GiB",
+        show_default=True,
+        help="What sketches may take at once with --run-on local; more of them are spilled to OUT, and compared part "
+        "by part.",
+    ),
+    click.option(
+        "--partitions",
+        type=click.IntRange(1),
+        metavar="N",
+        help="How many partitions Spark shuffles into; without it as spark.sql.shuffle.partitions says.",
+    ),
+    click.option(
+        "--most-joined",
+        type=click.IntRange(1),
+        metavar="N",
+        help="How many documents may share keys with others; one task of Spark puts them into components, and needs "
+        "100 bytes for each. Without it 50 million.",
+    ),
+)

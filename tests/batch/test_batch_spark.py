@@ -1,0 +1,292 @@
+"""Batches on Spark give what one process gives, whatever the partitions, the order, and tasks that run again."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from batched import LONGEST, MINHASH, Case, Row, by_batch, sketched, write_files
+from pages import DOCS, blocks
+from planted import collection, named
+from test_batch_against import CANONICAL, FORM, RULE, halves
+from test_batch_against import rows as older_rows
+from test_batch_against import wanted as asked_against
+from test_batch_clusters import EARLIEST, RULES, chain, hot
+
+from indexer.batch.clusters.clustering import Wanted, cluster
+from indexer.batch.reading import rule_of
+from indexer.cli import main
+from indexer.errors import UsageError
+
+pytest.importorskip("pyspark", reason="NEEDS SPARK: pyspark is not installed; batches on Spark were not tested")
+if not shutil.which("java") and not os.environ.get("JAVA_HOME"):
+    pytest.skip("NEEDS JAVA: none is installed; batches on Spark were not tested", allow_module_level=True)
+
+from indexer.batch.spark import clustering, frames, tables
+from indexer.batch.spark.session import mapped
+
+# Spark looks at versions with what Python itself no longer has.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:distutils Version classes", "ignore:PySpark does not yet", "ignore::ResourceWarning"
+)
+every = pytest.mark.skipif(not os.environ.get("NEARDUP_ALL"), reason="takes long; make test-all")
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    from pyspark.sql import SparkSession
+
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.memory": "1g",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.local.dir": str(tmp_path_factory.mktemp("spark")),
+        "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
+    }
+    # Of two at a time, each may fail three times.
+    builder = SparkSession.builder.master("local[2,3]")
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    made = builder.getOrCreate()
+    made.sparkContext.setLogLevel("OFF")
+    yield made
+    made.stop()
+
+
+def mixed() -> dict[str, str]:
+    """Versions of documents, a chain, and pages with one boilerplate."""
+    return {**named(collection(1, 120)), **chain(60), **hot(100)}
+
+
+def by_frames(spark: Any, case: Case, partitions: int, seed: int = 0) -> dict[str, Row]:
+    """What Spark makes of the documents, in any order and as many partitions."""
+    rows = case.rows()
+    random.Random(seed).shuffle(rows)
+    documents = spark.createDataFrame(rows).repartition(partitions)
+    schemes = ",".join(("simhash-doc", *case.schemes))
+    metadata = ["seen"] if case.canonical.kind == "field" else []
+    made = tables.sketches(documents, time="seen", metadata=metadata, schemes=schemes)
+    found = tables.clusters(
+        made, match=case.rule, canonical=str(case.canonical), bound=case.bound, partitions=partitions
+    )
+    clusters = {row["id"]: (row["cluster"], row["is_canonical"], row["similarity"]) for row in found.collect()}
+    assert len(clusters) == len(rows)
+    return clusters
+
+
+def same_files(one: Path, other: Path) -> bool:
+    """Whether two folders have the same files of clusters, to the footer."""
+    for name in ("clusters", "clusters-before"):
+        files = sorted((one / name).glob("*"))
+        assert [path.name for path in files] == [path.name for path in sorted((other / name).glob("*"))]
+        for path in files:
+            twin = other / name / path.name
+            assert pq.read_table(path).to_pylist() == pq.read_table(twin).to_pylist()
+            assert pq.read_schema(path).equals(pq.read_schema(twin), check_metadata=True)
+    return True
+
+
+def same_said(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Whether two runs say the same; of buckets and components that are equally large they may name others."""
+    one, other = dict(one), dict(other)
+    for name, size in (("buckets", "nodes"), ("components", "documents")):
+        assert [each[size] for each in one.pop(name)] == [each[size] for each in other.pop(name)]
+    return one == other
+
+
+@pytest.mark.parametrize(
+    ("case", "partitions"),
+    [(Case({}), 2), *(pytest.param(case, parts, marks=every) for case in RULES for parts in (1, 2, 7))],
+    ids=lambda value: str(value) if isinstance(value, int) else f"{value.rule} {value.canonical} {value.bound}",
+)
+def test_clusters_of_frames_are_those_of_one_process(case: Case, partitions: int, spark: Any, tmp_path: Path) -> None:
+    tried = replace(case, texts=mixed())
+    wanted, said = by_batch(tried, tmp_path)
+    assert said["clusters"] > 10
+    assert by_frames(spark, tried, partitions, seed=partitions) == wanted
+
+
+@every
+@pytest.mark.parametrize("count", [1, 2, 7])
+def test_clusters_of_folders_are_those_of_one_process(count: int, spark: Any, tmp_path: Path) -> None:
+    case = Case(mixed(), "minhash@0.4", canonical=EARLIEST, bound=0.3)
+    _, said = by_batch(case, tmp_path, files=5, parts=1)
+    assert said["split"] > 0
+    out = tmp_path / "spark"
+    asked = Wanted(rule_of(case.form, case.rule), case.canonical, case.bound, parts=count)
+    again = clustering.cluster(spark, str(tmp_path / "out"), str(out), asked)
+    assert same_said(again, said)
+    assert json.loads((out / "clustering.json").read_bytes()) == again
+    assert same_files(tmp_path / "out", out)
+
+
+def flaky(folder: Path) -> Any:
+    """`mapped` whose every step fails in the midst of its first run, wherever that is."""
+
+    def failing(frame: Any, step: Any, schema: Any, *given: Any, **named: Any) -> Any:
+        mark = str(folder / f"{step.__name__}-{len(list(folder.iterdir()))}.planned")
+        Path(mark).touch()
+
+        def fails_once(batches: Iterator[Any], *arguments: Any, **more: Any) -> Iterator[Any]:
+            for batch in step(batches, *arguments, **more):
+                yield batch
+                try:
+                    os.close(os.open(mark + ".failed", os.O_CREAT | os.O_EXCL))
+                except FileExistsError:
+                    continue
+                raise RuntimeError("a machine was lost")
+
+        return mapped(frame, fails_once, schema, *given, **named)
+
+    return failing
+
+
+@pytest.mark.parametrize(("seed", "count"), [(1, 2), pytest.param(2, 5, marks=every)])
+def test_tasks_that_fail_are_run_again_and_an_older_batch_is_as_in_one_process(
+    seed: int, count: int, spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    older, newer = halves(seed)
+    old, new, out, marks = (tmp_path / name for name in ("old", "new", "spark", "marks"))
+    marks.mkdir()
+    sketched(write_files(tmp_path / "a", older_rows(older), 2), old, FORM)
+    cluster(str(old), str(old), asked_against())
+    sketched(write_files(tmp_path / "b", older_rows(newer), 3), new, FORM)
+    asked = asked_against(against=str(old))
+    said = cluster(str(new), str(new), asked)
+    assert min(said["replaced"], said["repeating"], said["new"], said["clusters"]) > 0
+    monkeypatch.setattr(frames, "mapped", flaky(marks))
+    monkeypatch.setattr(clustering, "mapped", flaky(marks))
+    assert same_said(clustering.cluster(spark, str(new), str(out), replace(asked, parts=count)), said)
+    assert same_files(new, out)
+    failed = sorted(path.name.partition("-")[0] for path in marks.glob("*.failed"))
+    assert failed == ["connect", "group", "read_files", "read_ids", "read_labelled", "unite", "write_files"]
+    assert not list(out.rglob("*.part"))
+
+
+def test_the_command_runs_on_spark(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # Names as a user writes them: of folders beside this one.
+    monkeypatch.chdir(tmp_path)
+    write_files(tmp_path / "in", Case(mixed()).rows(), 3)
+    (tmp_path / "in" / "page.html").write_text("<p>" + mixed()["link001"])
+    (tmp_path / "in" / "bad.jsonl").write_text('{"id": "x", "text": "some words"}\nno JSON\n')
+    told = []
+
+    def answered(*words: str) -> Any:
+        assert main(["batch", *words, "--json"]) == 0
+        return json.loads(capsys.readouterr().out)
+
+    for out, more in (("here", []), ("spark", ["--run-on", "spark"])):
+        made = ("sketch", "in", "--out", out, "--jobs", "1", *more)
+        counts = answered(*made)
+        assert counts["failed"], counts
+        again = answered(*made)
+        assert (again["files"], again["done_before"]) == (0, 5)
+        told.append((answered("cluster", out, "--out", out, *more), {**counts, "out": "", "seconds": 0}))
+    assert same_said(told[0][0], told[1][0])
+    assert told[0][1] == told[1][1]
+    for path in (tmp_path / "here" / "sketches").iterdir():
+        assert path.read_bytes() == (tmp_path / "spark" / "sketches" / path.name).read_bytes()
+    assert same_files(tmp_path / "here", tmp_path / "spark")
+    assert {path.name for path in (tmp_path / "spark").iterdir()} == {"sketches", "clusters", "clustering.json"}
+
+
+@every
+def test_what_cannot_be_exact_is_refused(spark: Any, tmp_path: Path) -> None:
+    case = Case(hot(60))
+    by_batch(case, tmp_path)
+    out = str(tmp_path / "out")
+    with pytest.raises(UsageError, match=r"^\d+ documents share keys .*--most-joined"):
+        clustering.cluster(spark, out, out, Wanted(rule_of(case.form, None), case.canonical), most_joined=10)
+    assert not (tmp_path / "out" / "clustering.json").exists()
+    made = tables.read(spark, out)
+    with pytest.raises(Exception, match="several documents have the id page000"):
+        tables.clusters(made.unionByName(made.where("id = 'page000'"))).collect()
+    other = tables.sketches(spark.createDataFrame([("a", "some words")], "id string, text string"), min_tokens=1)
+    with pytest.raises(Exception, match="sketches are of several forms"):
+        tables.clusters(made.unionByName(other)).collect()
+    with pytest.raises(UsageError, match="no sketches as sketches"):
+        tables.clusters(made.drop("form"))
+    with pytest.raises(Exception, match="a document has no id"):
+        tables.sketches(spark.createDataFrame([(None, "some words")], "id string, text string")).collect()
+
+
+@every
+def test_the_example_of_the_page_runs(spark: Any) -> None:
+    case = Case(hot(60))
+    rows = [{"url": row["id"], "body": row["text"], "seen": row["seen"]} for row in case.rows()]
+    spark.createDataFrame(rows).write.saveAsTable("pages")
+    known: dict[str, Any] = {"spark": spark}
+    exec(blocks(DOCS / "how-to" / "spark.md", "python")[0], known)
+    clusters = spark.table("clusters").collect()
+    assert {row["id"] for row in clusters} == case.texts.keys()
+    kept = known["kept"].collect()
+    assert {row["url"] for row in kept} == {row["canonical"] for row in clusters}
+    assert 0 < len(kept) < len(rows)
+
+
+@every
+def test_of_rows_with_one_id_the_latest_counts_and_older_documents_keep_their_clusters(
+    spark: Any, tmp_path: Path
+) -> None:
+    older, newer = halves(3)
+    old, new = tmp_path / "old", tmp_path / "new"
+    sketched(write_files(tmp_path / "a", older_rows(older), 2), old, FORM)
+    cluster(str(old), str(old), asked_against())
+    sketched(write_files(tmp_path / "b", older_rows(newer), 1), new, FORM)
+    cluster(str(new), str(new), asked_against(against=str(old)))
+    before = spark.read.parquet(str(old / "clusters")).select("id", "cluster")
+    found = tables.clusters(
+        tables.read(spark, str(new)),
+        match=RULE,
+        canonical=str(CANONICAL),
+        against=tables.read(spark, str(old)).join(before, "id"),
+    )
+    names = ["id", "cluster", "is_canonical", "similarity", "size", "canonical", "repeats", "repeats_similarity"]
+    got = sorted(found.where("not older").select(*names).collect())
+    wanted = [pq.read_table(path, columns=names).to_pylist() for path in (new / "clusters").iterdir()]
+    assert [row.asDict() for row in got] == sorted((row for rows in wanted for row in rows), key=lambda row: row["id"])
+    # Each document once more, with another text, and an earlier time.
+    rows = Case(hot(60)).rows()
+    earlier = [{**row, "text": "gone " + row["text"][::-1], "seen": "2025"} for row in rows[:20]]
+    made = tables.sketches(spark.createDataFrame([*earlier, *rows]), time="seen", schemes=f"simhash-doc,{MINHASH}")
+    found = tables.clusters(made, canonical="longest", latest="time").collect()
+    assert sum(row["cluster"] is None and not row["is_canonical"] for row in found) == 20
+    counted = {row["id"]: (row["cluster"], row["is_canonical"], row["similarity"]) for row in found if row["cluster"]}
+    assert counted == by_batch(Case(hot(60)), tmp_path / "again")[0]
+
+
+def shuffled_bytes(spark: Any) -> int:
+    """What all stages until now have written for others."""
+    context = spark.sparkContext
+    nothing = context._gateway.new_array(context._jvm.double, 0)
+    stages = context._jsc.sc().statusStore().stageList(None, False, False, nothing, None)
+    return sum(stages.apply(number).shuffleWriteBytes() for number in range(stages.size()))
+
+
+@every
+def test_a_hot_bucket_costs_as_many_comparisons_and_bytes_as_there_are_documents(spark: Any, tmp_path: Path) -> None:
+    menu = " ".join(f"menu{number}" for number in range(60))
+    texts = {f"page{place:04}": f"{menu} own{place} text{place}" for place in range(1500)}
+    case = Case(texts, "minhash@0.6")
+    sketched(write_files(tmp_path / "in", case.rows(), 4), tmp_path / "out", case.form)
+    out, before = str(tmp_path / "out"), shuffled_bytes(spark)
+    said = clustering.cluster(spark, out, out, Wanted(rule_of(case.form, case.rule), LONGEST, parts=4))
+    assert said["buckets"][0]["nodes"] > 500
+    assert said["comparisons"] < 20 * len(texts)
+    # A key takes 16 bytes, and a sketch some hundred, which travels once.
+    assert shuffled_bytes(spark) - before < 2000 * len(texts)
