@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from indexer.annotate.guards import mappings_of, require_own_version, require_unharmed
+from indexer.annotate.guards import mappings_of, require_own_version, require_unharmed, show
 from indexer.annotate.sinks import Done, Known, in_place
 from indexer.errors import IncompatibleStoreError, StoreError
 from indexer.model import Record, Ref, name_of
@@ -60,6 +60,8 @@ class Owned:
         if any(mapping.own_meta(one) for one in mappings.values()):
             there = {scheme.name: scheme for one in mappings.values() for scheme in mapping.schemes_of(one)}
             require_same_schemes(there.values(), info, self.shown)
+        if not self._single:
+            show(client, self._path, required=not dry_run)
         self._sink = in_place(client, info, (), single=self._single, dry_run=dry_run, refresh=refresh)
         self._sink.use([scheme.id for scheme in info.schemes])
 

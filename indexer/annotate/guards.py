@@ -25,6 +25,16 @@ def mappings_of(client: Client, path: str) -> dict[str, dict[str, Any]]:
     return {name: described.get("mappings", {}) for name, described in sorted(answer.items())}
 
 
+def show(client: Client, path: str, *, required: bool) -> None:
+    """Make what others wrote visible; who only reads may be refused that, unless it is `required`."""
+    try:
+        client.request("POST", f"/{path}/_refresh")
+    except StoreError:
+        # What the engine does not show yet is done by the next run.
+        if required:
+            raise
+
+
 def require_unharmed(
     client: Client, path: str, mappings: Mapping[str, Mapping[str, Any]], *, allow_version_change: bool
 ) -> None:

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any
 
 from indexer.annotate.fields import described, fields_of_run, remember_fields
-from indexer.annotate.guards import mappings_of, require_own_version, require_unharmed
+from indexer.annotate.guards import mappings_of, require_own_version, require_unharmed, show
 from indexer.annotate.sinks import Done, Known, Sidecar, Sink, Written, in_place
 from indexer.errors import StoreError
 from indexer.extract.base import Content, Limits, Options
@@ -204,7 +204,7 @@ class _Run:
             self.summary.seconds = time.monotonic() - begin
 
     def _rounds(self) -> None:
-        self._refresh()
+        show(self.client, self._path, required=not (self._aside or self.wanted.dry_run))
         self.summary.total = int(self.client.request("GET", f"/{self._path}/_count")["count"])
         about = filter(None, (self._fields.source, self._fields.title))
         fields = [*self._paths, *about, *self._sink.fields]
@@ -224,14 +224,6 @@ class _Run:
         for place in self._changed:
             self._fail(Failed(place, "changing", "others change it all the time; run the same command again"))
         self._write_failures()
-
-    def _refresh(self) -> None:
-        try:
-            self.client.request("POST", f"/{self._path}/_refresh")
-        except StoreError:
-            # A reader may not refresh; what the engine does not show yet is done by the next run.
-            if not (self._aside or self.wanted.dry_run):
-                raise
 
     def _read_again(self, places: Sequence[Ref], fields: Sequence[str]) -> Iterator[list[dict[str, Any]]]:
         for start in range(0, len(places), _PAGE):

@@ -159,12 +159,17 @@ def test_the_documents_of_an_owner_in_two_indices_with_routing(server: Server, i
 
 def test_documents_are_found_by_their_ids_where_no_column_names_the_index(server: Server, index_name: str) -> None:
     owner = Owner(server, index_name)
-    batch(owner.rows)
+    late = {"id": "late", "text": prose(8), "lang": "en", "where": "", "shard": None}
+    # What its owner wrote just now is there too.
+    for index in (f"{index_name}-0", f"{index_name}-1"):
+        server.request("PUT", f"/{index}/_settings", {"index": {"refresh_interval": "-1"}})
+    server.request("PUT", f"/{index_name}-1/_doc/late", {"body": prose(8)})
+    batch([*owner.rows, late])
     done = load(owner.url)
-    assert (done["replaced"], done["missing"]) == (9, 0)
+    assert (done["replaced"], done["missing"]) == (10, 0)
     made = json.loads(neardup("cluster", "--store", owner.url, "--canonical", "longest", "--json").stdout)
     assert made["written"] == {"documents": 0, "clusters": 0, "removed": 0}
-    assert load(owner.url)["unchanged"] == 9
+    assert load(owner.url)["unchanged"] == 10
 
 
 def test_one_index_of_an_owner(server: Server, index_name: str) -> None:
