@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import signal
 import subprocess
 import sys
@@ -12,13 +13,14 @@ from pathlib import Path
 
 import proxy as faults
 import pytest
-from annotated import fill
+from annotated import fill, neardup
 from made import put, record
 from proxy import Proxy
 from servers import Server
 from written import prose
 
 from indexer.clustering.clusters import cluster
+from indexer.clustering.memory import require_remembered
 from indexer.errors import StoreError
 from indexer.ingest.indexing import store_info
 from indexer.matching.rule import parse_rule
@@ -55,8 +57,12 @@ class Hanging:
         while not self.reached.wait(0.1):
             assert process.poll() is None, process.communicate()
 
-    def close(self) -> None:
+    def let_go(self) -> None:
+        """Hang no more."""
         self._over.set()
+
+    def close(self) -> None:
+        self.let_go()
         self.proxy.close()
 
 
@@ -160,6 +166,37 @@ def test_every_command_ends_at_the_second_interrupt(
     if process.poll() is None:
         process.send_signal(signal.SIGINT)
     ended(process)
+
+
+@pytest.mark.parametrize("own", [True, False], ids=["own", "owner's"])
+def test_a_load_ends_at_the_second_interrupt_and_the_same_again_completes_it(
+    server: Server, index: str, hanging: Hanging, tmp_path: Path, own: bool
+) -> None:
+    given, batch, name = str(tmp_path / "docs.jsonl"), str(tmp_path / "batch"), f"{index}-loaded" if own else index
+    lines = [json.dumps({"id": str(number), "text": prose(number)}) for number in range(20)]
+    Path(given).write_text("\n".join(lines))
+    neardup("batch", "sketch", given, "--out", batch)
+    neardup("batch", "cluster", batch, "--out", batch)
+    if own:
+        neardup("setup", "--store", f"{server.url}/{name}")
+    hanging.at("POST", "/_bulk")
+    process = started("batch", "load", batch, "--store", f"{hanging.proxy.url}/{name}", folder=tmp_path)
+    hanging.wait(process)
+    process.send_signal(signal.SIGINT)
+    # The first may be enough.
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(timeout=2)
+    if process.poll() is None:
+        process.send_signal(signal.SIGINT)
+    ended(process)
+    hanging.let_go()
+    for done in (range(21), [20]):
+        counts = json.loads(neardup("batch", "load", batch, "--store", f"{server.url}/{name}", "--json").stdout)
+        assert counts["created"] + counts["replaced"] + counts["unchanged"] == 20
+        assert counts["unchanged"] in done
+        assert (counts["others"], counts["contended"]) == (0, 0)
+    with open_store(f"{server.url}/{name}", read_only=True) as store:
+        assert require_remembered(store).at
 
 
 @pytest.mark.parametrize("fault", [faults.refuse(503), faults.reject_every(1)], ids=["a request", "an item of it"])
