@@ -34,15 +34,18 @@ def word(start: str, *numbers: int) -> str:
     return start + "x".join(str(number) for number in numbers).translate(str.maketrans("0123456789", "abcdefghij"))
 
 
+def spotted(count: int) -> dict[str, str]:
+    """Texts with words that spots begin at; of every ten each has a word of its own."""
+    return {
+        f"spots{n}": " ".join(f"the {word('own', n) if p == n % 10 else word('of', n // 10, p)}" for p in range(40))
+        for n in range(count)
+    }
+
+
 @pytest.fixture(scope="module")
 def batch(tmp_path_factory: pytest.TempPathFactory) -> pa.RecordBatch:
     folder = tmp_path_factory.mktemp("scattered")
-    # With words that spots begin at; of every ten texts each has some of its own.
-    spots = {
-        f"spots{n}": " ".join(f"the {word('own', n) if p == n % 10 else word('of', n // 10, p)}" for p in range(40))
-        for n in range(40)
-    }
-    texts = {**named(collection(1, 200)), **chain(40), **hot(60), **spots}
+    texts = {**named(collection(1, 200)), **chain(40), **hot(60), **spotted(40)}
     sketched(write_files(folder / "in", Case(texts).rows(), 1), folder / "out", FORM)
     [path] = (folder / "out" / "sketches").iterdir()
     return pq.read_table(path).combine_chunks().to_batches()[0]

@@ -247,3 +247,21 @@ def test_texts_that_leave_their_buffer_are_refused() -> None:
     for ends in ([4], [3, 2], [-1]):
         with pytest.raises(UsageError):
             Joined(b"abc", np.array(ends, dtype=np.int64).astype(np.uintp))
+
+
+@pytest.mark.parametrize("schemes", [(MINHASH,), ("spotsigs",)])
+def test_what_a_document_brings_is_kept_whichever_way_its_text_takes(schemes: tuple[str, ...]) -> None:
+    count = len(ODD)
+    columns = {
+        "id": [str(number) for number in range(count)],
+        "row": list(range(1, count + 1)),
+        "text": ODD,
+        "title": [""] * count,
+        "source": ["table"] * count,
+        "time": [None if number % 3 == 0 else f"2026-01-{number:02}" for number in range(count)],
+        "metadata": [None if number % 2 else json.dumps({"seen": number}) for number in range(count)],
+    }
+    documents = pa.Table.from_pydict(columns, schema=DOCUMENTS).to_batches()[0]
+    made = sketch_kernel(documents, Making(Form(schemes, time_field="seen"), Limits()))
+    for name in ("id", "row", "source", "time", "metadata"):
+        assert made[name].to_pylist() == columns[name]

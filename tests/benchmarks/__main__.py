@@ -21,6 +21,7 @@ PARTS = {
     "large": "a large store from put to report: time, peak memory, size",
     "ingest": "JSON lines and Parquet into the embedded store: documents a second",
     "batch": "texts in Parquet to clusters without a store, beside the embedded store",
+    "spark": "clusters of sketches by tasks of Spark, beside one process",
     "memory": "peak memory of every command on 100,000 documents of JSON lines",
     "engines": "search engines: put, look up, size, beside what they offer themselves",
     "at_once": "lookups in a cluster, one a request and fifty a request, by shards",
@@ -47,6 +48,7 @@ TAKE_OPTIONS = (
     "pipelines",
     "price",
     "repeats",
+    "spark",
     "store",
 )
 

@@ -68,7 +68,11 @@ def sketched(documents: Any, making: Making) -> Any:
         alone = alone | _unclean(joined_of(documents["text"]))
     if not alone.any():
         return _of_texts(documents, making)
-    each = batch_of(_alone(documents.filter(column_of(alone)), making), making.form)
+    others = documents.filter(column_of(alone))
+    made = batch_of(_alone(others, making), making.form)
+    # What a document brings is kept as it came, as of the others.
+    columns = [others[name] if name in ("time", "metadata") else made[name] for name in made.schema.names]
+    each = arrow.RecordBatch.from_arrays(columns, schema=made.schema)
     if alone.all():
         return each
     rest = _of_texts(documents.filter(column_of(~alone)), making)
