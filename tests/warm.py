@@ -83,7 +83,8 @@ def _import_all() -> None:
     import indexer
 
     for found in pkgutil.walk_packages(indexer.__path__, "indexer."):
-        if found.name != "indexer.extract.worker":
+        # Spark is not everywhere, and takes long to be imported.
+        if found.name != "indexer.extract.worker" and not found.name.startswith("indexer.batch.spark."):
             importlib.import_module(found.name)
 
 
