@@ -36,6 +36,7 @@ from indexer.errors import IncompatibleStoreError, UsageError
 from indexer.matching.rule import MatchRule
 from indexer.model.ragged import Ragged
 from indexer.schemes.base import Positions
+from indexer.text.counts import counted
 
 Step = Callable[..., Iterator[Any]]
 
@@ -175,8 +176,8 @@ def unite(batches: Iterable[Any], most: int) -> Iterator[Any]:
     owners, labels = forest.labels()
     if owners.size > most:
         raise UsageError(
-            f"{owners.size:,} documents share keys with others, and one task puts at most {most:,} into components: "
-            "raise most_joined (--most-joined) where a task has 100 bytes of memory for each"
+            f"{counted(owners.size, 'document')} with keys of others, and one task puts at most {most:,} into "
+            "components: raise most_joined (--most-joined) where a task has 100 bytes of memory for each"
         )
     for start in range(0, owners.size, _TOGETHER):
         part = slice(start, start + _TOGETHER)
