@@ -9,7 +9,7 @@ from indexer.errors import UsageError
 from indexer.stores.search.client.connection import AnswerError, Client
 from indexer.stores.search.client.names import path_of
 from indexer.stores.search.fields.source_fields import require_readable, source_paths, values_of
-from indexer.stores.search.fields.texts import OWN, TextFields, noted, remember
+from indexer.stores.search.fields.texts import OWN, TextFields, remember, remembered_fields
 
 if TYPE_CHECKING:
     from indexer.annotate.run import Wanted
@@ -72,7 +72,7 @@ def _remembered(
 ) -> dict[str, TextFields]:
     """What each index remembers, or the one beside of it."""
     where, name = (mappings, OWN) if aside is None else (_mappings_of(aside), client.target.name)
-    remembered = {index: noted(mapping).get(name) for index, mapping in where.items()}
+    remembered = {index: remembered_fields(mapping).get(name) for index, mapping in where.items()}
     return {index: fields for index, fields in remembered.items() if fields}
 
 

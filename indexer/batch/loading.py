@@ -105,7 +105,7 @@ class _Run:
 
     def require_same_rule(self) -> None:
         """Raise IncompatibleStoreError where the store's clusters are made otherwise than those of the batch."""
-        wanted = self._batch.noted
+        wanted = self._batch.note
         for note in self._notes.values() if wanted and self._into.store else ():
             kinds = [(each.rule, each.bound, each.canonical) for each in (note, wanted) if each]
             if kinds[0] != kinds[1] and self._store.stats().documents:
@@ -117,12 +117,12 @@ class _Run:
 
     def begin(self) -> None:
         """Note that clusters are being made."""
-        if self._batch.noted:
-            in_progress(self._store, self._batch.noted)
+        if self._batch.note:
+            in_progress(self._store, self._batch.note)
 
     def end(self) -> None:
         """Note by which rule, and whether all documents of the store have been looked at."""
-        store, noted = self._store, self._batch.noted
+        store, noted = self._store, self._batch.note
         self.summary.others = max(0, store.stats().documents - self.summary.stored - self._older)
         if noted is None:
             return
@@ -191,7 +191,7 @@ class _Run:
 
     def put_clusters(self) -> None:
         """Write the clusters of the batch, those of older documents too, and forget those without members."""
-        if self._batch.noted is None:
+        if self._batch.note is None:
             return
         assigner = Assigner(self._store, CanonicalRule())
         members = _Members()

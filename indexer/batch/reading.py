@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from indexer import core
 from indexer.batch.arrow import arrow, column_of, joined_of, parquet
-from indexer.batch.clusters.grouping import NOTED, replaced
+from indexer.batch.clusters.grouping import OLDER_CLUSTER, replaced
 from indexer.batch.form import Form, form_of, read_footer
 from indexer.batch.sketches.sketching import SKETCHES, sketch_files
 from indexer.clustering.canonical import CanonicalRule
@@ -70,7 +70,7 @@ class Sketched:
     def batches(self, columns: Sequence[str]) -> Iterator[tuple[int, Any]]:
         """(place of its first document, batch) of all files, in order.
 
-        A column NOTED has the cluster that a document of the older folder was in, null for a new one.
+        A column OLDER_CLUSTER has the cluster that a document of the older folder was in, null for a new one.
         """
         for number in range(len(self.files)):
             yield from self.batches_in(number, columns)
@@ -78,15 +78,15 @@ class Sketched:
     def batches_in(self, number: int, columns: Sequence[str]) -> Iterator[tuple[int, Any]]:
         """The same of one of the files."""
         path, start = self.files[number], int(self.offsets[number])
-        if NOTED not in columns:
+        if OLDER_CLUSTER not in columns:
             yield from batches_of(path, start, columns)
             return
         known = _known_clusters(path) if number < self.older else None
-        for place, batch in batches_of(path, start, [name for name in columns if name != NOTED]):
+        for place, batch in batches_of(path, start, [name for name in columns if name != OLDER_CLUSTER]):
             part = arrow.nulls(batch.num_rows, arrow.string())
             if known is not None:
                 part = known.slice(place - start, batch.num_rows)
-            yield place, batch.append_column(NOTED, part)
+            yield place, batch.append_column(OLDER_CLUSTER, part)
 
     def bytes_of(self, columns: Sequence[str]) -> int:
         """What these columns take, not compressed."""

@@ -68,13 +68,13 @@ class Row:
 class Batch:
     """The sketches of a folder, and the clusters of them where there are any, in the same folder or another one.
 
-    `noted` says how these were made, `rule` the same for people. `before` are files with the clusters of older
+    `note` says how these were made, `rule` the same for people. `before` are files with the clusters of older
     documents, as they are now.
     """
 
     sketched: Sketched
     clusters: Path | None
-    noted: ClusteringNote | None
+    note: ClusteringNote | None
     rule: str | None = None
     before: tuple[Path, ...] = ()
 

@@ -162,7 +162,7 @@ def evaluate(
         if missing:
             notes.append(f"left out: {counted(missing, 'pair')} of {named.name}, with a document that is not here")
     evaluation = judging.evaluate(
-        texts.texts, rules, known, alike=measuring.alike, right=measuring.right, progress=_told(json=json)
+        texts.texts, rules, known, alike=measuring.alike, right=measuring.right, progress=_progress(json=json)
     )
     evaluation = dataclasses.replace(evaluation, notes=(*evaluation.notes, *notes))
     if measuring.picture:
@@ -180,7 +180,7 @@ def _usual(named: Named | None, measuring: Measuring, store: str) -> str:
         return default_rule(source).written(whole=True)
 
 
-def _told(*, json: bool) -> Progress | None:
+def _progress(*, json: bool) -> Progress | None:
     return None if json or not sys.stderr.isatty() else lambda step: say(f"measuring: {step}")
 
 

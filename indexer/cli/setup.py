@@ -183,9 +183,9 @@ def setup_command(
                     answer(line)
         if not mode.dry_run and not mode.yes:
             _confirm(provision, [step.deletes for step in steps if step.deletes])
-        done = [] if mode.dry_run else [_told(sentence) for sentence in provision.carry_out(steps)]
+        done = [] if mode.dry_run else [_say_step(sentence) for sentence in provision.carry_out(steps)]
         if boards and not mode.dry_run:
-            done += [_told(sentence) for sentence in boards.carry_out(more)]
+            done += [_say_step(sentence) for sentence in boards.carry_out(more)]
     finally:
         client.close()
     if json:
@@ -274,7 +274,7 @@ def _confirm(provision: Provision, indices: Sequence[str]) -> None:
         click.confirm("Delete it?" if len(indices) == 1 else "Delete them?", abort=True, err=True)
 
 
-def _told(sentence: str) -> str:
+def _say_step(sentence: str) -> str:
     say(sentence)
     return sentence
 

@@ -32,13 +32,13 @@ class Changes:
 
 
 class Member(NamedTuple):
-    """A document of group number `group`: its `place` there, its `position` in all, what is `noted` of it so far."""
+    """A document of group number `group`: its `place` there, its `position` in all, its `annotation` so far."""
 
     group: int
     place: int
     position: int
     record: Record
-    noted: Mapping[str, Any]
+    annotation: Mapping[str, Any]
 
 
 @dataclass(slots=True)
@@ -72,7 +72,7 @@ class Gathered:
         self.last_seen = max(self.last_seen, seen)
         self.formats = _with(self.formats, record.format)
         self.origins = _with(self.origins, origin_of(record.source))
-        old = cluster_of(member.noted)
+        old = cluster_of(member.annotation)
         if old is not None:
             self.named[old] = self.named.get(old, 0) + 1
             if old == own_cluster_id(record.ref):
@@ -160,7 +160,7 @@ class Assigner:
         near = named(new_groups, groups, similar)
         for batch in iter(kept) if kept is not None else self._members(refs, groups):
             wanted = [self._wanted(m, new_groups[m.group], float(near[m.group][m.place])) for m in batch]
-            self.note([(m.record.ref, new, m.noted) for m, new in zip(batch, wanted, strict=True)])
+            self.note([(m.record.ref, new, m.annotation) for m, new in zip(batch, wanted, strict=True)])
         real = [group for group in new_groups if group.size > 1]
         self.put_clusters([group.cluster_record() for group in real])
         return [group.id for group in real]

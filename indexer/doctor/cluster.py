@@ -25,8 +25,8 @@ _WRITING = ("write", "create_index", "maintenance")
 def of_cluster(client: Client) -> Iterator[Finding]:
     """What can be told without a store being there. Raises StoreError."""
     package = _CLIENTS[client.engine]
-    told = _version(client)
-    known = f"{client.product} {told}" if told else f"{client.product}, whose version this user is not told"
+    answered = _version(client)
+    known = f"{client.product} {answered}" if answered else f"{client.product}, whose version this user is not told"
     yield Finding("engine", "ok", f"{known}; client {package} {version(package)}")
     yield _privileges(client)
 

@@ -348,7 +348,7 @@ class Sources:
         def columns_of(member: str) -> Columns:
             return chosen.known.of(file.inside(member).place, chosen.columns)
 
-        whole, noted = file.path if is_stdin else file.place, ""
+        whole, last_source = file.path if is_stdin else file.place, ""
         for entry in reader.entries(stream, file.path, Asked(chosen.line_limit, columns_of(""), wanted, columns_of)):
             inner = file.inside(entry.member)
             source = whole if inner is file else inner.path if is_stdin else inner.place
@@ -357,8 +357,8 @@ class Sources:
                 yield Rejected(f"{printable_path(inner.path)}{place}", source, entry.reason, entry.detail)
                 continue
             own = entry.id or (inner.path if is_stdin else self._id(inner)) + place
-            if entry.number and source != noted and not is_stdin:
-                noted = source
+            if entry.number and source != last_source and not is_stdin:
+                last_source = source
                 chosen.known.note(source, columns_of(entry.member))
             yield _input(entry, "" if chosen.id_from == "digest" else own, source, "" if is_stdin else whole)
 

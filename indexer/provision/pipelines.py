@@ -18,7 +18,7 @@ from indexer.stores.search.fields import mapping
 from indexer.stores.search.fields.bodies import fields_of
 from indexer.stores.search.fields.sketches import KeyFields
 from indexer.stores.search.fields.source_fields import source_paths
-from indexer.stores.search.fields.texts import OWN, TEXTS, TextFields, noted, notes_with
+from indexer.stores.search.fields.texts import OWN, TEXTS, TextFields, notes_with, remembered_fields
 
 KINDS = ("keys", "simhash")
 DEFAULT_FIELDS = ("body",)
@@ -105,7 +105,7 @@ class Pipelines:
 
     def _text_paths(self, mappings: Mapping[str, Mapping[str, Any]], fields: Sequence[str]) -> tuple[str, ...]:
         """Where the fields that were asked for stand, else those that the indices remember."""
-        known = (noted(described).get(OWN) for described in mappings.values())
+        known = (remembered_fields(described).get(OWN) for described in mappings.values())
         first = next((each for each in known if each), TextFields(DEFAULT_FIELDS))
         return self._paths(mappings, fields or first.names)
 
@@ -113,7 +113,7 @@ class Pipelines:
         """What lets each index remember these fields, unless it does."""
         steps = []
         for index, described in mappings.items() or [(self.name, {})]:
-            known = noted(described).get(OWN)
+            known = remembered_fields(described).get(OWN)
             if known and known.names == fields.names:
                 continue
             made = {} if mappings else {"made_index": True}

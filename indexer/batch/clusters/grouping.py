@@ -29,12 +29,12 @@ from indexer.schemes.base import Positions, Sketches
 from indexer.stores.sketches import Found
 
 # The cluster that a document of an older batch was in; null for a new document.
-NOTED = "noted"
+OLDER_CLUSTER = "older_cluster"
 
 
 def columns_of(rule: MatchRule, canonical: CanonicalRule, *, against: bool = False) -> list[str]:
     """The columns of sketches that clusters by a rule are made from."""
-    names = ["id", "tokens", "short", "time"] + [NOTED] * against
+    names = ["id", "tokens", "short", "time"] + [OLDER_CLUSTER] * against
     names += {"field": ["metadata"], "source": ["source"]}.get(canonical.kind, [])
     wanted = keyed(rule)
     for family in rule.schemes:
@@ -119,7 +119,7 @@ def clusters_of(
     older: dict[int, Gathered] = {}
     for member in _members(table.take(column_of(members)), members, numbers, places, canonical):
         gathered[member.group].add(member, canonical)
-        if member.noted:
+        if member.annotation:
             older.setdefault(member.group, Gathered()).add(member, canonical)
     near = named(gathered, groups, lambda left, right: similar_documents(nodes, comparison, left, right))
     stands = np.full(len(groups), -1, dtype=np.int64)
@@ -183,13 +183,13 @@ def _members(
     count = len(members)
     metadata = rows["metadata"].to_pylist() if canonical.kind == "field" else [""] * count
     sources = rows["source"].to_pylist() if canonical.kind == "source" else [""] * count
-    noted = rows[NOTED].to_pylist() if NOTED in rows.schema.names else [None] * count
+    clusters_before = rows[OLDER_CLUSTER].to_pylist() if OLDER_CLUSTER in rows.schema.names else [None] * count
     nothing: Mapping[str, Any] = {}
     for place, (name, tokens, time) in enumerate(zip(*columns, strict=True)):
         written: str | None = metadata[place]
         known = json.loads(written) if written else nothing
         record = Record(Ref(name), Fingerprint(0, tokens), indexed_at=time or "", source=sources[place], metadata=known)
-        before = {"cluster": {"id": noted[place]}} if noted[place] else nothing
+        before = {"cluster": {"id": clusters_before[place]}} if clusters_before[place] else nothing
         yield Member(int(numbers[place]), int(places[place]), int(members[place]), record, before)
 
 

@@ -21,7 +21,7 @@ from indexer.batch.clusters.clustering import (
     sketched_apart,
     target_of,
 )
-from indexer.batch.clusters.grouping import NOTED, columns_of, compared, found_by
+from indexer.batch.clusters.grouping import OLDER_CLUSTER, columns_of, compared, found_by
 from indexer.batch.clusters.writing import Figures, Found, Rows, write_clusters
 from indexer.batch.form import sketch_schema
 from indexer.batch.reading import Sketched
@@ -164,7 +164,7 @@ class _Files(Documents):
         count, columns = self._run.partitions, self._run.columns
         sorted_rows = placed.repartition(count, "file").sortWithinPartitions("file", "owner")
         known = sketch_schema(self._folder.sketched.form)
-        kinds = {name: arrow.string() if name == NOTED else known.field(name).type for name in columns}
+        kinds = {name: arrow.string() if name == OLDER_CLUSTER else known.field(name).type for name in columns}
         schema = arrow.schema({"label": arrow.int64(), "owner": arrow.int64(), **kinds})
         return mapped(sorted_rows, read_labelled, schema, self._folder, columns)
 

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from typing import Any
 
 from indexer.batch.arrow import arrow
-from indexer.batch.clusters.grouping import NOTED, found_by
+from indexer.batch.clusters.grouping import OLDER_CLUSTER, found_by
 from indexer.batch.form import Form, Making, cluster_schema, form_of, sketch_schema
 from indexer.batch.reading import Sketched, canonical_of, rule_of
 from indexer.batch.sketches.sketching import SKETCHES
@@ -104,7 +104,7 @@ def clusters(
         rule, canonical_of(known, canonical_asked(canonical)), _checked_bound(bound),
         partitions_of(sketches.sparkSession, partitions), most_joined, against is not None,
     )  # fmt: skip
-    wanted = [name for name in run.columns if name != NOTED] + [_FORM] + [latest] * bool(latest)
+    wanted = [name for name in run.columns if name != OLDER_CLUSTER] + [_FORM] + [latest] * bool(latest)
     every = sketches.select(*dict.fromkeys(wanted))
     if against is not None:
         every = _with_older(every, against)
@@ -114,7 +114,7 @@ def clusters(
         every = every.withColumn(_REPLACED, functions.rank().over(newest) > 1)
     else:
         every = every.withColumn(_REPLACED, functions.lit(False))
-    return _told(
+    return _with_clusters(
         every, found(_Table(every.where(f"not {_REPLACED}"), run, _written(known)[1]), run), against=run.against
     )
 
@@ -139,8 +139,8 @@ def _checked_bound(bound: float | None) -> float | None:
 def _with_older(new: Any, older: Any) -> Any:
     """New documents and those older ones that none of them replaces, with the clusters of these."""
     kept = older.join(new.select("id"), "id", "left_anti")
-    noted = kept.select(*new.columns, functions.col("cluster").alias(NOTED))
-    return noted.unionByName(new.withColumn(NOTED, functions.lit(None).cast("string")))
+    with_clusters = kept.select(*new.columns, functions.col("cluster").alias(OLDER_CLUSTER))
+    return with_clusters.unionByName(new.withColumn(OLDER_CLUSTER, functions.lit(None).cast("string")))
 
 
 class _Table(Documents):
@@ -161,7 +161,7 @@ class _Table(Documents):
         return self._frame.select("owner", *self._run.columns).join(labels, "owner")
 
 
-def _told(every: Any, clustered: Any, *, against: bool) -> Any:
+def _with_clusters(every: Any, clustered: Any, *, against: bool) -> Any:
     """A row for each document with its cluster."""
     column, count = functions.col, functions.count(functions.lit(1))
     own = sql.Window.partitionBy("owner", "id", _REPLACED)
@@ -171,7 +171,7 @@ def _told(every: Any, clustered: Any, *, against: bool) -> Any:
     )  # fmt: skip
     several = (count.over(own) > 1) & ~column(_REPLACED)
     counts = functions.when(several, functions.raise_error(message).cast("boolean")).when(~column(_REPLACED), True)
-    older = [column(NOTED).isNotNull().alias("older")] if against else []
+    older = [column(OLDER_CLUSTER).isNotNull().alias("older")] if against else []
     documents = every.select("owner", "id", counts.alias("counts"), *older)
     members = clustered.where("figures is null").drop("figures")
     rows = documents.join(members, ["owner", "id"], "left")
@@ -189,4 +189,4 @@ def _told(every: Any, clustered: Any, *, against: bool) -> Any:
     fields = [field for field in cluster_schema() if field.name != "row"]
     if against:
         fields += [arrow.field("older", arrow.bool_()), *list(cluster_schema(against=True))[-2:]]
-    return mapped(rows.select(*shown, "counts"), tasks.told, arrow.schema(fields))
+    return mapped(rows.select(*shown, "counts"), tasks.with_own_clusters, arrow.schema(fields))

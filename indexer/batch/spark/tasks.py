@@ -102,7 +102,7 @@ def checked(batches: Iterable[Any], written: str, step: Step, *given: Any) -> It
     return step(passed(), *given)
 
 
-def told(batches: Iterable[Any]) -> Iterator[Any]:
+def with_own_clusters(batches: Iterable[Any]) -> Iterator[Any]:
     """The clusters of all documents: one that is in none, and counts, is alone in one that has its name."""
     for batch in batches:
         alone = ~present_in(batch["cluster"]) & present_in(batch["counts"])

@@ -24,5 +24,5 @@ def reader_of(name: str) -> Reader | None:
 
 def reader_by_head(head: bytes) -> Reader | None:
     """The reader of files with these first bytes, decompressed; None where they tell none."""
-    told = ((reader, *reader.magic) for reader in READERS if reader.magic)
-    return next((reader for reader, place, magic in told if head.startswith(magic, place)), None)
+    by_magic = ((reader, *reader.magic) for reader in READERS if reader.magic)
+    return next((reader for reader, place, magic in by_magic if head.startswith(magic, place)), None)

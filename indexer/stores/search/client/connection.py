@@ -38,7 +38,7 @@ SILENT = 2.0
 BETWEEN = 30.0
 
 _guard = threading.Lock()
-_told: dict[str, float] = {}
+_said_at: dict[str, float] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +95,9 @@ class Waiting:
     def _tell(self, why: str) -> None:
         with _guard:
             now = time.monotonic()
-            if now - _told.get(self._shown, -BETWEEN) < BETWEEN:
+            if now - _said_at.get(self._shown, -BETWEEN) < BETWEEN:
                 return
-            _told[self._shown] = now
+            _said_at[self._shown] = now
         remark(f"{self._shown}: {why}; trying again", level="warning")
 
 

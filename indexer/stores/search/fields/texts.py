@@ -38,7 +38,7 @@ class TextFields:
         return " ".join([*(f"--field {name}" for name in self.names), *(["--html"] if self.html else [])])
 
 
-def noted(described: Mapping[str, Any]) -> dict[str, TextFields]:
+def remembered_fields(described: Mapping[str, Any]) -> dict[str, TextFields]:
     """What a mapping remembers, by the name of the index whose documents have the fields (`OWN` for its own)."""
     notes = mapping.own_meta(described).get(TEXTS)
     read = {name: _read(note) for name, note in notes.items()} if isinstance(notes, Mapping) else {}
@@ -59,7 +59,7 @@ def remember(client: Client, index: str, name: str, fields: TextFields) -> bool:
     try:
         described = client.request("GET", f"{path_of(index)}/_mapping").get(index, {}).get("mappings", {})
         # `_meta` is written as a whole, so it is written only where that changes something.
-        if noted(described).get(name) != fields:
+        if remembered_fields(described).get(name) != fields:
             own = {**mapping.own_meta(described), TEXTS: notes_with(described, name, fields)}
             body = {"_meta": mapping.with_meta(described.get("_meta", {}), own)}
             client.request("PUT", f"{path_of(index)}/_mapping", body)
@@ -73,7 +73,7 @@ def remember(client: Client, index: str, name: str, fields: TextFields) -> bool:
 
 def notes_with(described: Mapping[str, Any], name: str, fields: TextFields) -> dict[str, Any]:
     """The notes of a mapping as they are written, with those of `name`."""
-    return {index_name: _written(one) for index_name, one in {**noted(described), name: fields}.items()}
+    return {index_name: _written(one) for index_name, one in {**remembered_fields(described), name: fields}.items()}
 
 
 def _is_denied(error: StoreError) -> bool:
@@ -93,7 +93,7 @@ class Noted:
         self._own: dict[str, TextFields] = {}
         self._others: dict[str, TextFields] = {}
         for index, described in mappings.items():
-            for name, fields in noted(described).items():
+            for name, fields in remembered_fields(described).items():
                 if name == OWN:
                     self._own[index] = fields
                 else:
