@@ -96,6 +96,8 @@ def run(documents: int = 200_000, *, store: bool = True) -> dict[str, Cost]:
             }
             for name, each in steps.items():
                 show(f"{schemes}: {name}", documents, each)
+            size = sum(file.stat().st_size for file in (out / "sketches").iterdir())
+            print(f"{schemes}: {size / documents:.0f} bytes a document in files of sketches")
             found[schemes] = steps["batch sketch"] + steps["batch cluster"]
             show(f"{schemes}: together", documents, found[schemes])
         if store:
