@@ -12,7 +12,7 @@ QUICK := clustering evaluation hamming/test_hamming.py ingest matching model pro
   extract/test_html.py extract/test_sniffing.py extract/test_wire.py extract/test_xml.py \
   stores/test_source_fields.py stores/test_sqlite_sketches.py \
   cli/test_help.py cli/test_json_reference.py cli/test_typed_options.py \
-  test_imports.py test_operations.py
+  repository/test_imports.py repository/test_operations.py
 
 .PHONY: demo quick test test-all zig lint format docs bench pictures wheel release-check clean
 

@@ -65,3 +65,8 @@ def test_a_free_threaded_python_is_refused(tmp_path: Path) -> None:
     assert done.returncode != 0
     said = re.sub(r"\s+", " ", done.stderr)
     assert "not built for a free-threaded Python" in said
+
+
+def test_the_tests_of_make_quick_are_there() -> None:
+    [written] = re.findall(r"^QUICK := ((?:.*\\\n)*.*)", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
+    assert all((ROOT / "tests" / name).exists() for name in written.replace("\\\n", " ").split())
