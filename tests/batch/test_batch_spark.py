@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import random
-import shutil
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -15,6 +14,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 from batched import LONGEST, MINHASH, Case, Row, by_batch, sketched, write_files
+from javas import java_missing
 from pages import DOCS, blocks
 from planted import collection, named
 from test_batch_against import CANONICAL, FORM, RULE, halves
@@ -29,8 +29,8 @@ from indexer.cli import main
 from indexer.errors import UsageError
 
 pytest.importorskip("pyspark", reason="NEEDS SPARK: pyspark is not installed; batches on Spark were not tested")
-if not shutil.which("java") and not os.environ.get("JAVA_HOME"):
-    pytest.skip("NEEDS JAVA: none is installed; batches on Spark were not tested", allow_module_level=True)
+if missing := java_missing():
+    pytest.skip(f"NEEDS JAVA {missing}: batches on Spark were not tested", allow_module_level=True)
 
 from indexer.batch.spark import clustering, frames, tables
 from indexer.batch.spark.session import mapped
