@@ -9,22 +9,22 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from rich.console import Console, RenderableType
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
 
 from indexer.errors import NeardupError
 from indexer.ingest.indexing import Summary
 from indexer.ingest.sources import Sources
 
 
-class Bar(Progress):
-    """A line that follows a summary; a second walk over the sources finds the total, for the time left."""
+class _Line(Progress):
+    """A line on the terminal that says what is `doing` and how much failed, and goes when it is done."""
 
-    def __init__(self, summary: Summary, sources: Callable[[], Sources]) -> None:
+    def __init__(self, doing: str, *more: ProgressColumn) -> None:
         super().__init__(
-            TextColumn("indexing"),
+            TextColumn(doing),
             BarColumn(bar_width=None),
             MofNCompleteColumn(),
-            TextColumn("{task.fields[rate]:,.0f}/s"),
+            *more,
             TextColumn("{task.fields[failed]:,} failed"),
             TimeRemainingColumn(compact=True),
             console=Console(stderr=True),
@@ -33,6 +33,13 @@ class Bar(Progress):
             redirect_stdout=False,
             redirect_stderr=False,
         )
+
+
+class Bar(_Line):
+    """A line that follows a summary; a second walk over the sources finds the total, for the time left."""
+
+    def __init__(self, summary: Summary, sources: Callable[[], Sources]) -> None:
+        super().__init__("indexing", TextColumn("{task.fields[rate]:,.0f}/s"))
         self._summary, self._sources = summary, sources
         self._begin = time.monotonic()
         self._bar = self.add_task("indexing", total=None, rate=0.0, failed=0)
@@ -72,22 +79,11 @@ class _Counted(Protocol):
     def failures(self) -> int: ...
 
 
-class Following(Progress):
+class Following(_Line):
     """A line that follows a summary which knows its total, and says what is `doing`."""
 
     def __init__(self, summary: _Counted, doing: str) -> None:
-        super().__init__(
-            TextColumn(doing),
-            BarColumn(bar_width=None),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[failed]:,} failed"),
-            TimeRemainingColumn(compact=True),
-            console=Console(stderr=True),
-            expand=True,
-            transient=True,
-            redirect_stdout=False,
-            redirect_stderr=False,
-        )
+        super().__init__(doing)
         self._summary = summary
         self.add_task(doing, total=None, failed=0)
 
