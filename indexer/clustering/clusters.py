@@ -13,7 +13,6 @@ from indexer.clustering.assign import READ_AT_ONCE, Assigner, Changes, alone, cl
 from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.grouping import Bucket, Groups, group, radius_of
 from indexer.clustering.memory import finished, in_progress, note_of
-from indexer.errors import UsageError
 from indexer.matching.measures.reading import Reader, reader_of
 from indexer.matching.measures.tables import Comparison
 from indexer.matching.nodes import Nodes, read_nodes
@@ -80,8 +79,7 @@ def cluster(
     what verifies by reading, if the caller wants to know what could not be read. Memory: what `read_nodes` takes, and
     100 bytes a node. Raises UsageError and StoreError.
     """
-    if bound is not None and not 0 <= bound <= 1:
-        raise UsageError(f"bound {bound:g}: must be from 0 to 1 (how far apart two documents of a cluster may be)")
+    radius = radius_of(bound)
     chosen = canonical or CanonicalRule()
     note = note_of(rule, bound, chosen)
     whole_scan = True
@@ -93,7 +91,7 @@ def cluster(
     reading = reader or reader_of(store, rule)
     nodes = read_nodes(store, rule, whole=reading is not None)
     comparison = Comparison(rule, nodes.payloads, measured_by(nodes, reading) if reading else None)
-    grouped = group(nodes, comparison, radius=radius_of(bound), threads=threads)
+    grouped = group(nodes, comparison, radius=radius, threads=threads)
     groups = document_groups(nodes, grouped)
 
     def similar(left: Positions, right: Positions) -> npt.NDArray[np.float64]:
@@ -108,7 +106,7 @@ def cluster(
     sizes = [group_of_nodes.size for group_of_nodes in groups]
     return Clustering(
         rule=rule,
-        documents=store.stats().documents,
+        documents=store.count(),
         compared=len(nodes.refs),
         lacking=nodes.lacking,
         clusters=len(groups),

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from indexer.clustering.components import Components
+from indexer.errors import UsageError
 from indexer.matching.measures.tables import Comparison
 from indexer.matching.nodes import Nodes, distinct_payloads
 from indexer.matching.rule import Finder
@@ -75,8 +76,10 @@ class Groups:
 def radius_of(bound: float | None) -> float | None:
     """How far (0 to 1) from its centre a document may be, where two of a cluster may be `bound` apart; None for None.
 
-    Nothing is farther apart than 1, so that a bound of 1 cuts nothing.
+    Nothing is farther apart than 1, so that a bound of 1 cuts nothing. Raises UsageError for one outside of 0 to 1.
     """
+    if bound is not None and not 0 <= bound <= 1:
+        raise UsageError(f"bound {bound:g}: must be from 0 to 1 (how far apart two documents of a cluster may be)")
     return None if bound is None else 1.0 if bound >= 1 else bound / 2
 
 

@@ -101,7 +101,7 @@ def clusters(
     known = _form_in(sketches)
     rule = rule_of(known, match)
     run = Run(
-        rule, canonical_of(known, canonical_asked(canonical)), _checked_bound(bound),
+        rule, canonical_of(known, canonical_asked(canonical)), bound,
         partitions_of(sketches.sparkSession, partitions), most_joined, against is not None,
     )  # fmt: skip
     wanted = [name for name in run.columns if name != OLDER_CLUSTER] + [_FORM] + [latest] * bool(latest)
@@ -128,12 +128,6 @@ def _form_in(sketches: Any) -> Form:
             "are made with; keep it, as Parquet and tables of Spark do"
         )
     return form_of({"form": json.loads(note)})
-
-
-def _checked_bound(bound: float | None) -> float | None:
-    if bound is not None and not 0 <= bound <= 1:
-        raise UsageError(f"bound {bound:g}: must be from 0 to 1 (how far apart two documents of a cluster may be)")
-    return bound
 
 
 def _with_older(new: Any, older: Any) -> Any:
