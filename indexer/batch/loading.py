@@ -108,7 +108,7 @@ class _Run:
         wanted = self._batch.note
         for note in self._notes.values() if wanted and self._into.store else ():
             kinds = [(each.rule, each.bound, each.canonical) for each in (note, wanted) if each]
-            if kinds[0] != kinds[1] and self._store.stats().documents:
+            if kinds[0] != kinds[1] and self._store.count():
                 named = (f"{rule}" + f", bound {bound}" * bool(bound) + f", {kind}" for rule, bound, kind in kinds)
                 raise IncompatibleStoreError(
                     f"the clusters of the store are by {next(named)}; those of the batch by {next(named)}: cluster one "
@@ -123,7 +123,7 @@ class _Run:
     def end(self) -> None:
         """Note by which rule, and whether all documents of the store have been looked at."""
         store, noted = self._store, self._batch.note
-        self.summary.others = max(0, store.stats().documents - self.summary.stored - self._older)
+        self.summary.others = max(0, store.count() - self.summary.stored - self._older)
         if noted is None:
             return
         noted = replace(noted, at=moment())

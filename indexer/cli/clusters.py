@@ -170,7 +170,7 @@ def pairs(
 def _tell_size(store: Store, rule: MatchRule) -> None:
     from indexer.matching import room
 
-    if sentence := room.remark_on(store.stats().documents, rule, room.available_memory()):
+    if sentence := room.remark_on(store.count(), rule, room.available_memory()):
         say(sentence, level="warning")
 
 
@@ -391,7 +391,7 @@ def _delete(pruning: Pruning, shown: str, *, asked: bool) -> int:
     tally = Tally()
     for document in pruning.surplus():
         tally.add(document)
-    count, total = tally.named, pruning.store.stats().documents
+    count, total = tally.named, pruning.store.count()
     more = f"; {counted(tally.kept, 'other')} of their clusters will be kept, --dry-run says why" if tally.kept else ""
     owners = "" if pruning.store.capabilities.embedded else "; what is its owner's stays, and loses neardup's fields"
     say(f"deletes {count:,} of {counted(total, 'document')} from {shown}; their canonical ones stay{owners}{more}")

@@ -190,7 +190,8 @@ class Collection:
             return self.store.stats()
 
     def __len__(self) -> int:
-        return self.stats().documents
+        with self._lock:
+            return self.store.count()
 
     def __bool__(self) -> bool:
         return True

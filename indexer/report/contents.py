@@ -88,7 +88,7 @@ def build_report(store: Store, name: str, asked: Asked | None = None, *, text_of
     """
     asked = asked or Asked()
     made = remembered(store)
-    if made is None and store.stats().documents:
+    if made is None and store.count():
         raise UsageError(f"{name}: no document has been put into a cluster yet; run: neardup cluster")
     made = made or Remembered(default_rule(store), None, CanonicalRule(), "")
     numbers, largest = figures(store, made, most=max(asked.clusters, asked.pairs), time_field=asked.time_field)

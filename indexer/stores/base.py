@@ -295,6 +295,10 @@ class Store(SketchStore, ABC):
         return []
 
     @abstractmethod
+    def count(self) -> int:
+        """How many documents there are, without a look at each of them."""
+
+    @abstractmethod
     def stats(self) -> Stats:
         """Counts of the store."""
 

@@ -418,6 +418,7 @@ class StoreContract(ClusterContract, SchemeContract, ProbeContract):
             record("d", None, format="pdf"),
         )
         stats = store.stats()
+        assert store.count() == stats.documents
         assert stats.last_indexed_at == "2025-01-31T23:59:59Z"
         assert (stats.documents, stats.fingerprinted, stats.distinct, stats.short, stats.empty) == (4, 3, 2, 1, 1)
         assert stats.formats == {"html": 2, "pdf": 2}

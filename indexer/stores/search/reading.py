@@ -92,6 +92,12 @@ class Reader:
 
     # Counts
 
+    def count(self) -> int:
+        """See Store.count."""
+        self._context.require_open()
+        self._context.settle()
+        return int(self._lookup.search(is_record(), size=0, track_total_hits=True)["hits"]["total"]["value"])
+
     def stats(self) -> Stats:
         """See Store.stats."""
         context = self._context

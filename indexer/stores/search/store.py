@@ -110,6 +110,9 @@ class SearchStore(Store):
     def cluster_members(self, ids: Sequence[str]) -> Iterator[tuple[str, Ref]]:
         return self._reader.cluster_members(ids)
 
+    def count(self) -> int:
+        return self._reader.count()
+
     def stats(self) -> Stats:
         return self._reader.stats()
 

@@ -292,6 +292,11 @@ class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
             for row in connection.execute(f"SELECT {columns} FROM failures ORDER BY id"):  # noqa: S608 fixed columns
                 yield unpack_failure(row)
 
+    def count(self) -> int:
+        with self._snapshot() as connection:
+            (documents,) = connection.execute("SELECT count(*) FROM documents").fetchone()
+            return int(documents)
+
     def stats(self) -> Stats:
         with self._snapshot() as connection:
             formats = connection.execute(
