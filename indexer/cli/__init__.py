@@ -103,7 +103,7 @@ class Given(NamedTuple):
 )
 @click.option(
     "--config",
-    type=click.Path(path_type=Path),
+    type=click.Path(path_type=Path, readable=False),
     metavar="FILE",
     show_envvar=True,
     help="The settings file.  [default: ./neardup.toml, if it exists]",
