@@ -8,9 +8,11 @@ import random
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from batched import LONGEST, MINHASH, Case, Row, by_batch, sketched, write_files
@@ -32,7 +34,7 @@ pytest.importorskip("pyspark", reason="NEEDS SPARK: pyspark is not installed; ba
 if missing := java_missing():
     pytest.skip(f"NEEDS JAVA {missing}: batches on Spark were not tested", allow_module_level=True)
 
-from indexer.batch.spark import clustering, frames, tables
+from indexer.batch.spark import clustering, components, frames, tables
 from indexer.batch.spark.session import mapped
 
 # Spark looks at versions with what Python itself no longer has.
@@ -121,17 +123,52 @@ def test_clusters_of_frames_are_those_of_one_process(case: Case, partitions: int
 
 
 @every
+@pytest.mark.parametrize("most_joined", [frames.MOST_JOINED, 1])
 @pytest.mark.parametrize("count", [1, 2, 7])
-def test_clusters_of_folders_are_those_of_one_process(count: int, spark: Any, tmp_path: Path) -> None:
+def test_clusters_of_folders_are_those_of_one_process(count: int, most_joined: int, spark: Any, tmp_path: Path) -> None:
     case = Case(mixed(), "minhash@0.4", canonical=EARLIEST, bound=0.3)
     _, said = by_batch(case, tmp_path, files=5, parts=1)
     assert said["split"] > 0
     out = tmp_path / "spark"
     asked = Wanted(rule_of(case.form, case.rule), case.canonical, case.bound, parts=count)
-    again = clustering.cluster(spark, str(tmp_path / "out"), str(out), asked)
+    again = clustering.cluster(spark, str(tmp_path / "out"), str(out), asked, most_joined=most_joined)
     assert same_said(again, said)
     assert json.loads((out / "clustering.json").read_bytes()) == again
     assert same_files(tmp_path / "out", out)
+
+
+@pytest.mark.parametrize(("count", "size"), [(2, 8), *(pytest.param(number, 100, marks=every) for number in (1, 2, 7))])
+def test_more_joined_documents_than_one_task_holds_take_rounds(
+    count: int, size: int, spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    draw = random.Random(count)
+    numbers = [number << 40 for number in draw.sample(range(1000), 2 * size)]
+    linked, leaves = numbers[:size], numbers[size:]
+    # A chain and a star, of which each pair was found by several blocks.
+    pairs = [*pairwise(linked), *((leaves[0], other) for other in leaves[1:])]
+    rows = [(np.array([one]).tobytes(), np.array([other]).tobytes(), 0) for one, other in pairs for _ in range(5)]
+    frame = spark.createDataFrame(draw.sample(rows, len(rows)), "one binary, other binary, changed bigint")
+    wanted = {number: min(linked) for number in linked} | {number: min(leaves) for number in leaves}
+    made: list[str] = []
+
+    def noted(frame: Any, step: Any, *given: Any, **named: Any) -> Any:
+        made.append(step.__name__)
+        return mapped(frame, step, *given, **named)
+
+    monkeypatch.setattr(components, "mapped", noted)
+    if size > 10:
+        spark.sparkContext.setCheckpointDir(str(tmp_path / "kept"))
+    # Where a round leaves as many as one task holds, that task does the rest.
+    for most_joined, rounds, last in ((5 * len(pairs), 0, "unite"), (len(pairs), 1, "unite"), (1, 12, "label")):
+        made.clear()
+        with components.Kept() as kept:
+            labels = components.labelled(frame, count, most_joined, kept).collect()
+            assert {row["owner"]: row["label"] for row in labels} == wanted
+            assert len(labels) == len(wanted)
+        assert made.count("large_star") <= rounds
+        assert made[-1] == last
+    assert made.count("large_star") > 1
+    assert (tmp_path / "kept").exists() == (size > 10)
 
 
 def flaky(folder: Path) -> Any:
@@ -168,8 +205,8 @@ def test_tasks_that_fail_are_run_again_and_an_older_batch_is_as_in_one_process(
     asked = asked_against(against=str(old))
     said = cluster(str(new), str(new), asked)
     assert min(said["replaced"], said["repeating"], said["new"], said["clusters"]) > 0
-    monkeypatch.setattr(frames, "mapped", flaky(marks))
-    monkeypatch.setattr(clustering, "mapped", flaky(marks))
+    for module in (clustering, components, frames):
+        monkeypatch.setattr(module, "mapped", flaky(marks))
     assert same_said(clustering.cluster(spark, str(new), str(out), replace(asked, parts=count)), said)
     assert same_files(new, out)
     failed = sorted(path.name.partition("-")[0] for path in marks.glob("*.failed"))
@@ -211,9 +248,6 @@ def test_what_cannot_be_exact_is_refused(spark: Any, tmp_path: Path) -> None:
     case = Case(hot(60))
     by_batch(case, tmp_path)
     out = str(tmp_path / "out")
-    with pytest.raises(UsageError, match=r"^\d+ documents share keys .*--most-joined"):
-        clustering.cluster(spark, out, out, Wanted(rule_of(case.form, None), case.canonical), most_joined=10)
-    assert not (tmp_path / "out" / "clustering.json").exists()
     made = tables.read(spark, out)
     with pytest.raises(Exception, match="several documents have the id page000"):
         tables.clusters(made.unionByName(made.where("id = 'page000'"))).collect()

@@ -205,10 +205,9 @@ def key_blocks(keys: Ragged, positions: Positions, blocks: int) -> Iterator[tupl
     block = (spread % np.uint64(blocks)).astype(np.int64)
     order = np.argsort(block, kind="stable")
     ends = np.searchsorted(block[order], np.arange(blocks + 1))
-    for number in range(blocks):
+    for number in np.flatnonzero(np.diff(ends)).tolist():
         part = order[ends[number] : ends[number + 1]]
-        if part.size:
-            yield number, keys.values[part], owners[part]
+        yield number, keys.values[part], owners[part]
 
 
 def scanned(keys: Positions, owners: Positions) -> tuple[Positions, Positions]:

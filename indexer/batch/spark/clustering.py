@@ -26,6 +26,7 @@ from indexer.batch.clusters.writing import Figures, Found, Rows, write_clusters
 from indexer.batch.form import sketch_schema
 from indexer.batch.reading import Sketched
 from indexer.batch.spark import tasks
+from indexer.batch.spark.components import Kept
 from indexer.batch.spark.frames import MOST_JOINED, Documents, Run, found
 from indexer.batch.spark.session import functions, mapped, partitions_of, plain_errors
 from indexer.schemes.base import Positions
@@ -183,9 +184,9 @@ def cluster(spark: Any, folder: str, out: str, wanted: Wanted, *, most_joined: i
     count = partitions_of(spark, wanted.parts, sketched.bytes_of(columns))
     run = Run(wanted.rule, wanted.canonical, wanted.bound, count, most_joined, bool(wanted.against))
     given = Folder(sketched)
-    with finished_in(out) as finish, plain_errors():
+    with finished_in(out) as finish, plain_errors(), Kept() as kept:
         files = _files(spark, given, _gone(_files(spark, given, {}, count), given), count)
-        clusters = found(_Files(files, given, run), run)
+        clusters = found(_Files(files, given, run), run, kept)
         number = functions.when(functions.col("owner").isNull(), -1)
         clusters = clusters.withColumn("file", number.otherwise(functions.shiftright("owner", _ROW_BITS)))
         every = clusters.unionByName(files.withColumn("file", functions.col("number")), allowMissingColumns=True)

@@ -9,22 +9,21 @@ from typing import Any
 
 from indexer.batch.clusters.grouping import columns_of
 from indexer.batch.spark import tasks
+from indexer.batch.spark.components import BLOCKS, Kept, labelled, sorted_blocks
 from indexer.batch.spark.session import mapped
 from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.grouping import radius_of
 from indexer.matching.rule import MatchRule
 
 MOST_JOINED = 50_000_000
-# Blocks for each partition, so that partitions of blocks are about even.
-_BLOCKS = 4
 
 
 @dataclass(frozen=True)
 class Run:
     """How clusters are made: see `indexer.clustering.clusters.cluster`.
 
-    What is shuffled has so many `partitions`. At most `most_joined` documents may share keys with others, whose
-    numbers one task holds, in 100 bytes each.
+    What is shuffled has so many `partitions`. Up to `most_joined` documents that share keys with others are put into
+    components by one task, which holds 100 bytes for each; more of them take several rounds.
     """
 
     rule: MatchRule
@@ -52,13 +51,15 @@ class Documents(ABC):
         """Those that are in LABELS, with the `label`, and the columns that clusters are made from."""
 
 
-def found(documents: Documents, run: Run) -> Any:
-    """The clusters of two documents or more, in FOUND, for any partitions, order, and tasks that run again."""
+def found(documents: Documents, run: Run, kept: Kept) -> Any:
+    """The clusters of two documents or more, in FOUND, for any partitions, order, and tasks that run again.
+
+    Which documents may be near is computed at once, and kept; the rest when the result is.
+    """
     count = run.partitions
-    scattered = documents.mapped(tasks.scatter, tasks.SCATTERED, run.rule, count * _BLOCKS)
-    blocks = scattered.repartition(count, "finder", "block").sortWithinPartitions("finder", "block")
-    pairs = mapped(blocks, tasks.connect, tasks.PAIRS, run.rule)
-    labels = mapped(pairs.repartition(1), tasks.unite, tasks.LABELS, run.most_joined)
+    scattered = documents.mapped(tasks.scatter, tasks.SCATTERED, run.rule, count * BLOCKS)
+    pairs = mapped(sorted_blocks(scattered, count, "finder"), tasks.connect, tasks.PAIRS, run.rule)
+    labels = labelled(pairs, count, run.most_joined, kept)
     dealt = documents.labelled(labels).repartition(count, "label").sortWithinPartitions("label", "owner")
     radius = radius_of(run.bound)
     return mapped(dealt, tasks.group, tasks.FOUND, run.rule, run.canonical, radius, against=run.against)

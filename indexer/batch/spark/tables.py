@@ -15,8 +15,9 @@ from indexer.batch.form import Form, Making, cluster_schema, form_of, sketch_sch
 from indexer.batch.reading import Sketched, canonical_of, rule_of
 from indexer.batch.sketches.sketching import SKETCHES
 from indexer.batch.spark import tasks
+from indexer.batch.spark.components import Kept
 from indexer.batch.spark.frames import MOST_JOINED, Documents, Run, found
-from indexer.batch.spark.session import functions, mapped, partitions_of, sql
+from indexer.batch.spark.session import functions, mapped, partitions_of, plain_errors, sql
 from indexer.clustering.canonical import canonical_asked
 from indexer.errors import UsageError
 from indexer.extract.base import Limits
@@ -94,9 +95,11 @@ def clusters(
     the cluster of the others is null. `against` are sketches of older documents with a column `cluster`: they are
     compared too, their clusters keep their ids, and columns `older`, `repeats` and `repeats_similarity` are added.
 
-    What is shuffled has so many `partitions`, as configured where None. `most_joined` documents at most may share keys
-    with others. The sketches are read twice: save them, or cache them, if making them takes long. Raises UsageError and
-    IncompatibleStoreError, some of them when the result is computed.
+    What is shuffled has so many `partitions`, as configured where None. Up to `most_joined` documents that share keys
+    with others are put into components by one task. Which documents may be near is computed here, and kept by Spark
+    for the session, in 16 bytes for each; the rest when the result is. The sketches are read twice: save them, or cache
+    them, if making them takes long. Raises UsageError and IncompatibleStoreError, some of them when the result is
+    computed.
     """
     known = _form_in(sketches)
     rule = rule_of(known, match)
@@ -114,9 +117,9 @@ def clusters(
         every = every.withColumn(_REPLACED, functions.rank().over(newest) > 1)
     else:
         every = every.withColumn(_REPLACED, functions.lit(False))
-    return _with_clusters(
-        every, found(_Table(every.where(f"not {_REPLACED}"), run, _written(known)[1]), run), against=run.against
-    )
+    with plain_errors():
+        clustered = found(_Table(every.where(f"not {_REPLACED}"), run, _written(known)[1]), run, Kept())
+    return _with_clusters(every, clustered, against=run.against)
 
 
 def _form_in(sketches: Any) -> Form:

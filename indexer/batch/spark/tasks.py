@@ -26,6 +26,7 @@ from indexer.batch.arrow import (
 )
 from indexer.batch.clusters.grouping import clusters_of, compared, sketches_of
 from indexer.batch.clusters.scattering import Forest, connected, scattered
+from indexer.batch.clusters.stars import dealt, labels_of, large_stars, small_stars
 from indexer.batch.clusters.writing import Figures
 from indexer.batch.form import Making
 from indexer.batch.sketches.documents import DOCUMENTS
@@ -36,7 +37,6 @@ from indexer.errors import IncompatibleStoreError, UsageError
 from indexer.matching.rule import MatchRule
 from indexer.model.ragged import Ragged
 from indexer.schemes.base import Positions
-from indexer.text.counts import counted
 
 Step = Callable[..., Iterator[Any]]
 
@@ -50,7 +50,9 @@ _TOGETHER = 1 << 16
 SCATTERED = arrow.schema(
     [("finder", arrow.int32()), ("block", arrow.int32()), ("held", arrow.binary()), ("owners", arrow.binary())]
 )
-PAIRS = arrow.schema([("one", arrow.binary()), ("other", arrow.binary())])
+PAIRS = arrow.schema([("one", arrow.binary()), ("other", arrow.binary()), ("changed", arrow.int64())])
+"""Pairs of documents, packed; and in how many of the blocks that they come from this round of stars changed them."""
+DEALT = PAIRS.append(arrow.field("block", arrow.int32()))
 LABELS = arrow.schema([("owner", arrow.int64()), ("label", arrow.int64())])
 FOUND = arrow.schema(
     [
@@ -163,22 +165,61 @@ def connect(batches: Iterable[Any], rule: MatchRule) -> Iterator[Any]:
         held, owners = _unpacked(rows["held"]), _unpacked(rows["owners"])
         for left, right in connected(rule.finders[finder], held, owners):
             forest.add(left, right)
-    left, right = forest.pairs()
-    if left.size:
-        yield arrow.RecordBatch.from_arrays([_packed(left), _packed(right)], schema=PAIRS)
+    yield from _pairs(*forest.pairs(), changed=0)
 
 
-def unite(batches: Iterable[Any], most: int) -> Iterator[Any]:
-    """The component of each document that any pair joins, in LABELS. UsageError for more than `most` documents."""
+def unite(batches: Iterable[Any]) -> Iterator[Any]:
+    """The component of each document that any pair joins, in LABELS."""
     forest = Forest()
     for batch in batches:
         forest.add(_unpacked(batch["one"]), _unpacked(batch["other"]))
-    owners, labels = forest.labels()
-    if owners.size > most:
-        raise UsageError(
-            f"{counted(owners.size, 'document')} with keys of others, and one task puts at most {most:,} into "
-            "components: raise most_joined (--most-joined) where a task has 100 bytes of memory for each"
-        )
+    yield from _labels(*forest.labels())
+
+
+def deal(batches: Iterable[Any], blocks: int) -> Iterator[Any]:
+    """PAIRS both ways, each to the block of its first document, in DEALT."""
+    for batch in batches:
+        one, other = _unpacked(batch["one"]), _unpacked(batch["other"])
+        yield from _dealt(np.concatenate((one, other)), np.concatenate((other, one)), blocks, changed=0)
+
+
+def large_star(batches: Iterable[Any], blocks: int) -> Iterator[Any]:
+    """The large stars of pairs in DEALT, which come both ways and sorted by block, in DEALT by the larger document."""
+    for _, rows in runs(batches, ("block",)):
+        larger, smaller, others = large_stars(_unpacked(rows["one"]), _unpacked(rows["other"]))
+        yield from _dealt(larger, smaller, blocks, sum(rows["changed"].to_pylist()) + others)
+
+
+def small_star(batches: Iterable[Any]) -> Iterator[Any]:
+    """The small stars of what large_star gives, which comes sorted by block, in PAIRS."""
+    for _, rows in runs(batches, ("block",)):
+        larger, smaller, others = small_stars(_unpacked(rows["one"]), _unpacked(rows["other"]))
+        yield from _pairs(larger, smaller, changed=sum(rows["changed"].to_pylist()) + others)
+
+
+def label(batches: Iterable[Any]) -> Iterator[Any]:
+    """The component of each document in pairs that no round changes, in LABELS; they come as those of large_star."""
+    for _, rows in runs(batches, ("block",)):
+        yield from _labels(*labels_of(_unpacked(rows["one"]), _unpacked(rows["other"])))
+
+
+def _pairs(one: Positions, other: Positions, changed: int) -> Iterator[Any]:
+    if one.size:
+        first, second = _packed(one), _packed(other)
+        noted = np.zeros(len(first), dtype=np.int64)
+        noted[0] = changed
+        yield arrow.RecordBatch.from_arrays([first, second, column_of(noted)], schema=PAIRS)
+
+
+def _dealt(one: Positions, other: Positions, blocks: int, changed: int) -> Iterator[Any]:
+    for block, first, second in dealt(one, other, blocks):
+        for batch in _pairs(first, second, changed):
+            number = arrow.array([block] * batch.num_rows, arrow.int32())
+            yield arrow.RecordBatch.from_arrays([*batch.columns, number], schema=DEALT)
+        changed = 0
+
+
+def _labels(owners: Positions, labels: Positions) -> Iterator[Any]:
     for start in range(0, owners.size, _TOGETHER):
         part = slice(start, start + _TOGETHER)
         yield arrow.RecordBatch.from_arrays([column_of(owners[part]), column_of(labels[part])], schema=LABELS)

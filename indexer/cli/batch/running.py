@@ -83,7 +83,7 @@ spread_options = Group(
         "--most-joined",
         type=click.IntRange(1),
         metavar="N",
-        help="How many documents may share keys with others; one task of Spark puts them into components, and needs "
-        "100 bytes for each.  [default: 50,000,000]",
+        help="How many documents that share keys with others one task of Spark may put into components, in 100 bytes "
+        "of memory each; more of them take several rounds of all tasks.  [default: 50,000,000]",
     ),
 )

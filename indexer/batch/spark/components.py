@@ -1,0 +1,84 @@
+"""Components of pairs of documents: by one task where it holds them, in rounds of stars where there are more."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from indexer.batch.spark import tasks
+from indexer.batch.spark.session import functions, mapped
+
+# Blocks for each partition, so that partitions of blocks are about even.
+BLOCKS = 4
+
+
+class Kept:
+    """DataFrames that are computed once, and kept, on disk where memory is short, until they are dropped or it ends."""
+
+    def __init__(self) -> None:
+        self._frames: list[Any] = []
+
+    def __enter__(self) -> Kept:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        for frame in list(self._frames):
+            self.drop(frame)
+
+    def keep(self, frame: Any) -> Any:
+        """The frame, which is kept once it is computed."""
+        self._frames.append(frame.persist())
+        return frame
+
+    def drop(self, frame: Any) -> None:
+        """Keep it no longer."""
+        self._frames.remove(frame)
+        frame.unpersist()
+
+
+def labelled(pairs: Any, count: int, most_joined: int, kept: Kept) -> Any:
+    """The component of each document of `pairs`, in LABELS, kept; by `count` partitions.
+
+    While there are more than `most_joined` pairs, in which most documents are once, rounds of stars are made of them,
+    which first leave out those that several blocks found; if that many are left when nothing changes, they are done.
+    """
+    found = kept.keep(pairs)
+    number, changed = _figures(found)
+    pairs, changed = found, 1
+    while number > most_joined and changed:
+        stars = mapped(_by_block(pairs, count), tasks.large_star, tasks.DEALT, count * BLOCKS)
+        pairs = _cut_off(mapped(sorted_blocks(stars, count), tasks.small_star, tasks.PAIRS))
+        number, changed = _figures(pairs)
+    if number <= most_joined:
+        labels = mapped(pairs.repartition(1), tasks.unite, tasks.LABELS)
+    else:
+        labels = mapped(_by_block(pairs, count), tasks.label, tasks.LABELS)
+    labels = kept.keep(labels)
+    labels.count()
+    kept.drop(found)
+    return labels
+
+
+def _cut_off(frame: Any) -> Any:
+    """The rows of a frame, computed, without how: Spark's plan of a round would hold those of all before, twice each.
+
+    They are kept where the session has its checkpoints, or on the machines that made them, until nothing needs them.
+    """
+    context = getattr(frame.sparkSession, "sparkContext", None)
+    return frame.checkpoint() if context and context.getCheckpointDir() else frame.localCheckpoint()
+
+
+def _by_block(pairs: Any, count: int) -> Any:
+    """Pairs both ways, at the blocks of their documents."""
+    return sorted_blocks(mapped(pairs, tasks.deal, tasks.DEALT, count * BLOCKS), count)
+
+
+def sorted_blocks(rows: Any, count: int, *names: str) -> Any:
+    """Rows with the number of a block, and what else names blocks, all of a block in one of `count` partitions."""
+    return rows.repartition(count, *names, "block").sortWithinPartitions(*names, "block")
+
+
+def _figures(pairs: Any) -> tuple[int, int]:
+    """How many pairs there are, and in how many blocks the last round changed them."""
+    packed = functions.sum(functions.length("one"))
+    row = pairs.agg(packed.alias("bytes"), functions.sum("changed").alias("changed")).head()
+    return (row["bytes"] or 0) // 8, row["changed"] or 0
