@@ -32,38 +32,60 @@ def load_settings(path: Path | None) -> tuple[Mapping[str, Any], Path | None]:
         raise UsageError(f"{path}: not valid TOML: {error}") from error
 
 
-def command_defaults(
-    settings: Mapping[str, Any], options: Mapping[str, Mapping[str, bool]], path: Path | None
-) -> dict[str, dict[str, Any]]:
-    """Default values for each command, from a settings file.
+# The settings that a command knows, and whether each takes several values; or the commands of a command.
+Known = Mapping[str, "bool | Known"]
 
-    `options` names the settings that each command knows, and says which of them take several values. A key at the top
-    of the file holds for every command that knows it, one in the table of a command for that command, and the nearer
-    one wins. Raises UsageError, which names the key and the file, for a key or table that no command knows.
+
+def command_defaults(settings: Mapping[str, Any], known: Known, path: Path | None) -> dict[str, Any]:
+    """Default values for each command, and for those of a command of commands in a dict of their own.
+
+    `settings` are those of a file. A key at the top holds for every command that knows it, one in the table of a
+    command for that command ([batch]: for its commands, [batch.sketch]: for that one), and the nearest one wins.
+    Raises UsageError, which names the key and the file, for a key or table that no command knows.
     """
-    shared = {key: value for key, value in settings.items() if not isinstance(value, Mapping)}
-    tables = {key: value for key, value in settings.items() if isinstance(value, Mapping)}
-    everywhere = {name for names in options.values() for name in names}
-    for key in shared:
-        _require_known(key, everywhere, f"{path}: unknown setting {key!r}")
-    for command, table in tables.items():
-        _require_known(command, options, f"{path}: unknown table [{command}]")
-        for key in table:
-            _require_known(key, options[command], f"{path}: unknown setting {key!r} in [{command}]")
-            if isinstance(table[key], Mapping):
-                raise UsageError(f"{path}: {key!r} in [{command}] takes a value, not a table")
-    defaults: dict[str, dict[str, Any]] = {}
-    for command, several in options.items():
-        chosen = {key: value for key, value in shared.items() if key in several} | dict(tables.get(command, {}))
-        for key, value in chosen.items():
-            if isinstance(value, list) and not several[key]:
-                raise UsageError(f"{path}: {key!r} takes one value, not a list")
-        # One value alone stands for a list of one; click would take a string for a list of its letters.
-        defaults[command] = {
-            key.replace("-", "_"): [value] if several[key] and isinstance(value, str) else value
-            for key, value in chosen.items()
-        }
-    return defaults
+    return _defaults(settings, known, {}, f"{path}: ", "")
+
+
+def _defaults(table: Mapping[str, Any], known: Known, above: Mapping[str, Any], file: str, name: str) -> dict[str, Any]:
+    """Those of the command `name`, whose table this is; `above` is what stands nearer to the top."""
+    commands = {key: each for key, each in known.items() if isinstance(each, Mapping)}
+    own, inside = _names(known), f" in [{name}]" if name else ""
+    here = dict(above)
+    for key, value in table.items():
+        if not isinstance(value, Mapping):
+            _require_known(key, own, f"{file}unknown setting {key!r}{inside}")
+            here[key] = value
+        elif commands:
+            _require_known(key, commands, f"{file}unknown table [{_joined(name, key)}]")
+        else:
+            _require_known(key, own, f"{file}unknown setting {key!r}{inside}")
+            raise UsageError(f"{file}{key!r}{inside} takes a value, not a table")
+    if not commands:
+        return _values({key: value for key, value in here.items() if key in known}, known, file)
+    tables = {key: value for key, value in table.items() if isinstance(value, Mapping)}
+    return {key: _defaults(tables.get(key, {}), each, here, file, _joined(name, key)) for key, each in commands.items()}
+
+
+def _joined(*names: str) -> str:
+    return ".".join(filter(None, names))
+
+
+def _names(known: Known) -> set[str]:
+    """The settings that a command, or one of its commands, knows."""
+    inner = [_names(each) if isinstance(each, Mapping) else {key} for key, each in known.items()]
+    return set().union(*inner)
+
+
+def _values(chosen: Mapping[str, Any], several: Known, file: str) -> dict[str, Any]:
+    """Settings of one command by the names of its parameters."""
+    for key, value in chosen.items():
+        if isinstance(value, list) and not several[key]:
+            raise UsageError(f"{file}{key!r} takes one value, not a list")
+    # One value alone stands for a list of one; click would take a string for a list of its letters.
+    return {
+        key.replace("-", "_"): [value] if several[key] and isinstance(value, str) else value
+        for key, value in chosen.items()
+    }
 
 
 def _require_known(key: str, known: Collection[str], problem: str) -> None:

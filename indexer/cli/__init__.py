@@ -34,7 +34,7 @@ from indexer.cli.terminal.grouped import Grouped
 from indexer.cli.terminal.hints import name_store
 from indexer.cli.terminal.interrupts import second_ends
 from indexer.cli.terminal.output import about, say
-from indexer.config import DEFAULT_STORE, ENVIRONMENT_PREFIX, command_defaults, load_settings
+from indexer.config import DEFAULT_STORE, ENVIRONMENT_PREFIX, Known, command_defaults, load_settings
 from indexer.errors import NeardupError
 from indexer.text.hiding import without_credentials
 from indexer.text.remarks import in_json, note, spoken
@@ -103,7 +103,7 @@ class Given(NamedTuple):
 )
 @click.option(
     "--config",
-    type=click.Path(path_type=Path),
+    type=click.Path(path_type=Path, readable=False),
     metavar="FILE",
     show_envvar=True,
     help="The settings file.  [default: ./neardup.toml, if it exists]",
@@ -123,16 +123,23 @@ class Given(NamedTuple):
 def cli(ctx: click.Context, config: Path | None, debug: bool) -> None:
     """Find near-duplicate documents: index them, then ask what is similar.
 
-    Reads HTML, PDF, XML, EPUB, DOCX, ODT and text, in folders, ZIP and TAR archives, JSON lines, CSV, Parquet, web
-    archives (WARC, WET) and feeds (RSS, Atom). The store is a file, or an index in Elasticsearch or OpenSearch.
+    Reads HTML, PDF, XML, EPUB, DOCX, ODT, manual pages and text, in folders, ZIP and TAR archives, JSON lines, CSV,
+    Parquet, web archives (WARC, WET) and feeds (RSS, Atom). The store is a file, or an index in Elasticsearch or
+    OpenSearch.
     """
     note(command=ctx.invoked_subcommand)
     settings, path = load_settings(config)
     ctx.obj = Given(debug, path)
-    settings = with_present_names(settings, cli.commands.values())
-    ctx.default_map = command_defaults(
-        settings, {name: _settings_of(command) for name, command in cli.commands.items()}, path
-    )
+    settings = with_present_names(settings, cli)
+    ctx.default_map = command_defaults(settings, _known(cli), path)
+
+
+def _known(group: click.Group) -> Known:
+    """The settings of all commands of a command."""
+    return {
+        name: _known(command) if isinstance(command, click.Group) else _settings_of(command)
+        for name, command in group.commands.items()
+    }
 
 
 def _settings_of(command: click.Command) -> dict[str, bool]:

@@ -15,6 +15,7 @@ from indexer import own_files
 from indexer.cli.options.clustering import Arriving, Clustering, cluster_options
 from indexer.cli.options.groups import Group
 from indexer.cli.options.matching import Matching, match_options, show_rule, tell_lacking, tell_unread
+from indexer.cli.options.paths import A_PATH
 from indexer.cli.options.shared import (
     Gone,
     filter_option,
@@ -117,11 +118,11 @@ and b in the other one.
     show_default=True,
     help="The output format; parquet needs the extra parquet.",
 )
-@click.option("-o", "--output", metavar="FILE", type=click.Path(), help="Write to FILE instead of standard output.")
+@click.option("-o", "--output", metavar="FILE", type=A_PATH, help="Write to FILE instead of standard output.")
 @click.option(
     "--against",
     metavar="FILE|STORE",
-    type=click.Path(),
+    type=A_PATH,
     help="Pair the documents with those of another store, or with a list of fingerprints as printed by neardup "
     "hash --json.",
 )

@@ -14,6 +14,7 @@ import click
 from indexer import own_files
 from indexer.cli.options.fields import NamedFields, explained, field_options
 from indexer.cli.options.groups import Group
+from indexer.cli.options.paths import A_PATH
 from indexer.cli.options.shared import Extraction, extraction_options, jobs_option, json_option, opened, store_option
 from indexer.cli.terminal.output import answer, answer_json, say, table
 from indexer.errors import NeardupError, UsageError
@@ -57,7 +58,7 @@ measuring_options = Group(
     ),
     click.option(
         "--root",
-        type=click.Path(),
+        type=A_PATH,
         metavar="DIR",
         help="The folder that paths in TRUTH are relative to. [default: TRUTH's folder]",
     ),
@@ -85,7 +86,7 @@ measuring_options = Group(
         show_default=True,
         help="Jaccard coefficient from which a returned pair is correct.",
     ),
-    click.option("--picture", type=click.Path(), metavar="FILE", help="Plot precision over recall to FILE, as SVG."),
+    click.option("--picture", type=A_PATH, metavar="FILE", help="Plot precision over recall to FILE, as SVG."),
 )
 
 
@@ -109,7 +110,7 @@ pair should be found if the Jaccard coefficient of its 5-word shingles is at lea
 correct if it is at least --right.
 """,
 )
-@click.argument("truth", required=False, type=click.Path())
+@click.argument("truth", required=False, type=A_PATH)
 @measuring_options
 @field_options
 @store_option

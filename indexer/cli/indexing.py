@@ -21,6 +21,7 @@ from indexer.cli.files.path_lists import list_of_paths
 from indexer.cli.options.clustering import Arriving, arrival_options
 from indexer.cli.options.columns import NamedColumns, column_options
 from indexer.cli.options.groups import Group
+from indexer.cli.options.paths import A_FILE, A_PATH
 from indexer.cli.options.schemes import Fingerprinting, fingerprint_options
 from indexer.cli.options.shared import (
     Extraction,
@@ -81,7 +82,7 @@ walk_options = Group(
     Walk,
     click.option(
         "--paths-from",
-        type=click.Path(),
+        type=A_PATH,
         metavar="FILE",
         help="Read paths from FILE (-: standard input), separated by newline or NUL.",
     ),
@@ -121,7 +122,7 @@ loading_options = Group(
     refresh_option,
     click.option(
         "--dead-letters",
-        type=click.Path(dir_okay=False),
+        type=A_FILE,
         metavar="FILE",
         help="Append documents that the store refuses to FILE with the reason, as JSON lines that neardup index "
         "can read again.  [default: neardup-refused-TIME.jsonl, created when needed]",

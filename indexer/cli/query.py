@@ -9,6 +9,7 @@ import click
 
 from indexer.cli.options import arguments
 from indexer.cli.options.matching import Matching, match_options, show_rule
+from indexer.cli.options.paths import A_PATH
 from indexer.cli.options.shared import Extraction, content_of, extraction_options, json_option, opened, store_option
 from indexer.cli.terminal.output import about, answer, answer_json, fields, fingerprint_json, say
 from indexer.errors import NeardupError, UsageError
@@ -37,8 +38,8 @@ null if unknown), estimated (whether by sketches), bits (of the simhash), and a 
 tokens.
 """,
 )
-@click.argument("a", type=click.Path())
-@click.argument("b", type=click.Path())
+@click.argument("a", type=A_PATH)
+@click.argument("b", type=A_PATH)
 @store_option
 @match_options
 @extraction_options
@@ -114,7 +115,7 @@ With --json one object per line: name, hash, hex, tokens, title, format; with --
 Ends with exit code 6 if a document gave no text.
 """,
 )
-@click.argument("files", nargs=-1, type=click.Path())
+@click.argument("files", nargs=-1, type=A_PATH)
 @click.option("--text", metavar="TEXT", help="Fingerprint this text; - reads it from standard input.")
 @click.option("--scheme", metavar="NAME", help="Print the sketch of this scheme instead: NAME[:parameter=value,...].")
 @extraction_options

@@ -12,6 +12,7 @@ import click
 
 from indexer import own_files
 from indexer.cli.options import arguments
+from indexer.cli.options.paths import A_PATH
 from indexer.cli.options.shared import Extraction, content_of, extraction_options, json_option, opened, store_option
 from indexer.cli.terminal.output import answer, answer_json, printable, say, shown_store, size
 from indexer.errors import ExtractionError, NeardupError
@@ -154,8 +155,8 @@ one object: same, removed, added (counts of words), limit, cut (whether only the
 compared), and pieces, each with kind (same, changed or skipped), left, right and words.
 """,
 )
-@click.argument("a", type=click.Path())
-@click.argument("b", type=click.Path())
+@click.argument("a", type=A_PATH)
+@click.argument("b", type=A_PATH)
 @store_option
 @click.option(
     "--context",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from indexer.cli.options.fields import NamedFields, explained, field_options
+from indexer.cli.options.paths import A_PATH
 from indexer.cli.options.shared import (
     Extraction,
     begun,
@@ -53,7 +54,7 @@ near_from, corpus), and with --store also stored (name, id, documents).
 )
 @click.option(
     "--store",
-    type=click.Path(),
+    type=A_PATH,
     metavar="FILE|URL",
     envvar="NEARDUP_STORE",
     help="Also list the schemes of this store.",

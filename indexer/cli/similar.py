@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import os
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
 
+from indexer.cli.files.questions import Files, holds_many, is_stored
 from indexer.cli.options import arguments
+from indexer.cli.options.columns import NamedColumns, column_options
 from indexer.cli.options.groups import Group
-from indexer.cli.options.matching import Matching, match_options, rule_json, show_rule, tell_lacking, tell_unread
+from indexer.cli.options.matching import Matching, match_options, show_rule
+from indexer.cli.options.paths import A_PATH
 from indexer.cli.options.renamed import Renamed
 from indexer.cli.options.shared import (
     Extraction,
-    content_of,
     extraction_options,
     filter_option,
     json_option,
@@ -23,26 +25,22 @@ from indexer.cli.options.shared import (
     store_folder,
     store_option,
 )
-from indexer.cli.terminal.output import answer_json, fingerprint_json, match_json, say, shown_store, table
-from indexer.ingest.sources import STDIN
-from indexer.model import name_of, parse_fingerprint
-from indexer.text.counts import counted
+from indexer.cli.terminal.answers import Answers
+from indexer.cli.terminal.output import shown_store
+from indexer.model import parse_fingerprint
+from indexer.model.paths import printable_path
 
 if TYPE_CHECKING:
-    from indexer.matching.lookups import Answer, Match
+    from indexer.matching.asking import Unanswered
     from indexer.matching.question import Question
-    from indexer.matching.rule import MatchRule
     from indexer.stores import Store
-
-# What has the most candidates of all that an ordinary store is asked by.
-_WIDEST = "simhash-doc@7bits"
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What is asked about in the place of a file: an id, a text, or a fingerprint as text."""
+    """What is asked about in the place of files: ids, a text, or a fingerprint as text."""
 
-    identity: str | None
+    identities: tuple[str, ...]
     text: str | None
     hash_: str | None
 
@@ -50,7 +48,11 @@ class Asked:
 question_options = Group(
     Asked,
     click.option(
-        "--id", "identity", metavar="ID", help="Ask about a stored document; in a search engine also INDEX/ID."
+        "--id",
+        "identities",
+        multiple=True,
+        metavar="ID",
+        help="Ask about a stored document; in a search engine also INDEX/ID. Can be repeated.",
     ),
     click.option("--text", metavar="TEXT", help="Ask about this text; - reads it from standard input."),
     click.option(
@@ -79,7 +81,12 @@ listing_options = Group(
         help="Show candidates of at least this similarity, regardless of the rule; 0 shows the nearest.",
     ),
     click.option(
-        "--limit", type=click.IntRange(1), metavar="N", default=20, show_default=True, help="Show at most N documents."
+        "--limit",
+        type=click.IntRange(1),
+        metavar="N",
+        default=20,
+        show_default=True,
+        help="Show at most N documents for each one asked about.",
     ),
     click.option(
         "--include-short", is_flag=True, help="Also show documents with too few words for a meaningful fingerprint."
@@ -98,11 +105,13 @@ listing_options = Group(
 
 @click.command(
     name="similar",
-    short_help="Show what is similar to a document.",
+    short_help="Show what is similar to documents.",
     epilog="""
 \b
 Examples:
   neardup similar draft.pdf
+  neardup similar new/ 'inbox/*.html'        each document of a folder and a pattern
+  neardup similar new.jsonl --json | jq -r 'select(.total > 0) | .query.name'
   neardup similar --id docs/guide.html -k 6 --limit 50
   pbpaste | neardup similar --text -
   neardup similar --hash sd1-aaaaaaaaaaaae --json
@@ -115,134 +124,90 @@ many of the 64 bits of the simhash differ. --match and its short forms use anoth
 within 3 bits of the simhash. That is quick and finds copies, but also documents that share nothing but their
 language; it is the rule for --hash. --at-least 0 shows the nearest candidates, however distant.
 
-With --json one object: query, rule, total (before --limit), not_comparable, and matches, the most similar first, each
-with similarity, near (by the rule), bits (of simhash-doc), label, and the stored document as in "neardup show --json";
-with --explain also plan.
+Folders, patterns and files with many documents are read as by neardup index, and each document is asked about, 50 in
+one request. One that can't be read, and an id that is not stored, are named with the reason, and the others answered;
+the exit code is then 6 or 5.
+
+With --json one object for each document, a line each: query, rule, total (before --limit), not_comparable, and matches,
+the most similar first, each with similarity, near (by the rule), bits (of simhash-doc), label, and the stored document
+as in "neardup show --json"; with --explain also plan.
 """,
 )
-@click.argument("file", required=False, type=click.Path())
+@click.argument("files", metavar="[FILE|DIR|GLOB|ID|-]...", nargs=-1, type=A_PATH)
 @store_option
 @question_options
 @match_options
 @listing_options
 @extraction_options
+@column_options
 @json_option
 def similar_command(
-    file: str | None,
+    files: tuple[str, ...],
     store: str,
     about: Asked,
     matching: Matching,
     listing: Listing,
     extraction: Extraction,
+    columns: NamedColumns,
     json: bool,
-) -> None:
+) -> int:
     """Show the stored documents that are similar to FILE, the most similar first.
 
-    FILE is a file, - for standard input, or else the id of a stored document.
+    FILE is a file, a folder, a pattern, - for standard input, or else the id of a stored document; there may be many.
     """
-    from indexer.matching.lookups import lookup
-    from indexer.matching.question import stored_as
+    from indexer.matching.asking import lookup_each
     from indexer.matching.shorthand import rule_of
 
-    only_one(**{"FILE": file, "--id": about.identity, "--text": about.text, "--hash": about.hash_})
-    if file is not None:
-        arguments.any_stored([file], store)
+    ids = about.identities
+    only_one(**{"FILE": files or None, "--id": ids or None, "--text": about.text, "--hash": about.hash_})
+    arguments.any_stored(list(filter(is_stored, files)), store)
     with opened(store, read_only=True) as source:
         if listing.filter is not None:
             source.narrow(listing.filter)
         rule = rule_of(matching.wanted, source, hashes=about.hash_ is not None)
         if matching.explain:
             show_rule(rule)
-        question = _question(source, file, about, extraction)
-        own = question.ref
-        if own is None and file and file != STDIN:
-            own = stored_as(source, file, store_folder(store))
-        _warn(question)
-        matches = lookup(
+        shown = Answers(rule, listing.at_least, as_json=json, explain=matching.explain, sole=_sole(files, about))
+        reading = Files(store_folder(store), extraction, columns)
+        answers = lookup_each(
             source,
             rule,
-            question,
+            _questions(source, files, about, reading),
             limit=listing.limit,
             include_short=listing.include_short,
-            exclude=own,
             at_least=listing.at_least,
             inside=listing.verify_in_engine,
         )
-        empty = not matches.matches and next(source.scan(sketches=False), None) is None
-    if empty:
-        say(f"{shown_store(store)} holds no document; neardup index brings some into it")
-    elif not matches.matches and question.simhash:
-        say(_nothing(matches.rule, listing.at_least))
-    _show(question, matches, as_json=json, explain=matching.explain)
-    tell_unread(matches.unread)
-    tell_lacking(matches.lacking, rule)
+        with shown.progress():
+            for answered in answers:
+                shown.show(answered)
+        empty = not shown.found and next(source.scan(sketches=False), None) is None
+    return shown.end(f"{shown_store(store)} holds no document; neardup index brings some into it" if empty else "")
 
 
-def _warn(question: Question) -> None:
-    fingerprint = question.simhash
-    if fingerprint is None:
-        say(f"{question.name} has no words, so it has no fingerprint and matches nothing")
-    elif question.short:
-        say(
-            f"{question.name} has only {counted(fingerprint.tokens, 'word')}: too few for a meaningful fingerprint, "
-            "so it may match by chance, and may miss its near-duplicates"
-        )
+def _questions(store: Store, files: Sequence[str], about: Asked, reading: Files) -> Iterable[Question | Unanswered]:
+    if files:
+        return reading.questions(store, files)
+    if about.identities:
+        from indexer.matching.asking import stored_questions
 
-
-def _question(source: Store, file: str | None, about: Asked, extraction: Extraction) -> Question:
-    if file is not None and arguments.is_id(file):
-        return arguments.stored_or_file(source, file)
-    if file is not None:
-        return arguments.from_file(file, *extraction.reading(content_of(source)))
-    if about.identity is not None:
-        return arguments.stored(source, about.identity)
+        return stored_questions(store, about.identities, arguments.only)
     if about.text is not None:
-        return arguments.from_text(about.text)
+        return [arguments.from_text(about.text)]
     from indexer.matching.question import Question
 
     given = about.hash_ or ""
-    return Question(given, fingerprint=parse_fingerprint(given))
+    return [Question(given, fingerprint=parse_fingerprint(given))]
 
 
-def _nothing(rule: MatchRule, at_least: float | None) -> str:
-    if at_least is None:
-        return f"nothing else is near by {rule}; --at-least 0 shows the nearest candidates"
-    if at_least:
-        return f"no candidate of {rule} is that similar; --at-least 0 shows the nearest"
-    return f"{rule} finds no candidate; a rule that finds more is --match {_WIDEST}"
-
-
-def _show(question: Question, answered: Answer, *, as_json: bool, explain: bool) -> None:
-    rule, matches = answered.rule, answered.matches
-    if as_json:
-        about = {"name": question.name, "title": question.title, **fingerprint_json(question.simhash)}
-        plan = {"plan": rule_json(rule)} if explain else {}
-        counts = {"total": answered.total, "not_comparable": answered.lacking}
-        answer_json({"query": about, "rule": str(rule), **plan, **counts, "matches": list(map(match_json, matches))})
-        return
-    if not matches:
-        return
-    columns, rows = ["id", "shares", "bits", "label", "title", "path"], [_row(match) for match in matches]
-    # Mostly an id is the path as seen from here.
-    if all(row[0] == row[-1] for row in rows):
-        columns, rows = columns[:-1], [row[:-1] for row in rows]
-    if rule.unit == "bits":
-        columns, rows = [columns[0], *columns[2:]], [(row[0], *row[2:]) for row in rows]
-    table(columns, rows, right=("shares", "bits"))
-    if answered.total > len(matches):
-        say(f"the nearest {len(matches)} of {answered.total}; --limit shows more")
-
-
-def _row(match: Match) -> tuple[str, ...]:
-    from indexer.matching.rule import share_shown
-
-    record = match.record
-    label = (match.label + " short" * record.short).strip()
-    title = " ".join(record.title.split())
-    # Below the current folder a path is shown as the user would type it.
-    path = record.source.removeprefix(os.path.join(os.getcwd(), ""))
-    bits = "" if match.differing is None else str(match.differing)
-    return (name_of(record.ref), share_shown(match.similarity), bits, label, title, path)
+def _sole(files: Sequence[str], about: Asked) -> str | None:
+    """What the only document that is asked about is called; None where there may be several."""
+    if any(map(holds_many, files)):
+        return None
+    names = [*(printable_path(name.removeprefix("id:")) for name in files), *about.identities]
+    names += [arguments.THE_TEXT] if about.text is not None else []
+    names += [about.hash_] if about.hash_ is not None else []
+    return names[0] if len(names) == 1 else None
 
 
 COMMANDS = (similar_command,)

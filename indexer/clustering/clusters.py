@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import islice
 
 import numpy as np
 import numpy.typing as npt
 
-from indexer.clustering.assign import READ_AT_ONCE, Assigner, Changes, alone, cluster_of, is_alone
+from indexer.clustering.assign import READ_AT_ONCE, Assigner, Changes, alone, is_alone
 from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.grouping import Bucket, Groups, group, radius_of
 from indexer.clustering.memory import finished, in_progress, note_of
@@ -82,11 +81,10 @@ def cluster(
     radius = radius_of(bound)
     chosen = canonical or CanonicalRule()
     note = note_of(rule, bound, chosen)
-    whole_scan = True
     if not dry_run:
         # A store that can't be written says so now, and not when everything was read.
         store.annotate(())
-        whole_scan = in_progress(store, note)
+        in_progress(store, note)
     assigner = Assigner(store, chosen, dry_run=dry_run)
     reading = reader or reader_of(store, rule)
     nodes = read_nodes(store, rule, whole=reading is not None)
@@ -99,7 +97,7 @@ def cluster(
 
     kept = [np.array(assigner.assign(nodes.refs, batch, similar), dtype=_ID) for batch in batched(groups)]
     together = RefSet(nodes.refs, np.concatenate(groups) if groups else np.empty(0, dtype=np.int64))
-    _set_alone(store, assigner, together, whole_scan=whole_scan)
+    _set_alone(store, assigner, together)
     _forget(store, assigner, np.sort(np.concatenate(kept)) if kept else np.empty(0, dtype=_ID))
     if not dry_run:
         finished(store, note)
@@ -160,30 +158,18 @@ def batched(groups: Iterable[Positions]) -> Iterator[list[Positions]]:
         yield batch
 
 
-def _set_alone(store: Store, assigner: Assigner, together: RefSet, *, whole_scan: bool) -> None:
-    """Take documents out of clusters that they no longer belong to.
-
-    A document whose annotations say nothing is alone. Where no run was broken off, only members of stored clusters can
-    say more.
-    """
+def _set_alone(store: Store, assigner: Assigner, together: RefSet) -> None:
+    """Take documents out of clusters that they no longer belong to."""
     # They are written when the scan has ended: as long as it looks at an older state, an embedded store has to keep
     # that state beside all that is written.
     changed = RefTable()
-    if whole_scan:
-        scan = store.scan_annotations()
-        for page in chunks(scan, READ_AT_ONCE):
-            inside = together.contains([ref for ref, _ in page])
-            changed.extend(
-                ref
-                for (ref, annotations), known in zip(page, inside, strict=True)
-                if not known and cluster_of(annotations) is not None and not is_alone(ref, annotations)
-            )
-    else:
-        clusters = store.clusters()
-        while ids := [known_cluster.id for known_cluster in islice(clusters, READ_AT_ONCE)]:
-            members = store.cluster_members(ids)
-            while refs := [ref for _, ref in islice(members, READ_AT_ONCE)]:
-                changed.extend(ref for ref, known in zip(refs, together.contains(refs), strict=True) if not known)
+    for page in chunks(store.scan_clustered(), READ_AT_ONCE):
+        inside = together.contains([ref for ref, _ in page])
+        changed.extend(
+            ref
+            for (ref, annotations), known in zip(page, inside, strict=True)
+            if not known and not is_alone(ref, annotations)
+        )
     for start in range(0, len(changed), READ_AT_ONCE):
         refs = changed.take(range(start, min(start + READ_AT_ONCE, len(changed))))
         assigner.note([(ref, alone(ref), {}) for ref in refs])

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from indexer.clustering.components import Components
 from indexer.errors import UsageError
 from indexer.matching.measures.tables import Comparison
-from indexer.matching.nodes import Nodes, distinct_payloads
+from indexer.matching.nodes import Hashes, Nodes, distinct_payloads
 from indexer.matching.rule import Finder
 from indexer.schemes.base import Positions, Scheme, Sketches
 from indexer.schemes.joins.by_keys import Postings
@@ -35,19 +35,24 @@ _LARGEST = 10
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """What it took to compare the nodes that share a key of a scheme: how many they are, and one of them."""
+    """What it took to compare the nodes that share a key of a scheme: how many they are, and one of them.
+
+    `example` is the one with the least `digest`, by which those of one size are ordered.
+    """
 
     scheme: str
     nodes: int
     comparisons: int
     example: int
+    digest: int
 
 
 @dataclass(frozen=True, slots=True)
 class Component:
     """Nodes that are near, directly or through others: how many, of how many documents, and one of them.
 
-    It took so many `comparisons` to find and to cut it, into this many `groups`.
+    It took so many `comparisons` to find and to cut it, into this many `groups`. `example` is the one with the least
+    `digest`, by which those of one size are ordered.
     """
 
     nodes: int
@@ -55,6 +60,7 @@ class Component:
     comparisons: int
     groups: int
     example: int
+    digest: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +68,8 @@ class Groups:
     """`labels[n]` is a node of the group that node n is in; `split` components were cut; `compared` pairs compared.
 
     `costliest` are the buckets that took most comparisons, the costliest first; those that took few are left out.
-    `buckets` and `components` are the ten largest, whatever they took.
+    `buckets` and `components` are the ten largest, whatever they took; which these are depends on what documents hold,
+    what they took also on the order in which documents came.
     """
 
     labels: Positions
@@ -106,7 +113,7 @@ def group(nodes: Nodes, comparison: Comparison, *, radius: float | None = None, 
         split,
         comparison.compared,
         tuple(sorted(costly, key=lambda bucket: -bucket.comparisons)[:_SHOWN_BUCKETS]),
-        tuple(sorted(buckets, key=lambda bucket: -bucket.nodes)[:_LARGEST]),
+        tuple(sorted(buckets, key=lambda bucket: (-bucket.nodes, bucket.digest, bucket.scheme))[:_LARGEST]),
         tuple(_largest(whole, labels, nodes, spent)),
     )
 
@@ -116,12 +123,25 @@ def _largest(whole: Positions, labels: Positions, nodes: Nodes, spent: Positions
     if not whole.size:
         return
     documents = np.bincount(whole, weights=nodes.weights).astype(np.int64)
+    least = np.full(documents.size, np.iinfo(np.uint64).max, dtype=np.uint64)
+    np.minimum.at(least, whole, nodes.digests[:, 0])
     sizes = np.bincount(whole)
-    for label in np.argsort(-documents, kind="stable")[:_LARGEST].tolist():
+    for label in _first(documents, least).tolist():
         if documents[label] > 1:
-            inside = whole == label
-            groups = np.unique(labels[inside]).size
-            yield Component(int(sizes[label]), int(documents[label]), int(spent[inside].sum()), groups, label)
+            inside = np.flatnonzero(whole == label)
+            groups, example = np.unique(labels[inside]).size, inside[np.argmin(nodes.digests[inside, 0])]
+            yield Component(
+                int(sizes[label]), int(documents[label]), int(spent[inside].sum()), groups, int(example),
+                int(least[label]),
+            )  # fmt: skip
+
+
+def _first(sizes: Positions, digests: Hashes) -> Positions:
+    """The places of the _LARGEST, those of one size by digest."""
+    places = np.arange(sizes.size)
+    if sizes.size > _LARGEST:
+        places = np.flatnonzero(sizes >= np.partition(sizes, -_LARGEST)[-_LARGEST])
+    return places[np.lexsort((digests[places], -sizes[places]))[:_LARGEST]]
 
 
 def connect(
@@ -145,7 +165,7 @@ def connect(
         agreeing = scheme.plan(finder.similarity).agreeing
         keys = sketches.keys if among is None else sketches.keys.only(among(sketches.keys.values))
         postings = Postings.shared(keys, scheme.layout)
-        found = _meeting(components, sketches, where, postings, agreeing, scheme, buckets)
+        found = _meeting(components, sketches, where, postings, agreeing, scheme, nodes.digests[where, 0], buckets)
     else:
         found = _joined(components, sketches, where, finder, threads)
     for left, right in found:
@@ -198,9 +218,10 @@ def _meeting(
     postings: Postings,
     agreeing: int,
     scheme: Scheme,
+    digests: Hashes,
     buckets: list[Bucket],
 ) -> Iterator[tuple[Positions, Positions]]:
-    """Pairs of nodes that share keys in this many tables, and that nothing joins yet; `buckets` grows meanwhile."""
+    """Pairs of nodes that share keys in this many tables, and that nothing joins yet; `buckets` grows at the end."""
     offsets = postings.buckets()
     taken = np.zeros(offsets.size - 1, dtype=np.int64)
     for left, right in _within(components, postings.owners, offsets[:-1], np.diff(offsets), where, taken):
@@ -210,11 +231,14 @@ def _meeting(
         else:
             yield where[left], where[right]
     costliest = np.argsort(-taken, kind="stable")[:_SHOWN_BUCKETS]
-    largest = np.argsort(-np.diff(offsets), kind="stable")[:_LARGEST]
+    if not taken.size:
+        return
+    least = np.minimum.reduceat(digests[postings.owners], offsets[:-1])
+    largest = _first(np.diff(offsets), least)
     for bucket in dict.fromkeys((*costliest.tolist(), *largest.tolist())):
-        start, end = offsets[bucket : bucket + 2].tolist()
-        example = int(where[postings.owners[start]])
-        buckets.append(Bucket(scheme.family, end - start, int(taken[bucket]), example))
+        owners = postings.owners[slice(*offsets[bucket : bucket + 2].tolist())]
+        example = int(where[owners[np.argmin(digests[owners])]])
+        buckets.append(Bucket(scheme.family, owners.size, int(taken[bucket]), example, int(least[bucket])))
 
 
 def _within(

@@ -59,11 +59,9 @@ def arriving(store: Store, note: ClusteringNote, *, since: str = "") -> Clusteri
     return replace(note, finished=bool(since), at=at, arrived=tuple(dict.fromkeys(runs))[-_RUNS:])
 
 
-def in_progress(store: Store, note: ClusteringNote) -> bool:
-    """Note that clusters are being made; whether what stands of them may be left of a run that was broken off."""
-    before = store.clustering_notes()
+def in_progress(store: Store, note: ClusteringNote) -> None:
+    """Note that clusters are being made."""
     store.put_clustering_note(replace(note, finished=False))
-    return not before or not all(one.finished for one in before.values())
 
 
 def finished(store: Store, note: ClusteringNote) -> None:

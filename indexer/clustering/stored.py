@@ -41,7 +41,7 @@ def stored_clusters(store: Store, *, least: int = 1) -> Iterator[Cluster]:
     refs = RefTable()
     names = bytearray()
     ranks: list[float] = []
-    for ref, fields in store.scan_annotations():
+    for ref, fields in store.scan_clustered() if least > 1 else store.scan_annotations():
         name = cluster_of(fields)
         if name is None:
             if least > 1:

@@ -13,7 +13,7 @@ from indexer.text.counts import counted
 
 Content = Literal["landmarks", "full", "main"]
 Extractor = Literal["auto", "fast", "reference"]
-Format = Literal["html", "pdf", "xml", "text", "epub", "docx", "odt"]
+Format = Literal["html", "pdf", "xml", "text", "man", "epub", "docx", "odt"]
 
 LEAST_MEMORY = 64 << 20
 """What the extractors themselves take, in bytes, with room for a small document."""

@@ -100,6 +100,10 @@ def _read_with(kind: Format, extractor: str, data: bytes, options: Options, limi
             return extract_xml(data, extractor)
         if kind == "text":
             return extract_text(data)
+        if kind == "man":
+            from indexer.extract.markup.man import extract_man
+
+            return extract_man(data)
         from indexer.extract.packages import extract_package
 
         return extract_package(kind, data, options.content, extractor, limits)

@@ -121,6 +121,11 @@ def sniff(data: bytes, name: str = "") -> Format:
         return "pdf" if data.strip() else "text"
     if _is_binary(head):
         raise ExtractionError("unsupported", "binary data of no known kind")
+    if data[:1] in (b".", b"'", b"\n"):
+        from indexer.extract.markup.man import is_man
+
+        if is_man(data):
+            return "man"
     return named or "text"
 
 

@@ -10,14 +10,14 @@ from itertools import islice
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, cast
 
-from indexer.errors import NoStoreError, NotFoundError, StoreError, UsageError
+from indexer.errors import NoStoreError, StoreError, UsageError
 from indexer.extract.base import Content, Options
 from indexer.ingest.indexing import DEFAULT_MIN_TOKENS, Settings, Summary, default_jobs, store_info
 from indexer.ingest.indexing import index as run_index
 from indexer.ingest.readers.named_columns import remembered
 from indexer.ingest.sources import IdFrom, Input, Rejected, Selection, Sources
 from indexer.library.given import columns_of, document, documents
-from indexer.library.records import Cluster, Clustering, Failure, Indexed, Match, Pair, Pruned, Stored, Surplus
+from indexer.library.records import Cluster, Clustering, Failure, Indexed, Match, Pair, Pruned, Similar, Stored, Surplus
 from indexer.library.rows import Rows, html_table
 from indexer.matching.kept import schemes_of, schemes_of_new
 from indexer.matching.rule import MatchRule, default_rule, parse_rule
@@ -30,7 +30,6 @@ from indexer.text.hiding import shown_name
 if TYPE_CHECKING:
     from indexer.clustering.canonical import CanonicalRule
     from indexer.library.reports import Report
-    from indexer.matching.question import Question
 
 T = TypeVar("T")
 Progress = Callable[[int, int | None], None]
@@ -231,25 +230,44 @@ class Collection:
         nearest candidates. Short documents are left out unless `include_short`. Raises UsageError, NotFoundError and
         ExtractionError.
         """
+        from indexer.library import asking
+        from indexer.matching.asking import Answered
         from indexer.matching.lookups import lookup
 
         with self._lock:
             rule = self._rule(match)
-            question = self._question(text, path, id)
+            question = asking.question_of(self.store, text, path, id, self._folder)
             answer = lookup(
                 self.store, rule, question, limit=limit, at_least=at_least, include_short=include_short,
                 exclude=question.ref,
             )  # fmt: skip
-        rows = [
-            Match(
-                name_of(one.record.ref), one.similarity, one.bits, one.label, one.record.title,
-                one.record.source, one.record.metadata,
-            )
-            for one in answer.matches
-        ]  # fmt: skip
-        more = f"the nearest {len(rows):,} of {answer.total:,}" if answer.total > len(rows) else ""
-        few = f"{question.name} has fewer than {DEFAULT_MIN_TOKENS} words, so that it may match by chance, or miss"
-        return Rows(Match, rows, more or (few if question.short else "" if rows else f"nothing is near by {rule}"))
+        return asking.rows_of(Answered(question, answer))
+
+    def similar_each(
+        self,
+        documents_: Any = None,
+        *,
+        paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] | None = None,
+        ids: Iterable[str] | None = None,
+        fields: Mapping[str, str] | None = None,
+        match: str | MatchRule | None = None,
+        limit: int | None = 10,
+        at_least: float | None = None,
+        include_short: bool = False,
+    ) -> Iterator[Similar]:
+        """Yield what `similar` answers for each of many documents, in order; in an engine 50 are one request.
+
+        Documents and `fields` are as for `add_many`, `paths` as for `index`; or they are stored ones, by `ids`. A
+        document is no answer to itself: one with its id and source, or its path, is left out. One that can't be read,
+        or is not stored, has an `error`. Memory: that of 50 documents. Raises UsageError.
+        """
+        from indexer.library import asking
+
+        with self._lock:
+            asked = asking.questions(self.store, documents_, paths, ids, fields, self._folder)
+            listing = asking.Listing(limit, at_least, include_short)
+            found = asking.answers(self.store, self._rule(match), asked, listing)
+        return self._turns(lambda: found, 1)
 
     def iter_pairs(
         self, *, match: str | MatchRule | None = None, collapse: bool = False, include_short: bool = False,
@@ -435,37 +453,12 @@ class Collection:
             return default_rule(self.store)
         return match if isinstance(match, MatchRule) else parse_rule(match, self.store)
 
-    def _question(
-        self, text: str | os.PathLike[str] | None, path: str | os.PathLike[str] | None, identity: str | None
-    ) -> Question:
-        from indexer.matching.question import Question, stored_as
-
-        if sum(given is not None for given in (text, path, identity)) != 1:
-            raise UsageError("ask about one thing: a text, path=, or id=")
-        if identity is not None:
-            refs = self._refs([identity])
-            [record] = self.store.get(refs) if refs else [None]
-            if record is None:
-                raise NotFoundError(f"{identity}: no document with this id is stored")
-            return Question(identity, record=record, ref=record.ref)
-        if isinstance(text, str):
-            return Question("the text", text)
-        from indexer.extract import extract
-
-        file = os.fspath(cast(str, path if text is None else text))
-        if not os.path.lexists(file):
-            raise NotFoundError(f"{file}: no such file")
-        document = extract(file, options=Options(content=cast(Content, self.store.info.content)))
-        return Question(file, document.text, title=document.title, ref=stored_as(self.store, file, self._folder))
-
     def _refs(self, names: Sequence[str]) -> list[Ref]:
         """The identities that names mean, without those that mean none. UsageError where one means several."""
-        places = []
-        for name, refs in zip(names, self.store.find_each(names), strict=True):
-            if len(refs) > 1:
-                raise UsageError(f"{name}: {len(refs)} documents have this id: name one as {name_of(refs[0])}")
-            places += refs
-        return places
+        from indexer.library.asking import only
+
+        found = zip(names, self.store.find_each(names), strict=True)
+        return [only(name, refs) for name, refs in found if refs]
 
     def _stored(self, refs: Sequence[Ref]) -> list[Stored]:
         from indexer.clustering.prune import MARK
@@ -483,13 +476,13 @@ class Collection:
                 )  # fmt: skip
         return documents
 
-    def _turns(self, make: Callable[[], Iterator[T]]) -> Iterator[T]:
+    def _turns(self, make: Callable[[], Iterator[T]], at_once: int = _AT_ONCE) -> Iterator[T]:
         """What an iterator over the store gives, some at a time, so that other threads have their turn between."""
         with self._lock:
             items = make()
         while True:
             with self._lock:
-                page = list(islice(items, _AT_ONCE))
+                page = list(islice(items, at_once))
             if not page:
                 return
             yield from page

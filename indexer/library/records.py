@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from indexer.errors import NeardupError
 from indexer.library.rows import Rows, Shown
 
 
@@ -46,6 +47,18 @@ class Match:
     title: str
     source: str
     metadata: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Similar:
+    """The `matches` of one of many documents, or the `error` why it could not be asked about.
+
+    `name` is its id or path; a text without an id is called "the text".
+    """
+
+    name: str
+    matches: Rows[Match]
+    error: NeardupError | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
@@ -104,30 +104,16 @@ def lookup(
     the engine leave out what lies too far, for a rule of simhash-doc alone; the answer is the same. Raises UsageError
     where a plan can't serve a threshold, and where the question lacks what the rule compares.
     """
+    require_limit(limit)
+    asking = Asking(store, rule, question, exclude, at_least)
+    check = check_of(rule, question) if inside and asking.probes else None
+    return asking.answer(asking.found(include_short=include_short, check=check), limit)
+
+
+def require_limit(limit: int | None) -> None:
+    """UsageError for a number of matches that is none."""
     if limit is not None and limit < 0:
         raise UsageError(f"limit {limit}: the number of matches can't be negative")
-    asking = Asking(store, rule, question, exclude, at_least)
-    if not asking.probes:
-        return Answer(rule)
-    check = _check(rule, question) if inside else None
-    answer = store.probe(asking.probes, list(rule.schemes), check=check, include_short=include_short)
-    entries = asking.entries(answer)
-    best = sorted(entries, key=_nearest) if limit is None else heapq.nsmallest(limit, entries, key=_nearest)
-    # For none at all, nothing was read yet.
-    deque(entries, maxlen=0)
-    missing = [entry.ref for entry in best if entry.record is None]
-    read = dict(zip(missing, store.get(missing, sketches=False), strict=True)) if missing else {}
-    same = question.text_digest
-    matches = [
-        Match(
-            record, entry.similarity, asking.bits(record), rule, entry.near, bool(same) and record.text_digest == same
-        )
-        for entry in best
-        if (record := entry.record or read.get(entry.ref)) is not None
-    ]
-    keys = sum(len(probe.keys) for probe in asking.probes)
-    unread = asking.reader.unread if asking.reader else {}
-    return Answer(rule, matches, asking.total, keys, asking.candidates, asking.lacking, unread)
 
 
 class Entry(NamedTuple):
@@ -155,6 +141,7 @@ class Asking:
         at_least: float | None = None,
     ) -> None:
         rule.require_served(store)
+        self.store = store
         self.rule, self.question, self.exclude, self.at_least = rule, question, exclude, at_least
         self.total = self.candidates = self.lacking = 0
         self.reader: Reader | None = reader_of(store, rule)
@@ -174,7 +161,38 @@ class Asking:
                 keys = finder.scheme.probes(self.sketches[finder.name], finder.similarity)
                 self.probes.append(Probe(finder.name, keys, plan.agreeing))
 
-    def entries(self, batches: Iterator[Found]) -> Iterator[Entry]:
+    def found(self, *, include_short: bool = False, check: Check | None = None) -> Iterable[Found]:
+        """What the store finds, with all that is compared."""
+        if not self.probes:
+            return ()
+        return self.store.probe(self.probes, list(self.rule.schemes), check=check, include_short=include_short)
+
+    def answer(self, batches: Iterable[Found], limit: int | None) -> Answer:
+        """What is near of what the store found, the nearest `limit` listed (None: all)."""
+        entries = self.entries(batches)
+        best = sorted(entries, key=_nearest) if limit is None else heapq.nsmallest(limit, entries, key=_nearest)
+        # For none at all, nothing was read yet.
+        deque(entries, maxlen=0)
+        missing = [entry.ref for entry in best if entry.record is None]
+        read = dict(zip(missing, self.store.get(missing, sketches=False), strict=True)) if missing else {}
+        same = self.question.text_digest if best else ""
+        matches = [
+            Match(
+                record,
+                entry.similarity,
+                self.bits(record),
+                self.rule,
+                entry.near,
+                bool(same) and record.text_digest == same,
+            )
+            for entry in best
+            if (record := entry.record or read.get(entry.ref)) is not None
+        ]
+        keys = sum(len(probe.keys) for probe in self.probes)
+        unread = self.reader.unread if self.reader else {}
+        return Answer(self.rule, matches, self.total, keys, self.candidates, self.lacking, unread)
+
+    def entries(self, batches: Iterable[Found]) -> Iterator[Entry]:
         """What is near, with its similarity, in no given order; counts what passes."""
         for batch in batches:
             self.candidates += len(batch.refs)
@@ -234,7 +252,7 @@ class Asking:
         return self.simhash.distance(record.fingerprint)
 
 
-def _check(rule: MatchRule, question: Question) -> Check:
+def check_of(rule: MatchRule, question: Question) -> Check:
     """What the engine verifies itself."""
     finder = rule.finders[0]
     if len(rule.finders) > 1 or rule.verifier or finder.name != "simhash-doc":

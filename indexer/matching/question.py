@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 from indexer import core_sketch
 from indexer.errors import UsageError
@@ -94,9 +96,18 @@ def stored_as(store: Store, file: str, folder: str) -> Ref | None:
 
     `file` is its path as the user gave it, `folder` that of an embedded store's file.
     """
-    path = printable_path(os.path.abspath(file))
-    records = store.get([Ref(identity) for identity in possible_ids(file, folder)])
-    return next((record.ref for record in records if record and record.source == path), None)
+    [found] = stored_as_each(store, [(printable_path(os.path.abspath(file)), possible_ids(file, folder))])
+    return found
+
+
+def stored_as_each(store: Store, asked: Sequence[tuple[str, Sequence[str]]]) -> list[Ref | None]:
+    """The same of each of some documents, given by its source and the ids that it may have, in one request."""
+    records = iter(store.get([Ref(identity) for _, ids in asked for identity in ids], sketches=False))
+    found = []
+    for source, ids in asked:
+        named = list(islice(records, len(ids)))
+        found.append(next((record.ref for record in named if record and record.source == source), None))
+    return found
 
 
 def sketch_of(fingerprint: Fingerprint) -> Sketch:

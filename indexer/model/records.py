@@ -63,7 +63,7 @@ def readings_of(name: str) -> list[Ref]:
 class Document:
     """The text of one document and where it came from.
 
-    `format` is "html", "pdf", "xml", "text", "epub", "docx" or "odt"; `extractor` names the extractor and its
+    `format` is "html", "pdf", "xml", "text", "man", "epub", "docx" or "odt"; `extractor` names the extractor and its
     version; `content` is the content mode that decided what counts as text ("landmarks", "full" or "main"); `size`
     is the number of input bytes; `notes` are remarks of the extractor that a user should see.
     """

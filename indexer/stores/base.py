@@ -235,6 +235,10 @@ class Store(SketchStore, ABC):
         """Identity and annotations of every document, also of those without any; else as scan()."""
 
     @abstractmethod
+    def scan_clustered(self) -> Iterator[tuple[Ref, Mapping[str, Any]]]:
+        """Those of scan_annotations() whose annotation `cluster` has an id; others may come too, members all do."""
+
+    @abstractmethod
     def cluster_members(self, ids: Sequence[str]) -> Iterator[tuple[str, Ref]]:
         """Cluster id and identity of every document whose annotation `{"cluster": {"id": ...}}` is one of these."""
 

@@ -126,6 +126,28 @@ def test_the_largest_buckets_and_components_are_named_with_what_they_took(tmp_pa
     assert [one["documents"] for one in apart["components"]] == [one["documents"] for one in said["components"]]
 
 
+@pytest.mark.parametrize("rule", ["minhash@0.6", "simhash-doc@3bits/minhash@0.6+minhash@0.6", "simhash-doc@6bits"])
+def test_of_equally_large_ones_the_same_are_named_however_documents_are_dealt(tmp_path: Path, rule: str) -> None:
+    # Thirty of one size, of which some have equal documents, and nine larger ones: one place is left for the thirty.
+    texts = {}
+    for group in range(39):
+        words = [f"g{group}w{place}" for place in range(60)]
+        for copy in range(5 if group % 13 < 3 else 3):
+            other = [] if group % 5 == 0 else [f"c{copy}"]
+            texts[f"d{(group * 5 + copy) * 7 % 197:03}"] = " ".join([*words, *other])
+    told = []
+    for number, (files, parts) in enumerate(((1, 1), (1, 5), (4, 3), (3, 1))):
+        said = by_batch(Case(texts, rule), tmp_path / str(number), files=files, parts=parts, seed=number)[1]
+        told.append([
+            [{name: value for name, value in one.items() if name != "comparisons"} for one in said[kind]]
+            for kind in ("buckets", "components")
+        ])  # fmt: skip
+        assert "digest" not in said["components"][0]
+    assert len(told[0][1]) == 10
+    assert [one["documents"] for one in told[0][1]] == [5] * 9 + [3]
+    assert told[1:] == told[:1] * 3
+
+
 def test_the_report_counts_what_is_in_the_files(tmp_path: Path) -> None:
     found, said = by_batch(Case(hot(150)), tmp_path, files=3)
     sizes = Counter(Counter(cluster for cluster, _, _ in found.values()).values())

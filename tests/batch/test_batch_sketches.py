@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from indexer.batch.form import Form, Making
-from indexer.batch.sketches import parts
+from indexer.batch.sketches import parts, sketching
 from indexer.batch.sketches.documents import DOCUMENTS
 from indexer.batch.sketches.kernels import sketched as sketch_kernel
 from indexer.batch.sketches.parts import parts_of, task_of
@@ -265,3 +265,34 @@ def test_what_a_document_brings_is_kept_whichever_way_its_text_takes(schemes: tu
     made = sketch_kernel(documents, Making(Form(schemes, time_field="seen"), Limits()))
     for name in ("id", "row", "source", "time", "metadata"):
         assert made[name].to_pylist() == columns[name]
+
+
+@pytest.mark.parametrize("most_ahead", [2, 7, 1 << 14])
+def test_rows_stand_in_the_order_of_the_input_whichever_document_takes_longest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most_ahead: int
+) -> None:
+    monkeypatch.setattr(sketching, "_MOST_AHEAD", most_ahead)
+    folder = tmp_path / "pages"
+    folder.mkdir()
+    expected = []
+    for number in range(60):
+        # Every twentieth keeps a worker while the other one does the rest; some can't be read.
+        words = " ".join(f"w{number}x{place}" for place in range(200_000 if number % 20 == 0 else 40))
+        name = f"{number:02}.{'pdf' if number % 7 == 3 else 'txt' if number % 5 == 1 else 'html'}"
+        (folder / name).write_text(f"<p>{words}</p>" if name.endswith("html") else words)
+        expected.append(f"pages/{name}")
+    (folder / "30.html").unlink()
+    (folder / "30.html").symlink_to("nowhere")
+    lines = [
+        json.dumps({"id": f"r{number}", "text": "words of a row " * (50_000 if number == 3 else 9)})
+        for number in range(99)
+    ]
+    (tmp_path / "rows.jsonl").write_text(
+        "".join(line[: None if place % 13 else 20] + "\n" for place, line in enumerate(lines))
+    )
+    for path in (folder, tmp_path / "rows.jsonl"):
+        sketched(path, tmp_path / "out", Form((MINHASH,)))
+    found = [row["id"].removeprefix(f"{tmp_path}/") for row in rows_in(tmp_path / "out")]
+    assert [name for name in found if "pages" in name] == expected
+    ids = [f"r{place}" if place % 13 else f"rows.jsonl:{place + 1}" for place in range(99)]
+    assert [name for name in found if "pages" not in name] == ids

@@ -6,10 +6,12 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import click
 import warm
 from written import changed, html, pdf, prose, xml
 
@@ -20,6 +22,15 @@ def clean_environment() -> dict[str, str]:
     """This process's environment without anything that steers neardup."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("NEARDUP", "_NEARDUP"))}
     return {**kept, "COLUMNS": "100"}
+
+
+def leaves(group: click.Group, *path: str) -> Iterator[tuple[str, click.Command]]:
+    """Every command that does something, by what is typed."""
+    for name, command in group.commands.items():
+        if isinstance(command, click.Group):
+            yield from leaves(command, *path, name)
+        else:
+            yield " ".join((*path, name)), command
 
 
 @dataclass

@@ -109,7 +109,7 @@ def test_similar_takes_an_id_where_there_is_no_such_file(stored: Neardup) -> Non
 
 def test_a_file_of_many_documents_is_no_document(stored: Neardup) -> None:
     write(stored.folder, {"many.jsonl": '{"id": "one", "text": "words"}\n'})
-    for command in (["similar", "many.jsonl"], ["hash", "many.jsonl"], ["diff", "many.jsonl", "docs/a.html"]):
+    for command in (["hash", "many.jsonl"], ["diff", "many.jsonl", "docs/a.html"]):
         assert "many.jsonl: this file holds many documents" in stored(*command, code=2).err
     assert stored("hash", "many.jsonl", "--format", "text", "--json").json["tokens"] == 4
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from command import Neardup, write
+from command import Neardup, leaves, write
 from written import prose
 
 from indexer.cli import _settings_of, cli
 from indexer.config import command_defaults
 from indexer.errors import UsageError
+
+COMMANDS = dict(leaves(cli))
 
 
 def short_words(neardup: Neardup, *arguments: str, **environment: str) -> int:
@@ -72,8 +74,44 @@ def test_nearer_keys_win_and_one_value_is_a_list_of_one() -> None:
         command_defaults({"stats": {"min-tokens": 1}}, options, None)
 
 
+def test_commands_of_a_command_have_tables_of_their_own(neardup: Neardup) -> None:
+    write(neardup.folder, {"a.txt": prose(1, 30)})
+
+    def short(content: str, *arguments: str, **environment: str) -> int:
+        write(neardup.folder, {"neardup.toml": content})
+        for path in neardup.folder.glob("*/sketches/*"):
+            path.unlink()
+        counted: int = neardup("batch", "sketch", "a.txt", "--json", *arguments, **environment).json["short"]
+        return counted
+
+    out = "[batch.sketch]\nout = 'made'\n"
+    assert short(out) == 0
+    assert (neardup.folder / "made/sketches").is_dir()
+    assert short(f"min-tokens = 31\n{out}") == 1
+    assert short(f"[batch]\nmin-tokens = 31\n{out}") == 1
+    assert short(f"min-tokens = 31\n[batch]\nmin-tokens = 30\n{out}") == 0
+    assert short(f"[batch]\nmin-tokens = 30\n{out}min-tokens = 31") == 1
+    assert short(f"{out}min-tokens = 31", NEARDUP_BATCH_SKETCH_MIN_TOKENS="30") == 0
+    assert short(f"{out}min-tokens = 31", "--min-tokens", "30") == 0
+    # Another command's table is not this one's, and a former name is known everywhere.
+    assert short(f"[index]\nmin-tokens = 31\n{out}engine = 'reference'") == 0
+    for content, words in (
+        ("[batch]\nmin_tokens = 3", ["unknown setting 'min_tokens' in [batch]; did you mean 'min-tokens'"]),
+        ("[batch.sketch]\njbos = 3", ["unknown setting 'jbos' in [batch.sketch]; did you mean 'jobs'"]),
+        ("[batch.sketches]\njobs = 3", ["unknown table [batch.sketches]; did you mean 'sketch'"]),
+        ("[batch.report]\njobs = 3", ["unknown setting 'jobs' in [batch.report]"]),
+        ("[batch.sketch.jobs]\nmany = 3", ["'jobs' in [batch.sketch] takes a value, not a table"]),
+        ("[batch.sketch]\njobs = [1, 2]", ["'jobs' takes one value, not a list"]),
+        ("[batch.sketch]\njobs = 'few'", ["neardup.toml", "jobs", "few"]),
+    ):
+        write(neardup.folder, {"neardup.toml": content})
+        done = neardup("batch", "sketch", "a.txt", "--out", "made", code=2)
+        for word in words:
+            assert word in done.err, (content, done.err)
+
+
 def test_every_setting_is_named_like_its_parameter() -> None:
-    for name, command in cli.commands.items():
+    for name, command in COMMANDS.items():
         parameters = {parameter.name for parameter in command.params}
         for setting in _settings_of(command):
             assert setting.replace("-", "_") in parameters, (name, setting)

@@ -10,6 +10,7 @@ from typing import Any, Literal, get_type_hints
 import click
 import pytest
 from click.testing import CliRunner
+from command import leaves
 
 from indexer.cli import cli
 from indexer.cli.batch.sketching import Task
@@ -49,15 +50,6 @@ def given_by(parameter: click.Parameter) -> Any:
         return tuple[kind, ...]
     absent = parameter.to_info_dict()["default"] is None
     return kind | None if absent and not parameter.required else kind
-
-
-def leaves(group: click.Group, *path: str) -> Iterator[tuple[str, click.Command]]:
-    """Every command that does something, by what is typed."""
-    for name, command in group.commands.items():
-        if isinstance(command, click.Group):
-            yield from leaves(command, *path, name)
-        else:
-            yield " ".join((*path, name)), command
 
 
 COMMANDS = dict(leaves(cli))

@@ -23,6 +23,16 @@ class ClusterContract:
         found = sorted(store.scan_annotations(), key=lambda pair: pair[0])
         assert [(ref.id, dict(fields)) for ref, fields in found] == [("a", annotations), ("b", {}), ("c", {})]
 
+    def test_the_documents_of_clusters_are_scanned_without_those_of_which_nothing_is_said(self, store: Store) -> None:
+        put(store, *[record(name, 1) for name in "abcde"])
+        said = {"a": {"cluster": {"id": "k"}, "x": 1}, "b": {"cluster": {"id": "l"}}, "c": {"cluster": {"id": "k"}}}
+        store.annotate([(Ref(name), fields) for name, fields in said.items()])
+        store.annotate([(Ref("d"), {"x": 1}), (Ref("c"), {"cluster": None}), (Ref("b"), {"x": 2})])
+        found = sorted((ref.id, dict(fields)) for ref, fields in store.scan_clustered())
+        assert found == [("a", said["a"]), ("b", {**said["b"], "x": 2})]
+        put(store, record("a", 1))
+        assert [ref.id for ref, _ in store.scan_clustered()] == ["b"]
+
     def test_members_of_clusters_are_found_by_their_annotation(self, store: Store) -> None:
         put(store, *[record(name, 1) for name in "abcdef"])
         in_cluster = {"a": "one", "b": "two", "c": "one", "d": "three"}

@@ -236,6 +236,7 @@ READS: tuple[Callable[[Store], Any], ...] = (
     lambda store: [_all_of(found) for found in store.scan_sketches(["simhash-doc"], include_short=True)],
     lambda store: [sorted(fields) for fields in store.annotations(_NAMES) if fields],
     lambda store: [sorted(fields) for _, fields in store.scan_annotations()],
+    lambda store: [sorted(fields) for _, fields in store.scan_clustered()],
     lambda store: list(store.cluster_members([f"c{number}" for number in range(50)])),
     lambda store: [each.size + each.total_bytes for each in store.get_clusters([f"c{n}" for n in range(60)]) if each],
     lambda store: [(each.radius, *each.formats, *each.origins) for each in store.clusters()],

@@ -311,7 +311,7 @@ def said_of(sketched: Sketched, figures: Figures, wanted: Wanted, counts: Counts
         "documents": len(sketched) - counts.replaced,
         "replaced": counts.replaced,
         "compared": counts.compared,
-        **figures.said(),
+        **figures.shown(),
     }
     if wanted.against:
         said |= {"older": sketched.first_new, "new": counts.new, "repeating": counts.repeating}

@@ -157,9 +157,12 @@ def _name(gathered: Gathered | None) -> str | None:
 
 
 def with_example(nodes: Nodes, largest: Sequence[Bucket | Component]) -> list[dict[str, Any]]:
-    """Buckets and components for people and programs, each with the id of a document of it."""
-    firsts = [np.flatnonzero(nodes.node_of == one.example)[0] for one in largest]
-    return [{**asdict(one), "example": ref.id} for one, ref in zip(largest, nodes.refs.take(firsts), strict=True)]
+    """Buckets and components for people and programs, with the first id of the example's documents in its place."""
+    names = {
+        node: min(ref.id for ref in nodes.refs.take(np.flatnonzero(nodes.node_of == node)))
+        for node in {one.example for one in largest}
+    }
+    return [{**asdict(one), "example": names[one.example]} for one in largest]
 
 
 def nodes_in(table: Any, rule: MatchRule) -> Nodes:

@@ -34,7 +34,10 @@ _SHOWN = 10
 
 @dataclass(slots=True)
 class Figures:
-    """What was found in some partitions: see `indexer.batch.clusters.grouping.Clusters`."""
+    """What was found in some partitions: see `indexer.batch.clusters.grouping.Clusters`.
+
+    How documents are dealt to partitions changes nothing but the comparisons that a bucket or a component took.
+    """
 
     clusters: int = 0
     clustered: int = 0
@@ -54,19 +57,26 @@ class Figures:
         )  # fmt: skip
 
     def add(self, other: Figures) -> None:
-        """Take in those of other partitions; what is largest does not depend on their order."""
+        """Take in those of other partitions."""
         self.clusters += other.clusters
         self.clustered += other.clustered
         self.largest = max(self.largest, other.largest)
         self.split += other.split
         self.comparisons += other.comparisons
         buckets, components = [*self.buckets, *other.buckets], [*self.components, *other.components]
-        self.buckets = sorted(buckets, key=lambda one: (-one["nodes"], one["scheme"], one["example"]))[:_SHOWN]
-        self.components = sorted(components, key=lambda one: (-one["documents"], one["example"]))[:_SHOWN]
+        self.buckets = sorted(buckets, key=lambda one: (-one["nodes"], one["digest"], one["scheme"]))[:_SHOWN]
+        self.components = sorted(components, key=lambda one: (-one["documents"], one["digest"]))[:_SHOWN]
 
     def said(self) -> dict[str, Any]:
-        """The same for people and programs."""
+        """The same for other processes."""
         return asdict(self)
+
+    def shown(self) -> dict[str, Any]:
+        """The same for people and programs, without what tells those of one size apart."""
+        said = self.said()
+        for name in ("buckets", "components"):
+            said[name] = [{key: value for key, value in one.items() if key != "digest"} for one in said[name]]
+        return said
 
 
 @dataclass(slots=True)

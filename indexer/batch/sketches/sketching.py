@@ -19,7 +19,7 @@ from indexer.batch.sketches.documents import Place, documents_of, reads_columns
 from indexer.batch.sketches.kernels import Sketched, batch_of, serves, sketched, sketched_one
 from indexer.batch.sketches.parts import Part, task_of
 from indexer.errors import StoreError
-from indexer.ingest.outcomes import Counts, Extraction, Failed, Item, read, sketching
+from indexer.ingest.outcomes import Counts, Extraction, Item, read, sketching
 from indexer.ingest.readers.base import Asked, BadEntry
 from indexer.ingest.readers.tables import Parquet, parquet_file
 from indexer.ingest.remote import is_remote
@@ -32,6 +32,8 @@ SKETCHES = "sketches"
 _AT_ONCE = 4 << 20
 _GROUP = 1 << 16
 _ROWS_TOGETHER = 4096
+# So many documents are begun before the first of them has ended; their rows wait for it, some kB each.
+_MOST_AHEAD = 1 << 14
 
 
 @dataclass(slots=True)
@@ -245,36 +247,57 @@ def _bad(entries: Sequence[BadEntry], place: Place, form: Form) -> list[Any]:
 
 
 def _by_rows(sources: Sources, part: Part, workers: _Workers) -> Iterator[Any]:
-    """The sketches of documents that workers extract, in the order in which they are done."""
-    form, limit = workers.making.form, workers.making.limits.input_bytes
-    data: dict[int, bytes] = {}
-    number = 0
-
-    def items() -> Iterator[Any]:
-        nonlocal number
-        for file in part.files:
-            for outcome in read(sources.inputs_of(file), limit):
-                number += 1
-                if isinstance(outcome, Failed):
-                    yield outcome
-                    continue
-                # Its own number tells it from others, also where it is a file of its own.
-                data[number] = outcome.data
-                yield Item((number, outcome.key), outcome.data, outcome.name, outcome.format)
-
+    """The sketches of documents that workers extract, in the order of the input."""
     rows: list[Sketched] = []
-    for outcome in workers.outcomes(items()):
-        key = outcome.key
-        if isinstance(key, tuple):
-            place, item = key
-            one = sketched_one(replace(outcome, key=item), form, data.pop(place))
-            # A file is no line: it is counted among those of its part.
-            rows.append(one if one.row else one._replace(row=place))
-        else:
-            failed = f"{outcome.reason}: {outcome.detail}"
-            rows.append(Sketched(0, Record(Ref(key.id or key.source), None, source=key.source), failed))
+    for row in _InOrder(sources, part, workers).rows():
+        rows.append(row)
         if len(rows) >= _ROWS_TOGETHER:
-            yield batch_of(rows, form)
+            yield batch_of(rows, workers.making.form)
             rows = []
     if rows:
-        yield batch_of(rows, form)
+        yield batch_of(rows, workers.making.form)
+
+
+class _InOrder:
+    """The documents of a part as rows in their order, although workers end with one sooner than with another.
+
+    A row waits for those before it. Where _MOST_AHEAD wait for one, no further document is begun until it has ended.
+    """
+
+    def __init__(self, sources: Sources, part: Part, workers: _Workers) -> None:
+        self._workers = workers
+        limit = workers.making.limits.input_bytes
+        given: Iterator[Any] = (each for file in part.files for each in read(sources.inputs_of(file), limit))
+        self._inputs = enumerate(given, 1)
+        self._data: dict[int, bytes] = {}
+        self._done: dict[int, Sketched] = {}
+        self._begun, self._given = 0, 0
+
+    def rows(self) -> Iterator[Sketched]:
+        """Every row."""
+        before = -1
+        while before < self._begun:
+            before = self._begun
+            for outcome in self._workers.outcomes(self._items()):
+                number, item = outcome.key
+                self._done[number] = self._row(number, replace(outcome, key=item))
+                while self._given + 1 in self._done:
+                    self._given += 1
+                    yield self._done.pop(self._given)
+
+    def _items(self) -> Iterator[Any]:
+        """The documents that are not begun yet; numbers tell one from another, also where it is a file of its own."""
+        while self._begun - self._given < _MOST_AHEAD and (following := next(self._inputs, None)):
+            self._begun, outcome = following
+            if isinstance(outcome, Item):
+                self._data[self._begun] = outcome.data
+            yield replace(outcome, key=(self._begun, outcome.key))
+
+    def _row(self, number: int, outcome: Any) -> Sketched:
+        data = self._data.pop(number, None)
+        if data is None:
+            item, failed = outcome.key, f"{outcome.reason}: {outcome.detail}"
+            return Sketched(0, Record(Ref(item.id or item.source), None, source=item.source), failed)
+        one = sketched_one(outcome, self._workers.making.form, data)
+        # A file is no line: it is counted among those of its part.
+        return one if one.row else one._replace(row=number)

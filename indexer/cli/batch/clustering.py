@@ -9,6 +9,7 @@ import click
 from indexer.cli.batch.running import Spread, spread_options
 from indexer.cli.options.clustering import Clustering, cluster_options
 from indexer.cli.options.matching import match_option, show_rule
+from indexer.cli.options.paths import A_FOLDER, A_PATH
 from indexer.cli.options.shared import json_option
 from indexer.cli.terminal.output import answer_json, fields
 from indexer.text.counts import counted
@@ -44,14 +45,14 @@ and components with what they took; with --against also older, new and repeating
 neardup batch report shows it again.
 """,
 )
-@click.argument("folder", metavar="DIR", type=click.Path())
-@click.option("--out", required=True, type=click.Path(file_okay=False), metavar="OUT", help="The folder to write to.")
+@click.argument("folder", metavar="DIR", type=A_PATH)
+@click.option("--out", required=True, type=A_FOLDER, metavar="OUT", help="The folder to write to.")
 @match_option
 @cluster_options
 @click.option(
     "--against",
     metavar="OLD",
-    type=click.Path(),
+    type=A_PATH,
     help="A folder with the sketches and clusters of older documents: these are compared too, clusters keep their ids, "
     "and of each new document it is said which older one it repeats.",
 )

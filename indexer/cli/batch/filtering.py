@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from indexer.cli.options.paths import A_PATH
 from indexer.cli.options.shared import json_option
 from indexer.cli.terminal.output import answer_json, fields, shown_store
 
@@ -28,9 +29,9 @@ With --json one object: out, removed_list, files, kept, removed, far (of the kep
 )
 @click.argument("paths", nargs=-1, required=True, metavar="PATH|DIR|GLOB...")
 @click.option(
-    "--clusters", required=True, type=click.Path(), metavar="DIR", help="The folder that neardup batch cluster wrote."
+    "--clusters", required=True, type=A_PATH, metavar="DIR", help="The folder that neardup batch cluster wrote."
 )
-@click.option("--out", required=True, type=click.Path(), metavar="OUT", help="The folder to write to.")
+@click.option("--out", required=True, type=A_PATH, metavar="OUT", help="The folder to write to.")
 @click.option("--unverified", is_flag=True, help="Filter also by clusters that were made by a simhash alone.")
 @json_option
 def filter_command(paths: tuple[str, ...], clusters: str, out: str, unverified: bool, json: bool) -> None:

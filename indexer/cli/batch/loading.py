@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from indexer.cli.options.groups import Group
+from indexer.cli.options.paths import A_PATH
 from indexer.cli.options.shared import Talk, refresh_option, store_option, talk_options, tell_contended
 from indexer.cli.terminal.output import answer_json, fields, say, shown_store
 from indexer.errors import UsageError
@@ -37,7 +38,7 @@ loading_options = Group(
     Loading,
     click.option(
         "--clusters",
-        type=click.Path(),
+        type=A_PATH,
         metavar="OUT",
         help="The folder that neardup batch cluster wrote.  [default: DIR, if it has clusters]",
     ),
@@ -86,7 +87,7 @@ reason), empty, short, others (documents of the store that are not in DIR), rule
 (documents, clusters, removed: what changed of clusters), contended, seconds.
 """,
 )
-@click.argument("folder", metavar="DIR", type=click.Path())
+@click.argument("folder", metavar="DIR", type=A_PATH)
 @store_option
 @loading_options
 @refresh_option

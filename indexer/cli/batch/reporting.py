@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from indexer.cli.batch.clustering import show_clusters
+from indexer.cli.options.paths import A_PATH
 from indexer.cli.options.shared import json_option
 from indexer.cli.terminal.output import answer_json, table
 
@@ -28,7 +29,7 @@ With --json one object: what neardup batch cluster --json gives, and redundant (
 not canonical), redundant_share, sizes, and largest_clusters (each cluster, size, canonical).
 """,
 )
-@click.argument("folder", metavar="DIR", type=click.Path())
+@click.argument("folder", metavar="DIR", type=A_PATH)
 @json_option
 def report(folder: str, json: bool) -> None:
     """Show the figures of a batch's clusters, and what was largest and took most."""

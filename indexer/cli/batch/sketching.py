@@ -13,6 +13,7 @@ import click
 from indexer.cli.batch.running import Running, running_options
 from indexer.cli.indexing import Walk, walk_options
 from indexer.cli.options.groups import Group
+from indexer.cli.options.paths import A_FOLDER
 from indexer.cli.options.schemes import Fingerprinting, fingerprint_options
 from indexer.cli.options.shared import Extraction, Talk, extraction_options, talk_options
 from indexer.cli.terminal.output import answer_json, fields, say, shown_store, size
@@ -59,9 +60,7 @@ class Batch:
 
 batch_options = Group(
     Batch,
-    click.option(
-        "--out", required=True, type=click.Path(file_okay=False), metavar="DIR", help="The folder to write to."
-    ),
+    click.option("--out", required=True, type=A_FOLDER, metavar="DIR", help="The folder to write to."),
     click.option(
         "--time-field",
         metavar="NAME",

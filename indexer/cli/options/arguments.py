@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from indexer.matching.question import Question
     from indexer.stores import Store
 
+# What a text without a name is called.
+THE_TEXT = "the text"
 # This many of the places of an ambiguous id are named.
 _LISTED = 5
 
@@ -84,23 +86,15 @@ def from_text(text: str) -> Question:
     """A text; "-" reads it from standard input, as UTF-8."""
     from indexer.matching.question import Question
 
-    return Question("the text", sys.stdin.buffer.read() if text == STDIN else text)
-
-
-def stored(store: Store, identity: str) -> Question:
-    """A stored document. Raises NotFoundError."""
-    return _question(identity, found(store, identity))
+    return Question(THE_TEXT, sys.stdin.buffer.read() if text == STDIN else text)
 
 
 def stored_or_file(store: Store, name: str) -> Question:
     """The document that a user means in the place of a file, as `meant`."""
-    return _question(name.removeprefix("id:"), meant(store, name))
-
-
-def _question(name: str, record: Record) -> Question:
     from indexer.matching.question import Question
 
-    return Question(name, record=record, title=record.title, format=record.format, ref=record.ref)
+    record = meant(store, name)
+    return Question(name.removeprefix("id:"), record=record, title=record.title, format=record.format, ref=record.ref)
 
 
 def meant(store: Store, name: str) -> Record:
@@ -110,7 +104,7 @@ def meant(store: Store, name: str) -> Record:
     except NotFoundError as error:
         if name.startswith("id:"):
             raise
-        raise NotFoundError(f"{printable_path(name)}: no such file, and no document with this id is stored") from error
+        raise _neither(name) from error
 
 
 def found(store: Store, identity: str) -> Record:
@@ -136,5 +130,16 @@ def only(identity: str, refs: Sequence[Ref]) -> Ref:
     return refs[0]
 
 
+def only_or_file(name: str, refs: Sequence[Ref]) -> Ref:
+    """The same of what may have been meant for a file."""
+    if not refs:
+        raise _neither(name)
+    return only(name, refs)
+
+
 def _missing(identity: str) -> NotFoundError:
     return NotFoundError(f"{identity or repr(identity)}: no document with this id is stored")
+
+
+def _neither(name: str) -> NotFoundError:
+    return NotFoundError(f"{printable_path(name)}: no such file, and no document with this id is stored")

@@ -9,6 +9,7 @@ import click
 
 from indexer.cli.options.groups import Group
 from indexer.cli.options.matching import distance_option, match_option
+from indexer.cli.options.paths import A_PATH
 
 if TYPE_CHECKING:
     from indexer.clustering.canonical import CanonicalRule
@@ -79,7 +80,7 @@ arrival_options = Group(
     click.option(
         "--new-to",
         metavar="FILE",
-        type=click.Path(),
+        type=A_PATH,
         help="With --cluster or --skip-duplicates: write the ids of documents that had no near-duplicate on "
         "arrival to FILE (-: standard output), one per line.",
     ),

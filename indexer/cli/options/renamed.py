@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import click
@@ -32,17 +32,26 @@ class Renamed(click.Option):
         return value
 
 
-def with_present_names(settings: Mapping[str, Any], commands: Iterable[click.Command]) -> dict[str, Any]:
+def with_present_names(settings: Mapping[str, Any], group: click.Group) -> dict[str, Any]:
     """Settings in which the former names of options are replaced; a value under the present name wins."""
     present = {
         option.former: max(option.opts, key=len).lstrip("-")
-        for command in commands
+        for command in _commands(group)
         for option in command.params
         if isinstance(option, Renamed)
     }
 
     def replaced(table: Mapping[str, Any]) -> dict[str, Any]:
-        former = {present[key]: value for key, value in table.items() if key in present}
-        return former | {key: value for key, value in table.items() if key not in present}
+        inner = {key: replaced(value) if isinstance(value, Mapping) else value for key, value in table.items()}
+        former = {present[key]: value for key, value in inner.items() if key in present}
+        return former | {key: value for key, value in inner.items() if key not in present}
 
-    return {key: replaced(value) if isinstance(value, Mapping) else value for key, value in replaced(settings).items()}
+    return replaced(settings)
+
+
+def _commands(group: click.Group) -> Iterator[click.Command]:
+    """Every command of a command, and theirs."""
+    for command in group.commands.values():
+        yield command
+        if isinstance(command, click.Group):
+            yield from _commands(command)

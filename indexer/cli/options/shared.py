@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeVar, cast, get_args
 import click
 
 from indexer.cli.options.groups import Decorator, Group
+from indexer.cli.options.paths import A_PATH
 from indexer.cli.options.renamed import Renamed
 from indexer.cli.terminal.hints import name_store
 from indexer.cli.terminal.output import fields, say, shown_store
@@ -189,7 +190,7 @@ class _StoreOption(click.Option):
 store_option = click.option(
     "--store",
     cls=_StoreOption,
-    type=click.Path(),
+    type=A_PATH,
     metavar="FILE|URL",
     default=DEFAULT_STORE,
     envvar="NEARDUP_STORE",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Protocol, Self
 
@@ -33,6 +34,15 @@ class _Line(Progress):
             redirect_stdout=False,
             redirect_stderr=False,
         )
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Take the line away while something else is said there."""
+        self.stop()
+        try:
+            yield
+        finally:
+            self.start()
 
 
 class Bar(_Line):

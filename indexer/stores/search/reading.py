@@ -71,11 +71,14 @@ class Reader:
         for hits in self._lookup.pages({"query": is_record(), **fields}, RECORDS_PAGE):
             yield from self._lookup.records(hits)
 
-    def scan_annotations(self) -> Iterator[tuple[Ref, Mapping[str, Any]]]:
-        """See Store.scan_annotations."""
+    def scan_annotations(self, *, clustered: bool = False) -> Iterator[tuple[Ref, Mapping[str, Any]]]:
+        """See Store.scan_annotations and Store.scan_clustered."""
         self._context.require_open()
         self._context.settle()
-        body = {"query": is_record(), "_source": [TOKENS, f"{ROOT}.cluster", f"{ROOT}.annotations"]}
+        # A document that is in no cluster has one of its own, by which others collapse.
+        alone = [{"term": {SINGLE: True}}] if clustered else []
+        query = {"bool": {"filter": [is_record()], "must_not": alone}}
+        body = {"query": query, "_source": [TOKENS, f"{ROOT}.cluster", f"{ROOT}.annotations"]}
         for hits in self._lookup.pages(body, RECORDS_PAGE):
             for hit in hits:
                 yield self._context.ref(hit), annotations_of(own_part(hit["_source"]) or {})

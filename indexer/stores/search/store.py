@@ -107,6 +107,9 @@ class SearchStore(Store):
     def scan_annotations(self) -> Iterator[tuple[Ref, Mapping[str, Any]]]:
         return self._reader.scan_annotations()
 
+    def scan_clustered(self) -> Iterator[tuple[Ref, Mapping[str, Any]]]:
+        return self._reader.scan_annotations(clustered=True)
+
     def cluster_members(self, ids: Sequence[str]) -> Iterator[tuple[str, Ref]]:
         return self._reader.cluster_members(ids)
 

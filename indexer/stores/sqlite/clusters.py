@@ -33,6 +33,15 @@ class ClusterTable(OnFile):
             for name, fields in connection.execute(sql):
                 yield Ref(cells.text(name)), {} if fields is None else cells.json_object(fields)
 
+    def scan_clustered(self) -> Iterator[tuple[Ref, Mapping[str, Any]]]:
+        with self._snapshot() as connection:
+            # By its place in the file, which the index on clusters would lose.
+            sql = """SELECT d.id, a.fields FROM annotations a NOT INDEXED
+                CROSS JOIN documents d ON d.number = a.document
+                WHERE a.cluster IS NOT NULL ORDER BY a.document"""
+            for name, fields in connection.execute(sql):
+                yield Ref(cells.text(name)), cells.json_object(fields)
+
     def cluster_members(self, ids: Sequence[str]) -> Iterator[tuple[str, Ref]]:
         with self._reading() as connection:
             sql = """SELECT d.id FROM annotations a CROSS JOIN documents d ON d.number = a.document

@@ -1,0 +1,122 @@
+"""What a collection answers to questions: to one, or to many together."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, cast
+
+from indexer.errors import NotFoundError, UsageError
+from indexer.extract.base import Content, Limits, Options
+from indexer.ingest.indexing import DEFAULT_MIN_TOKENS, default_jobs
+from indexer.ingest.outcomes import read
+from indexer.ingest.readers.named_columns import KnownColumns
+from indexer.ingest.sources import Selection, Sources
+from indexer.library.given import columns_of, documents
+from indexer.library.records import Match, Similar
+from indexer.library.rows import Rows
+from indexer.matching.asking import Answered, Reading, Unanswered, lookup_each, questions_of, stored_questions
+from indexer.matching.question import Question, stored_as
+from indexer.matching.rule import MatchRule
+from indexer.model import Ref, name_of
+from indexer.stores.base import Store
+
+AnyPath = str | os.PathLike[str]
+
+
+class Listing(NamedTuple):
+    """Which of what was found is listed: see `Collection.similar`."""
+
+    limit: int | None
+    at_least: float | None
+    include_short: bool
+
+
+def question_of(
+    store: Store, text: AnyPath | None, path: AnyPath | None, identity: str | None, folder: str
+) -> Question:
+    """The one thing that is asked about. Raises UsageError, NotFoundError and ExtractionError."""
+    if sum(given is not None for given in (text, path, identity)) != 1:
+        raise UsageError("ask about one thing: a text, path=, or id=")
+    if identity is not None:
+        [question] = stored_questions(store, [identity], only)
+        if isinstance(question, Unanswered):
+            raise question.error
+        return question
+    if isinstance(text, str):
+        return Question("the text", text)
+    from indexer.extract import extract
+
+    file = os.fspath(cast(str, path if text is None else text))
+    if not os.path.lexists(file):
+        raise NotFoundError(f"{file}: no such file")
+    document = extract(file, options=_options(store))
+    return Question(file, document.text, title=document.title, ref=stored_as(store, file, folder))
+
+
+def questions(
+    store: Store,
+    given: Any,
+    paths: AnyPath | Iterable[AnyPath] | None,
+    ids: Iterable[str] | None,
+    fields: Mapping[str, str] | None,
+    folder: str,
+) -> Iterator[Question | Unanswered]:
+    """The documents that are asked about: given ones, files, or stored ones. Raises UsageError and NotFoundError."""
+    if sum(each is not None for each in (given, paths, ids)) != 1:
+        raise UsageError("ask about documents, paths=, or ids=")
+    if ids is not None:
+        if isinstance(ids, str):
+            raise UsageError("ids= takes a list of ids; for one use similar(id=...)")
+        return stored_questions(store, ids, only)
+    columns, limits = columns_of(fields), Limits()
+    if paths is not None:
+        named = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+        selection = Selection(base=folder, columns=columns, known=KnownColumns(store))
+        inputs = iter(Sources([os.fspath(path) for path in named], selection))
+    else:
+        inputs = documents(given, columns)
+    how = Reading(default_jobs(), _options(store), limits)
+    return questions_of(store, read(inputs, limits.input_bytes), how, folder)
+
+
+def answers(
+    store: Store, rule: MatchRule, asked: Iterable[Question | Unanswered], listing: Listing
+) -> Iterator[Similar]:
+    """What is near each, in order."""
+    found = lookup_each(
+        store, rule, asked, limit=listing.limit, at_least=listing.at_least, include_short=listing.include_short
+    )
+    for each in found:
+        if isinstance(each, Unanswered):
+            yield Similar(each.name, Rows(Match, note=str(each.error)), each.error)
+        else:
+            yield Similar(each.question.name, rows_of(each))
+
+
+def rows_of(answered: Answered) -> Rows[Match]:
+    """An answer as rows, with a sentence about what is not in them."""
+    question, answer = answered
+    rows = [
+        Match(
+            name_of(one.record.ref), one.similarity, one.bits, one.label, one.record.title,
+            one.record.source, one.record.metadata,
+        )
+        for one in answer.matches
+    ]  # fmt: skip
+    more = f"the nearest {len(rows):,} of {answer.total:,}" if answer.total > len(rows) else ""
+    few = f"{question.name} has fewer than {DEFAULT_MIN_TOKENS} words, so that it may match by chance, or miss"
+    return Rows(Match, rows, more or (few if question.short else "" if rows else f"nothing is near by {answer.rule}"))
+
+
+def only(name: str, refs: Sequence[Ref]) -> Ref:
+    """The one identity that a name means. Raises NotFoundError for none, UsageError for several."""
+    if not refs:
+        raise NotFoundError(f"{name}: no document with this id is stored")
+    if len(refs) > 1:
+        raise UsageError(f"{name}: {len(refs)} documents have this id: name one as {name_of(refs[0])}")
+    return refs[0]
+
+
+def _options(store: Store) -> Options:
+    return Options(content=cast(Content, store.info.content))

@@ -1,0 +1,214 @@
+"""Many questions: documents that are read as they are asked about, and what is near each, some in one request."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple, TypeVar
+
+from indexer.errors import ExtractionError, NeardupError, NotFoundError, UsageError
+from indexer.extract.base import REASONS, Limits, Options
+from indexer.extract.document import read_document
+from indexer.ingest.outcomes import Extracted, Extraction, Failed, Item, texts
+from indexer.ingest.sources import Input, Rejected, possible_ids
+from indexer.matching.lookups import Answer, Asking, check_of, plans, require_limit
+from indexer.matching.question import Question, stored_as_each
+from indexer.matching.rule import MatchRule
+from indexer.model import Document, Ref
+from indexer.model.chunking import chunks
+from indexer.model.paths import printable_path
+from indexer.stores.base import Store
+
+T = TypeVar("T")
+
+TOGETHER = 50
+"""This many are read, and asked about in one request; fewer where their texts are long."""
+_BYTES_TOGETHER = 8 << 20
+
+# What is wrong with one question and not with the others.
+_OWN_FAULT = (UsageError, NotFoundError, ExtractionError)
+
+
+class Answered(NamedTuple):
+    """A question and what is near it."""
+
+    question: Question
+    answer: Answer
+
+
+class Unanswered(NamedTuple):
+    """What a user called a document that could not be asked about, and why."""
+
+    name: str
+    error: NeardupError
+
+
+def together(items: Iterable[T], size: Callable[[T], int]) -> Iterator[list[T]]:
+    """The items in lists of up to TOGETHER, which end early where they hold 8 MiB by `size`, in bytes."""
+    group: list[T] = []
+    held = 0
+    for item in items:
+        group.append(item)
+        held += size(item)
+        if len(group) >= TOGETHER or held >= _BYTES_TOGETHER:
+            yield group
+            group, held = [], 0
+    if group:
+        yield group
+
+
+def lookup_each(
+    store: Store,
+    rule: MatchRule,
+    questions: Iterable[Question | Unanswered],
+    *,
+    limit: int | None = 10,
+    include_short: bool = False,
+    at_least: float | None = None,
+    inside: bool = False,
+) -> Iterator[Answered | Unanswered]:
+    """What `indexer.matching.lookups.lookup` answers to each question, in order, or why there is no answer.
+
+    The document that a question's `ref` names is left out of its answer. The questions of a group are asked in one
+    request where the store can, each with `inside`. Memory: that of a group's texts and lookups. Raises UsageError
+    where the rule can't be served, and StoreError.
+    """
+    require_limit(limit)
+    rule.require_served(store)
+    plans(rule)
+    for group in together(questions, lambda each: 0 if isinstance(each, Unanswered) else len(each.text or "")):
+        askings = deque(_asking(store, rule, each, at_least) for each in group)
+        served = [each.probes for each in askings if isinstance(each, Asking) and each.probes]
+        found = store.probe_many([] if inside else served, list(rule.schemes), include_short=include_short)
+        while askings:
+            # What it has read is let go with it.
+            each = askings.popleft()
+            if isinstance(each, Unanswered):
+                yield each
+            elif inside and each.probes:
+                check = check_of(rule, each.question)
+                one = each.found(include_short=include_short, check=check)
+                yield Answered(each.question, each.answer(one, limit))
+            else:
+                yield Answered(each.question, each.answer(next(found) if each.probes else (), limit))
+
+
+def _asking(
+    store: Store, rule: MatchRule, question: Question | Unanswered, at_least: float | None
+) -> Asking | Unanswered:
+    if isinstance(question, Unanswered):
+        return question
+    try:
+        return Asking(store, rule, question, question.ref, at_least)
+    except _OWN_FAULT as error:
+        return Unanswered(question.name, error)
+
+
+def stored_questions(
+    store: Store, names: Iterable[str], only: Callable[[str, Sequence[Ref]], Ref]
+) -> Iterator[Question | Unanswered]:
+    """Stored documents as questions, by their ids, in order.
+
+    `only` is given each name and the identities that it can mean, and gives the one that is meant; it raises
+    NotFoundError or UsageError where that is none or can't be said.
+    """
+    for some in chunks(names, TOGETHER):
+        chosen: dict[str, Ref | NeardupError] = {}
+        for name, refs in zip(some, store.find_each(some), strict=True):
+            try:
+                chosen[name] = only(name, refs)
+            except _OWN_FAULT as error:
+                chosen[name] = error
+        there = [ref for ref in chosen.values() if isinstance(ref, Ref)]
+        records = dict(zip(there, store.get(there), strict=True))
+        for name in some:
+            ref = chosen[name]
+            record = records[ref] if isinstance(ref, Ref) else None
+            if record is not None:
+                yield Question(name, record=record, title=record.title, format=record.format, ref=record.ref)
+            elif isinstance(ref, NeardupError):
+                yield Unanswered(name, ref)
+            else:
+                # Deleted in this moment.
+                yield Unanswered(name, NotFoundError(f"{name}: no document with this id is stored"))
+
+
+Given = Item[Input] | Failed[Input | Rejected]
+"""The bytes of a document, or why there are none."""
+
+
+class Reading(NamedTuple):
+    """How documents are read that are asked about: by how many processes, and within which limits."""
+
+    jobs: int
+    options: Options
+    limits: Limits
+
+
+def questions_of(
+    store: Store, items: Iterable[Given], how: Reading, folder: str = ""
+) -> Iterator[Question | Unanswered]:
+    """Documents as questions, in order, each with the identity under which it is stored itself.
+
+    That one has its source and an id that it may have, seen from `folder`, that of an embedded store's file. Worker
+    processes read what is no plain text. Memory: bytes and texts of a group.
+    """
+    with texts(how.jobs, how.options, how.limits) as workers:
+        for group in together(items, lambda each: len(each.data) if isinstance(each, Item) else 0):
+            inputs = [each.key for each in group]
+            own = stored_as_each(store, [_places(each, folder) for each in inputs])
+            for given, ref, document in zip(inputs, own, _documents(group, workers, how), strict=True):
+                if isinstance(document, Unanswered) or isinstance(given, Rejected):
+                    assert isinstance(document, Unanswered)  # noqa: S101 - what is rejected has no document
+                    yield document
+                else:
+                    title = given.title or document.title
+                    yield Question(_name(given), document.text, title=title, format=document.format, ref=ref)
+
+
+def _places(given: Input | Rejected, folder: str) -> tuple[str, Sequence[str]]:
+    """The source of a document and the ids that it may be stored under."""
+    if isinstance(given, Rejected):
+        return "", ()
+    return given.source, possible_ids(given.path, folder) if given.path else [given.id] if given.id else ()
+
+
+def _documents(group: Sequence[Given], workers: Extraction[None], how: Reading) -> list[Document | Unanswered]:
+    """What each document of a group gives, in order."""
+    documents: dict[int, Document | Unanswered] = {}
+    wanted: list[Item[int]] = []
+    for number, each in enumerate(group):
+        if isinstance(each, Failed):
+            documents[number] = _unanswered(each.key, each.reason, each.detail)
+        elif each.format == "text":
+            documents[number] = _of_text(each, how)
+        else:
+            wanted.append(Item(number, each.data, each.name, each.format))
+    read: Iterator[Extracted[int, None] | Failed[int]] = workers.outcomes(wanted)
+    for outcome in read:
+        if isinstance(outcome, Extracted):
+            documents[outcome.key] = outcome.document
+        else:
+            documents[outcome.key] = _unanswered(group[outcome.key].key, outcome.reason, outcome.detail)
+    return [documents[number] for number in range(len(group))]
+
+
+def _of_text(item: Item[Input], how: Reading) -> Document | Unanswered:
+    """A plain text, as a row has it, which needs no worker."""
+    try:
+        return read_document(item.data, item.name, replace(how.options, format="text"), how.limits)
+    except ExtractionError as error:
+        return _unanswered(item.key, error.reason, error.detail)
+
+
+def _unanswered(given: Input | Rejected, reason: str, detail: str) -> Unanswered:
+    name = _name(given)
+    return Unanswered(name, ExtractionError(reason, f"{name}: {detail or REASONS.get(reason, '')}"))
+
+
+def _name(given: Input | Rejected) -> str:
+    """What its user calls a document: its path, else its id."""
+    if isinstance(given, Input) and given.path:
+        return printable_path(given.path)
+    return given.id or (given.name if isinstance(given, Input) else "") or given.source or "the text"
