@@ -37,10 +37,11 @@ _LARGEST = 10
 class Bucket:
     """What it took to compare the nodes that share a key of a scheme: how many they are, and one of them.
 
-    `example` is the one with the least `digest`, by which those of one size are ordered.
+    `key` is the key; `example` is the one with the least `digest`, by which those of one size are ordered.
     """
 
     scheme: str
+    key: int
     nodes: int
     comparisons: int
     example: int
@@ -238,7 +239,8 @@ def _meeting(
     for bucket in dict.fromkeys((*costliest.tolist(), *largest.tolist())):
         owners = postings.owners[slice(*offsets[bucket : bucket + 2].tolist())]
         example = int(where[owners[np.argmin(digests[owners])]])
-        buckets.append(Bucket(scheme.family, owners.size, int(taken[bucket]), example, int(least[bucket])))
+        key = int(postings.keys[offsets[bucket]])
+        buckets.append(Bucket(scheme.family, key, owners.size, int(taken[bucket]), example, int(least[bucket])))
 
 
 def _within(

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from indexer.batch.clusters.clustering import Wanted
+from indexer.batch.clusters.clustering import MEMORY, Wanted
 from indexer.batch.clusters.clustering import cluster as cluster_batch
 from indexer.batch.form import Form, Making
 from indexer.batch.reading import canonical_of, rule_of
@@ -82,14 +82,20 @@ def clusters_in(out: Path) -> dict[str, Row]:
 
 
 def by_batch(
-    case: Case, folder: Path, *, files: int = 1, parts: int | None = None, seed: int = 0
+    case: Case,
+    folder: Path,
+    *,
+    files: int = 1,
+    parts: int | None = None,
+    seed: int = 0,
+    most_grouped: int | None = None,
+    memory: int = MEMORY,
 ) -> tuple[dict[str, Row], dict[str, Any]]:
     """What a batch makes of the documents, in so many files and partitions, and what it says of it."""
     given = write_files(folder / "in", case.rows(), files, seed)
     sketched(given, folder / "out", case.form)
-    wanted = Wanted(
-        rule_of(case.form, case.rule), canonical_of(case.form, case.canonical), case.bound, parts=parts, threads=1
-    )
+    rule, canonical = rule_of(case.form, case.rule), canonical_of(case.form, case.canonical)
+    wanted = Wanted(rule, canonical, case.bound, memory, parts, most_grouped=most_grouped, threads=1)
     said = cluster_batch(str(folder / "out"), str(folder / "out"), wanted)
     return clusters_in(folder / "out"), said
 

@@ -6,6 +6,7 @@ import random
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -14,9 +15,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from planted import collection, named
 
-from indexer.batch.clusters import clustering
+from indexer.batch.clusters import grouping, partitioning
 from indexer.batch.clusters.clustering import Wanted, cluster
 from indexer.batch.clusters.grouping import partitions
+from indexer.batch.clusters.verifying import verified
 from indexer.batch.form import Form
 from indexer.batch.reading import canonical_of, rule_of
 from indexer.batch.summary import figures
@@ -41,6 +43,12 @@ def chain(length: int, step: int = 4) -> dict[str, str]:
     """Texts of which each shares most with the next, and the first nothing with the last."""
     words = [f"word{number}" for number in range(length * step + 60)]
     return {f"link{place:03}": " ".join(words[place * step : place * step + 60]) for place in range(length)}
+
+
+def spots(count: int) -> dict[str, str]:
+    """Texts of the same words behind stop-words, of which every other has some of its own."""
+    words = [f"the word{number} of" for number in range(40)]
+    return {f"spots{place}": " ".join([*words, *([f"own{place}"] * (place % 2 * 3))]) for place in range(count)}
 
 
 def hot(count: int) -> dict[str, str]:
@@ -80,6 +88,34 @@ def test_as_in_a_store_at_random(
     assert by_batch(tried, folder, files=files, parts=parts, seed=seed)[0] == by_store(tried, folder / "store")[0]
 
 
+@pytest.mark.parametrize("case", RULES, ids=lambda case: f"{case.rule} {case.canonical} {case.bound}")
+@pytest.mark.parametrize(("files", "parts", "memory"), [(1, 2, 1 << 30), (9, 4, 50_000)])
+def test_components_too_large_to_be_grouped_are_verified_first(
+    case: Case, files: int, parts: int, memory: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried = replace(case, texts={**named(collection(1, 60)), **chain(40), **hot(60), **spots(20)})
+    found, said = by_batch(tried, tmp_path / "whole")
+    monkeypatch.setattr(grouping, "_TOGETHER", 30)
+    monkeypatch.setattr(partitioning, "_MOST_PARTS", 5000)
+    calls: list[int] = []
+
+    def counting(table: Any, *more: Any) -> Any:
+        calls.append(table.num_rows)
+        return verified(table, *more)
+
+    monkeypatch.setattr(partitioning, "verified", counting)
+    made = by_batch(tried, tmp_path / "parts", files=files, parts=parts, seed=3, most_grouped=2, memory=memory)
+    assert calls
+    assert made[0] == found
+    again = made[1]
+    assert again.pop("comparisons") >= said.pop("comparisons")
+    for one in (said, again):
+        # How many comparisons each took is another number.
+        for kind in ("buckets", "components"):
+            one[kind] = [{**each, "comparisons": 0} for each in one[kind]]
+    assert again == said
+
+
 def test_they_are_clusters_at_all(tmp_path: Path) -> None:
     # What the tests above compare must not be empty, nor never cut.
     assert by_batch(Case(named(collection(1, 150))), tmp_path / "a")[1]["clusters"] > 10
@@ -99,7 +135,7 @@ def test_little_memory_makes_partitions_and_too_little_is_refused(
         asked.append(count)
         return partitions(labels, count)
 
-    monkeypatch.setattr(clustering, "partitions", counting)
+    monkeypatch.setattr(partitioning, "partitions", counting)
     wanted = Wanted(rule_of(case.form, None), LONGEST, memory=20_000, threads=1)
     cluster(out, out, wanted)
     assert asked

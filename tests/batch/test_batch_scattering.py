@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -14,11 +15,12 @@ from hypothesis import strategies as st
 from planted import collection, named
 from test_batch_clusters import chain, hot
 
-from indexer.batch.clusters.grouping import compared, joined, sketches_of
+from indexer.batch.clusters.grouping import compared, sketches_of
 from indexer.batch.clusters.scattering import Forest, connected, contracted, scattered
 from indexer.batch.form import Form
 from indexer.batch.reading import rule_of
 from indexer.clustering.components import Components
+from indexer.matching.nodes import distinct_payloads
 from indexer.matching.rule import Finder
 from indexer.model import SIMHASH_DOC
 from indexer.schemes import registry
@@ -51,6 +53,14 @@ def batch(tmp_path_factory: pytest.TempPathFactory) -> pa.RecordBatch:
     return pq.read_table(path).combine_chunks().to_batches()[0]
 
 
+def joined(sketches: Sketches, finder: Finder) -> Iterator[tuple[Positions, Positions]]:
+    """Pairs that join all that a finder finds near, of all documents at once; equal sketches among them."""
+    firsts, number = distinct_payloads(sketches)
+    yield firsts[number], np.arange(len(sketches))
+    for left, right in finder.scheme.join(sketches.take(firsts), finder.similarity, threads=1):
+        yield firsts[left], firsts[right]
+
+
 def labels_by_blocks(finder: Finder, sketches: Sketches, owners: Positions, blocks: int, cuts: int) -> Positions:
     """The component of each document by blocks, of documents that come in so many batches."""
     held: dict[int, list[tuple[Positions, Positions]]] = {}
@@ -81,7 +91,7 @@ def test_what_is_near_is_in_one_component(rule: str, blocks: int, cuts: int, bat
     labels = labels_by_blocks(finder, sketches, owners, blocks, cuts)
     exact = Components(owners.size)
     pairs = 0
-    for left, right in joined(sketches, np.arange(owners.size), finder, 1):
+    for left, right in joined(sketches, finder):
         near = left != right
         assert np.array_equal(labels[left], labels[right])
         exact.join(left, right)

@@ -20,8 +20,8 @@ from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.clusters import document_groups, similar_documents
 from indexer.clustering.grouping import Bucket, Component, group
 from indexer.matching.measures.tables import Comparison
-from indexer.matching.nodes import Nodes, comparable, distinct_payloads, keyed, nodes_of_sketches
-from indexer.matching.rule import Finder, MatchRule
+from indexer.matching.nodes import Nodes, comparable, keyed, nodes_of_sketches
+from indexer.matching.rule import MatchRule
 from indexer.model import SIMHASH_DOC, Fingerprint, Record, Ref
 from indexer.model.ragged import Ragged
 from indexer.model.refs import RefTable
@@ -227,17 +227,6 @@ def scanned(keys: Positions, owners: Positions) -> tuple[Positions, Positions]:
     first = owners[np.flatnonzero(fresh)][np.cumsum(fresh) - 1]
     other = first != owners
     return first[other], owners[other]
-
-
-def joined(
-    sketches: Sketches, positions: Positions, finder: Finder, threads: int
-) -> Iterator[tuple[Positions, Positions]]:
-    """Pairs that join all that a finder of its own way finds near, by blocks; equal sketches among them."""
-    firsts, number = distinct_payloads(sketches)
-    yield positions[firsts[number]], positions
-    stands = positions[firsts]
-    for left, right in finder.scheme.join(sketches.take(firsts), finder.similarity, threads=threads):
-        yield stands[left], stands[right]
 
 
 def whole_runs(batches: Iterable[Any]) -> Iterator[Any]:

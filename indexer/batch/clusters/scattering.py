@@ -75,7 +75,9 @@ def _keys(finder: Finder, sketches: Sketches) -> Ragged:
     return Ragged.of_integers([list({*one, *other}) for one, other in zip(own, asked, strict=True)])
 
 
-def connected(finder: Finder, values: Positions, owners: Positions) -> Iterator[tuple[Positions, Positions]]:
+def connected(
+    finder: Finder, values: Positions, owners: Positions, threads: int | None = 1
+) -> Iterator[tuple[Positions, Positions]]:
     """Pairs that join all that a finder finds near among what one block holds."""
     if finder.name != SIMHASH_DOC:
         yield scanned(values, owners)
@@ -83,7 +85,7 @@ def connected(finder: Finder, values: Positions, owners: Positions) -> Iterator[
     # A document is there once for each piece that is dealt to the block.
     owners, firsts = np.unique(owners, return_index=True)
     simhashes = values[firsts].view(np.uint64)
-    for pairs in iter_pairs(simhashes, bits_allowed(64, finder.similarity), 1, collapse=True):
+    for pairs in iter_pairs(simhashes, bits_allowed(64, finder.similarity), threads, collapse=True):
         yield owners[pairs.left], owners[pairs.right]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -63,7 +63,7 @@ class Figures:
         self.largest = max(self.largest, other.largest)
         self.split += other.split
         self.comparisons += other.comparisons
-        buckets, components = [*self.buckets, *other.buckets], [*self.components, *other.components]
+        buckets, components = _whole([*self.buckets, *other.buckets]), [*self.components, *other.components]
         self.buckets = sorted(buckets, key=lambda one: (-one["nodes"], one["digest"], one["scheme"]))[:_SHOWN]
         self.components = sorted(components, key=lambda one: (-one["documents"], one["digest"]))[:_SHOWN]
 
@@ -72,11 +72,22 @@ class Figures:
         return asdict(self)
 
     def shown(self) -> dict[str, Any]:
-        """The same for people and programs, without what tells those of one size apart."""
+        """The same for people and programs, without what tells them apart."""
         said = self.said()
         for name in ("buckets", "components"):
-            said[name] = [{key: value for key, value in one.items() if key != "digest"} for one in said[name]]
+            said[name] = [
+                {key: value for key, value in one.items() if key not in ("digest", "key")} for one in said[name]
+            ]
         return said
+
+
+def _whole(buckets: Sequence[dict[str, Any]]) -> Iterable[dict[str, Any]]:
+    """Each bucket once: one that was verified before its documents were grouped comes again in parts."""
+    by_key: dict[tuple[str, int], dict[str, Any]] = {}
+    for one in sorted(buckets, key=lambda one: -one["nodes"]):
+        known = by_key.setdefault((one["scheme"], one["key"]), {**one, "comparisons": 0})
+        known["comparisons"] += one["comparisons"]
+    return by_key.values()
 
 
 @dataclass(slots=True)

@@ -1,0 +1,159 @@
+"""The documents of a batch in parts that one process holds, what may be near always in one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from indexer.batch.arrow import arrow, column_of
+from indexer.batch.clusters.grouping import compared, found_by, partitions, sketches_of, whole_runs
+from indexer.batch.clusters.scattering import connected, scattered, scattered_keys
+from indexer.batch.clusters.spilling import Spilled, numbers_in, table_of
+from indexer.batch.clusters.verifying import shared, verified, verified_by
+from indexer.batch.clusters.writing import Figures
+from indexer.batch.reading import Sketched
+from indexer.clustering.components import Components
+from indexer.errors import UsageError
+from indexer.matching.rule import MatchRule
+from indexer.schemes.base import Positions
+
+# What sketches take while they are compared, in proportion to themselves.
+_TIMES = 4
+# A file is open for each part and scheme at a time.
+_MOST_PARTS = 256
+
+
+def parts_for(size: int, memory: int) -> int:
+    """How many parts sketches of so many bytes have. Raises UsageError for more than can be open at once."""
+    count = max(1, -(-_TIMES * size // memory))
+    if count > _MOST_PARTS:
+        raise UsageError(
+            f"--memory {memory:,}: too little for these sketches; give at least {-(-_TIMES * size // _MOST_PARTS):,}"
+        )
+    return count
+
+
+def whole(sketched: Sketched, columns: Sequence[str], rule: MatchRule) -> Iterator[tuple[Any, Positions]]:
+    """All documents that a rule compares, in one table, with their positions; none where there are no files."""
+    tables, places = [], []
+    for place, batch in sketched.batches(columns):
+        kept = compared(batch, rule) & ~sketched.without[place : place + batch.num_rows]
+        tables.append(batch.filter(column_of(kept)))
+        places.append(place + np.flatnonzero(kept))
+    if tables:
+        yield arrow.Table.from_batches(tables), np.concatenate(places)
+
+
+class Parts:
+    """The documents of a batch in `count` parts, by what is spilled to a folder meanwhile.
+
+    Components of what may be near that have more documents than `most_grouped`, as many as a part has where None, are
+    verified bucket by bucket first, in parts that take so much `memory` too; what is near is never parted. What that
+    takes is added to `figures`.
+    """
+
+    def __init__(
+        self,
+        sketched: Sketched,
+        rule: MatchRule,
+        count: int,
+        spill: Path,
+        figures: Figures,
+        memory: int,
+        most_grouped: int | None,
+        threads: int | None,
+    ) -> None:
+        self._sketched, self._rule, self._count, self._spill = sketched, rule, count, spill
+        self._figures, self._memory, self._most, self._threads = figures, memory, most_grouped, threads
+
+    def tables(self, columns: Sequence[str]) -> Iterator[tuple[Any, Positions]]:
+        """A table of each part, with the positions of its documents among all."""
+        labels, inside = self._may_be_near()
+        most = self._most or -(-inside.size // self._count)
+        sizes = np.bincount(labels[inside], minlength=labels.size)
+        large = inside[sizes[labels[inside]] > most]
+        del sizes
+        if large.size:
+            labels[large] = self._near(large)
+        of = partitions(labels[inside], self._count)
+        dealt = Spilled(self._spill, "sketches")
+        for place, batch in self._sketched.batches(columns):
+            start, end = np.searchsorted(inside, (place, place + batch.num_rows))
+            _deal(dealt, batch.take(column_of(inside[start:end] - place)), of[start:end])
+        for number, table in dealt.read():
+            yield table, inside[of == number]
+
+    def _may_be_near(self) -> tuple[Positions, Positions]:
+        """The component of each document by what may be near, verified or not; and which ones the rule compares."""
+        components = Components(len(self._sketched))
+        inside, blocks = self._blocks(self._sketched.without, scattered)
+        for finder, values, owners in blocks:
+            for left, right in connected(self._rule.finders[finder], values, owners, self._threads):
+                components.join(left, right)
+        return components.labels(), inside
+
+    def _near(self, large: Positions) -> Positions:
+        """The component of each of these documents by what is near."""
+        without = np.ones(len(self._sketched), dtype=np.bool_)
+        without[large] = False
+        components = Components(large.size)
+        for table in self._buckets(without):
+            found = verified(table, self._rule, self._threads)
+            components.join(np.searchsorted(large, found.one), np.searchsorted(large, found.other))
+            self._figures.add(Figures(comparisons=found.comparisons, buckets=found.buckets))
+        return np.asarray(large[components.labels()], dtype=np.int64)
+
+    def _buckets(self, without: npt.NDArray[np.bool_]) -> Iterator[Any]:
+        """The sketches of documents once for each bucket that they share, in tables with all of a bucket in one."""
+        sketched, columns = self._sketched, verified_by(self._rule)
+        last = len(sketched.files)
+        by_file, rows = Spilled(self._spill, "shared"), 0
+        for finder, keys, owners in self._blocks(without, scattered_keys)[1]:
+            owner, label = shared(finder, keys, owners)
+            files = np.searchsorted(sketched.offsets, owner, side="right") - 1
+            rows += owner.size
+            _deal(by_file, table_of(owner=owner, label=label), files * self._count // last)
+        count = max(self._count, parts_for(rows * sketched.bytes_of(columns) // max(1, len(sketched)), self._memory))
+        dealt = Spilled(self._spill, "buckets")
+        for number, table in by_file.read():
+            owner, label = numbers_in(table.sort_by("owner"), "owner", "label")
+            for file in range(-(-number * last // self._count), -(-(number + 1) * last // self._count)):
+                for place, batch in sketched.batches_in(file, columns):
+                    start, end = np.searchsorted(owner, (place, place + batch.num_rows))
+                    taken = batch.take(column_of(owner[start:end] - place))
+                    for name, values in (("owner", owner[start:end]), ("label", label[start:end])):
+                        taken = taken.append_column(name, column_of(values))
+                    _deal(dealt, taken, label[start:end] % count)
+        for _, table in dealt.read():
+            yield from whole_runs(table.sort_by("label").to_batches())
+
+    def _blocks(
+        self, without: npt.NDArray[np.bool_], way: Callable[..., Any]
+    ) -> tuple[Positions, Iterator[tuple[int, Positions, Positions]]]:
+        """The documents that the rule compares; and (finder, values, owners) of each block of all of these."""
+        blocks, places = Spilled(self._spill, "blocks"), [np.empty(0, dtype=np.int64)]
+        for place, batch in self._sketched.batches(found_by(self._rule)):
+            inside = np.flatnonzero(compared(batch, self._rule) & ~without[place : place + batch.num_rows])
+            found = sketches_of(batch.take(column_of(inside)), self._rule)
+            places.append(place + inside)
+            for number, finder in enumerate(self._rule.finders):
+                for block, values, owners in way(finder, found[finder.name], place + inside, self._count):
+                    blocks.add(number * self._count + block, table_of(value=values, owner=owners))
+
+        def read() -> Iterator[tuple[int, Positions, Positions]]:
+            for at, table in blocks.read():
+                values, owners = numbers_in(table, "value", "owner")
+                yield at // self._count, values, owners
+
+        return np.concatenate(places), read()
+
+
+def _deal(dealt: Spilled, rows: Any, of: Positions) -> None:
+    """Add each row to those of its number."""
+    for number in np.unique(of).tolist():
+        table = rows.filter(column_of(of == number))
+        dealt.add(number, table if isinstance(rows, arrow.Table) else arrow.Table.from_batches([table]))

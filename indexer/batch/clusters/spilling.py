@@ -1,0 +1,61 @@
+"""Tables that one process deals to files by number, and reads again number by number."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from indexer.batch.arrow import arrow, column_of, numbers_of, parquet
+from indexer.schemes.base import Positions
+
+
+@contextmanager
+def spill_folder(out: str) -> Iterator[Path]:
+    """A folder in `out` that is there for a while."""
+    folder = tempfile.mkdtemp(prefix=".spilled-", dir=out)
+    try:
+        yield Path(folder)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+class Spilled:
+    """What was added by each number, in files of a folder that have this name; one is open for each number."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self._folder, self._name = folder, name
+        self._writers: dict[int, Any] = {}
+
+    def add(self, number: int, table: Any) -> None:
+        """Add rows to those of a number."""
+        if number not in self._writers:
+            self._writers[number] = parquet.ParquetWriter(
+                self._path(number), table.schema, compression="none", use_dictionary=False, write_statistics=False
+            )
+        self._writers[number].write_table(table)
+
+    def read(self) -> Iterator[tuple[int, Any]]:
+        """(number, all of its rows) of each; each once."""
+        for out in self._writers.values():
+            out.close()
+        for number in sorted(self._writers):
+            yield number, parquet.read_table(self._path(number)).combine_chunks()
+            self._path(number).unlink()
+        self._writers = {}
+
+    def _path(self, number: int) -> Path:
+        return self._folder / f"{self._name}-{number:05}.parquet"
+
+
+def table_of(**columns: Positions) -> Any:
+    """A table of numbers."""
+    return arrow.Table.from_arrays([column_of(each) for each in columns.values()], names=list(columns))
+
+
+def numbers_in(table: Any, *names: str) -> list[Positions]:
+    """Columns of numbers of a table of one chunk."""
+    return [numbers_of(table[name].combine_chunks()) for name in names]
