@@ -291,7 +291,17 @@ def test_of_rows_with_one_id_the_latest_counts_and_older_documents_keep_their_cl
         canonical=str(CANONICAL),
         against=tables.read(spark, str(old)).join(before, "id"),
     )
-    names = ["id", "cluster", "is_canonical", "similarity", "size", "canonical", "repeats", "repeats_similarity"]
+    names = [
+        "id",
+        "cluster",
+        "is_canonical",
+        "keep",
+        "similarity",
+        "size",
+        "canonical",
+        "repeats",
+        "repeats_similarity",
+    ]
     got = sorted(found.where("not older").select(*names).collect())
     wanted = [pq.read_table(path, columns=names).to_pylist() for path in (new / "clusters").iterdir()]
     assert [row.asDict() for row in got] == sorted((row for rows in wanted for row in rows), key=lambda row: row["id"])

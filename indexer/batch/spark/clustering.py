@@ -117,7 +117,7 @@ def _write_file(rows: Any, number: int, folder: Folder, out: str, wanted: Wanted
     gone = np.zeros(count, dtype=np.bool_)
     gone[places & ((1 << _ROW_BITS) - 1)] = True
     members = rows.filter(rows["cluster"].is_valid()).combine_chunks()
-    written = Rows(_found(members, count), gone, against=bool(wanted.against))
+    written = Rows(_found(members, count), gone, wanted.rule.measure.similarity, against=bool(wanted.against))
     is_older, target = number < sketched.older, target_of(sketched, number, out)
     new, repeating = write_clusters(
         sketched.files[number], target, written, sketched.form, rules_of(wanted), place=0, is_older=is_older

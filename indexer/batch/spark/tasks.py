@@ -19,6 +19,7 @@ from indexer.batch.arrow import (
     column_of_names,
     column_of_strings,
     compute,
+    flags_of,
     joined_of,
     numbers_of,
     present_in,
@@ -27,7 +28,7 @@ from indexer.batch.arrow import (
 from indexer.batch.clusters.grouping import clusters_of, compared, sketches_of
 from indexer.batch.clusters.scattering import Forest, connected, scattered
 from indexer.batch.clusters.stars import dealt, labels_of, large_stars, small_stars
-from indexer.batch.clusters.writing import Figures
+from indexer.batch.clusters.writing import Figures, keeps
 from indexer.batch.form import Making
 from indexer.batch.sketches.documents import DOCUMENTS
 from indexer.batch.sketches.kernels import sketched
@@ -104,8 +105,11 @@ def checked(batches: Iterable[Any], written: str, step: Step, *given: Any) -> It
     return step(passed(), *given)
 
 
-def with_own_clusters(batches: Iterable[Any]) -> Iterator[Any]:
-    """The clusters of all documents: one that is in none, and counts, is alone in one that has its name."""
+def with_own_clusters(batches: Iterable[Any], least: float) -> Iterator[Any]:
+    """The clusters of all documents: one that is in none, and counts, is alone in one that has its name.
+
+    `keep` is added after `is_canonical`: see `indexer.batch.clusters.writing.keeps`.
+    """
     for batch in batches:
         alone = ~present_in(batch["cluster"]) & present_in(batch["counts"])
         own = cluster_ids(joined_of(batch["id"]))
@@ -118,6 +122,12 @@ def with_own_clusters(batches: Iterable[Any]) -> Iterator[Any]:
         }
         names = [name for name in batch.schema.names if name != "counts"]
         columns = [compute.coalesce(batch[name], filled[name]) if name in filled else batch[name] for name in names]
+        made = dict(zip(names, columns, strict=True))
+        canonical, similarity = flags_of(made["is_canonical"]), numbers_of(made["similarity"], np.float64)
+        keep = column_of(keeps(canonical, similarity, ~present_in(made["cluster"]), least))
+        place = names.index("is_canonical") + 1
+        names.insert(place, "keep")
+        columns.insert(place, keep)
         yield arrow.RecordBatch.from_arrays(columns, names=names)
 
 
