@@ -53,7 +53,9 @@ class Wanted:
     """How clusters are made: `bound` as for `indexer.clustering.clusters.cluster`, `memory` in bytes for sketches.
 
     `parts` is how many partitions there are, as many as the memory takes where None. `against` is an older folder with
-    sketches and clusters, whose documents are compared too, and whose clusters keep their ids.
+    sketches and clusters, whose documents are compared too, and whose clusters keep their ids. Components of what may
+    be near that have more than `most_grouped` documents, as many as a partition holds where None, are verified bucket
+    by bucket before they are grouped.
     """
 
     rule: MatchRule
@@ -62,6 +64,7 @@ class Wanted:
     memory: int = MEMORY
     parts: int | None = None
     against: str | None = None
+    most_grouped: int | None = None
     threads: int = field(default_factory=default_jobs)
 
 

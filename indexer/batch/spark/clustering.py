@@ -27,7 +27,7 @@ from indexer.batch.form import sketch_schema
 from indexer.batch.reading import Sketched
 from indexer.batch.spark import tasks
 from indexer.batch.spark.components import Kept
-from indexer.batch.spark.frames import MOST_JOINED, Documents, Run, found
+from indexer.batch.spark.frames import MOST_GROUPED, MOST_JOINED, Documents, Run, found
 from indexer.batch.spark.session import functions, mapped, partitions_of, plain_errors
 from indexer.schemes.base import Positions
 
@@ -159,15 +159,14 @@ class _Files(Documents):
         """See the base class."""
         return mapped(self._files, read_files, schema, self._folder, found_by(self._run.rule), step, *given)
 
-    def labelled(self, labels: Any) -> Any:
+    def labelled(self, labels: Any, columns: Sequence[str]) -> Any:
         """See the base class: what is shuffled to the files is numbers, and each of them is read where it is needed."""
         placed = labels.withColumn("file", functions.shiftright("owner", _ROW_BITS))
-        count, columns = self._run.partitions, self._run.columns
-        sorted_rows = placed.repartition(count, "file").sortWithinPartitions("file", "owner")
+        sorted_rows = placed.repartition(self._run.partitions, "file").sortWithinPartitions("file", "owner")
         known = sketch_schema(self._folder.sketched.form)
         kinds = {name: arrow.string() if name == OLDER_CLUSTER else known.field(name).type for name in columns}
         schema = arrow.schema({"label": arrow.int64(), "owner": arrow.int64(), **kinds})
-        return mapped(sorted_rows, read_labelled, schema, self._folder, columns)
+        return mapped(sorted_rows, read_labelled, schema, self._folder, list(columns))
 
 
 def cluster(spark: Any, folder: str, out: str, wanted: Wanted, *, most_joined: int = MOST_JOINED) -> dict[str, Any]:
@@ -182,7 +181,9 @@ def cluster(spark: Any, folder: str, out: str, wanted: Wanted, *, most_joined: i
     sketched = sketched_apart(folder, out, wanted)
     columns = columns_of(wanted.rule, wanted.canonical, against=bool(wanted.against))
     count = partitions_of(spark, wanted.parts, sketched.bytes_of(columns))
-    run = Run(wanted.rule, wanted.canonical, wanted.bound, count, most_joined, bool(wanted.against))
+    most_grouped = wanted.most_grouped or MOST_GROUPED
+    against = bool(wanted.against)
+    run = Run(wanted.rule, wanted.canonical, wanted.bound, count, most_joined, most_grouped, against=against)
     given = Folder(sketched)
     with finished_in(out) as finish, plain_errors(), Kept() as kept:
         files = _files(spark, given, _gone(_files(spark, given, {}, count), given), count)

@@ -106,7 +106,7 @@ def clusters(
     rule = rule_of(known, match)
     run = Run(
         rule, canonical_of(known, canonical_asked(canonical)), bound,
-        partitions_of(sketches.sparkSession, partitions), most_joined, against is not None,
+        partitions_of(sketches.sparkSession, partitions), most_joined, against=against is not None,
     )  # fmt: skip
     wanted = [name for name in run.columns if name != OLDER_CLUSTER] + [_FORM] + [latest] * bool(latest)
     every = sketches.select(*dict.fromkeys(wanted))
@@ -154,9 +154,9 @@ class _Table(Documents):
         names = ["owner", *found_by(self._run.rule), _FORM]
         return mapped(self._frame.select(*names), tasks.checked, schema, self._digest, step, *given)
 
-    def labelled(self, labels: Any) -> Any:
+    def labelled(self, labels: Any, columns: Sequence[str]) -> Any:
         """See the base class."""
-        return self._frame.select("owner", *self._run.columns).join(labels, "owner")
+        return self._frame.select("owner", *columns).join(labels, "owner")
 
 
 def _with_clusters(every: Any, clustered: Any, run: Run) -> Any:
