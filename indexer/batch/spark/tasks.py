@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ from indexer.batch.arrow import (
     present_in,
     repeated,
 )
-from indexer.batch.clusters.grouping import clusters_of, compared, sketches_of, whole_runs
+from indexer.batch.clusters.grouping import clusters_of, compared, replaced, sketches_of, whole_runs
 from indexer.batch.clusters.scattering import Forest, connected, scattered
 from indexer.batch.clusters.stars import dealt, labels_of, large_stars, small_stars
 from indexer.batch.clusters.verifying import shared, verified
@@ -41,6 +41,7 @@ from indexer.model.ragged import Ragged
 from indexer.schemes.base import Positions
 
 Step = Callable[..., Iterator[Any]]
+_NONE = np.empty(0, dtype=np.int64)
 Scattering = Callable[..., Iterator[tuple[int, Positions, Positions]]]
 
 # Spark hands ten thousand rows at once to a task, however large: as many of these still fit a column of Arrow.
@@ -198,6 +199,27 @@ def deal(batches: Iterable[Any], blocks: int) -> Iterator[Any]:
     for batch in batches:
         one, other = _unpacked(batch["one"]), _unpacked(batch["other"])
         yield from _dealt(np.concatenate((one, other)), np.concatenate((other, one)), blocks, changed=0)
+
+
+def together(batches: Iterable[tuple[Positions, Positions]], blocks: int) -> Iterator[Any]:
+    """Pairs of numbers, many of them at once, each to the block of its first one, in DEALT."""
+    waiting: list[tuple[Positions, Positions]] = []
+    count = 0
+    for one, other in chain(batches, [(_NONE, _NONE)]):
+        waiting.append((one, other))
+        count += one.size
+        if count > _MOST or not one.size:
+            ones, others = (np.concatenate(each) for each in zip(*waiting, strict=True))
+            yield from _dealt(ones, others, blocks, changed=0)
+            waiting, count = [], 0
+
+
+def same(batches: Iterable[Any]) -> Iterator[Any]:
+    """Which owners have one number in common, in LABELS by it; (number, owner) come in DEALT, sorted by block."""
+    for _, rows in runs(batches, ("block",)):
+        numbers, owners = _unpacked(rows["one"]), _unpacked(rows["other"])
+        places = replaced([numbers.view(np.uint64)])
+        yield from _labels(owners[places], numbers[places])
 
 
 def large_star(batches: Iterable[Any], blocks: int) -> Iterator[Any]:
