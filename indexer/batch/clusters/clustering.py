@@ -122,7 +122,7 @@ def finished_in(out: str) -> Iterator[Callable[[dict[str, Any]], dict[str, Any]]
 
 def _write(sketched: Sketched, found: Found, out: str, wanted: Wanted, counts: Counts) -> None:
     """A file of clusters for each file of sketches, with its rows in its order."""
-    rows = Rows(found, sketched.without, against=bool(wanted.against))
+    rows = Rows(found, sketched.without, wanted.rule.measure.similarity, against=bool(wanted.against))
     for number, (path, start) in enumerate(zip(sketched.files, sketched.offsets.tolist(), strict=False)):
         target, is_older = target_of(sketched, number, out), number < sketched.older
         new, repeating = write_clusters(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
@@ -19,16 +19,17 @@ from indexer.batch.arrow import (
     column_of_names,
     column_of_strings,
     compute,
+    flags_of,
     joined_of,
     numbers_of,
     present_in,
     repeated,
 )
-from indexer.batch.clusters.grouping import clusters_of, compared, sketches_of, whole_runs
+from indexer.batch.clusters.grouping import clusters_of, compared, replaced, sketches_of, whole_runs
 from indexer.batch.clusters.scattering import Forest, connected, scattered
 from indexer.batch.clusters.stars import dealt, labels_of, large_stars, small_stars
 from indexer.batch.clusters.verifying import shared, verified
-from indexer.batch.clusters.writing import Figures
+from indexer.batch.clusters.writing import Figures, keeps
 from indexer.batch.form import Making
 from indexer.batch.sketches.documents import DOCUMENTS
 from indexer.batch.sketches.kernels import sketched
@@ -40,6 +41,7 @@ from indexer.model.ragged import Ragged
 from indexer.schemes.base import Positions
 
 Step = Callable[..., Iterator[Any]]
+_NONE = np.empty(0, dtype=np.int64)
 Scattering = Callable[..., Iterator[tuple[int, Positions, Positions]]]
 
 # Spark hands ten thousand rows at once to a task, however large: as many of these still fit a column of Arrow.
@@ -108,8 +110,11 @@ def checked(batches: Iterable[Any], written: str, step: Step, *given: Any) -> It
     return step(passed(), *given)
 
 
-def with_own_clusters(batches: Iterable[Any]) -> Iterator[Any]:
-    """The clusters of all documents: one that is in none, and counts, is alone in one that has its name."""
+def with_own_clusters(batches: Iterable[Any], least: float) -> Iterator[Any]:
+    """The clusters of all documents: one that is in none, and counts, is alone in one that has its name.
+
+    `keep` is added after `is_canonical`: see `indexer.batch.clusters.writing.keeps`.
+    """
     for batch in batches:
         alone = ~present_in(batch["cluster"]) & present_in(batch["counts"])
         own = cluster_ids(joined_of(batch["id"]))
@@ -122,6 +127,12 @@ def with_own_clusters(batches: Iterable[Any]) -> Iterator[Any]:
         }
         names = [name for name in batch.schema.names if name != "counts"]
         columns = [compute.coalesce(batch[name], filled[name]) if name in filled else batch[name] for name in names]
+        made = dict(zip(names, columns, strict=True))
+        canonical, similarity = flags_of(made["is_canonical"]), numbers_of(made["similarity"], np.float64)
+        keep = column_of(keeps(canonical, similarity, ~present_in(made["cluster"]), least))
+        place = names.index("is_canonical") + 1
+        names.insert(place, "keep")
+        columns.insert(place, keep)
         yield arrow.RecordBatch.from_arrays(columns, names=names)
 
 
@@ -188,6 +199,27 @@ def deal(batches: Iterable[Any], blocks: int) -> Iterator[Any]:
     for batch in batches:
         one, other = _unpacked(batch["one"]), _unpacked(batch["other"])
         yield from _dealt(np.concatenate((one, other)), np.concatenate((other, one)), blocks, changed=0)
+
+
+def together(batches: Iterable[tuple[Positions, Positions]], blocks: int) -> Iterator[Any]:
+    """Pairs of numbers, many of them at once, each to the block of its first one, in DEALT."""
+    waiting: list[tuple[Positions, Positions]] = []
+    count = 0
+    for one, other in chain(batches, [(_NONE, _NONE)]):
+        waiting.append((one, other))
+        count += one.size
+        if count > _MOST or not one.size:
+            ones, others = (np.concatenate(each) for each in zip(*waiting, strict=True))
+            yield from _dealt(ones, others, blocks, changed=0)
+            waiting, count = [], 0
+
+
+def same(batches: Iterable[Any]) -> Iterator[Any]:
+    """Which owners have one number in common, in LABELS by it; (number, owner) come in DEALT, sorted by block."""
+    for _, rows in runs(batches, ("block",)):
+        numbers, owners = _unpacked(rows["one"]), _unpacked(rows["other"])
+        places = replaced([numbers.view(np.uint64)])
+        yield from _labels(owners[places], numbers[places])
 
 
 def large_star(batches: Iterable[Any], blocks: int) -> Iterator[Any]:
