@@ -26,8 +26,6 @@ from indexer.ingest.remote import is_remote
 from indexer.ingest.sources import Rejected, Sources
 from indexer.model.paths import printable_path
 
-# A similarity is written to four decimal places.
-_ROUNDED = 5e-5
 # What a group of rows has about, in bytes.
 _GROUP = 64 << 20
 _REMOVED = arrow.schema(
@@ -149,14 +147,9 @@ def _found(part: Part, known: dict[str, Path], folder: str) -> Path:
 
 def _gone(path: Path, done: Filtered) -> tuple[npt.NDArray[np.int64], Any]:
     """The rows of a file that are not kept, in order, and what is listed of each."""
-    least = read_footer(os.fspath(path), CLUSTERS)["similarity"] - _ROUNDED
     table = parquet.read_table(path)
-    other = compute.invert(table["is_canonical"])
-    # One in whose place a later one of its id counts has no similarity.
-    near = compute.greater_equal(table["similarity"], least).fill_null(True)
-    gone = compute.and_(other, near)
-    rows = table.filter(gone).select(["row", "id", "canonical", "similarity", "cluster"])
-    done.far += compute.sum(compute.and_(other, compute.invert(near))).as_py() or 0
+    rows = table.filter(compute.invert(table["keep"])).select(["row", "id", "canonical", "similarity", "cluster"])
+    done.far += compute.sum(compute.and_not(table["keep"], table["is_canonical"])).as_py() or 0
     done.kept += table.num_rows - rows.num_rows
     return np.sort(numbers_of(rows["row"].combine_chunks())), rows
 

@@ -143,6 +143,7 @@ def cluster_schema(*, against: bool = False) -> Any:
             ("row", arrow.int64()),
             ("cluster", arrow.string()),
             ("is_canonical", arrow.bool_()),
+            ("keep", arrow.bool_()),
             ("similarity", arrow.float64()),
             ("size", arrow.int64()),
             ("canonical", arrow.string()),

@@ -105,7 +105,7 @@ class Sketched:
         """Which documents are replaced by a later one with the same id."""
         hashes, ids = [], list[str]()
         for _, batch in self.batches(["id"]):
-            hashes.append(_hashes(batch["id"]))
+            hashes.append(id_hashes(batch["id"]))
         suspects = replaced(hashes)
         without = np.zeros(len(self), dtype=np.bool_)
         for place, batch in self.batches(["id"]):
@@ -156,7 +156,8 @@ def batches_of(path: Path, place: int, columns: Sequence[str]) -> Iterator[tuple
         raise StoreError(f"{path}: can't be read: {error}; remove it, and run neardup batch sketch again") from error
 
 
-def _hashes(ids: Any) -> npt.NDArray[np.uint64]:
+def id_hashes(ids: Any) -> npt.NDArray[np.uint64]:
+    """A hash of each id of a column."""
     texts = joined_of(ids)
     return core.hash_tokens(Tokens(bytes(texts.data), texts.starts, texts.ends))
 

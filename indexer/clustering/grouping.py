@@ -6,7 +6,7 @@ yet; so a million copies of one page, or pages with one boilerplate, cost as man
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -102,7 +102,7 @@ def group(nodes: Nodes, comparison: Comparison, *, radius: float | None = None, 
     # By the first node of each pair that was compared, how many there were.
     spent = np.zeros(len(nodes), dtype=np.int64)
     for finder in comparison.rule.finders:
-        buckets += _connect(components, nodes, comparison, finder, threads, spent)
+        buckets += connect(components, nodes, comparison, finder, threads, spent)
     labels = components.labels()
     least = comparison.least if radius is None else 1 - radius - 1e-9
     whole = labels.copy()
@@ -144,21 +144,28 @@ def _first(sizes: Positions, digests: Hashes) -> Positions:
     return places[np.lexsort((digests[places], -sizes[places]))[:_LARGEST]]
 
 
-def _connect(
+def connect(
     components: Components,
     nodes: Nodes,
     comparison: Comparison,
     finder: Finder,
     threads: int | None,
     spent: Positions,
+    among: Callable[[Positions], npt.NDArray[np.bool_]] | None = None,
 ) -> list[Bucket]:
-    """Join the nodes that a finder finds and the rule calls near; gives the costliest and the largest buckets."""
+    """Join the nodes that a finder finds and the rule calls near; gives the costliest and the largest buckets.
+
+    `spent` counts the pairs that were compared by their first nodes. Of a finder that finds by keys, only those `among`
+    some are looked at, all of them where None.
+    """
     sketches, where = _with_sketch(nodes, finder.name)
     scheme, buckets = finder.scheme, list[Bucket]()
     by_keys = meets_by_keys(finder)
     if by_keys:
         agreeing = scheme.plan(finder.similarity).agreeing
-        found = _meeting(components, sketches, where, agreeing, scheme, nodes.digests[where, 0], buckets)
+        keys = sketches.keys if among is None else sketches.keys.only(among(sketches.keys.values))
+        postings = Postings.shared(keys, scheme.layout)
+        found = _meeting(components, sketches, where, postings, agreeing, scheme, nodes.digests[where, 0], buckets)
     else:
         found = _joined(components, sketches, where, finder, threads)
     for left, right in found:
@@ -208,13 +215,13 @@ def _meeting(
     components: Components,
     sketches: Sketches,
     where: Positions,
+    postings: Postings,
     agreeing: int,
     scheme: Scheme,
     digests: Hashes,
     buckets: list[Bucket],
 ) -> Iterator[tuple[Positions, Positions]]:
     """Pairs of nodes that share keys in this many tables, and that nothing joins yet; `buckets` grows at the end."""
-    postings = Postings.shared(sketches.keys, scheme.layout)
     offsets = postings.buckets()
     taken = np.zeros(offsets.size - 1, dtype=np.int64)
     for left, right in _within(components, postings.owners, offsets[:-1], np.diff(offsets), where, taken):

@@ -87,6 +87,11 @@ class Ragged:
             values[begin:end] = self.values[np.arange(begin, end) + shifts]
         return Ragged(values, offsets)
 
+    def only(self, kept: npt.NDArray[np.bool_]) -> Ragged:
+        """The same number of rows with only those of their values that are kept, by a mask of all `values`."""
+        ends = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(kept)))
+        return Ragged(self.values[kept], ends[self.offsets])
+
     @property
     def width(self) -> int:
         """The length that all rows have; -1 where they differ, or there are none. Found out once."""

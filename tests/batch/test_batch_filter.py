@@ -101,6 +101,11 @@ def test_what_is_near_to_others_only_is_kept(tmp_path: Path) -> None:
     assert cluster(str(tmp_path / "batch"), str(tmp_path / "batch"), wanted)["largest"] == 40
     done = keep([str(tmp_path / "in.parquet")], str(tmp_path / "batch"), str(tmp_path / "kept"))
     assert done.far > 30
+    [clusters] = (tmp_path / "batch" / "clusters").iterdir()
+    table = pq.read_table(clusters)
+    assert set(table["id"].to_pylist()) - {row["id"] for row in removed(tmp_path / "kept")} == {
+        row["id"] for row in table.to_pylist() if row["keep"]
+    }
     assert all(row["similarity"] >= 0.599 for row in removed(tmp_path / "kept"))
     assert done.kept == 40 - done.removed
 

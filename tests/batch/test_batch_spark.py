@@ -102,11 +102,20 @@ def same_files(one: Path, other: Path) -> bool:
     return True
 
 
-def same_said(one: dict[str, Any], other: dict[str, Any]) -> bool:
-    """Whether two runs say the same; of buckets and components that are equally large they may name others."""
+def same_said(one: dict[str, Any], other: dict[str, Any], *, verified_before: bool = False) -> bool:
+    """Whether two runs say the same; of buckets and components that are equally large they may name others.
+
+    One that verified some components bucket by bucket first compared more, in the same largest bucket.
+    """
     one, other = dict(one), dict(other)
-    for name, size in (("buckets", "nodes"), ("components", "documents")):
-        assert [each[size] for each in one.pop(name)] == [each[size] for each in other.pop(name)]
+    sizes = [[each["documents"] for each in said.pop("components")] for said in (one, other)]
+    assert sizes[0] == sizes[1]
+    buckets = [[each["nodes"] for each in said.pop("buckets")] for said in (one, other)]
+    if verified_before:
+        assert buckets[0][0] == buckets[1][0]
+        assert one.pop("comparisons") > other.pop("comparisons")
+    else:
+        assert buckets[0] == buckets[1]
     return one == other
 
 
@@ -123,16 +132,19 @@ def test_clusters_of_frames_are_those_of_one_process(case: Case, partitions: int
 
 
 @every
-@pytest.mark.parametrize("most_joined", [frames.MOST_JOINED, 1])
+@pytest.mark.parametrize(("most_joined", "most_grouped"), [(frames.MOST_JOINED, None), (1, 3)])
 @pytest.mark.parametrize("count", [1, 2, 7])
-def test_clusters_of_folders_are_those_of_one_process(count: int, most_joined: int, spark: Any, tmp_path: Path) -> None:
+def test_clusters_of_folders_are_those_of_one_process(
+    count: int, most_joined: int, most_grouped: int | None, spark: Any, tmp_path: Path
+) -> None:
     case = Case(mixed(), "minhash@0.4", canonical=EARLIEST, bound=0.3)
     _, said = by_batch(case, tmp_path, files=5, parts=1)
     assert said["split"] > 0
     out = tmp_path / "spark"
-    asked = Wanted(rule_of(case.form, case.rule), case.canonical, case.bound, parts=count)
+    rule = rule_of(case.form, case.rule)
+    asked = Wanted(rule, case.canonical, case.bound, parts=count, most_grouped=most_grouped)
     again = clustering.cluster(spark, str(tmp_path / "out"), str(out), asked, most_joined=most_joined)
-    assert same_said(again, said)
+    assert same_said(again, said, verified_before=bool(most_grouped))
     assert json.loads((out / "clustering.json").read_bytes()) == again
     assert same_files(tmp_path / "out", out)
 
@@ -207,10 +219,13 @@ def test_tasks_that_fail_are_run_again_and_an_older_batch_is_as_in_one_process(
     assert min(said["replaced"], said["repeating"], said["new"], said["clusters"]) > 0
     for module in (clustering, components, frames):
         monkeypatch.setattr(module, "mapped", flaky(marks))
-    assert same_said(clustering.cluster(spark, str(new), str(out), replace(asked, parts=count)), said)
+    again = clustering.cluster(spark, str(new), str(out), replace(asked, parts=count, most_grouped=2))
+    assert same_said(again, said, verified_before=True)
     assert same_files(new, out)
     failed = sorted(path.name.partition("-")[0] for path in marks.glob("*.failed"))
-    assert failed == ["connect", "group", "read_files", "read_ids", "read_labelled", "unite", "write_files"]
+    several = ["unite"] * 2 + ["read_labelled"] * 4
+    once = ["connect", "group", "read_files", "read_ids", "same", "scatter", "share", "verify", "write_files"]
+    assert failed == sorted(several + once)
     assert not list(out.rglob("*.part"))
 
 
@@ -291,7 +306,17 @@ def test_of_rows_with_one_id_the_latest_counts_and_older_documents_keep_their_cl
         canonical=str(CANONICAL),
         against=tables.read(spark, str(old)).join(before, "id"),
     )
-    names = ["id", "cluster", "is_canonical", "similarity", "size", "canonical", "repeats", "repeats_similarity"]
+    names = [
+        "id",
+        "cluster",
+        "is_canonical",
+        "keep",
+        "similarity",
+        "size",
+        "canonical",
+        "repeats",
+        "repeats_similarity",
+    ]
     got = sorted(found.where("not older").select(*names).collect())
     wanted = [pq.read_table(path, columns=names).to_pylist() for path in (new / "clusters").iterdir()]
     assert [row.asDict() for row in got] == sorted((row for rows in wanted for row in rows), key=lambda row: row["id"])

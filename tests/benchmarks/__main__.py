@@ -22,6 +22,7 @@ PARTS = {
     "ingest": "JSON lines and Parquet into the embedded store: documents a second",
     "batch": "texts in Parquet to clusters without a store, beside the embedded store",
     "spark": "clusters of sketches by tasks of Spark, beside one process",
+    "rivals": "what text-dedup and datatrove remove of the same texts, what of it is wrong, and what it takes",
     "memory": "peak memory of every command on 100,000 documents of JSON lines",
     "engines": "search engines: put, look up, size, beside what they offer themselves",
     "at_once": "lookups in a cluster, one a request and fifty a request, by shards",
@@ -48,6 +49,7 @@ TAKE_OPTIONS = (
     "pipelines",
     "price",
     "repeats",
+    "rivals",
     "spark",
     "store",
 )

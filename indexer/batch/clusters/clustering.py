@@ -53,7 +53,9 @@ class Wanted:
     """How clusters are made: `bound` as for `indexer.clustering.clusters.cluster`, `memory` in bytes for sketches.
 
     `parts` is how many partitions there are, as many as the memory takes where None. `against` is an older folder with
-    sketches and clusters, whose documents are compared too, and whose clusters keep their ids.
+    sketches and clusters, whose documents are compared too, and whose clusters keep their ids. Components of what may
+    be near that have more than `most_grouped` documents, as many as a partition holds where None, are verified bucket
+    by bucket before they are grouped.
     """
 
     rule: MatchRule
@@ -62,6 +64,7 @@ class Wanted:
     memory: int = MEMORY
     parts: int | None = None
     against: str | None = None
+    most_grouped: int | None = None
     threads: int = field(default_factory=default_jobs)
 
 
@@ -265,7 +268,7 @@ def _shuffled(
 
 def _write(sketched: Sketched, found: Found, out: str, wanted: Wanted, counts: Counts) -> None:
     """A file of clusters for each file of sketches, with its rows in its order."""
-    rows = Rows(found, sketched.without, against=bool(wanted.against))
+    rows = Rows(found, sketched.without, wanted.rule.measure.similarity, against=bool(wanted.against))
     for number, (path, start) in enumerate(zip(sketched.files, sketched.offsets.tolist(), strict=False)):
         target, is_older = target_of(sketched, number, out), number < sketched.older
         new, repeating = write_clusters(

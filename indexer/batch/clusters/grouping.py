@@ -6,14 +6,14 @@ Functions of arrays and batches, without state. Documents are numbers here: thei
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from indexer.batch.arrow import bytes_of, column_of, flags_of, integers_of, joined_of, numbers_of, present_in
+from indexer.batch.arrow import arrow, bytes_of, column_of, flags_of, integers_of, joined_of, numbers_of, present_in
 from indexer.batch.form import column_name
 from indexer.clustering.assign import Gathered, Member, named
 from indexer.clustering.canonical import CanonicalRule
@@ -30,6 +30,9 @@ from indexer.stores.sketches import Found
 
 # The cluster that a document of an older batch was in; null for a new document.
 OLDER_CLUSTER = "older_cluster"
+SPREAD_BITS = 24
+# Documents that are compared at once, unless one component or bucket has more.
+_TOGETHER = 1 << 16
 
 
 def columns_of(rule: MatchRule, canonical: CanonicalRule, *, against: bool = False) -> list[str]:
@@ -108,7 +111,7 @@ def clusters_of(
 
     They are those of `indexer.clustering.clusters.cluster` as long as what may be near is all among them.
     """
-    nodes = _nodes(table, rule)
+    nodes = nodes_in(table, rule)
     comparison = Comparison(rule, nodes.payloads)
     grouped = group(nodes, comparison, radius=radius, threads=threads)
     groups = document_groups(nodes, grouped)
@@ -143,8 +146,8 @@ def clusters_of(
         to_before,
         grouped.split,
         comparison.compared,
-        _with_example(nodes, grouped.buckets),
-        _with_example(nodes, grouped.components),
+        with_example(nodes, grouped.buckets),
+        with_example(nodes, grouped.components),
     )
 
 
@@ -153,8 +156,8 @@ def _name(gathered: Gathered | None) -> str | None:
     return gathered.canonical.ref.id if gathered and gathered.canonical else None
 
 
-def _with_example(nodes: Nodes, largest: Sequence[Bucket | Component]) -> list[dict[str, Any]]:
-    """The same, with the first id of the example's documents in its place."""
+def with_example(nodes: Nodes, largest: Sequence[Bucket | Component]) -> list[dict[str, Any]]:
+    """Buckets and components for people and programs, with the first id of the example's documents in its place."""
     names = {
         node: min(ref.id for ref in nodes.refs.take(np.flatnonzero(nodes.node_of == node)))
         for node in {one.example for one in largest}
@@ -162,7 +165,8 @@ def _with_example(nodes: Nodes, largest: Sequence[Bucket | Component]) -> list[d
     return [{**asdict(one), "example": names[one.example]} for one in largest]
 
 
-def _nodes(table: Any, rule: MatchRule) -> Nodes:
+def nodes_in(table: Any, rule: MatchRule) -> Nodes:
+    """The nodes of documents, rows of a table of sketches."""
     refs = RefTable()
     parts: dict[str, list[Sketches]] = {family: [] for family in rule.schemes}
     for batch in table.to_batches():
@@ -200,14 +204,18 @@ def _members(
 def key_blocks(keys: Ragged, positions: Positions, blocks: int) -> Iterator[tuple[int, Positions, Positions]]:
     """The keys of some documents, in blocks by what they are: (number of the block, keys, who holds each)."""
     owners = np.repeat(positions, keys.sizes)
-    # Spread by a multiplication, so that the keys of one table go to all blocks.
-    spread = (keys.values.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(40)
-    block = (spread % np.uint64(blocks)).astype(np.int64)
+    block = spread(keys.values) % blocks
     order = np.argsort(block, kind="stable")
     ends = np.searchsorted(block[order], np.arange(blocks + 1))
     for number in np.flatnonzero(np.diff(ends)).tolist():
         part = order[ends[number] : ends[number + 1]]
         yield number, keys.values[part], owners[part]
+
+
+def spread(keys: Positions) -> Positions:
+    """A number of SPREAD_BITS for each key, by a multiplication, so that the keys of one table get all numbers."""
+    mixed = keys.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    return (mixed >> np.uint64(64 - SPREAD_BITS)).astype(np.int64)
 
 
 def scanned(keys: Positions, owners: Positions) -> tuple[Positions, Positions]:
@@ -230,6 +238,26 @@ def joined(
     stands = positions[firsts]
     for left, right in finder.scheme.join(sketches.take(firsts), finder.similarity, threads=threads):
         yield stands[left], stands[right]
+
+
+def whole_runs(batches: Iterable[Any]) -> Iterator[Any]:
+    """Tables of some rows each, with all of a `label` in one; they come sorted by it."""
+    waiting: list[Any] = []
+    rows, enough = 0, _TOGETHER
+    for batch in batches:
+        waiting.append(batch)
+        rows += batch.num_rows
+        if rows < enough:
+            continue
+        table = arrow.Table.from_batches(waiting)
+        labels = numbers_of(table["label"].combine_chunks())
+        cut = int(np.searchsorted(labels, labels[-1]))
+        if cut:
+            yield table.slice(0, cut).combine_chunks()
+            waiting, rows = table.slice(cut).to_batches(), rows - cut
+        enough = max(_TOGETHER, 2 * rows)
+    if rows:
+        yield arrow.Table.from_batches(waiting).combine_chunks()
 
 
 def partitions(labels: Positions, count: int) -> Positions:

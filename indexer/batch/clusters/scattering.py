@@ -32,15 +32,22 @@ def scattered(
 
     The values are keys; of simhash-doc they are the simhashes themselves, which are in several blocks.
     """
+    if finder.name != SIMHASH_DOC:
+        yield from scattered_keys(finder, sketches, positions, blocks)
+        return
     there = np.flatnonzero(sketches.payloads.sizes)
     given, holders = sketches.take(there), positions[there]
-    if finder.name != SIMHASH_DOC:
-        yield from key_blocks(_keys(finder, given), holders, blocks)
-        return
     values = values_of(given.payloads)
-    pieces = _pieces(values, bits_allowed(64, finder.similarity))
-    for number, _, places in key_blocks(pieces, np.arange(values.size), blocks):
+    for number, _, places in key_blocks(_keys(finder, given), np.arange(values.size), blocks):
         yield number, values[places].view(np.int64), holders[places]
+
+
+def scattered_keys(
+    finder: Finder, sketches: Sketches, positions: Positions, blocks: int
+) -> Iterator[tuple[int, Positions, Positions]]:
+    """The same with what documents have in common where the finder finds them: keys, or pieces of simhashes."""
+    there = np.flatnonzero(sketches.payloads.sizes)
+    yield from key_blocks(_keys(finder, sketches.take(there)), positions[there], blocks)
 
 
 def _pieces(values: npt.NDArray[np.uint64], distance: int) -> Ragged:
@@ -54,7 +61,12 @@ def _pieces(values: npt.NDArray[np.uint64], distance: int) -> Ragged:
 
 
 def _keys(finder: Finder, sketches: Sketches) -> Ragged:
-    """The keys that documents have in common where the finder finds them: their own, and those that they ask for."""
+    """What documents have in common where the finder finds them: keys, their own and those that they ask for.
+
+    Of simhash-doc they are pieces of the simhash.
+    """
+    if finder.name == SIMHASH_DOC:
+        return _pieces(values_of(sketches.payloads), bits_allowed(64, finder.similarity))
     if meets_by_keys(finder):
         return sketches.keys
     scheme = finder.scheme

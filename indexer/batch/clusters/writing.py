@@ -30,6 +30,8 @@ from indexer.model import CLUSTER_ID_LENGTH
 from indexer.schemes.base import Positions
 
 _SHOWN = 10
+# A similarity is written to four decimal places.
+_ROUNDED = 5e-5
 
 
 @dataclass(slots=True)
@@ -119,16 +121,26 @@ class Found:
         )  # fmt: skip
 
 
+def keeps(
+    canonical: npt.NDArray[np.bool_], similarity: npt.NDArray[np.float64], gone: npt.NDArray[np.bool_], least: float
+) -> npt.NDArray[np.bool_]:
+    """Which documents stay where duplicates are removed: those that are no more similar to the canonical one than the
+    rule asks (`least`, 0 to 1) are near to others of their cluster only. What is `gone` does not stay.
+    """
+    return np.asarray(~gone & (canonical | (similarity < least - _ROUNDED)), dtype=np.bool_)
+
+
 class Rows:
     """The rows of files of clusters, of documents by their places among those of which clusters were found.
 
-    `gone` are documents in whose place a later one counts. With `against` columns say what new documents repeat;
-    those of an older batch (`is_older`) repeat nothing, because that was said when they came.
+    `gone` are documents in whose place a later one counts; `least` is the similarity that the rule asks. With `against`
+    columns say what new documents repeat; those of an older batch (`is_older`) repeat nothing, because that was said
+    when they came.
     """
 
-    def __init__(self, found: Found, gone: npt.NDArray[np.bool_], *, against: bool) -> None:
+    def __init__(self, found: Found, gone: npt.NDArray[np.bool_], least: float, *, against: bool) -> None:
         self.schema = cluster_schema(against=against)
-        self._found, self._gone = found, gone
+        self._found, self._gone, self._least = found, gone, least
         # One more before the first, for those that are alone.
         self._sizes = np.array([1, *found.sizes], dtype=np.int64)
         self._ids = np.array([b"", *(name.encode() for name in found.ids)], dtype=f"S{CLUSTER_ID_LENGTH}")
@@ -148,6 +160,7 @@ class Rows:
             batch["row"],
             column_of_names(own, gone),
             column_of(found.canonical & ~gone),
+            column_of(keeps(found.canonical, found.similarity, gone, self._least)),
             column_of(found.similarity, gone),
             column_of(self._sizes[number], gone),
             compute.if_else(column_of(alone), batch["id"], self._names.take(taken).cast(arrow.string())),

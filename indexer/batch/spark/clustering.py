@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -24,17 +25,16 @@ from indexer.batch.clusters.clustering import (
 from indexer.batch.clusters.grouping import OLDER_CLUSTER, columns_of, compared, found_by
 from indexer.batch.clusters.writing import Figures, Found, Rows, write_clusters
 from indexer.batch.form import sketch_schema
-from indexer.batch.reading import Sketched
+from indexer.batch.reading import Sketched, id_hashes
 from indexer.batch.spark import tasks
-from indexer.batch.spark.components import Kept
-from indexer.batch.spark.frames import MOST_JOINED, Documents, Run, found
-from indexer.batch.spark.session import functions, mapped, partitions_of, plain_errors
+from indexer.batch.spark.components import BLOCKS, Kept, sorted_blocks
+from indexer.batch.spark.frames import MOST_GROUPED, MOST_JOINED, Documents, Run, found
+from indexer.batch.spark.session import functions, mapped, partitions_of, plain_errors, sql
 from indexer.schemes.base import Positions
 
 # An owner is the number of its file, and in the lowest bits its place there.
 _ROW_BITS = 40
 _SAID = arrow.schema([("said", arrow.string())])
-_IDS = arrow.schema([("owner", arrow.int64()), ("id", arrow.string())])
 # Tasks for each partition, of which each reads some files.
 _TASKS = 4
 
@@ -53,11 +53,10 @@ class Folder:
             yield np.arange(start, start + batch.num_rows), batch
 
 
-def read_ids(files: Iterable[Any], folder: Folder) -> Iterator[Any]:
-    """The ids of all documents of some files, in _IDS."""
-    for number, _ in _rows(files):
-        for owners, batch in folder.batches(number, ["id"]):
-            yield arrow.RecordBatch.from_arrays([column_of(owners), batch["id"]], schema=_IDS)
+def read_ids(files: Iterable[Any], folder: Folder, blocks: int) -> Iterator[Any]:
+    """Hashes of the ids of all documents of some files, with their owners, in `indexer.batch.spark.tasks.DEALT`."""
+    batches = chain.from_iterable(folder.batches(number, ["id"]) for number, _ in _rows(files))
+    yield from tasks.together(((id_hashes(batch["id"]).view(np.int64), owners) for owners, batch in batches), blocks)
 
 
 def read_files(
@@ -117,7 +116,7 @@ def _write_file(rows: Any, number: int, folder: Folder, out: str, wanted: Wanted
     gone = np.zeros(count, dtype=np.bool_)
     gone[places & ((1 << _ROW_BITS) - 1)] = True
     members = rows.filter(rows["cluster"].is_valid()).combine_chunks()
-    written = Rows(_found(members, count), gone, against=bool(wanted.against))
+    written = Rows(_found(members, count), gone, wanted.rule.measure.similarity, against=bool(wanted.against))
     is_older, target = number < sketched.older, target_of(sketched, number, out)
     new, repeating = write_clusters(
         sketched.files[number], target, written, sketched.form, rules_of(wanted), place=0, is_older=is_older
@@ -159,15 +158,9 @@ class _Files(Documents):
         """See the base class."""
         return mapped(self._files, read_files, schema, self._folder, found_by(self._run.rule), step, *given)
 
-    def labelled(self, labels: Any) -> Any:
-        """See the base class: what is shuffled to the files is numbers, and each of them is read where it is needed."""
-        placed = labels.withColumn("file", functions.shiftright("owner", _ROW_BITS))
-        count, columns = self._run.partitions, self._run.columns
-        sorted_rows = placed.repartition(count, "file").sortWithinPartitions("file", "owner")
-        known = sketch_schema(self._folder.sketched.form)
-        kinds = {name: arrow.string() if name == OLDER_CLUSTER else known.field(name).type for name in columns}
-        schema = arrow.schema({"label": arrow.int64(), "owner": arrow.int64(), **kinds})
-        return mapped(sorted_rows, read_labelled, schema, self._folder, columns)
+    def labelled(self, labels: Any, columns: Sequence[str]) -> Any:
+        """See the base class."""
+        return _read_at(labels, self._folder, columns, self._run.partitions)
 
 
 def cluster(spark: Any, folder: str, out: str, wanted: Wanted, *, most_joined: int = MOST_JOINED) -> dict[str, Any]:
@@ -182,10 +175,12 @@ def cluster(spark: Any, folder: str, out: str, wanted: Wanted, *, most_joined: i
     sketched = sketched_apart(folder, out, wanted)
     columns = columns_of(wanted.rule, wanted.canonical, against=bool(wanted.against))
     count = partitions_of(spark, wanted.parts, sketched.bytes_of(columns))
-    run = Run(wanted.rule, wanted.canonical, wanted.bound, count, most_joined, bool(wanted.against))
+    most_grouped = wanted.most_grouped or MOST_GROUPED
+    against = bool(wanted.against)
+    run = Run(wanted.rule, wanted.canonical, wanted.bound, count, most_joined, most_grouped, against=against)
     given = Folder(sketched)
     with finished_in(out) as finish, plain_errors(), Kept() as kept:
-        files = _files(spark, given, _gone(_files(spark, given, {}, count), given), count)
+        files = _files(spark, given, _gone(_files(spark, given, {}, count), given, count), count)
         clusters = found(_Files(files, given, run), run, kept)
         number = functions.when(functions.col("owner").isNull(), -1)
         clusters = clusters.withColumn("file", number.otherwise(functions.shiftright("owner", _ROW_BITS)))
@@ -209,11 +204,23 @@ def _files(spark: Any, folder: Folder, gone: dict[int, Any], count: int) -> Any:
     return frame.repartition(max(1, min(len(rows), count * _TASKS)))
 
 
-def _gone(files: Any, folder: Folder) -> dict[int, bytes]:
+def _read_at(labels: Any, folder: Folder, columns: Sequence[str], count: int) -> Any:
+    """The documents in LABELS with some columns. Numbers are shuffled to the files, which are read once each."""
+    placed = labels.withColumn("file", functions.shiftright("owner", _ROW_BITS))
+    sorted_rows = placed.repartition(count, "file").sortWithinPartitions("file", "owner")
+    known = sketch_schema(folder.sketched.form)
+    kinds = {name: arrow.string() if name == OLDER_CLUSTER else known.field(name).type for name in columns}
+    schema = arrow.schema({"label": arrow.int64(), "owner": arrow.int64(), **kinds})
+    return mapped(sorted_rows, read_labelled, schema, folder, list(columns))
+
+
+def _gone(files: Any, folder: Folder, count: int) -> dict[int, bytes]:
     """Of each file the owners, packed, of documents in whose place a later one with the same id stands."""
-    ids = mapped(files, read_ids, _IDS, folder)
-    several = ids.groupBy("id").agg(functions.max("owner").alias("last"), functions.count("id").alias("times"))
-    replaced = ids.join(several.where("times > 1").drop("times"), "id").where("owner < last").select("owner")
-    owners = np.sort(np.array([row[0] for row in replaced.collect()], dtype="<i8"))
+    hashed = mapped(files, read_ids, tasks.DEALT, folder, count * BLOCKS)
+    same = mapped(sorted_blocks(hashed, count), tasks.same, tasks.LABELS)
+    last = functions.max("owner").over(sql.Window.partitionBy("id"))
+    suspects = _read_at(same, folder, ["id"], count).withColumn("last", last)
+    older = suspects.where("owner < last").select("owner").collect()
+    owners = np.sort(np.array([row[0] for row in older], dtype="<i8"))
     numbers = owners >> _ROW_BITS
     return {number: owners[numbers == number].tobytes() for number in np.unique(numbers).tolist()}

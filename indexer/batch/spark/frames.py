@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from indexer.batch.clusters.grouping import columns_of
+from indexer.batch.clusters.scattering import scattered_keys
+from indexer.batch.clusters.verifying import verified_by
 from indexer.batch.spark import tasks
 from indexer.batch.spark.components import BLOCKS, Kept, labelled, sorted_blocks
-from indexer.batch.spark.session import mapped
+from indexer.batch.spark.session import functions, mapped
 from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.grouping import radius_of
 from indexer.matching.rule import MatchRule
 
 MOST_JOINED = 50_000_000
+MOST_GROUPED = 200_000
 
 
 @dataclass(frozen=True)
@@ -23,7 +26,9 @@ class Run:
     """How clusters are made: see `indexer.clustering.clusters.cluster`.
 
     What is shuffled has so many `partitions`. Up to `most_joined` documents that share keys with others are put into
-    components by one task, which holds 100 bytes for each; more of them take several rounds.
+    components by one task, which holds 100 bytes for each; more of them take several rounds. What may be near and makes
+    components of more than `most_grouped` documents is verified before it is grouped: see
+    `indexer.batch.clusters.verifying`.
     """
 
     rule: MatchRule
@@ -31,6 +36,7 @@ class Run:
     bound: float | None
     partitions: int
     most_joined: int = MOST_JOINED
+    most_grouped: int = MOST_GROUPED
     against: bool = False
 
     @property
@@ -47,8 +53,8 @@ class Documents(ABC):
         """What a step makes of their `owner` and the columns of sketches that a rule finds them by."""
 
     @abstractmethod
-    def labelled(self, labels: Any) -> Any:
-        """Those that are in LABELS, with the `label`, and the columns that clusters are made from."""
+    def labelled(self, labels: Any, columns: Sequence[str]) -> Any:
+        """Those that are in LABELS, once for each `label` that they have, with some columns of sketches."""
 
 
 def found(documents: Documents, run: Run, kept: Kept) -> Any:
@@ -60,6 +66,32 @@ def found(documents: Documents, run: Run, kept: Kept) -> Any:
     scattered = documents.mapped(tasks.scatter, tasks.SCATTERED, run.rule, count * BLOCKS)
     pairs = mapped(sorted_blocks(scattered, count, "finder"), tasks.connect, tasks.PAIRS, run.rule)
     labels = labelled(pairs, count, run.most_joined, kept)
-    dealt = documents.labelled(labels).repartition(count, "label").sortWithinPartitions("label", "owner")
+    too_large = labels.groupBy("label").count().where(functions.col("count") > run.most_grouped).select("label")
+    too_large = kept.keep(too_large)
+    if not too_large.head(1):
+        return _grouped(documents, labels, run)
+    near = kept.keep(_verified(documents, labels.join(too_large, "label", "left_semi"), run))
+    within = labelled(near.where("figures is null").drop("figures"), count, run.most_joined, kept)
+    made = _grouped(documents, labels.join(too_large, "label", "left_anti").unionByName(within), run)
+    said = near.where("figures is not null").select("figures")
+    return made.unionByName(said, allowMissingColumns=True)
+
+
+def _verified(documents: Documents, labels: Any, run: Run) -> Any:
+    """The pairs that are near among documents, in VERIFIED, by the buckets that these share with others."""
+    count, columns = run.partitions, verified_by(run.rule)
+    own = documents.labelled(labels, columns)
+    scattered = mapped(own, tasks.scatter, tasks.SCATTERED, run.rule, count * BLOCKS, scattered_keys)
+    shared = mapped(sorted_blocks(scattered, count, "finder"), tasks.share, tasks.LABELS)
+    return mapped(_by_label(documents.labelled(shared, columns), count), tasks.verify, tasks.VERIFIED, run.rule)
+
+
+def _grouped(documents: Documents, labels: Any, run: Run) -> Any:
+    """The clusters of documents in LABELS, in FOUND."""
+    dealt = _by_label(documents.labelled(labels, run.columns), run.partitions)
     radius = radius_of(run.bound)
     return mapped(dealt, tasks.group, tasks.FOUND, run.rule, run.canonical, radius, against=run.against)
+
+
+def _by_label(rows: Any, count: int) -> Any:
+    return rows.repartition(count, "label").sortWithinPartitions("label", "owner")

@@ -89,11 +89,12 @@ def clusters(
 ) -> Any:
     """The clusters of documents with `sketches`: a DataFrame with a row for each, whatever its partitions and order.
 
-    Its columns are those of files of clusters: id, cluster, is_canonical, similarity, size, canonical. They are the
-    clusters that `neardup batch cluster` makes of the same documents. `match`, `canonical` and `bound` are its options.
-    Several documents of one id are an error, unless `latest` names a column: the one with its largest value counts, and
-    the cluster of the others is null. `against` are sketches of older documents with a column `cluster`: they are
-    compared too, their clusters keep their ids, and columns `older`, `repeats` and `repeats_similarity` are added.
+    Its columns are those of files of clusters: id, cluster, is_canonical, keep, similarity, size, canonical. They are
+    the clusters that `neardup batch cluster` makes of the same documents. `match`, `canonical` and `bound` are its
+    options. Several documents of one id are an error, unless `latest` names a column: the one with its largest value
+    counts, and the cluster of the others is null. `against` are sketches of older documents with a column `cluster`:
+    they are compared too, their clusters keep their ids, and columns `older`, `repeats` and `repeats_similarity` are
+    added.
 
     What is shuffled has so many `partitions`, as configured where None. Up to `most_joined` documents that share keys
     with others are put into components by one task. Which documents may be near is computed here, and kept by Spark
@@ -105,7 +106,7 @@ def clusters(
     rule = rule_of(known, match)
     run = Run(
         rule, canonical_of(known, canonical_asked(canonical)), bound,
-        partitions_of(sketches.sparkSession, partitions), most_joined, against is not None,
+        partitions_of(sketches.sparkSession, partitions), most_joined, against=against is not None,
     )  # fmt: skip
     wanted = [name for name in run.columns if name != OLDER_CLUSTER] + [_FORM] + [latest] * bool(latest)
     every = sketches.select(*dict.fromkeys(wanted))
@@ -119,7 +120,7 @@ def clusters(
         every = every.withColumn(_REPLACED, functions.lit(False))
     with plain_errors():
         clustered = found(_Table(every.where(f"not {_REPLACED}"), run, _written(known)[1]), run, Kept())
-    return _with_clusters(every, clustered, against=run.against)
+    return _with_clusters(every, clustered, run)
 
 
 def _form_in(sketches: Any) -> Form:
@@ -153,13 +154,14 @@ class _Table(Documents):
         names = ["owner", *found_by(self._run.rule), _FORM]
         return mapped(self._frame.select(*names), tasks.checked, schema, self._digest, step, *given)
 
-    def labelled(self, labels: Any) -> Any:
+    def labelled(self, labels: Any, columns: Sequence[str]) -> Any:
         """See the base class."""
-        return self._frame.select("owner", *self._run.columns).join(labels, "owner")
+        return self._frame.select("owner", *columns).join(labels, "owner")
 
 
-def _with_clusters(every: Any, clustered: Any, *, against: bool) -> Any:
+def _with_clusters(every: Any, clustered: Any, run: Run) -> Any:
     """A row for each document with its cluster."""
+    against = run.against
     column, count = functions.col, functions.count(functions.lit(1))
     own = sql.Window.partitionBy("owner", "id", _REPLACED)
     message = functions.concat(
@@ -173,7 +175,7 @@ def _with_clusters(every: Any, clustered: Any, *, against: bool) -> Any:
     members = clustered.where("figures is null").drop("figures")
     rows = documents.join(members, ["owner", "id"], "left")
     gone = column("counts").isNull()
-    names = [name for name in cluster_schema().names if name != "row"]
+    names = [name for name in cluster_schema().names if name not in ("row", "keep")]
     # What stands for a document of this id is another of the same.
     shown = [functions.when(~gone, column(name)).alias(name) if name != "id" else column(name) for name in names]
     if against:
@@ -186,4 +188,5 @@ def _with_clusters(every: Any, clustered: Any, *, against: bool) -> Any:
     fields = [field for field in cluster_schema() if field.name != "row"]
     if against:
         fields += [arrow.field("older", arrow.bool_()), *list(cluster_schema(against=True))[-2:]]
-    return mapped(rows.select(*shown, "counts"), tasks.with_own_clusters, arrow.schema(fields))
+    least = run.rule.measure.similarity
+    return mapped(rows.select(*shown, "counts"), tasks.with_own_clusters, arrow.schema(fields), least)

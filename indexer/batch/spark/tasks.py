@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
@@ -19,15 +19,17 @@ from indexer.batch.arrow import (
     column_of_names,
     column_of_strings,
     compute,
+    flags_of,
     joined_of,
     numbers_of,
     present_in,
     repeated,
 )
-from indexer.batch.clusters.grouping import clusters_of, compared, sketches_of
+from indexer.batch.clusters.grouping import clusters_of, compared, replaced, sketches_of, whole_runs
 from indexer.batch.clusters.scattering import Forest, connected, scattered
 from indexer.batch.clusters.stars import dealt, labels_of, large_stars, small_stars
-from indexer.batch.clusters.writing import Figures
+from indexer.batch.clusters.verifying import shared, verified
+from indexer.batch.clusters.writing import Figures, keeps
 from indexer.batch.form import Making
 from indexer.batch.sketches.documents import DOCUMENTS
 from indexer.batch.sketches.kernels import sketched
@@ -39,12 +41,14 @@ from indexer.model.ragged import Ragged
 from indexer.schemes.base import Positions
 
 Step = Callable[..., Iterator[Any]]
+_NONE = np.empty(0, dtype=np.int64)
+Scattering = Callable[..., Iterator[tuple[int, Positions, Positions]]]
 
 # Spark hands ten thousand rows at once to a task, however large: as many of these still fit a column of Arrow.
 _PACKED = 1024
 # Values that are gathered before they are sent to their blocks, at least and at most.
 _LEAST, _MOST = 1 << 18, 1 << 23
-# Documents that are grouped at once, unless one component has more.
+# Rows of numbers that are handed over at once.
 _TOGETHER = 1 << 16
 
 SCATTERED = arrow.schema(
@@ -53,6 +57,8 @@ SCATTERED = arrow.schema(
 PAIRS = arrow.schema([("one", arrow.binary()), ("other", arrow.binary()), ("changed", arrow.int64())])
 """Pairs of documents, packed; and in how many of the blocks that they come from this round of stars changed them."""
 DEALT = PAIRS.append(arrow.field("block", arrow.int32()))
+VERIFIED = PAIRS.append(arrow.field("figures", arrow.string()))
+"""Pairs, and a row of each task with the `figures` of what it compared, a JSON object."""
 LABELS = arrow.schema([("owner", arrow.int64()), ("label", arrow.int64())])
 FOUND = arrow.schema(
     [
@@ -104,8 +110,11 @@ def checked(batches: Iterable[Any], written: str, step: Step, *given: Any) -> It
     return step(passed(), *given)
 
 
-def with_own_clusters(batches: Iterable[Any]) -> Iterator[Any]:
-    """The clusters of all documents: one that is in none, and counts, is alone in one that has its name."""
+def with_own_clusters(batches: Iterable[Any], least: float) -> Iterator[Any]:
+    """The clusters of all documents: one that is in none, and counts, is alone in one that has its name.
+
+    `keep` is added after `is_canonical`: see `indexer.batch.clusters.writing.keeps`.
+    """
     for batch in batches:
         alone = ~present_in(batch["cluster"]) & present_in(batch["counts"])
         own = cluster_ids(joined_of(batch["id"]))
@@ -118,11 +127,20 @@ def with_own_clusters(batches: Iterable[Any]) -> Iterator[Any]:
         }
         names = [name for name in batch.schema.names if name != "counts"]
         columns = [compute.coalesce(batch[name], filled[name]) if name in filled else batch[name] for name in names]
+        made = dict(zip(names, columns, strict=True))
+        canonical, similarity = flags_of(made["is_canonical"]), numbers_of(made["similarity"], np.float64)
+        keep = column_of(keeps(canonical, similarity, ~present_in(made["cluster"]), least))
+        place = names.index("is_canonical") + 1
+        names.insert(place, "keep")
+        columns.insert(place, keep)
         yield arrow.RecordBatch.from_arrays(columns, names=names)
 
 
-def scatter(batches: Iterable[Any], rule: MatchRule, blocks: int) -> Iterator[Any]:
-    """What the finders of a rule find documents by, in SCATTERED; the number of each document is its `owner`."""
+def scatter(batches: Iterable[Any], rule: MatchRule, blocks: int, way: Scattering = scattered) -> Iterator[Any]:
+    """What the finders of a rule find documents by, in SCATTERED; the number of each document is its `owner`.
+
+    `way` is `scattered` or `scattered_keys` of `indexer.batch.clusters.scattering`.
+    """
     enough = min(max(_LEAST, blocks * _PACKED), _MOST)
     waiting: dict[tuple[int, int], list[tuple[Positions, Positions]]] = {}
     count = 0
@@ -131,7 +149,7 @@ def scatter(batches: Iterable[Any], rule: MatchRule, blocks: int) -> Iterator[An
         kept = batch.filter(column_of(inside))
         owners, found = numbers_of(kept["owner"]), sketches_of(kept, rule)
         for place, finder in enumerate(rule.finders):
-            for block, held, holders in scattered(finder, found[finder.name], owners, blocks):
+            for block, held, holders in way(finder, found[finder.name], owners, blocks):
                 waiting.setdefault((place, block), []).append((held, holders))
                 count += held.size
         if count > enough:
@@ -183,6 +201,27 @@ def deal(batches: Iterable[Any], blocks: int) -> Iterator[Any]:
         yield from _dealt(np.concatenate((one, other)), np.concatenate((other, one)), blocks, changed=0)
 
 
+def together(batches: Iterable[tuple[Positions, Positions]], blocks: int) -> Iterator[Any]:
+    """Pairs of numbers, many of them at once, each to the block of its first one, in DEALT."""
+    waiting: list[tuple[Positions, Positions]] = []
+    count = 0
+    for one, other in chain(batches, [(_NONE, _NONE)]):
+        waiting.append((one, other))
+        count += one.size
+        if count > _MOST or not one.size:
+            ones, others = (np.concatenate(each) for each in zip(*waiting, strict=True))
+            yield from _dealt(ones, others, blocks, changed=0)
+            waiting, count = [], 0
+
+
+def same(batches: Iterable[Any]) -> Iterator[Any]:
+    """Which owners have one number in common, in LABELS by it; (number, owner) come in DEALT, sorted by block."""
+    for _, rows in runs(batches, ("block",)):
+        numbers, owners = _unpacked(rows["one"]), _unpacked(rows["other"])
+        places = replaced([numbers.view(np.uint64)])
+        yield from _labels(owners[places], numbers[places])
+
+
 def large_star(batches: Iterable[Any], blocks: int) -> Iterator[Any]:
     """The large stars of pairs in DEALT, which come both ways and sorted by block, in DEALT by the larger document."""
     for _, rows in runs(batches, ("block",)):
@@ -225,12 +264,37 @@ def _labels(owners: Positions, labels: Positions) -> Iterator[Any]:
         yield arrow.RecordBatch.from_arrays([column_of(owners[part]), column_of(labels[part])], schema=LABELS)
 
 
+def share(batches: Iterable[Any]) -> Iterator[Any]:
+    """The documents that share keys with others, in LABELS by bucket; rows of SCATTERED come sorted as for connect."""
+    for (finder, _), rows in runs(batches, ("finder", "block")):
+        yield from _labels(*shared(finder, _unpacked(rows["held"]), _unpacked(rows["owners"])))
+
+
+def verify(batches: Iterable[Any], rule: MatchRule) -> Iterator[Any]:
+    """As few pairs as join what is near in buckets, in VERIFIED; documents come with `owner` and sorted by `label`."""
+    forest, figures = Forest(), Figures()
+    for table in whole_runs(batches):
+        found = verified(table, rule, 1)
+        forest.add(found.one, found.other)
+        figures.add(Figures(comparisons=found.comparisons, buckets=found.buckets))
+    for batch in _pairs(*forest.pairs(), changed=0):
+        none = arrow.nulls(batch.num_rows, arrow.string())
+        yield arrow.RecordBatch.from_arrays([*batch.columns, none], schema=VERIFIED)
+    yield _said(figures, VERIFIED)
+
+
+def _said(figures: Figures, schema: Any) -> Any:
+    """A row that has nothing but figures, in the last column."""
+    nothing = [arrow.nulls(1, field.type) for field in schema][:-1]
+    return arrow.RecordBatch.from_arrays([*nothing, column_of_strings([json.dumps(figures.said())])], schema=schema)
+
+
 def group(
     batches: Iterable[Any], rule: MatchRule, canonical: CanonicalRule, radius: float | None, *, against: bool
 ) -> Iterator[Any]:
     """The clusters of documents, in FOUND; they come with their `owner` and sorted by `label`, their component."""
     figures = Figures()
-    for table in _whole_components(batches):
+    for table in whole_runs(batches):
         rows = np.arange(table.num_rows)
         found = clusters_of(table.drop_columns(["owner", "label"]), rows, rule, canonical, radius, 1)
         figures.add(Figures.of(found))
@@ -250,29 +314,7 @@ def group(
             arrow.nulls(len(members), arrow.string()),
         ]
         yield arrow.RecordBatch.from_arrays(columns, schema=FOUND)
-    nothing = [arrow.nulls(1, field.type) for field in FOUND][:-1]
-    said = column_of_strings([json.dumps(figures.said())])
-    yield arrow.RecordBatch.from_arrays([*nothing, said], schema=FOUND)
-
-
-def _whole_components(batches: Iterable[Any]) -> Iterator[Any]:
-    """Tables of some documents each, with all of a component in one."""
-    waiting: list[Any] = []
-    rows, enough = 0, _TOGETHER
-    for batch in batches:
-        waiting.append(batch)
-        rows += batch.num_rows
-        if rows < enough:
-            continue
-        table = arrow.Table.from_batches(waiting)
-        labels = numbers_of(table["label"].combine_chunks())
-        cut = int(np.searchsorted(labels, labels[-1]))
-        if cut:
-            yield table.slice(0, cut).combine_chunks()
-            waiting, rows = table.slice(cut).to_batches(), rows - cut
-        enough = max(_TOGETHER, 2 * rows)
-    if rows:
-        yield arrow.Table.from_batches(waiting).combine_chunks()
+    yield _said(figures, FOUND)
 
 
 def runs(batches: Iterable[Any], names: tuple[str, ...]) -> Iterator[tuple[tuple[int, ...], Any]]:

@@ -30,9 +30,10 @@ Examples:
   neardup batch cluster batch --out batch --run-on spark --master spark://host:7077
 
 DIR is the folder of neardup batch sketch. OUT/clusters has a file for each one of sketches, with its rows: id, row,
-cluster, is_canonical, similarity to the canonical document, size of the cluster, and canonical, its id. They are the
-clusters that neardup cluster makes of the same documents in a new store, however they are spread over files. Of several
-documents with one id the last counts, by the names of the files, then by row; the others have no cluster.
+cluster, is_canonical, keep (false for what is near the canonical document), similarity to that one, size of the
+cluster, and canonical, its id. They are the clusters that neardup cluster makes of the same documents in a new store,
+however they are spread over files. Of several documents with one id the last counts, by the names of the files, then by
+row; the others have no cluster.
 
 With --against new documents also have repeats, the id of the older document of their cluster that comes first by the
 rule for the canonical one, null for a document that repeats none, and repeats_similarity; the clusters of the older

@@ -1,0 +1,89 @@
+"""Verified pairs, bucket by bucket, where a component of what may be near is too large to be grouped at once.
+
+Hardly any two documents of such a component are near: pages share keys by their boilerplate, and have simhashes within
+some bits by their language alone. A bucket is what has keys of one number in common. Whatever a finder finds shares a
+bucket, so that the pairs that are near in buckets make the components that `indexer.clustering.grouping.group` makes;
+and within a bucket a document is compared only with those that no pair connects to it yet. A document travels once for
+each bucket that it shares, which are as many as a scheme asks for keys: a thousand of random-projection.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from indexer.batch.arrow import column_of, numbers_of
+from indexer.batch.clusters.grouping import SPREAD_BITS, found_by, nodes_in, spread, with_example
+from indexer.clustering.components import Components
+from indexer.clustering.grouping import Bucket, connect
+from indexer.matching.measures.tables import Comparison
+from indexer.matching.rule import MatchRule
+from indexer.schemes.base import Positions
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """Pairs that join what is near among some documents, after so many comparisons in these largest `buckets`."""
+
+    one: Positions
+    other: Positions
+    comparisons: int
+    buckets: list[dict[str, Any]]
+
+
+def verified_by(rule: MatchRule) -> list[str]:
+    """The columns of sketches that pairs are verified by."""
+    return ["id", *found_by(rule)]
+
+
+def shared(finder: int, keys: Positions, owners: Positions) -> tuple[Positions, Positions]:
+    """(documents, buckets) of the keys that two documents or more have, each once, by the number of their finder.
+
+    `owners[i]` has `keys[i]`, and all that have a key are among them.
+    """
+    order = np.lexsort((owners, keys))
+    keys, owners = keys[order], owners[order]
+    fresh = _fresh(keys, owners)
+    keys, owners = keys[fresh], owners[fresh]
+    several = np.zeros(keys.size, dtype=np.bool_)
+    several[1:] = keys[1:] == keys[:-1]
+    several[:-1] |= several[1:]
+    buckets, owners = (finder << SPREAD_BITS) | spread(keys[several]), owners[several]
+    order = np.lexsort((owners, buckets))
+    buckets, owners = buckets[order], owners[order]
+    fresh = _fresh(buckets, owners)
+    return owners[fresh], buckets[fresh]
+
+
+def _fresh(one: Positions, other: Positions) -> npt.NDArray[np.bool_]:
+    """Which of some sorted pairs are not the same as the one before."""
+    fresh = np.ones(one.size, dtype=np.bool_)
+    fresh[1:] = (one[1:] != one[:-1]) | (other[1:] != other[:-1])
+    return fresh
+
+
+def verified(table: Any, rule: MatchRule, threads: int | None = None) -> Verified:
+    """The pairs that are near in the buckets of a table: the columns `verified_by` names, `owner`, and its `label`.
+
+    The label is the bucket; all of a bucket are in the table, and a document is there once for each of its buckets.
+    """
+    labels = numbers_of(table["label"].combine_chunks())
+    owners, firsts = np.unique(numbers_of(table["owner"].combine_chunks()), return_index=True)
+    nodes = nodes_in(table.select(verified_by(rule)).take(column_of(firsts)).combine_chunks(), rule)
+    comparison, components = Comparison(rule, nodes.payloads), Components(len(nodes))
+    spent, buckets = np.zeros(len(nodes), dtype=np.int64), list[Bucket]()
+    for number in np.unique(labels >> SPREAD_BITS).tolist():
+        inside = np.zeros(1 << SPREAD_BITS, dtype=np.bool_)
+        inside[labels[labels >> SPREAD_BITS == number] & (inside.size - 1)] = True
+
+        def among(keys: Positions, inside: npt.NDArray[np.bool_] = inside) -> npt.NDArray[np.bool_]:
+            return np.asarray(inside[spread(keys)], dtype=np.bool_)
+
+        buckets += connect(components, nodes, comparison, rule.finders[number], threads, spent, among)
+    heads = np.unique(nodes.node_of, return_index=True)[1]
+    first = heads[components.labels()][nodes.node_of]
+    other = np.flatnonzero(first != np.arange(owners.size))
+    return Verified(owners[first[other]], owners[other], comparison.compared, with_example(nodes, buckets))
