@@ -192,9 +192,9 @@ def _both(shape: str, sketched: Path, documents: int, partitions: int) -> dict[s
     for path in (sketched / "clusters").iterdir():
         assert filecmp.cmp(path, out / "clusters" / path.name, shallow=False)
     print(
-        f"{shape:8} {documents:11,} documents  one process {alone.processors:6.1f} s of processors, peak "
-        f"{alone.peak:,.0f} MB  Spark {said['processors']:6.1f} s  {said['shuffled'] / documents:6.0f} bytes shuffled "
-        f"a document  {said['clusters']:,} clusters, the same files",
+        f"{shape:8} {documents:11,} documents  one process {alone.processors:6.1f} s of processors  Spark "
+        f"{said['processors']:6.1f} s  {said['shuffled'] / documents:6.0f} bytes shuffled a document  "
+        f"{said['clusters']:,} clusters, the same files",
         flush=True,
     )
     return {**said, "alone": alone.processors}
