@@ -41,12 +41,15 @@ def is_remote(name: str) -> bool:
 def remote_files(name: str) -> Iterator[RemoteFile]:
     """The files of a URL: one file, all below a folder, or those that match a pattern with * and **, folder by folder.
 
-    What follows a question mark is for pyarrow, as ?region=eu-west-1. Raises UsageError for a URL with a password or
-    without pyarrow, NotFoundError where nothing is there, NeardupError where the store does not answer.
+    What follows a question mark is for pyarrow, as ?region=eu-west-1; gs://anonymous@bucket is a public bucket. Raises
+    UsageError for a URL with a password or without pyarrow, NotFoundError where nothing is there, NeardupError where
+    the store does not answer. Memory: what is listed of a folder, on gs:// of all folders below.
     """
     filesystems: Any = optional("pyarrow.fs", "parquet", name.partition("://")[0] + "://")
     url, _, query = name.partition("?")
-    if "@" in urlsplit(url).netloc:
+    user, at, _ = urlsplit(url).netloc.rpartition("@")
+    # So pyarrow is told to read a public bucket without credentials.
+    if at and not (user == "anonymous" and url.startswith("gs://")):
         raise UsageError(
             f"{url.partition('://')[0]}://…: a user name or password in a URL can be seen by others; "
             "give credentials as the store's own tools take them"
@@ -69,14 +72,17 @@ def remote_files(name: str) -> Iterator[RemoteFile]:
 
 def _below(filesystems: Any, system: Any, root: str, top: str, pattern: list[str]) -> Iterator[RemoteFile]:
     folders, seen = [top], False
+    # Of Google's folders pyarrow lists those alone that have an entry of their own, which few tools make.
+    whole = system.type_name == "gcs"
     while folders:
-        listed = system.get_file_info(filesystems.FileSelector(folders.pop()))
+        listed = system.get_file_info(filesystems.FileSelector(folders.pop(), recursive=whole))
         inner = []
         for entry in sorted(listed, key=lambda each: str(each.path)):
             relative = entry.path[len(top) :].strip("/")
             parts = relative.split("/")
             if entry.type == filesystems.FileType.Directory:
-                if not pattern or _ANY_DEPTH in pattern or len(parts) < len(pattern):
+                deeper = not pattern or _ANY_DEPTH in pattern or len(parts) < len(pattern)
+                if deeper and not whole:
                     inner.append(entry.path)
             elif not pattern or _matches(parts, pattern):
                 seen = True

@@ -1,0 +1,91 @@
+"""Files of Google's object store, by a server that speaks its protocol."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import gs_server
+import pyarrow
+import pyarrow.fs
+import pyarrow.parquet
+import pytest
+
+from indexer.errors import NeardupError, NotFoundError, UsageError
+from indexer.ingest.indexing import Settings, index, store_info
+from indexer.ingest.sources import Rejected, Selection, Sources
+from indexer.stores import open_store
+
+TEXTS = [" ".join(f"w{number}x{place}" for place in range(30)) for number in range(12)]
+BUCKET = "gs://anonymous@data"
+
+
+@pytest.fixture(scope="module")
+def query() -> Iterator[str]:
+    """What a URL says of the server; folders have no entries of their own there, as most tools leave them."""
+    with subprocess.Popen([sys.executable, str(Path(gs_server.__file__))], stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout
+        asked = f"?endpoint_override=127.0.0.1:{int(server.stdout.readline())}&scheme=http&retry_limit_seconds=5"
+        system, _ = pyarrow.fs.FileSystem.from_uri(f"{BUCKET}{asked}")
+        table = io.BytesIO()
+        pyarrow.parquet.write_table(pyarrow.table({"text": TEXTS[:4]}), table)
+        files = {
+            "set/a.parquet": table.getvalue(),
+            "set/deep/b.jsonl": "".join(json.dumps({"text": text}) + "\n" for text in TEXTS[4:8]).encode(),
+            "set/deep/deeper/c.html": f"<p>{TEXTS[8]}".encode(),
+            "set/style.css": b"p {}",
+            "other.txt": TEXTS[9].encode(),
+        }
+        for name, data in files.items():
+            with system.open_output_stream(f"data/{name}") as out:
+                out.write(data)
+        system.create_dir("data/set/empty")
+        yield asked
+        server.kill()
+
+
+def ids(name: str, **selection: object) -> list[str]:
+    return [item.id for item in Sources([name], Selection(**selection))]  # type: ignore[arg-type]
+
+
+def test_a_folder_a_pattern_and_a_file(query: str) -> None:
+    parquet = [f"{BUCKET}/set/a.parquet:{number}" for number in range(1, 5)]
+    lines = [f"{BUCKET}/set/deep/b.jsonl:{number}" for number in range(1, 5)]
+    page, other = f"{BUCKET}/set/deep/deeper/c.html", f"{BUCKET}/other.txt"
+    assert ids(f"{BUCKET}/set{query}") == [*parquet, *lines, page]
+    assert ids(f"{BUCKET}{query}") == [other, *parquet, *lines, page]
+    assert ids(f"{BUCKET}/set/*.parquet{query}") == parquet
+    assert ids(f"{BUCKET}/set/*/*.jsonl{query}") == lines
+    assert ids(f"{BUCKET}/**/c.*{query}", id_from="name") == ["c.html"]
+    assert ids(f"{other}{query}") == [other]
+    found = Sources([f"{BUCKET}/set{query}"])
+    assert (len(list(found)), found.left_out, found.count()) == (9, 1, None)
+
+
+def test_documents_are_read(query: str, tmp_path: Path) -> None:
+    with open_store(tmp_path / "c.neardup", create=store_info("landmarks")) as store:
+        summary = index(Sources([f"{BUCKET}{query}"], Selection(base=str(tmp_path))), store, Settings(jobs=1))
+        assert (summary.indexed, summary.failures) == (10, 0)
+        assert {record.tokens for record in store.scan()} == {30}
+    [item] = Sources([f"{BUCKET}/other.txt{query}"], Selection(line_limit=50))
+    assert isinstance(item, Rejected)
+    assert item.reason == "too-large"
+
+
+def test_what_is_not_there(query: str) -> None:
+    for name in ("none.txt", "set/*.pdf"):
+        with pytest.raises(NotFoundError, match=r"no (such|file)"):
+            ids(f"{BUCKET}/{name}{query}")
+    for user in ("someone:secret", "anonymous:secret", "someone"):
+        with pytest.raises(UsageError, match="password") as caught:
+            ids(f"gs://{user}@data/set{query}")
+        assert "secret" not in str(caught.value)
+    with pytest.raises(UsageError, match="password"):
+        ids("s3://anonymous@data/set")
+    nobody = "?endpoint_override=127.0.0.1:9&scheme=http&retry_limit_seconds=1"
+    with pytest.raises(NeardupError, match="can't be read"):
+        ids(f"{BUCKET}/set{nobody}")
