@@ -89,7 +89,7 @@ class Ragged:
 
     def only(self, kept: npt.NDArray[np.bool_]) -> Ragged:
         """The same number of rows with only those of their values that are kept, by a mask of all `values`."""
-        ends = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(kept)))
+        ends = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(kept, dtype=np.int64)))
         return Ragged(self.values[kept], ends[self.offsets])
 
     @property
