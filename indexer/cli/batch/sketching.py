@@ -129,8 +129,10 @@ def sketch(
     summary.seconds = time.monotonic() - begin
     for each in rejected[:_SHOWN]:
         say(f"{each.source}: {each.reason}: {each.detail}")
-    if not talk.is_enough(summary):
-        _report(summary, batch.out, as_json=talk.json)
+    # What could not be read at all has no row, and was said above.
+    lists = f"the column failed of {batch.out}/sketches says why" if summary.failures > len(rejected) else ""
+    if not talk.is_enough(summary, lists or "see above"):
+        _report(summary, batch.out, lists, as_json=talk.json)
     return ExtractionError.exit_code if batch.strict and summary.failures else 0
 
 
@@ -184,7 +186,7 @@ def _form(making: Fingerprinting, extraction: Extraction, time_field: str | None
     )
 
 
-def _report(summary: Summary, out: str, *, as_json: bool) -> None:
+def _report(summary: Summary, out: str, lists: str, *, as_json: bool) -> None:
     if as_json:
         answer_json(
             {
@@ -208,6 +210,7 @@ def _report(summary: Summary, out: str, *, as_json: bool) -> None:
             ("empty", f"{summary.empty:,}  no text, so they match nothing" if summary.empty else ""),
             ("too short", f"{summary.short:,}  left out of clusters" if summary.short else ""),
             ("failed", f"{counted(summary.failures, 'document')}: {summary.reasons}" if summary.failures else ""),
+            ("", lists),
         ]
     )
 

@@ -241,12 +241,12 @@ class Talk:
         """Whether there is somebody to show progress to."""
         return sys.stderr.isatty() and not self.quiet and not in_json()
 
-    def is_enough(self, summary: Counts) -> bool:
-        """Whether a run that has ended like this is not to be summed up; what failed is said then."""
+    def is_enough(self, summary: Counts, lists: str = "neardup failures lists them") -> bool:
+        """Whether a run that has ended so is not to be summed up; what failed, and what lists it, is said then."""
         if not self.quiet or self.json:
             return False
         if summary.failures:
-            text = f"{summary.failures:,} failed ({summary.reasons}); neardup failures lists them"
+            text = f"{summary.failures:,} failed ({summary.reasons}); {lists}"
             say(text, level="warning", failed=dict(summary.failed))
         return True
 
