@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -29,6 +31,9 @@ RULES = (
     "supershingles@0.5/simhash-doc@3bits+minhash@0.4",
     *(f"{name}@{least}" for name, least in LEAST.items() if name != "random-projection"),
 )
+
+
+every = pytest.mark.skipif(not os.environ.get("NEARDUP_ALL"), reason="takes long; make test-all")
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +70,11 @@ def in_buckets(documents: pa.RecordBatch, owners: Positions, rule: MatchRule, bl
 @pytest.mark.parametrize(
     ("rule", "blocks", "at_once"),
     # It asks for a thousand keys of its own, so that there are as many buckets.
-    [*((rule, 5, 1) for rule in RULES), (RULES[0], 1, 1 << 16), ("random-projection@0.9", 1, 1 << 16)],
+    [
+        *((rule, 5, 1) for rule in RULES),
+        (RULES[0], 1, 1 << 16),
+        pytest.param("random-projection@0.9", 1, 1 << 16, marks=every),
+    ],
 )
 def test_buckets_give_the_components_of_all(
     rule: str, blocks: int, at_once: int, batch: pa.RecordBatch, monkeypatch: pytest.MonkeyPatch
