@@ -16,7 +16,7 @@ from indexer.matching.lookups import Answer, Asking, check_of, plans, require_li
 from indexer.matching.question import Question, stored_as_each
 from indexer.matching.rule import MatchRule
 from indexer.model import Document, Ref
-from indexer.model.chunking import chunks
+from indexer.model.chunking import chunks, chunks_by_size
 from indexer.model.paths import printable_path
 from indexer.stores.base import Store
 
@@ -46,16 +46,7 @@ class Unanswered(NamedTuple):
 
 def together(items: Iterable[T], size: Callable[[T], int]) -> Iterator[list[T]]:
     """The items in lists of up to TOGETHER, which end early where they hold 8 MiB by `size`, in bytes."""
-    group: list[T] = []
-    held = 0
-    for item in items:
-        group.append(item)
-        held += size(item)
-        if len(group) >= TOGETHER or held >= _BYTES_TOGETHER:
-            yield group
-            group, held = [], 0
-    if group:
-        yield group
+    return chunks_by_size(items, TOGETHER, size, _BYTES_TOGETHER)
 
 
 def lookup_each(

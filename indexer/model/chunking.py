@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import TypeVar
 
@@ -13,4 +13,18 @@ def chunks(items: Iterable[T], size: int) -> Iterator[list[T]]:
     """The items in lists of `size`; the last one may be shorter, none is empty."""
     iterator = iter(items)
     while chunk := list(islice(iterator, size)):
+        yield chunk
+
+
+def chunks_by_size(items: Iterable[T], most: int, size_of: Callable[[T], int], size: int) -> Iterator[list[T]]:
+    """The items in lists of at most `most`, which end early with the item that makes them `size` together."""
+    chunk: list[T] = []
+    held = 0
+    for item in items:
+        chunk.append(item)
+        held += size_of(item)
+        if len(chunk) >= most or held >= size:
+            yield chunk
+            chunk, held = [], 0
+    if chunk:
         yield chunk

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from indexer.errors import STOPPED, StoreError
 from indexer.model import Ref
+from indexer.model.chunking import chunks_by_size
 from indexer.stores.search.client.connection import NDJSON, RETRIED, Client, error_of
 from indexer.stores.search.client.lines import encoded
 from indexer.text.counts import counted
@@ -178,16 +179,7 @@ def _outcome(item: Mapping[str, Any], again: bool) -> Outcome:
 
 def batches(items: Iterable[T], size_of: Callable[[T], int]) -> Iterator[list[T]]:
     """Items in lists of at most BATCH_RECORDS and about BATCH_BYTES."""
-    batch: list[T] = []
-    size = 0
-    for item in items:
-        batch.append(item)
-        size += size_of(item)
-        if len(batch) >= BATCH_RECORDS or size >= BATCH_BYTES:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
+    return chunks_by_size(items, BATCH_RECORDS, size_of, BATCH_BYTES)
 
 
 def in_flight(
