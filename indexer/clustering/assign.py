@@ -175,16 +175,15 @@ class Assigner:
             part = positions[start : start + READ_AT_ONCE]
             refs = table.take(part)
             yield [
-                Member(number, place, position, record, annotations)
-                for number, place, position, record, annotations in zip(
+                Member(number, place, position, *known)
+                for number, place, position, known in zip(
                     numbers[start : start + READ_AT_ONCE].tolist(),
                     places[start : start + READ_AT_ONCE].tolist(),
                     part.tolist(),
-                    self.store.get(refs, sketches=False),
-                    self.store.annotations(refs),
+                    self.store.described(refs),
                     strict=True,
                 )
-                if record is not None and annotations is not None
+                if known is not None
             ]
 
     def _wanted(self, member: Member, group: Gathered, similarity: float) -> dict[str, Any]:

@@ -464,9 +464,9 @@ class Collection:
         from indexer.clustering.prune import MARK
 
         documents = []
-        for record, fields in zip(self.store.get(refs, sketches=False), self.store.annotations(refs), strict=True):
-            if record is not None:
-                said: Mapping[str, Any] = fields or {}
+        for known in self.store.described(refs):
+            if known is not None:
+                record, said = known
                 about = said.get("cluster", {}).get("id", ""), str(said.get(MARK, ""))
                 documents.append(
                     Stored(

@@ -273,6 +273,11 @@ class Store(SketchStore, ABC):
     def find_digests(self, digests: Sequence[str]) -> Mapping[str, Record]:
         """For each source digest that the store holds, one record that has it."""
 
+    def described(self, refs: Sequence[Ref]) -> list[tuple[Record, Mapping[str, Any]] | None]:
+        """The records of these documents, without sketches, and their annotations, in this order; None for none."""
+        read = zip(self.get(refs, sketches=False), self.annotations(refs), strict=True)
+        return [None if record is None or known is None else (record, known) for record, known in read]
+
     def versioned(self, refs: Sequence[Ref]) -> list[Versioned | None]:
         """These documents with their versions, in this order; None where there is none."""
         read = zip(self.get(refs), self.annotations(refs), strict=True)

@@ -33,6 +33,18 @@ class ClusterContract:
         put(store, record("a", 1))
         assert [ref.id for ref, _ in store.scan_clustered()] == ["b"]
 
+    def test_documents_are_described_by_record_and_annotations(self, store: Store) -> None:
+        put(store, record("a", 1), record("b", 2, short=True))
+        store.annotate([(Ref("a"), {"x": 1, "cluster": {"id": "k"}})])
+        refs = [Ref("b"), Ref("none"), Ref("a")]
+        found = store.described(refs)
+        assert found[1] is None
+        assert [one and one[0] for one in found] == store.get(refs, sketches=False)
+        assert [one and dict(one[1]) for one in found] == [{}, None, {"x": 1, "cluster": {"id": "k"}}]
+        # What was read does not stand in the way of what is written next.
+        assert store.annotate([(Ref("a"), {"x": 2}), (Ref("b"), {"x": 3})]) == 2
+        assert [one and one[1].get("x") for one in store.described(refs)] == [3, None, 2]
+
     def test_members_of_clusters_are_found_by_their_annotation(self, store: Store) -> None:
         put(store, *[record(name, 1) for name in "abcdef"])
         in_cluster = {"a": "one", "b": "two", "c": "one", "d": "three"}

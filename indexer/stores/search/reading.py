@@ -52,6 +52,17 @@ class Reader:
         self._lookup.remember(refs, hits)
         return [annotations_of(hit["_source"][ROOT]) if hit else None for hit in hits]
 
+    def described(self, refs: Sequence[Ref]) -> list[tuple[Record, Mapping[str, Any]] | None]:
+        """See Store.described; what is read is remembered, as annotations() does."""
+        self._context.require_open()
+        hits = self._lookup.fetch(refs)
+        self._lookup.remember(refs, hits)
+        found: list[tuple[Record, Mapping[str, Any]] | None] = []
+        for ref, hit in zip(refs, hits, strict=True):
+            record = self._context.bodies.record(hit, ref) if hit else None
+            found.append((record, annotations_of(hit["_source"][ROOT])) if hit and record else None)
+        return found
+
     def versioned(self, refs: Sequence[Ref]) -> list[Versioned | None]:
         """See Store.versioned."""
         self._context.require_open()

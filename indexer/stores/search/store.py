@@ -98,6 +98,9 @@ class SearchStore(Store):
     def annotations(self, refs: Sequence[Ref]) -> list[Mapping[str, Any] | None]:
         return self._reader.annotations(refs)
 
+    def described(self, refs: Sequence[Ref]) -> list[tuple[Record, Mapping[str, Any]] | None]:
+        return self._reader.described(refs)
+
     def versioned(self, refs: Sequence[Ref]) -> list[Versioned | None]:
         return self._reader.versioned(refs)
 
