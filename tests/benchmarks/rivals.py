@@ -32,8 +32,6 @@ from benchmarks.spark import watched
 from indexer.batch.arrow import arrow, parquet
 from indexer.matching.measures.exact import jaccard_pairs, shingle_sets
 
-SHARED_DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
-
 PACKAGES = ["datatrove[io,processing]==0.10.1", "spacy>=3.8", "scipy", "rich"]
 # It asks for releases of others from before Python 3.12, which its script runs without.
 ALONE = ["text-dedup==0.3.1"]
@@ -197,6 +195,8 @@ def judged(texts: Texts, removed: Set[str]) -> Judged:
 
 def sets(documents: int, folder: Path) -> Iterator[tuple[str, Path, Texts]]:
     """The name of each set of texts, the folder of its files and what is in them."""
+    from benchmarks.__main__ import SHARED_DATA
+
     write(folder / "texts.parquet", documents)
     made = {"texts": _of(parquet.read_table(folder / "texts.parquet")), "chains": chains()}
     if SHARED_DATA.is_dir():

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +9,7 @@ import pyarrow
 import pyarrow.fs
 import pyarrow.parquet
 import pytest
+from in_bucket import TEXTS, fill, ids
 from moto.server import ThreadedMotoServer
 
 from indexer.errors import NeardupError, NotFoundError, UsageError
@@ -20,8 +19,6 @@ from indexer.ingest.from_store import stored_inputs
 from indexer.ingest.indexing import Settings, index, store_info
 from indexer.ingest.sources import Rejected, Selection, Sources
 from indexer.stores import open_store
-
-TEXTS = [" ".join(f"w{number}x{place}" for place in range(30)) for number in range(12)]
 
 
 @pytest.fixture(scope="module")
@@ -36,25 +33,9 @@ def bucket() -> Iterator[str]:
         patch.setenv("AWS_ENDPOINT_URL", f"http://{host}:{port}")
         system, _ = pyarrow.fs.FileSystem.from_uri("s3://data/?allow_bucket_creation=true")
         system.create_dir("data")
-        table = io.BytesIO()
-        pyarrow.parquet.write_table(pyarrow.table({"text": TEXTS[:4]}), table)
-        lines = "".join(json.dumps({"text": text}) + "\n" for text in TEXTS[4:8])
-        files = {
-            "set/a.parquet": table.getvalue(),
-            "set/deep/b.jsonl": lines.encode(),
-            "set/deep/c.html": f"<p>{TEXTS[8]}".encode(),
-            "set/style.css": b"p {}",
-            "other.txt": TEXTS[9].encode(),
-        }
-        for name, data in files.items():
-            with system.open_output_stream(f"data/{name}") as out:
-                out.write(data)
+        fill(system, "set/deep/c.html")
         yield "s3://data"
     server.stop()
-
-
-def ids(name: str, **selection: object) -> list[str]:
-    return [item.id for item in Sources([name], Selection(**selection))]  # type: ignore[arg-type]
 
 
 def test_a_folder_a_pattern_and_a_file(bucket: str) -> None:

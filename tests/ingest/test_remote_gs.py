@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,13 +12,13 @@ import pyarrow
 import pyarrow.fs
 import pyarrow.parquet
 import pytest
+from in_bucket import fill, ids
 
 from indexer.errors import NeardupError, NotFoundError, UsageError
 from indexer.ingest.indexing import Settings, index, store_info
 from indexer.ingest.sources import Rejected, Selection, Sources
 from indexer.stores import open_store
 
-TEXTS = [" ".join(f"w{number}x{place}" for place in range(30)) for number in range(12)]
 BUCKET = "gs://anonymous@data"
 
 
@@ -31,25 +29,10 @@ def query() -> Iterator[str]:
         assert server.stdout
         asked = f"?endpoint_override=127.0.0.1:{int(server.stdout.readline())}&scheme=http&retry_limit_seconds=5"
         system, _ = pyarrow.fs.FileSystem.from_uri(f"{BUCKET}{asked}")
-        table = io.BytesIO()
-        pyarrow.parquet.write_table(pyarrow.table({"text": TEXTS[:4]}), table)
-        files = {
-            "set/a.parquet": table.getvalue(),
-            "set/deep/b.jsonl": "".join(json.dumps({"text": text}) + "\n" for text in TEXTS[4:8]).encode(),
-            "set/deep/deeper/c.html": f"<p>{TEXTS[8]}".encode(),
-            "set/style.css": b"p {}",
-            "other.txt": TEXTS[9].encode(),
-        }
-        for name, data in files.items():
-            with system.open_output_stream(f"data/{name}") as out:
-                out.write(data)
+        fill(system, "set/deep/deeper/c.html")
         system.create_dir("data/set/empty")
         yield asked
         server.kill()
-
-
-def ids(name: str, **selection: object) -> list[str]:
-    return [item.id for item in Sources([name], Selection(**selection))]  # type: ignore[arg-type]
 
 
 def test_a_folder_a_pattern_and_a_file(query: str) -> None:

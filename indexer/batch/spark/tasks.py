@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain, pairwise
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -37,11 +37,11 @@ from indexer.clustering.canonical import CanonicalRule
 from indexer.core_sketch import cluster_ids
 from indexer.errors import IncompatibleStoreError, UsageError
 from indexer.matching.rule import MatchRule
+from indexer.model.chunking import chunks_by_size
 from indexer.model.ragged import Ragged
 from indexer.schemes.base import Positions
 
 Step = Callable[..., Iterator[Any]]
-_NONE = np.empty(0, dtype=np.int64)
 Scattering = Callable[..., Iterator[tuple[int, Positions, Positions]]]
 
 # Spark hands ten thousand rows at once to a task, however large: as many of these still fit a column of Arrow.
@@ -203,15 +203,9 @@ def deal(batches: Iterable[Any], blocks: int) -> Iterator[Any]:
 
 def together(batches: Iterable[tuple[Positions, Positions]], blocks: int) -> Iterator[Any]:
     """Pairs of numbers, many of them at once, each to the block of its first one, in DEALT."""
-    waiting: list[tuple[Positions, Positions]] = []
-    count = 0
-    for one, other in chain(batches, [(_NONE, _NONE)]):
-        waiting.append((one, other))
-        count += one.size
-        if count > _MOST or not one.size:
-            ones, others = (np.concatenate(each) for each in zip(*waiting, strict=True))
-            yield from _dealt(ones, others, blocks, changed=0)
-            waiting, count = [], 0
+    for some in chunks_by_size(batches, _MOST, lambda pair: pair[0].size, _MOST):
+        ones, others = (np.concatenate(each) for each in zip(*some, strict=True))
+        yield from _dealt(ones, others, blocks, changed=0)
 
 
 def same(batches: Iterable[Any]) -> Iterator[Any]:
