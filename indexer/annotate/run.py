@@ -14,8 +14,18 @@ from indexer.annotate.guards import mappings_of, require_own_version, require_un
 from indexer.annotate.sinks import Done, Known, Sidecar, Sink, Written, in_place
 from indexer.errors import StoreError
 from indexer.extract.base import Content, Limits, Options
-from indexer.ingest.indexing import DEFAULT_MIN_TOKENS, source_digest, store_info
-from indexer.ingest.outcomes import Counts, Extracted, Extraction, Failed, Item, now, record_of, sketching
+from indexer.ingest.indexing import DEFAULT_MIN_TOKENS, store_info
+from indexer.ingest.outcomes import (
+    Counts,
+    Extracted,
+    Extraction,
+    Failed,
+    Item,
+    now,
+    record_of,
+    sketching,
+    source_digest,
+)
 from indexer.ingest.sketching import Sketched
 from indexer.model import Failure, Ref
 from indexer.schemes.base import Scheme

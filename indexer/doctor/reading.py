@@ -10,8 +10,7 @@ from indexer.doctor.findings import Finding
 from indexer.errors import NeardupError
 from indexer.extract.base import Content, Extractor, Format, Limits, Options
 from indexer.ingest.from_store import CHANGED, stored_inputs
-from indexer.ingest.indexing import source_digest
-from indexer.ingest.outcomes import Failed, read_one
+from indexer.ingest.outcomes import Failed, read_one, source_digest
 from indexer.ingest.sources import Input, Selection
 from indexer.model import Record, Ref
 from indexer.model.chunking import chunks

@@ -72,7 +72,8 @@ def without_mark(extracted: Extracted) -> Extracted:
 
 def first_line(text: str) -> str:
     """The first line that is not blank, of the beginning of a text."""
-    return next((line for each in text[:2000].splitlines() if (line := each.strip())), "")
+    head = text[:2000].lstrip()
+    return head.splitlines()[0].rstrip() if head else ""
 
 
 def printable(text: str) -> str:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from indexer.errors import NotFoundError, UsageError
 from indexer.extract.base import Content, Extractor, Format, Options
-from indexer.ingest.indexing import content_id, source_digest
+from indexer.ingest.outcomes import content_id, source_digest
 from indexer.ingest.readers.named_columns import KnownColumns
 from indexer.ingest.sources import Input, Rejected, Selection, Sources, container_of, possible_ids
 from indexer.model import Record, Ref

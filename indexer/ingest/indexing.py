@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import hashlib
 import os
 import threading
 import time
@@ -20,11 +19,13 @@ from indexer.ingest.outcomes import (
     Extracted,
     Failed,
     Item,
+    content_id,
     is_short,
     now,
     read_one,
     record_of,
     sketching,
+    source_digest,
 )
 from indexer.ingest.sources import Input, Rejected
 from indexer.model import Failure, Record, Ref
@@ -134,23 +135,6 @@ def store_info(content: Content, schemes: Sequence[Scheme] = ()) -> StoreInfo:
     )
 
 
-def source_digest(data: bytes, info: StoreInfo, options: Options, *, name: str = "", title: str = "") -> str:
-    """The SHA-256, in hexadecimal, of everything that a stored fingerprint and title depend on.
-
-    That is the document's bytes, the scheme, the extraction rules, and what else decides how the bytes are read: the
-    content mode, the engine and format asked for, the suffix of the name, and a title given from outside.
-    """
-    digest = hashlib.sha256(digest_rules(info, options, name=name, title=title).encode("utf-8", "replace"))
-    digest.update(data)
-    return digest.hexdigest()
-
-
-def digest_rules(info: StoreInfo, options: Options, *, name: str = "", title: str = "") -> str:
-    """What stands before a document's bytes in its source digest."""
-    kind = options.format or os.path.splitext(name.lower().removesuffix(".gz"))[1]
-    return f"{info.scheme}\0{info.unicode}\0{info.extractor}\0{info.content}\0{options.extractor}\0{kind}\0{title}\0\0"
-
-
 def index(
     inputs: Iterable[Input | Rejected],
     store: Store,
@@ -176,17 +160,25 @@ def index(
     return run.summary
 
 
-def content_id(data: bytes) -> str:
-    """The id of a document that is named by its content: half of SHA-256, which still fits on a line."""
-    return hashlib.sha256(data).hexdigest()[:32]
-
-
 @dataclass(slots=True, eq=False)
 class _Pending:
     item: Input
     ref: Ref
     digest: str
     data: bytes
+
+
+_Pair = tuple[_Pending, Record]
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """Records that are being written, `kept`, and those of them all that are left out; `results` waits for it."""
+
+    records: Sequence[_Pair]
+    kept: Sequence[_Pair]
+    left_out: Sequence[Failure]
+    results: Callable[[], Sequence[PutResult]]
 
 
 _Unread = Failed[Input | Rejected]
@@ -219,9 +211,11 @@ class _Run:
         self._newest: dict[Ref, _Pending] = {}
         # Equal documents wait here for the one that is being extracted.
         self._waiting: dict[str, list[_Pending]] = {}
-        self._records: list[tuple[_Pending, Record]] = []
+        self._records: list[_Pair] = []
+        # Also those of the batch that is being written.
         self._unwritten: dict[str, Record] = {}
         self._failures: list[Failure] = []
+        self._batch: _Batch | None = None
         self._written = time.monotonic()
         self._kinds: dict[Format | None, Options] = {}
 
@@ -236,7 +230,7 @@ class _Run:
                     self._write_when_due()
                     self._halt_when_told()
         finally:
-            while self._records or self._failures:
+            while self._records or self._failures or self._batch:
                 self._write()
             self.summary.seconds = time.monotonic() - begin
 
@@ -410,30 +404,42 @@ class _Run:
             self._write()
 
     def _write(self) -> None:
+        """Begin to write what is there, when the batch before it is written."""
+        self._settle()
         if self._failures:
             self.store.put_failures(self._failures)
             self._failures = []
         if self._records:
-            batch, left_out = self._sifted()
-            results = list(self.store.put(record for _, record in batch))
-            self.store.put_failures(left_out)
-            for pending, _ in self._records:
-                if self._newest.get(pending.ref) is pending:
-                    del self._newest[pending.ref]
-            self._records, self._unwritten = [], {}
-            self.summary.duplicates += len(left_out)
-            for (pending, record), result in zip(batch, results, strict=True):
-                self._count(pending, record, result)
-            if self._arrivals:
-                stored = zip(batch, results, strict=True)
-                self._arrivals.stored([record for (_, record), result in stored if result.status.value != "failed"])
+            kept, left_out = self._sifted()
+            results = self.store.begin_put([record for _, record in kept])
+            self._batch, self._records = _Batch(self._records, kept, left_out, results), []
         self._written = time.monotonic()
 
-    def _sifted(self) -> tuple[list[tuple[_Pending, Record]], list[Failure]]:
+    def _settle(self) -> None:
+        """Wait for the batch that is being written, and take note of what became of it."""
+        # What the store refused may have to be written itself, with a batch before it.
+        while batch := self._batch:
+            results = batch.results()
+            self.store.put_failures(batch.left_out)
+            self._batch = None
+            for pending, record in batch.records:
+                if self._newest.get(pending.ref) is pending:
+                    del self._newest[pending.ref]
+                if self._unwritten.get(pending.digest) is record:
+                    del self._unwritten[pending.digest]
+            self.summary.duplicates += len(batch.left_out)
+            stored = []
+            for (pending, record), result in zip(batch.kept, results, strict=True):
+                self._count(pending, record, result)
+                stored += [record] if result.status.value != "failed" else []
+            if self._arrivals:
+                self._arrivals.stored(stored)
+
+    def _sifted(self) -> tuple[list[_Pair], list[Failure]]:
         """The documents that are stored, and those that are left out as near-duplicates."""
         if not self._arrivals:
             return self._records, []
-        kept: list[tuple[_Pending, Record]] = []
+        kept: list[_Pair] = []
         left_out: list[Failure] = []
         nearest = self._arrivals.examine([record for _, record in self._records])
         for (pending, record), near in zip(self._records, nearest, strict=True):

@@ -5,6 +5,8 @@ Indexing, annotating, the statistics of a corpus and evaluations all read their 
 
 from __future__ import annotations
 
+import hashlib
+import os
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from indexer.ingest.direct import Direct
     from indexer.ingest.sketching import Sketched
     from indexer.schemes.base import Scheme
+    from indexer.stores.base import StoreInfo
 
 Key = TypeVar("Key")
 Other = TypeVar("Other")
@@ -287,3 +290,25 @@ def now() -> str:
 @lru_cache(maxsize=1)
 def _written(seconds: int) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def source_digest(data: bytes, info: StoreInfo, options: Options, *, name: str = "", title: str = "") -> str:
+    """The SHA-256, in hexadecimal, of everything that a stored fingerprint and title depend on.
+
+    That is the document's bytes, the scheme, the extraction rules, and what else decides how the bytes are read: the
+    content mode, the engine and format asked for, the suffix of the name, and a title given from outside.
+    """
+    digest = hashlib.sha256(digest_rules(info, options, name=name, title=title).encode("utf-8", "replace"))
+    digest.update(data)
+    return digest.hexdigest()
+
+
+def digest_rules(info: StoreInfo, options: Options, *, name: str = "", title: str = "") -> str:
+    """What stands before a document's bytes in its source digest."""
+    kind = options.format or os.path.splitext(name.lower().removesuffix(".gz"))[1]
+    return f"{info.scheme}\0{info.unicode}\0{info.extractor}\0{info.content}\0{options.extractor}\0{kind}\0{title}\0\0"
+
+
+def content_id(data: bytes) -> str:
+    """The id of a document that is named by its content: half of SHA-256, which still fits on a line."""
+    return hashlib.sha256(data).hexdigest()[:32]

@@ -9,7 +9,7 @@ import numpy as np
 
 from indexer.errors import NotFoundError
 from indexer.ingest.from_store import id_hash, ids_of, mark_of, marks_of
-from indexer.ingest.indexing import content_id
+from indexer.ingest.outcomes import content_id
 from indexer.ingest.readers import JSON_LINES, reader_of
 from indexer.ingest.readers.compression import buffered, plain
 from indexer.ingest.readers.named_columns import KnownColumns

@@ -7,7 +7,8 @@ from typing import Any
 
 from indexer.errors import IncompatibleStoreError, StoreError, UsageError
 from indexer.extract.base import Options
-from indexer.ingest.indexing import DEFAULT_MIN_TOKENS, digest_rules
+from indexer.ingest.indexing import DEFAULT_MIN_TOKENS
+from indexer.ingest.outcomes import digest_rules
 from indexer.provision.setup import Step
 from indexer.schemes import registry
 from indexer.schemes.minhash import KEEP, Minhash

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from types import TracebackType
@@ -178,6 +178,15 @@ class Store(SketchStore, ABC):
         record that the store refuses is a FAILED result, never an exception. Storing a document clears its recorded
         failure; replacing one drops its annotations, which were about the old text.
         """
+
+    def begin_put(self, records: Sequence[Record]) -> Callable[[], list[PutResult]]:
+        """Begin to put() records; what this gives waits for the results, or raises what put() would have raised.
+
+        Until then the store may be read, as it was before or as it is after, by this object; what writes waits. A store
+        that can't do two things at once is done when this comes back.
+        """
+        results = list(self.put(records))
+        return lambda: results
 
     @abstractmethod
     def get(self, refs: Sequence[Ref], *, sketches: bool = True) -> list[Record | None]:

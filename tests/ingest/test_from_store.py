@@ -15,8 +15,8 @@ import pytest
 from indexer.evaluation.documents import named_inputs, read_texts
 from indexer.extract.base import Limits, Options
 from indexer.ingest.from_store import CHANGED, stored_inputs
-from indexer.ingest.indexing import Settings, content_id, index, store_info
-from indexer.ingest.outcomes import Failed, read
+from indexer.ingest.indexing import Settings, index, store_info
+from indexer.ingest.outcomes import Failed, content_id, read
 from indexer.ingest.sources import Input, Rejected, Selection, Sources
 from indexer.stores import Store, open_store
 

@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import hashlib
 import threading
+import time
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from indexer.errors import IncompatibleStoreError
 from indexer.extract.base import Limits, Options
-from indexer.ingest.indexing import Settings, Summary, index, source_digest, store_info
+from indexer.ingest import indexing
+from indexer.ingest.indexing import Settings, Summary, index, store_info
+from indexer.ingest.outcomes import source_digest
 from indexer.ingest.sources import Input, Rejected
 from indexer.model import Ref
-from indexer.stores import Store, open_store
+from indexer.stores import PutResult, Store, open_store
+from indexer.stores.sqlite.rows import Row
+from indexer.stores.sqlite.store import SqliteStore
 
 
 @pytest.fixture
@@ -108,6 +115,42 @@ def test_what_the_store_refuses_is_a_failure(store: Store) -> None:
     assert (summary.indexed, summary.failed) == (1, {"refused": 1})
     [failure] = store.failures()
     assert (failure.ref.id, failure.reason) == ("1", "refused")
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    arrivals=st.lists(st.tuples(st.sampled_from("abcde"), st.integers(0, 4)), max_size=40),
+    batch=st.integers(1, 6),
+    delays=st.lists(st.sampled_from((0.0, 0.002)), min_size=40, max_size=40),
+)
+def test_batches_that_are_still_being_written_are_known(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path_factory: pytest.TempPathFactory,
+    arrivals: list[tuple[str, int]],
+    batch: int,
+    delays: list[float],
+) -> None:
+    data = [*(item.data for item in texts(4)), b"too long " * 1000]
+    # Those that fail have ids of their own.
+    arrivals = [(name.upper() if number == 4 else name, number) for name, number in arrivals]
+    inputs = [Input(name, "s", data=data[number], format="text") for name, number in arrivals]
+    path = tmp_path_factory.mktemp("behind") / "c.neardup"
+    waits, write = iter(delays), SqliteStore._put_batch
+
+    def slow(store: SqliteStore, rows: list[Row | PutResult]) -> list[PutResult]:
+        time.sleep(next(waits, 0.0))
+        return write(store, rows)
+
+    with monkeypatch.context() as patched, open_store(path, create=store_info("landmarks")) as store:
+        patched.setattr(SqliteStore, "_put_batch", slow)
+        patched.setattr(indexing, "_BATCH_RECORDS", batch)
+        patched.setattr(indexing, "_GROUP_ITEMS", 2)
+        summary = index(inputs, store, Settings(jobs=0, limits=Limits(input_bytes=5000)))
+        assert summary.done == len(inputs)
+        options = Options(format="text")
+        last = {name: source_digest(data[number], store.info, options) for name, number in arrivals if number < 4}
+        assert {record.ref.id: record.source_digest for record in store.scan()} == last
+        assert {failure.ref.id for failure in store.failures()} == {name for name, _ in arrivals} - last.keys()
 
 
 def test_a_store_for_other_fingerprints_is_refused(store: Store) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from abc import abstractmethod
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -122,6 +123,37 @@ class StoreContract(ClusterContract, SchemeContract, ProbeContract):
         assert not taken
         next(results)
         assert len(taken) < 10_000
+
+    def test_documents_are_stored_while_the_store_is_read(self, store: Store) -> None:
+        put(store, record("0", 1), record("1", 1))
+        names = [str(number) for number in range(3001)]
+        wait = store.begin_put([record(name, 2, title="new") for name in names])
+        for name in names[:3] * 10:
+            (found,) = store.get([Ref(name)])
+            assert found in (record(name, 2, title="new"), record(name, 1) if name in "01" else None)
+        results = wait()
+        assert wait() == results
+        assert [result.ref.id for result in results] == names
+        assert [result.status.value for result in results[:3]] == ["replaced", "replaced", "created"]
+        assert store.get([Ref("3000")]) == [record("3000", 2, title="new")]
+        assert len(documents_with_keys(store, simhash_keys(2))) == 3001
+
+    def test_what_is_written_after_a_batch_that_was_begun_comes_after_it(self, opened: Callable[..., Store]) -> None:
+        store = opened(create=INFO)
+        bad = Record(Ref("bad"), None, keys=(1,))
+        waits = [store.begin_put([record(str(number), turn) for number in range(500)] + [bad]) for turn in (1, 2)]
+        assert store.annotate([(Ref("7"), {"seen": True})]) == 1
+        assert store.delete([Ref("8")]) == 1
+        put(store, record("9", 3))
+        assert [Counter(result.status.value for result in wait()) for wait in waits] == [
+            {"created": 500, "failed": 1},
+            {"replaced": 500, "failed": 1},
+        ]
+        assert store.annotations([Ref("7"), Ref("8")]) == [{"seen": True}, None]
+        store.begin_put([record("later", 4)])
+        store.close()
+        found = opened(create=INFO).get([Ref("6"), Ref("9"), Ref("later")])
+        assert found == [record("6", 2), record("9", 3), record("later", 4)]
 
     def test_the_same_ref_replaces(self, store: Store) -> None:
         put(store, record("a", 1, title="old", metadata={"x": 1}), record("b", 2))

@@ -9,7 +9,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -126,6 +126,43 @@ def test_a_file_that_is_moved_while_a_batch_is_written_is_told(path: Path) -> No
 
 
 # What holds a lock
+
+
+def test_a_batch_that_can_not_be_written_behind_says_so(path: Path) -> None:
+    with open_store(path, create=INFO) as store:
+        store.begin_put([record("a", 1)])()
+        path.rename(path.with_name("elsewhere"))
+        wait = store.begin_put([record("b", 2)])
+        for _ in range(2):
+            with pytest.raises(StoreError, match="was moved, removed or replaced"):
+                wait()
+        path.with_name("elsewhere").rename(path)
+        assert store.begin_put([record("c", 3)])()[0].reason == ""
+        assert store.get([Ref("a"), Ref("b"), Ref("c")]) == [record("a", 1), None, record("c", 3)]
+    with open_store(path, create=INFO) as store:
+        path.rename(path.with_name("elsewhere"))
+        with pytest.raises(StoreError, match="was moved, removed or replaced"):
+            store.begin_put([record("d", 4)])
+        path.with_name("elsewhere").rename(path)
+    with open_store(path, read_only=True) as store, pytest.raises(StoreError, match="read-only"):
+        store.begin_put([record("d", 4)])()
+    with pytest.raises(StoreError, match="closed"):
+        store.begin_put([record("e", 5)])
+
+
+def test_a_child_may_close_the_store_of_a_writer_that_goes_on(path: Path) -> None:
+    store = open_store(path, create=INFO)
+    store.begin_put([record(str(number), number) for number in range(5000)])
+    child = os.fork()
+    if not child:
+        with suppress(BaseException):
+            store.close()
+            os._exit(0)
+        os._exit(1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert store.begin_put([record("last", 1)])()[0].reason == ""
+    assert store.count() == 5001
+    store.close()
 
 
 def test_the_place_of_the_writer_does_not_depend_on_who_closes_what(path: Path) -> None:

@@ -32,8 +32,7 @@ from indexer.core_sketch import features_of_texts, is_clean, text_digests
 from indexer.extract.document import MAX_TITLE
 from indexer.extract.text import first_line
 from indexer.ingest.direct import ENGINE, LONGEST, Direct, is_blank
-from indexer.ingest.indexing import digest_rules, source_digest
-from indexer.ingest.outcomes import AtHand, Extracted, Failed, Item, record_of
+from indexer.ingest.outcomes import AtHand, Extracted, Failed, Item, digest_rules, record_of, source_digest
 from indexer.ingest.sources import Input
 from indexer.model import Record, Ref
 from indexer.model.joined import Joined

@@ -7,6 +7,8 @@ holds that was never written there raises DamagedError, which the store reports 
 from __future__ import annotations
 
 import json
+import struct
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -16,6 +18,8 @@ import numpy.typing as npt
 from indexer.errors import StoreError
 
 _LARGEST = (1 << 63) - 1
+# How the struct module writes integers of these dtypes.
+_CODES = {"<u4": "I", "<u8": "Q", "<i8": "q"}
 
 
 class DamagedError(StoreError):
@@ -92,6 +96,12 @@ def _json(cell: Any) -> Any:
         return json.loads(name(cell))
     except (ValueError, RecursionError) as error:
         raise DamagedError(f"no JSON: {error}") from None
+
+
+def packed(integers: Sequence[int], kind: npt.DTypeLike) -> bytes:
+    """The array that numbers() reads."""
+    # For the few integers of a document several times faster than an array of numpy's.
+    return struct.pack(f"<{len(integers)}{_CODES[np.dtype(kind).str]}", *integers)
 
 
 def numbers(cell: Any, kind: npt.DTypeLike, end: int) -> npt.NDArray[Any]:

@@ -108,13 +108,13 @@ class StoreFile:
         if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
             raise StoreError(f"SQLite {sqlite3.sqlite_version} is too old: the embedded store needs 3.35 or newer")
 
-    def connect(self, *, make: bool = False) -> sqlite3.Connection:
+    def connect(self, *, make: bool = False, any_thread: bool = False) -> sqlite3.Connection:
         """A new connection with the settings of a store; the file is SQLite's, but nothing more is known of it."""
         mode = "rwc" if make else "rw"
         uri = f"file:{quote(os.fsencode(self.real))}?" + ("immutable=1" if self.immutable else f"mode={mode}")
         connection = sqlite3.connect(
             uri, uri=True, isolation_level=None, timeout=self._wait, cached_statements=256,
-            check_same_thread=self._one_thread,
+            check_same_thread=self._one_thread and not any_thread,
         )  # fmt: skip
         try:
             if make:

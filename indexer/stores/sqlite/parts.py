@@ -7,6 +7,7 @@ import sqlite3
 from abc import abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from itertools import chain
 from typing import Any, TypeVar
 
 import numpy as np
@@ -20,8 +21,8 @@ from indexer.stores.sqlite import cells
 T = TypeVar("T")
 
 READ_ROWS = 1000
-# What every SQLite takes in one statement.
-MOST_PARAMETERS = 999
+# In one statement, where this SQLite takes as many.
+_PARAMETERS = 30_000
 _MIN_MERGE_BITS = 12
 
 
@@ -67,14 +68,24 @@ def marks(count: int) -> str:
     return ",".join("?" * count)
 
 
-def insert_rows(connection: sqlite3.Connection, table: str, rows: npt.NDArray[np.int64]) -> None:
-    """Insert rows of integers, shape (n, columns), that are not there yet; many in a statement take half the time."""
-    width = rows.shape[1]
-    flat, size = rows.ravel().tolist(), MOST_PARAMETERS // width * width
+def insert_keys(connection: sqlite3.Connection, table: str, rows: npt.NDArray[np.int64]) -> None:
+    """Insert rows of integers, shape (n, columns), but for those that are there."""
+    _insert(connection, f"INSERT OR IGNORE INTO {table}", rows.ravel().tolist(), rows.shape[1])
+
+
+def insert_rows(connection: sqlite3.Connection, table: str, rows: Sequence[tuple[Any, ...]]) -> None:
+    """Insert rows of one width, which are not there."""
+    if rows:
+        _insert(connection, f"INSERT INTO {table}", list(chain.from_iterable(rows)), len(rows[0]))
+
+
+def _insert(connection: sqlite3.Connection, what: str, flat: list[Any], width: int) -> None:
+    # Many rows in a statement take half the time, and other threads go on as long as it runs.
+    size = min(_PARAMETERS, connection.getlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER)) // width * width
     for start in range(0, len(flat), size):
         some = flat[start : start + size]
         values = ",".join([f"({marks(width)})"] * (len(some) // width))
-        connection.execute(f"INSERT OR IGNORE INTO {table} VALUES {values}", some)  # noqa: S608 a table's name, marks
+        connection.execute(f"{what} VALUES {values}", some)
 
 
 def document_numbers(

@@ -103,7 +103,7 @@ class Packer:
 
     def pack_keys(self, keys: Sequence[int]) -> bytes:
         """Keys as the little-endian array that a value's row keeps."""
-        return np.array(keys, dtype=self._kind).tobytes()
+        return cells.packed(keys, self._kind)
 
     def unpack_keys(self, cell: Any) -> tuple[int, ...]:
         """The reverse of pack_keys."""
@@ -122,9 +122,8 @@ class Packer:
                 raise RefusedError(f"{label} {number} is out of range")
         metadata = pack_json(record.metadata, "metadata") if record.metadata else None
         strings = (record.format, record.source, record.title, record.extractor, record.indexed_at)
-        packed = [pack_text(text) for text in strings]
-        digest, same = pack_text(record.source_digest), pack_text(record.text_digest)
-        container = pack_text(record.container)
+        others = (record.source_digest, record.text_digest, record.container)
+        *packed, digest, same, container = [text.encode("utf-8", "surrogatepass") for text in (*strings, *others)]
         size = len(name) + sum(map(len, packed)) + len(digest) + len(same) + len(metadata or "") + len(container)
         size += sum(len(sketch.payload) + 8 * len(sketch.keys) for sketch in record.sketches.values())
         if size > MAX_RECORD_BYTES:

@@ -122,7 +122,7 @@ class SketchChanges:
         self, connection: sqlite3.Connection, scheme: SchemeInfo, rows: Sequence[tuple[StoredDocument, Sketch]]
     ) -> None:
         number, kind = scheme_number(connection, scheme.name), key_kind(scheme.layout)
-        stored = [(sketch.payload, np.array(sketch.keys, dtype=kind).tobytes()) for _, sketch in rows]
+        stored = [(sketch.payload, cells.packed(sketch.keys, kind)) for _, sketch in rows]
         keys = {pair: digest_key(sketch_digest(*pair)) for pair in stored if pair[0]}
         numbers = equal_sketches(connection, number, keys.values()) if keys else {}
         last = connection.execute(
@@ -131,11 +131,10 @@ class SketchChanges:
         top = cells.count(last[0], 1 << 62)
         new = [pair for pair in keys if pair not in numbers]
         numbers.update((pair, top + place) for place, pair in enumerate(new, 1))
-        connection.executemany(
-            "INSERT INTO distinct_sketches VALUES (?, ?, ?, ?)", [(number, numbers[pair], *pair) for pair in new]
-        )
-        connection.executemany(
-            "INSERT INTO document_sketches VALUES (?, ?, ?, ?)",
+        parts.insert_rows(connection, "distinct_sketches", [(number, numbers[pair], *pair) for pair in new])
+        parts.insert_rows(
+            connection,
+            "document_sketches",
             [
                 (number, document, sketch.features, numbers.get(pair))
                 for ((document, _, _), sketch), pair in zip(rows, stored, strict=True)
@@ -160,7 +159,7 @@ class SketchChanges:
         order = np.lexsort((owners, keys))
         table = "scheme_postings" if top < _SMALL_STORE else "scheme_recent"
         rows = np.column_stack((np.full(order.size, number, dtype=np.int64), keys[order], owners[order]))
-        parts.insert_rows(connection, table, rows)
+        parts.insert_keys(connection, table, rows)
         _merge(connection, number, scheme, top, max(new))
 
     def finish(self, connection: sqlite3.Connection) -> None:

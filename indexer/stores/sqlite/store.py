@@ -8,7 +8,7 @@ import os
 import sqlite3
 import time
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from functools import lru_cache
 from pathlib import Path
@@ -22,7 +22,6 @@ from indexer.stores.base import Capabilities, PutResult, PutStatus, Stats, Store
 from indexer.stores.sqlite import cells, file, parts
 from indexer.stores.sqlite.clusters import ClusterTable, cluster_name
 from indexer.stores.sqlite.file import StoreFile, fit_log, transaction
-from indexer.stores.sqlite.lock import WriterLock
 from indexer.stores.sqlite.parts import READ_ROWS, document_numbers, hash_numbers, marks, stored_annotations
 from indexer.stores.sqlite.probing import SketchLookups
 from indexer.stores.sqlite.rows import (
@@ -39,6 +38,7 @@ from indexer.stores.sqlite.rows import (
 )
 from indexer.stores.sqlite.schemes import SchemeTables
 from indexer.stores.sqlite.sketches import SketchChanges, read_schemes, sketches_of
+from indexer.stores.sqlite.writer import WriterLock, WritingThread
 
 # A batch is one transaction: large enough that its keys, sorted, share pages; ended early by size and by time, so that
 # slow documents are safe soon.
@@ -72,6 +72,7 @@ class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
         self._lock = WriterLock(path, wait)
         self._process = os.getpid()
         self._connection: sqlite3.Connection | None = None
+        self._behind: WritingThread[list[PutResult]] = WritingThread(self._connected_behind)
         try:
             self._in_use.enter_context(own_files.in_use(self._file.real, store=True))
             self._connection = self._made(create) if create is not None and not read_only else self._opened()
@@ -124,10 +125,11 @@ class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
         if os.getpid() != self._process:
             raise StoreError(f"{self.path}: a store object is used by the process that opened it; open another one")
         with self._file.explained():
-            yield self._connection
+            yield self._behind.connection or self._connection
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
+        self._behind.settle()
         with self._reading() as connection:
             if self._file.read_only:
                 raise StoreError(f"{self.path}: the store was opened read-only")
@@ -139,6 +141,21 @@ class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
             self._file.require_in_place()
 
     def put(self, records: Iterable[Record]) -> Iterator[PutResult]:
+        for batch in self._batches(records):
+            yield from self._put_batch(batch)
+
+    def begin_put(self, records: Sequence[Record]) -> Callable[[], list[PutResult]]:
+        batches = list(self._batches(records))
+        with self._reading():
+            begun = self._behind.begin(lambda: [result for batch in batches for result in self._put_batch(batch)])
+        return begun.result
+
+    def _connected_behind(self) -> sqlite3.Connection:
+        self._file.require_in_place()
+        return self._file.connect(any_thread=True)
+
+    def _batches(self, records: Iterable[Record]) -> Iterator[list[Row | PutResult]]:
+        """Checked records, in batches that are each stored at once."""
         batch: list[Row | PutResult] = []
         size, started = 0, time.monotonic()
         for record in records:
@@ -152,10 +169,10 @@ class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
                 batch.append(PutResult(record.ref, PutStatus.FAILED, str(error)))
             full = len(batch) >= BATCH_RECORDS or size >= BATCH_BYTES
             if full or time.monotonic() - started >= BATCH_SECONDS:
-                yield from self._put_batch(batch)
+                yield batch
                 batch, size = [], 0
         if batch:
-            yield from self._put_batch(batch)
+            yield batch
 
     def _put_batch(self, batch: list[Row | PutResult]) -> list[PutResult]:
         # Of equal refs in one batch the last is stored; the others were there for a moment that nobody saw.
@@ -322,14 +339,17 @@ class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
             )
 
     def close(self) -> None:
+        # In the order from the last to the first, each of them also where another one fails.
+        with self._file.explained(), ExitStack() as ending:
+            ending.callback(self._lock.release)
+            ending.callback(self._in_use.close)
+            ending.callback(self._disconnect)
+            ending.callback(self._behind.close)
+
+    def _disconnect(self) -> None:
         connection, self._connection = self._connection, None
-        try:
-            if connection is not None:
-                with self._file.explained():
-                    connection.close()
-        finally:
-            self._in_use.close()
-            self._lock.release()
+        if connection is not None:
+            connection.close()
 
 
 class _Changes:
@@ -360,25 +380,24 @@ class _Changes:
         new = [value for value in keys if value not in numbers]
         numbers.update((value, top + place) for place, value in enumerate(new, 1))
         counts = Counter(row.value for row in rows if row.value is not None)
-        connection.executemany(
-            "INSERT INTO hashes VALUES (?, ?, ?, ?)",
-            [(numbers[value], value, self._packer.pack_keys(keys[value]), counts[value]) for value in new],
-        )
+        packed = [self._packer.pack_keys(keys[value]) for value in new]
+        rows_of_values = [(numbers[value], value, cell, counts[value]) for value, cell in zip(new, packed, strict=True)]
+        parts.insert_rows(connection, "hashes", rows_of_values)
         self._documents.update({numbers[value]: counts[value] for value in counts.keys() - set(new)})
         self._comparable += sum(row.value is not None and not row.short for row in rows)
         table = "postings" if top < _SMALL_STORE else "recent"
         postings = self._packer.postings([keys[value] for value in new], [numbers[value] for value in new])
-        parts.insert_rows(connection, table, postings)
-        connection.executemany(
-            "INSERT INTO documents VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            [(row.id, None if row.value is None else numbers[row.value], *row.columns) for row in rows],
-        )
+        parts.insert_keys(connection, table, postings)
+        (last,) = connection.execute("SELECT coalesce(max(number), 0) FROM documents").fetchone()
+        stored = [
+            (number, None if row.value is None else numbers[row.value], row.short)
+            for number, row in enumerate(rows, cells.count(last, 1 << 62) + 1)
+        ]
+        written = [(number, row.id, value, *row.columns) for (number, value, _), row in zip(stored, rows, strict=True)]
+        parts.insert_rows(connection, "documents", written)
         self._merge(connection, top, top + len(new))
-        sketched = {row.id: row.sketches for row in rows if row.sketches}
-        stored = document_numbers(connection, list(sketched))
-        if len(stored) < len(sketched):
-            raise cells.DamagedError("documents that were just stored are not found")
-        self._sketches.link(connection, [(stored[name], sketches) for name, sketches in sketched.items()])
+        linked = [(document, row.sketches) for document, row in zip(stored, rows, strict=True) if row.sketches]
+        self._sketches.link(connection, linked)
 
     def finish(self, connection: sqlite3.Connection) -> None:
         """Write the counts, and remove the values that no document uses, with their keys."""

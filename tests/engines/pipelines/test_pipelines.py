@@ -17,7 +17,8 @@ from pipelined import MINHASH, answered, keys_of, neardup, put_by_hand, sketched
 from servers import Server
 
 from indexer.extract import Options
-from indexer.ingest.indexing import source_digest, store_info
+from indexer.ingest.indexing import store_info
+from indexer.ingest.outcomes import source_digest
 from indexer.model import Fingerprint
 from indexer.provision.pipelines import rules, sketch_form
 from indexer.schemes import registry, simhash

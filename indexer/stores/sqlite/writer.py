@@ -1,17 +1,24 @@
-"""The place of the one writer of a store file, taken for as long as the writer lives."""
+"""The one writer of a store file: its place, taken for as long as it lives, and a thread to write in."""
 
 from __future__ import annotations
 
 import errno
 import os
+import sqlite3
 import struct
 import sys
+import threading
 import time
 import weakref
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from pathlib import Path
+from typing import Generic, TypeVar
 
 from indexer.errors import StoreBusyError, StoreError
+
+T = TypeVar("T")
 
 _POLL_SECONDS = 0.05
 
@@ -148,3 +155,44 @@ def _let_go_in_child() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_let_go_in_child)
+
+
+class WritingThread(Generic[T]):
+    """Does one task after the other, by a connection of its own, so that the store is read meanwhile by another one.
+
+    The thread and the connection are there from the first task on.
+    """
+
+    def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
+        self._connect = connect
+        self._connection: sqlite3.Connection | None = None
+        self._thread: ThreadPoolExecutor | None = None
+        self._is_own = threading.local()
+        self._latest: Future[T] | None = None
+
+    @property
+    def connection(self) -> sqlite3.Connection | None:
+        """The connection where this thread asks for it, None where another one does."""
+        return self._connection if hasattr(self._is_own, "mark") else None
+
+    def begin(self, task: Callable[[], T]) -> Future[T]:
+        """Begin a task, after those before it."""
+        if self._thread is None:
+            self._connection = self._connect()
+            self._thread = ThreadPoolExecutor(1, "neardup-write", lambda: setattr(self._is_own, "mark", True))
+        self._latest = self._thread.submit(task)
+        return self._latest
+
+    def settle(self) -> None:
+        """Wait until all tasks are done, whatever became of them; nothing in the thread itself."""
+        if self._latest is not None and self.connection is None:
+            wait([self._latest])
+            self._latest = None
+
+    def close(self) -> None:
+        """Wait until all tasks are done, end the thread and close the connection."""
+        if self._thread is not None:
+            self._thread.shutdown()
+        self._thread, connection, self._connection = None, self._connection, None
+        if connection is not None:
+            connection.close()
