@@ -104,7 +104,7 @@ def test_what_spark_has_no_part_in_is_refused(neardup: Neardup) -> None:
     assert "--master goes with --run-on spark" in neardup(*made, "--master", "local", code=2).err
     assert "has tasks of its own" in neardup(*made, "--run-on", "spark", "--task", "1/2", code=2).err
     neardup(*made)
-    for option in ("--partitions", "--most-joined"):
+    for option in ("--partitions", "--most-joined", "--most-grouped"):
         printed = neardup("batch", "cluster", "b", "--out", "b", option, "3", code=2).err
         assert "go with --run-on spark" in printed
     write(neardup.folder, {"hidden/pyspark/__init__.py": "raise ModuleNotFoundError('no', name='pyspark')"})

@@ -18,7 +18,7 @@ from indexer.clustering.grouping import radius_of
 from indexer.matching.rule import MatchRule
 
 MOST_JOINED = 50_000_000
-MOST_GROUPED = 200_000
+MOST_GROUPED = 1_000_000
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from indexer.batch.reading import Sketched, canonical_of, rule_of
 from indexer.batch.sketches.sketching import SKETCHES
 from indexer.batch.spark import tasks
 from indexer.batch.spark.components import Kept
-from indexer.batch.spark.frames import MOST_JOINED, Documents, Run, found
+from indexer.batch.spark.frames import MOST_GROUPED, MOST_JOINED, Documents, Run, found
 from indexer.batch.spark.session import functions, mapped, partitions_of, plain_errors, sql
 from indexer.clustering.canonical import canonical_asked
 from indexer.errors import UsageError
@@ -76,7 +76,7 @@ def _written(form: Form) -> tuple[str, str]:
     return written, hashlib.blake2b(written.encode(), digest_size=8).hexdigest()
 
 
-def clusters(
+def clusters(  # noqa: PLR0913 - they are options of the command
     sketches: Any,
     *,
     match: str | None = None,
@@ -86,6 +86,7 @@ def clusters(
     against: Any = None,
     partitions: int | None = None,
     most_joined: int = MOST_JOINED,
+    most_grouped: int = MOST_GROUPED,
 ) -> Any:
     """The clusters of documents with `sketches`: a DataFrame with a row for each, whatever its partitions and order.
 
@@ -97,7 +98,8 @@ def clusters(
     added.
 
     What is shuffled has so many `partitions`, as configured where None. Up to `most_joined` documents that share keys
-    with others are put into components by one task. Which documents may be near is computed here, and kept by Spark
+    with others are put into components by one task, and up to `most_grouped` that may be near each other are compared
+    by one. Which documents may be near is computed here, and kept by Spark
     for the session, in 16 bytes for each; the rest when the result is. The sketches are read twice: save them, or cache
     them, if making them takes long. Raises UsageError and IncompatibleStoreError, some of them when the result is
     computed.
@@ -106,7 +108,7 @@ def clusters(
     rule = rule_of(known, match)
     run = Run(
         rule, canonical_of(known, canonical_asked(canonical)), bound,
-        partitions_of(sketches.sparkSession, partitions), most_joined, against=against is not None,
+        partitions_of(sketches.sparkSession, partitions), most_joined, most_grouped, against=against is not None,
     )  # fmt: skip
     wanted = [name for name in run.columns if name != OLDER_CLUSTER] + [_FORM] + [latest] * bool(latest)
     every = sketches.select(*dict.fromkeys(wanted))

@@ -81,7 +81,9 @@ def cluster(
     if explain:
         show_rule(rule)
     chosen = canonical_of(form, clustering.canonical_rule)
-    wanted = Wanted(rule, chosen, clustering.bound, spread.memory, spread.partitions, against)
+    wanted = Wanted(
+        rule, chosen, clustering.bound, spread.memory, spread.partitions, against, most_grouped=spread.most_grouped
+    )
     said = _clustered(folder, out, wanted, spread)
     if json:
         answer_json(said)

@@ -35,12 +35,13 @@ class Spread:
     memory: int
     partitions: int | None
     most_joined: int | None
+    most_grouped: int | None
 
     @property
     def on_spark(self) -> bool:
         """Whether tasks of Spark do the work. Raises UsageError for options of theirs without them."""
-        if not self.running.on_spark and (self.partitions or self.most_joined):
-            raise UsageError("--partitions and --most-joined go with --run-on spark")
+        if not self.running.on_spark and (self.partitions or self.most_joined or self.most_grouped):
+            raise UsageError("--partitions, --most-joined and --most-grouped go with --run-on spark")
         return self.running.on_spark
 
 
@@ -85,5 +86,12 @@ spread_options = Group(
         metavar="N",
         help="How many documents that share keys with others one task of Spark may put into components, in 100 bytes "
         "of memory each; more of them take several rounds of all tasks.  [default: 50,000,000]",
+    ),
+    click.option(
+        "--most-grouped",
+        type=click.IntRange(1),
+        metavar="N",
+        help="How many documents that may be near each other one task of Spark may compare, in four times the size of "
+        "their sketches; what more of them have in common is compared key by key first.  [default: 1,000,000]",
     ),
 )

@@ -145,6 +145,9 @@ class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
             yield from self._put_batch(batch)
 
     def begin_put(self, records: Sequence[Record]) -> Callable[[], list[PutResult]]:
+        if not sqlite3.threadsafety:
+            # This SQLite was built for one thread.
+            return super().begin_put(records)
         batches = list(self._batches(records))
         with self._reading():
             begun = self._behind.begin(lambda: [result for batch in batches for result in self._put_batch(batch)])
