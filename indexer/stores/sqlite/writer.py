@@ -14,7 +14,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from indexer.errors import StoreBusyError, StoreError
 
@@ -169,6 +169,7 @@ class WritingThread(Generic[T]):
         self._thread: ThreadPoolExecutor | None = None
         self._is_own = threading.local()
         self._latest: Future[T] | None = None
+        _threads.add(self)
 
     @property
     def connection(self) -> sqlite3.Connection | None:
@@ -196,3 +197,16 @@ class WritingThread(Generic[T]):
         self._thread, connection, self._connection = None, self._connection, None
         if connection is not None:
             connection.close()
+
+
+_threads: weakref.WeakSet[WritingThread[Any]] = weakref.WeakSet()
+
+
+def _settle_before_fork() -> None:
+    # A child has the connections too, but not the thread: what that has locked while a statement runs would stay so.
+    for thread in list(_threads):
+        thread.settle()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_settle_before_fork)
