@@ -417,7 +417,7 @@ class _Run:
 
     def _settle(self) -> None:
         """Wait for the batch that is being written, and take note of what became of it."""
-        # What the store refused may have to be written itself, with a batch before it.
+        # To note what the store refused may begin another batch.
         while batch := self._batch:
             results = batch.results()
             self.store.put_failures(batch.left_out)

@@ -404,6 +404,7 @@ def open_regular(path: str, *, any_kind: bool = False) -> BinaryIO:
         raise UnreadableError("special-file" if special else "unreadable", detail or str(error)) from None
     mode = os.fstat(descriptor).st_mode
     if stat.S_ISREG(mode):
+        # Each read lets other threads in, and waits for them.
         return os.fdopen(descriptor, "rb", 1 << 18)
     os.close(descriptor)
     kind = "a folder" if stat.S_ISDIR(mode) else "a pipe, socket or device"

@@ -99,10 +99,9 @@ def clusters(  # noqa: PLR0913 - they are options of the command
 
     What is shuffled has so many `partitions`, as configured where None. Up to `most_joined` documents that share keys
     with others are put into components by one task, and up to `most_grouped` that may be near each other are compared
-    by one. Which documents may be near is computed here, and kept by Spark
-    for the session, in 16 bytes for each; the rest when the result is. The sketches are read twice: save them, or cache
-    them, if making them takes long. Raises UsageError and IncompatibleStoreError, some of them when the result is
-    computed.
+    by one. Which documents may be near is computed here, and kept by Spark for the session, in 16 bytes for each; the
+    rest when the result is. The sketches are read twice: save them, or cache them, if making them takes long. Raises
+    UsageError and IncompatibleStoreError, some of them when the result is computed.
     """
     known = _form_in(sketches)
     rule = rule_of(known, match)

@@ -123,7 +123,7 @@ class Packer:
         metadata = pack_json(record.metadata, "metadata") if record.metadata else None
         strings = (record.format, record.source, record.title, record.extractor, record.indexed_at)
         others = (record.source_digest, record.text_digest, record.container)
-        *packed, digest, same, container = [text.encode("utf-8", "surrogatepass") for text in (*strings, *others)]
+        *packed, digest, same, container = map(pack_text, (*strings, *others))
         size = len(name) + sum(map(len, packed)) + len(digest) + len(same) + len(metadata or "") + len(container)
         size += sum(len(sketch.payload) + 8 * len(sketch.keys) for sketch in record.sketches.values())
         if size > MAX_RECORD_BYTES:

@@ -383,9 +383,9 @@ class _Changes:
         new = [value for value in keys if value not in numbers]
         numbers.update((value, top + place) for place, value in enumerate(new, 1))
         counts = Counter(row.value for row in rows if row.value is not None)
-        packed = [self._packer.pack_keys(keys[value]) for value in new]
-        rows_of_values = [(numbers[value], value, cell, counts[value]) for value, cell in zip(new, packed, strict=True)]
-        parts.insert_rows(connection, "hashes", rows_of_values)
+        pack = self._packer.pack_keys
+        hashes = [(numbers[value], value, pack(keys[value]), counts[value]) for value in new]
+        parts.insert_rows(connection, "hashes", hashes)
         self._documents.update({numbers[value]: counts[value] for value in counts.keys() - set(new)})
         self._comparable += sum(row.value is not None and not row.short for row in rows)
         table = "postings" if top < _SMALL_STORE else "recent"

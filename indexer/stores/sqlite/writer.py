@@ -153,10 +153,6 @@ def _let_go_in_child() -> None:
         lock.release()
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_let_go_in_child)
-
-
 class WritingThread(Generic[T]):
     """Does one task after the other, by a connection of its own, so that the store is read meanwhile by another one.
 
@@ -209,4 +205,4 @@ def _settle_before_fork() -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_settle_before_fork)
+    os.register_at_fork(before=_settle_before_fork, after_in_child=_let_go_in_child)
