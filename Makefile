@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+PLAIN := $(VENV)/.plain
 SOURCES := pyproject.toml $(wildcard $(foreach kind,c h py,cffi_build/*.$(kind) cffi_build/*/*.$(kind)) cffi_build/CMakeLists.txt mappings/*)
 
 # Whole folders, or of those that also hold slow tests the files without.
@@ -19,14 +20,19 @@ QUICK := clustering evaluation hamming/test_hamming.py ingest matching model pro
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "neardup needs Python 3.11 or later: make PYTHON=python3.11")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
 
-$(STAMP): $(BIN)/python $(SOURCES)
-	$(BIN)/python -m pip install --quiet --editable '.[main-content]' --group test
+# neardup and what it imports by itself: all that the demonstration needs.
+$(PLAIN): $(BIN)/python $(SOURCES)
+	$(BIN)/python -m pip install --quiet --editable .
 	touch $@
 
+$(STAMP): $(BIN)/python $(SOURCES)
+	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
+	$(BIN)/python -m pip install --quiet --editable '.[main-content]' --group test
+	touch $(PLAIN) $@
+
 # Real documents, fetched as ordinary packages, or your own: make demo DOCS=folder
-demo: $(STAMP)
+demo: $(PLAIN)
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python docker/demo.py $(if $(DOCS),"$(DOCS)")
 
 # At each change, in two minutes on two cores: neither engines nor kills, full disks, attacks or slow oracles.
