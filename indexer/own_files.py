@@ -9,12 +9,20 @@ from __future__ import annotations
 
 import errno
 import os
+import platform
+import re
+import shutil
 import stat
+import sys
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import IO, Any
+
+if sys.platform != "win32":
+    import fcntl
 
 AnyPath = str | os.PathLike[str]
 
@@ -28,6 +36,9 @@ _never_closed: list[int] = []
 
 _SQLITE = b"SQLite format 3\0"
 _LOGS = (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")
+# Readers of datasets and walks pass over names that begin with a dot.
+_PART = ".neardup-"
+_LONG_LEFT = 24 * 3600.0
 _IN_USE = "belongs to a store that is in use, or is written in the same run"
 
 
@@ -84,21 +95,97 @@ def writer(path: AnyPath, flags: int, mode: int = 0o666) -> int:
 def written_whole(path: AnyPath, mode: str = "wb", **options: Any) -> Iterator[IO[Any]]:
     """A file to write, as by open(), that takes the place at a path when it is complete, and is gone otherwise.
 
-    Raises OwnFileError as require_free(), and OSError.
+    What a killed process leaves is gone with `remove_left`. Raises OwnFileError as require_free(), and OSError.
     """
     require_free(path)
-    # Also told apart from what a process of this number writes on another machine.
-    part = f"{os.fsdecode(path)}.{os.getpid()}-{os.urandom(4).hex()}.part"
+    part, lock = part_beside(path), -1
     try:
-        with open(part, mode, **options) as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
+        while True:
+            with open(part, mode, **options) as file:
+                lock = os.dup(file.fileno())
+                _locked(lock)
+                if os.fstat(lock).st_nlink:
+                    yield file
+                    file.flush()
+                    os.fsync(file.fileno())
+                    break
+            # Somebody took it for left, before it was locked.
+            os.close(lock)
         require_free(path)
         os.replace(part, path)
     finally:
         with suppress(OSError):
             os.unlink(part)
+        with suppress(OSError):
+            os.close(lock)
+
+
+@contextmanager
+def temporary_folder(parent: AnyPath) -> Iterator[str]:
+    """A folder in another one that is there for a while; what a killed process leaves is gone with `remove_left`."""
+    folder = part_beside(os.path.join(os.fsdecode(parent), "any"))
+    os.mkdir(folder)
+    lock = os.open(folder, os.O_RDONLY) if sys.platform != "win32" else -1
+    try:
+        _locked(lock)
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        if lock >= 0:
+            os.close(lock)
+
+
+def part_beside(path: AnyPath) -> str:
+    """A new name for what is to take the place at a path, which says on which machine it is written."""
+    return os.path.join(os.path.dirname(os.fsdecode(path)), f"{_PART}{machine()}-{os.urandom(8).hex()}.part")
+
+
+def machine() -> str:
+    """The name of this machine, as names of files have it."""
+    return re.sub(r"[^\w.]+", "_", platform.node())[:64]
+
+
+def remove_left(folder: AnyPath) -> None:
+    """Remove from a folder what processes that were killed have left of files and folders that were not complete.
+
+    What another machine writes there, whose locks may not reach this one, is left if it is a day old. A folder that is
+    not there, or can't be written, has nothing to remove.
+    """
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.startswith(_PART) and entry.name.endswith(".part"):
+                with suppress(OSError):
+                    _remove_if_left(entry)
+
+
+def _remove_if_left(entry: os.DirEntry[str]) -> None:
+    is_folder, lock, known = entry.is_dir(follow_symlinks=False), -1, False
+    if sys.platform != "win32":
+        lock = os.open(entry.path, (os.O_RDONLY if is_folder else os.O_RDWR) | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        # OSError where the process that writes it lives.
+        known = _locked(lock, wait=False) and entry.name.startswith(f"{_PART}{machine()}-")
+        if known or time.time() - entry.stat(follow_symlinks=False).st_mtime > _LONG_LEFT:
+            if is_folder:
+                shutil.rmtree(entry.path, ignore_errors=True)
+            else:
+                os.unlink(entry.path)
+    finally:
+        if lock >= 0:
+            os.close(lock)
+
+
+def _locked(file: int, *, wait: bool = True) -> bool:
+    """Lock an open file until the process ends; False where there are no such locks. OSError where another has it."""
+    if sys.platform == "win32":
+        return False
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except BlockingIOError:
+        raise
+    except OSError:
+        return False
+    return True
 
 
 def require_free(path: AnyPath) -> None:

@@ -78,6 +78,7 @@ def keep(paths: Sequence[str], clusters: str, out: str, *, unverified: bool = Fa
     done = Filtered()
     try:
         Path(out).mkdir(parents=True, exist_ok=True)
+        own_files.remove_left(os.path.dirname(removed_file(out)) or os.curdir)
         with (
             own_files.written_whole(removed_file(out)) as file,
             parquet.ParquetWriter(file, _REMOVED, compression="zstd") as listed,

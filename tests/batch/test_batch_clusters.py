@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import random
+import signal
+import subprocess
+import sys
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -226,6 +230,35 @@ def test_of_documents_with_one_id_the_last_counts(tmp_path: Path) -> None:
     assert (gone[1]["id"], gone[1]["canonical"]) == ("same", "same")
     assert not gone[1]["is_canonical"]
     assert not gone[1]["keep"]
+
+
+@pytest.mark.parametrize("command", ["sketch", "cluster"])
+def test_what_a_killed_batch_leaves_is_read_by_nobody_and_removed_by_the_next(command: str, tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas", reason="NOT INSTALLED: pandas; reading what a killed batch left")
+    out = tmp_path / "out"
+    by_batch(Case(named(collection(2, 60))), tmp_path, files=3)
+    told = {name: pandas.read_parquet(out / name) for name in ("sketches", "clusters")}
+    killed = """
+import os, signal, sys
+from indexer import own_files
+def kill(path): os.kill(os.getpid(), signal.SIGKILL)
+own_files.os.fsync = kill
+from indexer.__main__ import main
+main()
+"""
+    if command == "sketch":
+        for path in (tmp_path / "in").iterdir():
+            os.utime(path, (0, 0))
+    asked = {"sketch": [str(tmp_path / "in"), "--time-field", "seen"], "cluster": [str(out)]}[command]
+    done = subprocess.run([sys.executable, "-c", killed, "batch", command, *asked, "--out", str(out)])
+    assert done.returncode == -signal.SIGKILL
+    left = list(out.rglob(".neardup-*"))
+    assert left
+    for name, before in told.items():
+        assert pandas.read_parquet(out / name).equals(before)
+    again = subprocess.run([sys.executable, "-m", "indexer", "batch", command, *asked, "--out", str(out)])
+    assert again.returncode == 0
+    assert not list(out.rglob(".neardup-*"))
 
 
 def test_rules_that_need_what_is_not_there_are_refused(tmp_path: Path) -> None:

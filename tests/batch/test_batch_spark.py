@@ -228,7 +228,7 @@ def test_tasks_that_fail_are_run_again_and_an_older_batch_is_as_in_one_process(
     several = ["unite"] * 2 + ["read_labelled"] * 4
     once = ["connect", "group", "read_files", "read_ids", "same", "scatter", "share", "verify", "write_files"]
     assert failed == sorted(several + once)
-    assert not list(out.rglob("*.part"))
+    assert not list(out.rglob(".*.part"))
 
 
 def test_the_command_runs_on_spark(

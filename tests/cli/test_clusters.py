@@ -75,7 +75,7 @@ def test_pairs_into_a_file(indexed: Neardup) -> None:
     assert done.out == ""
     assert rows((indexed.folder / "pairs.csv").read_text()) == rows(indexed("pairs").out)
     assert "can't be written" in indexed("pairs", "-o", "nowhere/pairs.csv", code=2).err
-    assert [path.name for path in indexed.folder.glob("*.part")] == []
+    assert [path.name for path in indexed.folder.glob(".*.part")] == []
 
 
 def test_pairs_as_parquet(indexed: Neardup) -> None:

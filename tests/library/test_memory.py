@@ -205,7 +205,7 @@ def test_a_store_is_not_written_over(tmp_path: Path) -> None:
         pass
     with pytest.raises(StoreError, match="store is"):
         MemoryIndex().save(tmp_path / "a.neardup")
-    assert sorted(path.name for path in tmp_path.glob("*.part")) == []
+    assert sorted(path.name for path in tmp_path.glob(".*.part")) == []
 
 
 @pytest.mark.usefixtures("sorted_early")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -155,3 +156,52 @@ def test_pipes_are_written_to_and_not_read(tmp_path: Path) -> None:
         file.write(b"all")
     assert os.read(reading, 100) == b"all"
     os.close(reading)
+
+
+WRITING = """
+import sys, time
+from indexer import own_files
+with own_files.written_whole(sys.argv[1]) as file, own_files.temporary_folder(sys.argv[2]) as folder:
+    file.write(b"half")
+    file.flush()
+    open(folder + "/inside", "wb").close()
+    print(flush=True)
+    time.sleep(600)
+"""
+
+
+def test_what_a_killed_process_leaves_is_hidden_and_removed_and_what_a_living_one_writes_is_not(tmp_path: Path) -> None:
+    path = tmp_path / ("n" * 250)
+    killed, living = (
+        subprocess.Popen([sys.executable, "-c", WRITING, path, tmp_path], stdout=subprocess.PIPE) for _ in range(2)
+    )
+    try:
+        for process in (killed, living):
+            assert process.stdout
+            process.stdout.readline()
+        killed.send_signal(signal.SIGKILL)
+        killed.wait()
+        names = sorted(os.listdir(tmp_path))
+        assert len(names) == 4
+        # As pandas, Arrow and Spark pass over them.
+        assert all(name.startswith(".") for name in names)
+        elsewhere = [tmp_path / f".neardup-{number}-elsewhere-0.part" for number in range(2)]
+        for age, left in enumerate(elsewhere):
+            left.write_bytes(b"")
+            os.utime(left, (0, left.stat().st_mtime - age * 2 * 24 * 3600))
+        own_files.remove_left(tmp_path)
+        there = sorted(os.listdir(tmp_path))
+        assert elsewhere[0].name in there
+        assert elsewhere[1].name not in there
+        there.remove(elsewhere[0].name)
+        assert len(there) == 2
+        assert set(there) < set(names)
+    finally:
+        for process in (killed, living):
+            process.kill()
+            process.wait()
+            assert process.stdout
+            process.stdout.close()
+    own_files.remove_left(tmp_path)
+    assert os.listdir(tmp_path) == [elsewhere[0].name]
+    own_files.remove_left(tmp_path / "nowhere")

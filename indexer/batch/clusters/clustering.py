@@ -15,7 +15,6 @@ import numpy as np
 from indexer import own_files
 from indexer.batch.clusters.grouping import clusters_of, columns_of
 from indexer.batch.clusters.partitioning import Parts, parts_for, whole
-from indexer.batch.clusters.spilling import spill_folder
 from indexer.batch.clusters.writing import Figures, Found, Rows, write_clusters
 from indexer.batch.reading import CLUSTERS, SUMMARY, Sketched
 from indexer.clustering.canonical import CanonicalRule
@@ -63,11 +62,11 @@ def cluster(folder: str, out: str, wanted: Wanted) -> dict[str, Any]:
     count = wanted.parts or parts_for(sketched.bytes_of(columns), wanted.memory)
     radius = radius_of(wanted.bound)
     counts = Counts(replaced=int(np.count_nonzero(sketched.without)))
-    with finished_in(out) as finish, spill_folder(out) as spill:
+    with finished_in(out) as finish, own_files.temporary_folder(out) as spill:
         parts = whole(sketched, columns, wanted.rule)
         if count > 1:
             dealt = Parts(
-                sketched, wanted.rule, count, spill, figures, wanted.memory, wanted.most_grouped, wanted.threads
+                sketched, wanted.rule, count, Path(spill), figures, wanted.memory, wanted.most_grouped, wanted.threads
             )
             parts = dealt.tables(columns)
         for table, positions in parts:
@@ -114,6 +113,8 @@ def finished_in(out: str) -> Iterator[Callable[[dict[str, Any]], dict[str, Any]]
 
     try:
         Path(out, CLUSTERS).mkdir(parents=True, exist_ok=True)
+        for folder in (out, Path(out, CLUSTERS), Path(out, BEFORE)):
+            own_files.remove_left(folder)
         Path(out, SUMMARY).unlink(missing_ok=True)
         yield finish
     except OSError as error:

@@ -2,25 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from indexer.batch.arrow import arrow, column_of, numbers_of, parquet
 from indexer.schemes.base import Positions
-
-
-@contextmanager
-def spill_folder(out: str) -> Iterator[Path]:
-    """A folder in `out` that is there for a while."""
-    folder = tempfile.mkdtemp(prefix=".spilled-", dir=out)
-    try:
-        yield Path(folder)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 class Spilled:

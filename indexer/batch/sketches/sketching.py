@@ -115,6 +115,7 @@ def begin(folder: str, form: Form) -> None:
         target.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise _unwritable(error, target) from error
+    own_files.remove_left(target)
 
 
 def unfinished(parts: Iterable[Part], folder: str, counts: Summary) -> Iterator[Part]:
