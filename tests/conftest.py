@@ -7,6 +7,7 @@ import re
 import signal
 from pathlib import Path
 
+import hypothesis
 import pytest
 from xdist.remote import Producer  # type: ignore[import-untyped]
 from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
@@ -20,6 +21,11 @@ _ASKED_FOR = re.compile(r'servers\.get\("(\w+)"\)')
 # Background jobs of a shell ignore Ctrl-C, and so do their children: tests that send it would wait for ever.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+# An example takes as long as it takes where others work on the machine too, or where it is the first to import.
+hypothesis.settings.register_profile("neardup", deadline=None)
+hypothesis.settings.load_profile("neardup")
 
 
 @functools.cache

@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 
 import click
+import hypothesis
 import pytest
 from command_lines import command_lines, parse
 from pages import DOCS, PAGES, README, ROOT, blocks, name_of, without_blocks
@@ -75,3 +76,8 @@ def test_each_promise_to_an_owner_is_held_by_tests() -> None:
 
 def test_the_readme_leads_to_operations() -> None:
     assert "(docs/operations.md)" in README.read_text()
+
+
+def test_no_example_has_a_deadline() -> None:
+    """A test never measures time, neither its own."""
+    assert hypothesis.settings().deadline is None
