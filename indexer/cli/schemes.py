@@ -49,7 +49,8 @@ neardup index --scheme NAME adds others. "bytes" is the size of the payload of a
 number of keys that are looked up and stored; "near from" is the threshold of a rule that names only the scheme.
 
 With --json one object: schemes (name, summary, measure, parameters, tables, bytes, keys, agreeing, similarity,
-near_from, corpus), and with --store also stored (name, id, documents).
+near_from, corpus), broken (name and reason of each scheme of another package that can't be used), and with --store
+also stored (name, id, documents).
 """,
 )
 @click.option(
@@ -66,14 +67,16 @@ def schemes_command(store: str | None, remove: str | None, json: bool) -> None:
     if remove is not None:
         _remove(store, remove)
         return
-    listed = list(map(_about, _families()))
+    listed, broken = _listed()
     stored: list[dict[str, Any]] = []
     if store is not None:
         with opened(store, read_only=True) as source:
             stored = _stored(source)
     if json:
-        answer_json({"schemes": listed} | ({"stored": stored} if store is not None else {}))
+        answer_json({"schemes": listed, "broken": broken} | ({"stored": stored} if store is not None else {}))
         return
+    for row in broken:
+        say(f"{row['name']} can't be used: {row['reason']}", level="warning")
     columns = ("name", "near from", "bytes", "keys", "measure")
     table(columns, [[str(row[name.replace(" ", "_")]) for name in columns] for row in listed], right=columns[1:4])
     for row in listed:
@@ -91,10 +94,20 @@ def schemes_command(store: str | None, remove: str | None, json: bool) -> None:
         )
 
 
-def _families() -> list[str]:
+def _listed() -> tuple[list[dict[str, Any]], list[dict[str, str]]]:
+    """All schemes that can be used, and those of other packages that can't, with the reason."""
     from indexer.schemes import registry
 
-    return registry.families()
+    listed: list[dict[str, Any]] = []
+    broken: list[dict[str, str]] = []
+    for family in registry.families():
+        try:
+            listed.append(_about(family))
+        except (Exception, SystemExit) as error:
+            if family in registry.FAMILIES:
+                raise
+            broken.append({"name": family, "reason": str(error) if isinstance(error, NeardupError) else repr(error)})
+    return listed, broken
 
 
 def _stored(source: Store) -> list[dict[str, Any]]:

@@ -63,7 +63,7 @@ def _brought(family: str) -> type[Scheme]:
     [(place, found)] = packages.items()
     try:
         made = found.load()
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         # Another's code may raise whatever it likes.
         raise UsageError(f"{family}: {place}, which a package names, can't be loaded: {error!r}") from error
     if not isinstance(made, type) or not issubclass(made, Scheme) or made.family != family:

@@ -43,10 +43,12 @@ ASKED: dict[str, list[list[str]]] = {
     ],
 }
 ENGINES = {"setup", "annotate"}
-# Members only where a store has several indices, where very many documents share a key, and columns of other formats.
+# Members only where a store has several indices, where very many documents share a key, where another package's scheme
+# is broken, and columns of other formats.
 ELSEWHERE = {
     "pairs": {"index_a", "routing_a", "index_b", "routing_b"},
     "cluster": {"id", "scheme"},
+    "schemes": {"reason"},
     RECORD: {"index", "routing", "duplicate_of"},
 }
 NO_MEMBERS = {"pairs": {"csv", "jsonl", "parquet"}, "report": {"section", "name", "measure", "value"}}

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import sys
-import tomllib
+import sysconfig
 from pathlib import Path
 
 import pytest
+from command import Neardup
+from pages import steps
 from written import prose
 
 from indexer.errors import IncompatibleStoreError, UsageError
@@ -21,14 +22,30 @@ FILE = re.compile(r'^```\w+ title="([\w.]+)"\n(.*?)^```$', re.MULTILINE | re.DOT
 
 
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the files of the page, and what an installation leaves beside them."""
-    folder = tmp_path_factory.mktemp("installed")
-    files = dict(FILE.findall(PAGE.read_text("utf-8")))
-    for name, content in files.items():
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the files of the page."""
+    folder = tmp_path_factory.mktemp("files")
+    for name, content in FILE.findall(PAGE.read_text("utf-8")):
         (folder / name).write_text(content, "utf-8")
-    declare(folder, tomllib.loads(files["pyproject.toml"])["project"]["entry-points"]["neardup.schemes"])
     return folder
+
+
+@pytest.fixture(scope="module")
+def installed(files: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The Python of an environment like this one, into which the files were installed as the page says."""
+    folder = tmp_path_factory.mktemp("environment")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
+    python = folder / "bin" / "python"
+    site = f"import site; site.addsitedir({sysconfig.get_path('purelib')!r})\n"
+    (
+        Path(ran(python, "-c", "import sysconfig as s; print(s.get_path('purelib'))", cwd=folder).strip()) / "ours.pth"
+    ).write_text(site, "utf-8")
+    [(commands, _)] = steps(PAGE)
+    script = f'set -e; pip() {{ "{python}" -m pip "$@"; }}; neardup() {{ "{python}" -m indexer "$@"; }}\n{commands}'
+    done = subprocess.run(["bash", "-c", script], cwd=files, capture_output=True, text=True, timeout=240)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "runs-of-letters" in done.stdout
+    return python
 
 
 def declare(folder: Path, named: dict[str, str], package: str = "one") -> None:
@@ -40,28 +57,23 @@ def declare(folder: Path, named: dict[str, str], package: str = "one") -> None:
     (beside / "entry_points.txt").write_text(f"[neardup.schemes]\n{lines}", "utf-8")
 
 
-def ran(folder: Path, *command: str, cwd: Path) -> str:
-    done = subprocess.run(
-        [sys.executable, *command],
-        cwd=cwd,
-        env={**os.environ, "PYTHONPATH": str(folder)},
-        capture_output=True,
-        text=True,
-        timeout=240,
-    )
+def ran(python: Path, *command: str, cwd: Path) -> str:
+    done = subprocess.run([python, *command], cwd=cwd, capture_output=True, text=True, timeout=240)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
 
-def test_it_keeps_the_contract(installed: Path, tmp_path: Path) -> None:
-    out = ran(installed, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(installed), cwd=tmp_path)
+def test_it_keeps_the_contract(installed: Path, files: Path, tmp_path: Path) -> None:
+    out = ran(
+        installed, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(files / "test_runs_of_letters.py"), cwd=tmp_path
+    )
     passed = re.search(r"(\d+) passed", out)
     assert passed
     assert int(passed[1]) > 40
 
 
-def test_the_example_runs(installed: Path, tmp_path: Path) -> None:
-    assert ran(installed, str(installed / "use.py"), cwd=tmp_path) == "0 1\n"
+def test_the_example_runs(installed: Path, files: Path, tmp_path: Path) -> None:
+    assert ran(installed, str(files / "use.py"), cwd=tmp_path) == "0 1\n"
 
 
 def test_the_command_has_it(installed: Path, tmp_path: Path) -> None:
@@ -98,6 +110,34 @@ def test_what_is_no_scheme_is_told(place: str, says: str, tmp_path: Path, monkey
     assert "odd" in registry.families()
     with pytest.raises(UsageError, match=f"odd: {place}.*{says}"):
         registry.scheme("odd")
+
+
+BROKEN = {
+    "absent": ("no_such_module:Scheme", "can't be loaded: ModuleNotFoundError"),
+    "leaving": ("leaving:Scheme", "can't be loaded: SystemExit(1)"),
+    "raising": ("raising:Raising", "RuntimeError('no model')"),
+}
+
+
+def test_broken_schemes_of_others_are_named_and_the_rest_is_listed(tmp_path: Path) -> None:
+    declare(tmp_path, {family: place for family, (place, _) in BROKEN.items()})
+    (tmp_path / "leaving.py").write_text("raise SystemExit(1)", "utf-8")
+    (tmp_path / "raising.py").write_text(
+        "from indexer.schemes.minhash import Minhash\n"
+        "class Raising(Minhash):\n"
+        "    family = 'raising'\n"
+        "    def sketch(self, text): raise RuntimeError('no model')\n",
+        "utf-8",
+    )
+    neardup = Neardup(tmp_path)
+    listed = neardup("schemes", PYTHONPATH=str(tmp_path))
+    answer = neardup("schemes", "--json", PYTHONPATH=str(tmp_path)).json
+    assert {each["name"] for each in answer["schemes"]} >= set(registry.FAMILIES)
+    assert [each["name"] for each in answer["broken"]] == sorted(BROKEN)
+    for each, (family, (_, says)) in zip(answer["broken"], sorted(BROKEN.items()), strict=True):
+        assert says in each["reason"]
+        assert f"{family} can't be used: {each['reason']}" in listed.err
+    assert "\nminhash " in listed.out
 
 
 def test_a_name_is_brought_once_and_never_one_of_our_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
