@@ -75,8 +75,8 @@ def schemes_command(store: str | None, remove: str | None, json: bool) -> None:
     if json:
         answer_json({"schemes": listed, "broken": broken} | ({"stored": stored} if store is not None else {}))
         return
-    for row in broken:
-        say(f"{row['name']} can't be used: {row['reason']}", level="warning")
+    for each in broken:
+        say(f"{each['name']} can't be used: {each['reason']}", level="warning")
     columns = ("name", "near from", "bytes", "keys", "measure")
     table(columns, [[str(row[name.replace(" ", "_")]) for name in columns] for row in listed], right=columns[1:4])
     for row in listed:
