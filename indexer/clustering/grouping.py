@@ -68,12 +68,14 @@ class Component:
 class Groups:
     """`labels[n]` is a node of the group that node n is in; `split` components were cut; `compared` pairs compared.
 
+    `whole[n]` is a node of the component that node n is in, before any was cut.
     `costliest` are the buckets that took most comparisons, the costliest first; those that took few are left out.
     `buckets` and `components` are the ten largest, whatever they took; which these are depends on what documents hold,
     what they took also on the order in which documents came.
     """
 
     labels: Positions
+    whole: Positions
     split: int
     compared: int
     costliest: tuple[Bucket, ...] = ()
@@ -111,6 +113,7 @@ def group(nodes: Nodes, comparison: Comparison, *, radius: float | None = None, 
     costly = [bucket for bucket in buckets if bucket.comparisons >= _COSTLY]
     return Groups(
         labels,
+        whole,
         split,
         comparison.compared,
         tuple(sorted(costly, key=lambda bucket: -bucket.comparisons)[:_SHOWN_BUCKETS]),
@@ -201,7 +204,7 @@ def _joined(
         yield where[left], where[right]
     for left, right in finder.scheme.join(sketches.take(firsts), finder.similarity, threads=threads):
         counts = sizes[left] * sizes[right]
-        for first, last in _spans(counts):
+        for first, last in spans(counts):
             part = slice(first, last)
             place = np.arange(int(counts[part].sum())) - np.repeat(np.cumsum(counts[part]) - counts[part], counts[part])
             width = np.repeat(sizes[right[part]], counts[part])
@@ -227,7 +230,7 @@ def _meeting(
     taken = np.zeros(offsets.size - 1, dtype=np.int64)
     for left, right in _within(components, postings.owners, offsets[:-1], np.diff(offsets), where, taken):
         if agreeing > 1:
-            enough = _agreeing(sketches, left, right, scheme) >= agreeing
+            enough = agreeing_tables(sketches, left, right, scheme) >= agreeing
             yield where[left[enough]], where[right[enough]]
         else:
             yield where[left], where[right]
@@ -259,7 +262,7 @@ def _within(
     """
     lag, numbers = 1, np.arange(starts.size)
     while starts.size:
-        for first, last in _spans(sizes - lag):
+        for first, last in spans(sizes - lag):
             counts = sizes[first:last] - lag
             begin = np.repeat(starts[first:last], counts)
             place = begin + np.arange(begin.size) - np.repeat(np.cumsum(counts) - counts, counts)
@@ -281,8 +284,8 @@ def _within(
             starts, sizes, numbers = starts[unfinished], sizes[unfinished], numbers[unfinished]
 
 
-def _spans(counts: Positions) -> Iterator[tuple[int, int]]:
-    """Ranges of buckets with at most about _BLOCK pairs together, at least one bucket in each."""
+def spans(counts: Positions) -> Iterator[tuple[int, int]]:
+    """Ranges of places with at most about 262,144 counted together, at least one place in each."""
     ends = np.cumsum(counts)
     start = 0
     while start < counts.size:
@@ -303,7 +306,7 @@ def _not_one(
     return np.asarray(~np.logical_and.reduceat(same, begins), dtype=np.bool_)
 
 
-def _agreeing(sketches: Sketches, left: Positions, right: Positions, scheme: Scheme) -> Positions:
+def agreeing_tables(sketches: Sketches, left: Positions, right: Positions, scheme: Scheme) -> Positions:
     """In how many tables the keys of each pair agree."""
     keys, tables = sketches.keys, scheme.layout.tables
     rows = keys.matrix(tables) if keys.width == tables else None

@@ -1,0 +1,349 @@
+"""The choice of what to keep: no two kept documents are near, and each removed one is near a kept one, which is named.
+
+One greedy choice in an order of preference, for clusters in stores, for batches and for texts in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from indexer.clustering.grouping import agreeing_tables, meets_by_keys, spans
+from indexer.matching.measures.tables import Comparison
+from indexer.matching.nodes import Nodes, distinct_payloads
+from indexer.matching.rule import Finder
+from indexer.model.ragged import Ragged
+from indexer.schemes.base import Positions, Similarities, Sketches
+from indexer.schemes.joins.by_keys import Postings
+
+# Pairs that are looked at in one step, unless one node meets more.
+_BLOCK = 1 << 18
+# Of one component this many nodes at most are decided in one step.
+_WIDEST = 128
+# Pairs of payloads that are held at once of what a scheme's own join finds.
+_HELD = 1 << 23
+_NEVER = np.iinfo(np.int64).max
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Choice:
+    """Which documents are kept: the one at place i is, if `of[i]` is that document; else it repeats document `of[i]`.
+
+    `of` (int64) and `similarity` (float64, 0 to 1, to document `of[i]` by the rule's measure) have a place for each
+    document that was given.
+    """
+
+    of: Positions
+    similarity: Similarities
+
+
+def ranks_of(keys: Sequence[tuple[object, ...]]) -> Positions:
+    """The place (int64, from 0) of each key in their order; keys of equal documents in the order in which they came."""
+    ranks = np.empty(len(keys), dtype=np.int64)
+    ranks[sorted(range(len(keys)), key=keys.__getitem__)] = np.arange(len(keys))
+    return ranks
+
+
+def choose(
+    nodes: Nodes,
+    comparison: Comparison,
+    whole: Positions,
+    documents: Positions,
+    ranks: Positions,
+    *,
+    threads: int | None = None,
+) -> Choice:
+    """Choose which of some documents to keep, in an order of preference.
+
+    In the order of `ranks` a document is kept if none kept before it is near; each other one repeats the nearest of
+    all that are kept, of equally near ones the first. Near is what `indexer.matching.pairing.node_pairs` gives, and
+    documents with equal sketches are. So what is kept depends neither on how wide components are cut into clusters nor
+    on what comes later in the order.
+
+    `documents` (int64) are positions in `nodes`, each once: all those of whole components, of as many as there are to
+    decide; those that are left out count as not there. `whole` (shape (nodes,)) is that of
+    `indexer.clustering.grouping.Groups`; nodes of other components are never compared. `ranks` (int64, none twice) has
+    a place for each document, the least is preferred. `threads` is for a scheme's own join.
+
+    Cost: each kept node is compared with those of its component that a finder lets it meet, so at most kept nodes times
+    members. Memory: 100 bytes a node, those of its keys, and some 400 MB at most of a join's pairs.
+    """
+    order = np.argsort(ranks, kind="stable")
+    there, first = np.unique(nodes.node_of[documents[order]], return_index=True)
+    first = order[first]
+    _, component, sizes = np.unique(whole[there], return_inverse=True, return_counts=True)
+    inside = np.flatnonzero(sizes[component] > 1)
+    inside = inside[np.lexsort((ranks[first[inside]], component[inside]))]
+    greedy = _Greedy(nodes, comparison, there[inside], component[inside], ranks[first[inside]], threads)
+    greedy.decide()
+    stands, similarity = np.arange(there.size), np.ones(there.size)
+    stands[inside], similarity[inside] = inside[greedy.of], greedy.similarity
+    place = np.searchsorted(there, nodes.node_of[documents])
+    return Choice(documents[first[stands[place]]], similarity[place])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Meeting:
+    """Which members a finder lets meet: those that are in a group which the other one asks for.
+
+    Member i asks for the groups in row `row[i]` of `asked` (none where that is below 0), and is in these groups, or in
+    group `row[i]` itself with `own`. `held` has, in order, group * number of members + member for each group of each.
+    """
+
+    finder: Finder
+    row: Positions
+    asked: Ragged
+    own: bool
+    held: Positions
+    sketches: Sketches
+
+    def held_by(self, members: Positions) -> Positions:
+        """The same as `held`, of some members."""
+        members = members[self.row[members] >= 0]
+        rows, count = self.row[members], self.row.size
+        if self.own:
+            return np.sort(rows * count + members)
+        groups = self.asked.take(rows)
+        return np.sort(groups.values * count + np.repeat(members, groups.sizes))
+
+
+class _Greedy:
+    """The choice among nodes that are `members` of components, sorted by component and in it by rank.
+
+    `of` (places of members) and `similarity` grow complete by `decide`.
+    """
+
+    def __init__(
+        self,
+        nodes: Nodes,
+        comparison: Comparison,
+        members: Positions,
+        component: Positions,
+        ranks: Positions,
+        threads: int | None,
+    ) -> None:
+        self._nodes, self._comparison, self._threads = nodes, comparison, threads
+        self._members, self._component, self._ranks = members, component, ranks
+        self._kept = np.zeros(members.size, dtype=np.bool_)
+        self._decided = np.zeros(members.size, dtype=np.bool_)
+        self.of = np.arange(members.size)
+        self.similarity = np.ones(members.size)
+
+    def decide(self) -> None:
+        """Decide on each member."""
+        if not self._members.size:
+            return
+        finders = self._comparison.rule.finders
+        by_keys = [self._by_keys(finder) for finder in finders if meets_by_keys(finder)]
+        undecided = np.arange(self._members.size)
+        while undecided.size:
+            joined = [self._by_join(finder, undecided) for finder in finders if not meets_by_keys(finder)]
+            limit = min((limit for _, limit in joined), default=_NEVER)
+            undecided = self._decide([*by_keys, *(meeting for meeting, _ in joined)], undecided, limit)
+
+    def _decide(self, meetings: Sequence[_Meeting], undecided: Positions, limit: int) -> Positions:
+        """Decide on those of lower rank than `limit`, in rounds; what is then still undecided.
+
+        In each round the next few of each component are compared with one another, and those of them that are kept
+        with all that come later.
+        """
+        width = 1
+        while True:
+            undecided = undecided[~self._decided[undecided]]
+            ready = undecided[self._ranks[undecided] < limit]
+            if not ready.size:
+                return undecided
+            component = self._component[ready]
+            starts = np.flatnonzero(np.concatenate(([True], component[1:] != component[:-1])))
+            place = np.arange(ready.size) - np.repeat(starts, np.diff(np.append(starts, ready.size)))
+            block = ready[place < width]
+            kept = block if width == 1 else self._independent(meetings, block)
+            self._kept[kept] = self._decided[block] = True
+            for meeting in meetings:
+                for left, right, values in self._near(meeting, kept):
+                    self._remove(left, right, values)
+            # A component that is one family is done in the first round; the others are worth more at once.
+            width = min(2 * width, _WIDEST, max(1, int((2 * _BLOCK / starts.size) ** 0.5)))
+
+    def _independent(self, meetings: Sequence[_Meeting], block: Positions) -> Positions:
+        """Those of the next few of each component that none of these kept before them is near."""
+        near = [
+            pair
+            for meeting in meetings
+            for left, right, _ in self._near(meeting, block, among=True)
+            for pair in zip(left.tolist(), right.tolist(), strict=True)
+        ]
+        dropped: set[int] = set()
+        for left, right in sorted(near):
+            if left not in dropped:
+                dropped.add(right)
+        return block[~np.isin(block, list(dropped))]
+
+    def _remove(self, left: Positions, right: Positions, values: Similarities) -> None:
+        """Note what is near kept ones, `left`: the nearest of these stands for it."""
+        order = np.lexsort((left, -values, right))
+        left, right, values = left[order], right[order], values[order]
+        best = np.ones(right.size, dtype=np.bool_)
+        best[1:] = right[1:] != right[:-1]
+        left, right, values = left[best], right[best], values[best]
+        fresh, known = ~self._removed(right), self.similarity[right]
+        better = fresh | (values > known) | ((values == known) & (left < self.of[right]))
+        self.of[right[better]], self.similarity[right[better]] = left[better], values[better]
+        self._decided[right] = True
+
+    def _removed(self, members: Positions) -> npt.NDArray[np.bool_]:
+        return np.asarray(self.of[members] != members, dtype=np.bool_)
+
+    def _near(
+        self, meeting: _Meeting, asking: Positions, *, among: bool = False
+    ) -> Iterator[tuple[Positions, Positions, Similarities]]:
+        """Pairs of an asking member and one that is not kept, near each other, with their similarities.
+
+        With `among` only pairs of two that ask, the earlier one first.
+        """
+        finder = meeting.finder
+        for left, right in self._met(meeting, asking, among=among):
+            for start in range(0, left.size, _BLOCK):
+                one, other = left[start : start + _BLOCK], right[start : start + _BLOCK]
+                exact = finder.scheme.exact_join and meeting.own
+                values = self._comparison.near(finder, self._members[one], self._members[other], exact=exact)
+                near = values >= 0
+                yield one[near], other[near], values[near]
+
+    def _met(self, meeting: _Meeting, asking: Positions, *, among: bool) -> Iterator[tuple[Positions, Positions]]:
+        """The pairs that `_near` looks at, which the finder lets meet, each once."""
+        asking = asking[meeting.row[asking] >= 0]
+        count = self._members.size
+        held = meeting.held_by(asking) if among else meeting.held
+        groups = meeting.asked.take(meeting.row[asking])
+        after = np.repeat(asking + 1, groups.sizes) if among else 0
+        begins = np.searchsorted(held, groups.values * count + after)
+        sizes = np.searchsorted(held, (groups.values + 1) * count) - begins
+        totals = np.diff(np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(sizes)))[groups.offsets])
+        for first, last in spans(totals):
+            part = slice(*groups.offsets[[first, last]].tolist())
+            if totals[first] > _BLOCK:
+                # One that meets so many: sorting would take longer than comparing.
+                met = np.zeros(count, dtype=np.bool_)
+                for begin, size in zip(begins[part].tolist(), sizes[part].tolist(), strict=True):
+                    met[held[begin : begin + size] % count] = True
+                right = np.flatnonzero(met & ~self._kept)
+                left = np.full(right.size, asking[first])
+            else:
+                shift = np.repeat(begins[part] - np.cumsum(sizes[part]) + sizes[part], sizes[part])
+                right = held[np.arange(shift.size) + shift] % count
+                left = np.repeat(asking[first:last], totals[first:last])
+                pairs = np.unique((left * count + right)[~self._kept[right]])
+                left, right = pairs // count, pairs % count
+            left, right = self._agreeing(meeting, left, right)
+            if left.size:
+                yield left, right
+
+    def _agreeing(self, meeting: _Meeting, left: Positions, right: Positions) -> tuple[Positions, Positions]:
+        """Those pairs that meet in as many tables as the finder's plan asks for."""
+        finder = meeting.finder
+        agreeing = 1 if meeting.own else finder.scheme.plan(finder.similarity).agreeing
+        if agreeing == 1 or not left.size:
+            return left, right
+        tables = agreeing_tables(meeting.sketches, meeting.row[left], meeting.row[right], finder.scheme)
+        return left[tables >= agreeing], right[tables >= agreeing]
+
+    def _with_sketch(self, finder: Finder, among: npt.NDArray[np.bool_]) -> tuple[Sketches, Positions]:
+        """The sketches of a scheme that some members have, and these members."""
+        sketches = self._nodes.sketches[finder.name]
+        there = np.flatnonzero(among & (sketches.payloads.sizes[self._members] > 0))
+        return sketches.take(self._members[there]), there
+
+    def _by_keys(self, finder: Finder) -> _Meeting:
+        """Members meet in the keys that they share with others of their component."""
+        count = self._members.size
+        sketches, there = self._with_sketch(finder, np.ones(count, dtype=np.bool_))
+        postings = Postings.shared(sketches.keys, finder.scheme.layout)
+        owners = there[postings.owners]
+        fresh = np.ones(owners.size, dtype=np.bool_)
+        # The owners of a key come in their order, so those of one component one after the other.
+        fresh[1:] = postings.keys[1:] != postings.keys[:-1]
+        fresh[1:] |= self._component[owners[1:]] != self._component[owners[:-1]]
+        group = np.cumsum(fresh) - 1
+        several = np.bincount(group)[group] > 1 if group.size else fresh
+        group, places, owners = group[several], postings.owners[several], owners[several]
+        row = np.full(count, -1, dtype=np.int64)
+        row[there] = np.arange(there.size)
+        asked = _ragged(places, group, there.size)
+        return _Meeting(finder, row, asked, False, group * count + owners, sketches)
+
+    def _by_join(self, finder: Finder, undecided: Positions) -> tuple[_Meeting, int]:
+        """Members meet in their payloads, by the scheme's own join; all pairs of those below the rank that comes too.
+
+        A join that gives too many pairs to be held is run again for what has a higher rank.
+        """
+        count, ranks = self._members.size, self._ranks
+        sketches, there = self._with_sketch(finder, ~self._kept)
+        firsts, number = distinct_payloads(sketches)
+        units, unit = np.unique(self._component[there] * firsts.size + number, return_inverse=True)
+        asker = np.full(units.size, _NEVER)
+        waits = ~self._decided[there]
+        np.minimum.at(asker, unit[waits], ranks[there[waits]])
+        held = _Held(asker, int(ranks[undecided].min()))
+        held.add(np.arange(units.size), np.arange(units.size))
+        payload = units % max(firsts.size, 1)
+        by_payload = np.argsort(payload, kind="stable")
+        starts = np.searchsorted(payload[by_payload], np.arange(firsts.size + 1))
+        for pairs in finder.scheme.join(sketches.take(firsts), finder.similarity, threads=self._threads):
+            for one, other in (pairs, pairs[::-1]):
+                sizes = starts[one + 1] - starts[one]
+                for first, last in spans(sizes):
+                    part = sizes[first:last]
+                    shift = np.repeat(starts[one[first:last]] - np.cumsum(part) + part, part)
+                    asking = by_payload[np.arange(shift.size) + shift]
+                    wanted = units[asking] - payload[asking] + np.repeat(other[first:last], part)
+                    at = np.minimum(np.searchsorted(units, wanted), units.size - 1)
+                    met = units[at] == wanted
+                    held.add(asking[met], at[met])
+        row = np.full(count, -1, dtype=np.int64)
+        row[there] = unit
+        asked = held.asked()
+        return _Meeting(finder, row, asked, True, np.sort(unit * count + there), sketches), held.limit
+
+
+class _Held:
+    """Which payloads let which others meet, of those that are asked from first: below the rank `limit` all are there.
+
+    `asker` is the rank of the first that asks from each.
+    """
+
+    def __init__(self, asker: Positions, least: int) -> None:
+        self.limit = _NEVER
+        self._asker, self._least, self._room = asker, least, _HELD
+        self._asking: list[Positions] = []
+        self._met: list[Positions] = []
+        self._count = 0
+
+    def add(self, asking: Positions, met: Positions) -> None:
+        """Take pairs in, and let go of those of high rank where there are too many."""
+        early = self._asker[asking] < self.limit
+        self._asking.append(asking[early])
+        self._met.append(met[early])
+        self._count += int(early.sum())
+        if self._count > self._room:
+            asking, met = np.concatenate(self._asking), np.concatenate(self._met)
+            ranks = self._asker[asking]
+            # At least the first is decided in each turn, however many it meets.
+            self.limit = max(int(np.partition(ranks, ranks.size // 2)[ranks.size // 2]), self._least + 1)
+            kept = ranks < self.limit
+            self._asking, self._met, self._count = [asking[kept]], [met[kept]], int(kept.sum())
+            self._room = max(_HELD, 2 * self._count)
+
+    def asked(self) -> Ragged:
+        """What each lets meet."""
+        return _ragged(np.concatenate(self._asking), np.concatenate(self._met), self._asker.size)
+
+
+def _ragged(rows: Positions, values: Positions, count: int) -> Ragged:
+    """The values of each of `count` rows, in their order."""
+    order = np.argsort(rows, kind="stable")
+    offsets = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(np.bincount(rows, minlength=count))))
+    return Ragged(values[order], offsets)
