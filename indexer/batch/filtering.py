@@ -15,8 +15,10 @@ import numpy.typing as npt
 
 from indexer import own_files
 from indexer.batch.arrow import arrow, column_of, compute, numbers_of, parquet, repeated
+from indexer.batch.clusters.clustering import BEFORE
 from indexer.batch.form import read_footer
 from indexer.batch.reading import CLUSTERS, clustering_of
+from indexer.batch.sketches.inputs import SKETCHES
 from indexer.batch.sketches.parts import Part, parts_of
 from indexer.errors import StoreError, UsageError
 from indexer.ingest.readers.compression import BROKEN, packed, plain
@@ -25,6 +27,7 @@ from indexer.ingest.readers.tables import BATCH_ROWS, Parquet, parquet_file
 from indexer.ingest.remote import is_remote
 from indexer.ingest.sources import Rejected, Sources
 from indexer.model.paths import printable_path
+from indexer.text.counts import counted
 
 # What a group of rows has about, in bytes.
 _GROUP = 64 << 20
@@ -58,12 +61,17 @@ def removed_file(out: str) -> str:
     return os.path.normpath(out) + ".removed.parquet"
 
 
-def keep(paths: Sequence[str], clusters: str, out: str, *, unverified: bool = False) -> Filtered:
+def keep(
+    paths: Sequence[str], clusters: str, out: str, *, against: Sequence[str] = (), unverified: bool = False
+) -> Filtered:
     """Write of the files that are named what is to be kept to `out`, and list what is not in `removed_file(out)`.
 
     Of each cluster the canonical document is kept, and what is less similar to it than the rule asks; of several
-    documents with one id the last one; and what gave no text. Raises UsageError for an output inside of what is read,
-    for files that can't be taken apart line by line, that have changed since they were sketched, or that never were,
+    documents with one id the last one; and what gave no text. What stands for a removed document is kept with it, or is
+    of a batch in `against`, folders of sketches whose documents are said to be kept elsewhere.
+
+    Raises UsageError for an output inside of what is read, for files that can't be taken apart line by line, that have
+    changed since they were sketched, or that never were, where what stands for a removed document would not be kept,
     and where a simhash alone decided unless that is said to be meant. StoreError where something can't be written.
     """
     _require_apart(out, (*paths, clusters))
@@ -75,6 +83,7 @@ def keep(paths: Sequence[str], clusters: str, out: str, *, unverified: bool = Fa
     # What can't be done is said before anything is written.
     chosen = [(part, _found(part, known, clusters)) for part in parts]
     _require_room(out, parts)
+    _require_kept([path for _, path in chosen], clusters, against)
     done = Filtered()
     try:
         Path(out).mkdir(parents=True, exist_ok=True)
@@ -112,6 +121,74 @@ def _require_room(out: str, parts: Sequence[Part]) -> None:
         other = targets.setdefault(_target(file, out), file.path)
         if other != file.path:
             raise UsageError(f"{file.path} and {other} would be one file in {out}; name the folder that holds both")
+
+
+def _require_kept(chosen: Sequence[Path], clusters: str, against: Sequence[str]) -> None:
+    """UsageError, with the file, where what stands for a removed document is neither in these files nor elsewhere."""
+    kept, counting = _Names(), _Names()
+    for path in chosen:
+        table = parquet.read_table(path, columns=["id", "cluster", "keep", "canonical"])
+        counts = table["cluster"].is_valid()
+        counting.ask(table["id"].filter(compute.invert(counts)))
+        kept.ask(table["canonical"].filter(compute.and_not(counts, table["keep"])))
+    there = [*chosen, *(path for path in _files_of(clusters) if _is_of(path, against))]
+    for path in there:
+        table = parquet.read_table(path, columns=["id", "cluster", "keep"])
+        counting.find(table["id"].filter(table["cluster"].is_valid()))
+        kept.find(table["id"].filter(table["keep"]))
+    missing = {*kept.missing(), *counting.missing()}
+    for path in _files_of(clusters) if missing else ():
+        table = parquet.read_table(path, columns=["id", "cluster", "keep"])
+        for name in table["id"].filter(table["cluster"].is_valid()).to_pylist():
+            if name in missing:
+                place = read_footer(os.fspath(path), CLUSTERS)["input"]
+                raise UsageError(
+                    f"{place}: {name!r} of it, or what it repeats, stands for a document that would be removed, and "
+                    f"would not be kept with the rest ({counted(len(missing), 'document')} in all); name that file "
+                    "too, or with --against the batch whose documents are kept elsewhere; if it is gone, run neardup "
+                    "batch sketch and cluster again; nothing was written"
+                )
+    if missing:
+        raise StoreError(f"{clusters}: does not hold {min(missing)!r}, which stands for others; cluster again")
+
+
+class _Names:
+    """Ids that are asked for, and those of them that were found."""
+
+    def __init__(self) -> None:
+        self._asked: list[Any] = []
+        self._there: Any = None
+
+    def ask(self, names: Any) -> None:
+        """Ask for ids."""
+        self._asked.append(compute.unique(names))
+
+    def find(self, names: Any) -> None:
+        """Note that these are there."""
+        if self._there is None:
+            self._wanted = compute.unique(arrow.chunked_array(self._asked, arrow.string()))
+            self._there = np.zeros(len(self._wanted), dtype=np.bool_)
+        self._there[compute.index_in(names, value_set=self._wanted).drop_null()] = True
+
+    def missing(self) -> list[str]:
+        """Those that were not found."""
+        return list(self._wanted.filter(column_of(~self._there)).to_pylist()) if self._there is not None else []
+
+
+def _files_of(folder: str) -> list[Path]:
+    """All files of clusters of a folder, of its own documents and of older ones."""
+    return sorted(path for kind in (CLUSTERS, BEFORE) for path in Path(folder, kind).glob("*.parquet"))
+
+
+def _is_of(path: Path, batches: Sequence[str]) -> bool:
+    """Whether clusters are of the sketches that one of these batches has now."""
+    for batch in batches:
+        sketched = Path(batch, SKETCHES, path.name)
+        if sketched.exists():
+            state = read_footer(os.fspath(sketched), SKETCHES)["state"]
+            if read_footer(os.fspath(path), CLUSTERS)["state"] == state:
+                return True
+    return False
 
 
 def _clusters_of(folder: str, *, unverified: bool) -> dict[str, Path]:

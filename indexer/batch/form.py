@@ -18,7 +18,7 @@ from indexer.schemes import registry
 from indexer.schemes.base import Scheme
 from indexer.stores.base import StoreInfo
 
-FORMAT = 1
+FORMAT = 2
 FOOTER = b"neardup"
 # What a payload or a digest is like no compression makes smaller.
 _TEXTS = (
@@ -159,14 +159,15 @@ def written_footer(kind: str, form: Form, more: Mapping[str, Any]) -> dict[bytes
 
 
 def read_footer(path: str, kind: str) -> dict[str, Any]:
-    """What the footer of a file says. Raises StoreError where it is no file of that kind, or of a later version."""
+    """What the footer of a file says. Raises StoreError where it is no file of that kind, or of another version."""
     try:
         said = json.loads((parquet.read_schema(path).metadata or {})[FOOTER])
     except (OSError, arrow.ArrowException, KeyError, ValueError) as error:
         raise StoreError(f"{path}: no file of {kind} that neardup batch wrote ({error}); remove it") from None
-    if said.get("kind") != kind or said.get("format", 0) > FORMAT:
+    if said.get("kind") != kind or said.get("format") != FORMAT:
         raise StoreError(
-            f"{path}: a file of {said.get('kind')}, format {said.get('format')}, and not of {kind} up to {FORMAT}"
+            f"{path}: a file of {said.get('kind')}, format {said.get('format')}, and not of {kind}, format {FORMAT}; "
+            "sketch and cluster again, into new folders"
         )
     return dict(said)
 

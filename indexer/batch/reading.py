@@ -17,7 +17,8 @@ from indexer import core
 from indexer.batch.arrow import arrow, column_of, joined_of, parquet
 from indexer.batch.clusters.grouping import OLDER_CLUSTER, replaced
 from indexer.batch.form import Form, form_of, read_footer
-from indexer.batch.sketches.sketching import SKETCHES, sketch_files
+from indexer.batch.sketches.inputs import SKETCHES
+from indexer.batch.sketches.sketching import sketch_files
 from indexer.clustering.canonical import CanonicalRule
 from indexer.errors import StoreError, UsageError
 from indexer.matching.rule import LEAN_RULE, PREFERRED, MatchRule, Reading, parse_rule, verified_text

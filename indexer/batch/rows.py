@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +16,7 @@ from indexer.batch.arrow import arrow, column_of
 from indexer.batch.clusters.clustering import BEFORE
 from indexer.batch.form import Form, column_name, read_footer, sketch_schema
 from indexer.batch.reading import CLUSTERS, SUMMARY, Sketched, batches_of, clustering_of, rule_of
-from indexer.batch.sketches.sketching import SKETCHES
+from indexer.batch.sketches.inputs import SKETCHES, Stale, inputs_for
 from indexer.clustering.canonical import CanonicalRule, read_canonical
 from indexer.clustering.memory import note_of
 from indexer.errors import StoreError
@@ -25,8 +24,6 @@ from indexer.model import SIMHASH_DOC, ClusteringNote, Fingerprint, Record, Ref,
 
 MEMBERSHIP = ("id", "cluster", "is_canonical", "similarity", "size")
 _TOGETHER = 4000
-# What parts of single files end in, which have no file that holds them.
-_SINGLE_FILES = re.compile(r"#[0-9]{4}$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +76,13 @@ class Batch:
     before: tuple[Path, ...] = ()
 
     @classmethod
-    def of(cls, folder: str, clusters: str | None = None) -> Batch:
+    def of(cls, folder: str, clusters: str | None = None, *, stale: Stale = "refuse") -> Batch:
         """Those of a folder. Raises StoreError where there are no sketches, or clusters that are unfinished or others.
 
-        IncompatibleStoreError where the sketches are of several forms, or of another version of neardup.
+        UsageError for inputs that are gone or changed unless `stale` is "keep"; IncompatibleStoreError where the
+        sketches are of several forms, or of another version of neardup.
         """
+        inputs_for(folder, stale=stale)
         sketched, where = Sketched.of(folder), Path(clusters or folder)
         if clusters is None and not (where / SUMMARY).exists() and not (where / CLUSTERS).exists():
             return cls(sketched, None, None)
@@ -112,8 +111,8 @@ class Batch:
     def rows(self, places: Places) -> Iterator[list[Row]]:
         """All documents, some thousands at a time; those that a later one with the same id replaces are left out."""
         for path, batch, _ in self._read(sketch_schema(self.form).names, with_clusters=False):
-            said = read_footer(os.fspath(path), SKETCHES)["input"]
-            yield _rows_of(batch, self.form, places, "" if _SINGLE_FILES.search(said) else said)
+            said = read_footer(os.fspath(path), SKETCHES)
+            yield _rows_of(batch, self.form, places, "" if said["together"] else said["input"])
 
     def members(self, places: Places) -> Iterator[tuple[list[Ref], Any]]:
         """(identities, columns MEMBERSHIP) of the documents, as rows(); nothing where there are no clusters."""

@@ -137,7 +137,8 @@ class Sources:
 
     Files that this process has in use (see `indexer.own_files`) are passed over without counting.
 
-    `left_out` counts the files of walked folders that were passed over by name, links to folders among them.
+    `left_out` counts the files of walked folders that were passed over by name, links to folders among them. `roots`
+    are the absolute paths of the folders that were walked so far, and of those that patterns were looked for in.
     """
 
     def __init__(
@@ -145,6 +146,7 @@ class Sources:
     ) -> None:
         self.selection = selection or Selection()
         self.left_out = 0
+        self.roots: list[str] = []
         self._names = names
         self._paths_from = paths_from
         for name in self._names:
@@ -199,6 +201,7 @@ class Sources:
             return
         any_file = False
         root = _fixed_part(name)
+        self.roots.append(printable_path(os.path.abspath(root)))
         for path in glob.iglob(name, recursive=True, include_hidden=self.selection.hidden):
             any_file = True
             if os.path.isdir(path):
@@ -218,6 +221,7 @@ class Sources:
 
     def _walk_or_file(self, name: str) -> Iterator[_File | Rejected]:
         if os.path.isdir(name):
+            self.roots.append(printable_path(os.path.abspath(name)))
             yield from self._walk(name)
         elif not own_files.is_own(name):
             yield _File(name, os.path.normpath(name), named=True)

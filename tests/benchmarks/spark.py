@@ -29,7 +29,7 @@ from benchmarks.batch import USUAL, cost, write
 from indexer import own_files
 from indexer.batch.arrow import arrow, column_of
 from indexer.batch.form import Form, column_name, sketch_schema, writer, written_footer
-from indexer.batch.sketches.sketching import SKETCHES
+from indexer.batch.sketches.inputs import SKETCHES
 from indexer.model import SIMHASH_DOC
 
 _FILES = 8
@@ -138,7 +138,7 @@ def write_hashes(out: Path, count: int) -> None:
     """Sketches of random simhashes, as `neardup batch sketch` writes them, in files of _PART."""
     form = Form(())
     (out / "sketches").mkdir(parents=True)
-    footer = written_footer(SKETCHES, form, {"input": {"path": ""}, "state": {}})
+    footer = written_footer(SKETCHES, form, {"input": "s3://made", "state": "", "seen": "", "together": 0})
     for first in range(0, count, _PART):
         draw = np.random.default_rng((20_261_122, first))
         values = draw.integers(0, 1 << 64, min(_PART, count - first), dtype=np.uint64, endpoint=False)

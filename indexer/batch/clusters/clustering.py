@@ -17,6 +17,7 @@ from indexer.batch.clusters.grouping import clusters_of, columns_of
 from indexer.batch.clusters.partitioning import Parts, parts_for, whole
 from indexer.batch.clusters.writing import Figures, Found, Rows, write_clusters
 from indexer.batch.reading import CLUSTERS, SUMMARY, Sketched
+from indexer.batch.sketches.inputs import Inputs, Stale, inputs_for
 from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.grouping import radius_of
 from indexer.errors import StoreError, UsageError
@@ -34,7 +35,7 @@ class Wanted:
     `parts` is how many partitions there are, as many as the memory takes where None. `against` is an older folder with
     sketches and clusters, whose documents are compared too, and whose clusters keep their ids. Components of what may
     be near that have more than `most_grouped` documents, as many as a partition holds where None, are verified bucket
-    by bucket before they are grouped.
+    by bucket before they are grouped. `stale` says what becomes of sketches whose input is gone or changed.
     """
 
     rule: MatchRule
@@ -44,6 +45,7 @@ class Wanted:
     parts: int | None = None
     against: str | None = None
     most_grouped: int | None = None
+    stale: Stale = "refuse"
     threads: int = field(default_factory=default_jobs)
 
 
@@ -56,7 +58,7 @@ def cluster(folder: str, out: str, wanted: Wanted) -> dict[str, Any]:
     files, their order and the number of partitions. Memory: 60 bytes a document and its id, the sketches of a
     partition, and where one component is larger than that, the sketches of it. Raises StoreError and UsageError.
     """
-    sketched = sketched_apart(folder, out, wanted)
+    sketched, inputs = sketched_apart(folder, out, wanted)
     found, figures = Found.alone(len(sketched)), Figures()
     columns = columns_of(wanted.rule, wanted.canonical, against=bool(wanted.against))
     count = wanted.parts or parts_for(sketched.bytes_of(columns), wanted.memory)
@@ -75,7 +77,7 @@ def cluster(folder: str, out: str, wanted: Wanted) -> dict[str, Any]:
             found.add(clusters)
             figures.add(Figures.of(clusters))
         _write(sketched, found, out, wanted, counts)
-        return finish(said_of(sketched, figures, wanted, counts))
+        return finish(said_of(sketched, figures, wanted, counts, inputs))
 
 
 @dataclass(slots=True)
@@ -95,11 +97,15 @@ class Counts:
         self.repeating += other.repeating
 
 
-def sketched_apart(folder: str, out: str, wanted: Wanted) -> Sketched:
-    """The sketches of a folder and of the older one. Raises UsageError for an output into that one, and StoreError."""
+def sketched_apart(folder: str, out: str, wanted: Wanted) -> tuple[Sketched, Inputs]:
+    """The sketches of a folder and of the older one, and which of their inputs are not as they were.
+
+    Raises UsageError for an output into the older one, and for inputs that are gone or changed, and StoreError.
+    """
     if wanted.against and os.path.realpath(out) == os.path.realpath(wanted.against):
         raise UsageError(f"--out {out}: is the older batch; name another folder")
-    return Sketched.of(folder, wanted.against)
+    inputs = inputs_for(folder, wanted.against, wanted.stale)
+    return Sketched.of(folder, wanted.against), inputs
 
 
 @contextmanager
@@ -158,7 +164,7 @@ def rules_of(wanted: Wanted) -> dict[str, Any]:
     }
 
 
-def said_of(sketched: Sketched, figures: Figures, wanted: Wanted, counts: Counts) -> dict[str, Any]:
+def said_of(sketched: Sketched, figures: Figures, wanted: Wanted, counts: Counts, inputs: Inputs) -> dict[str, Any]:
     """What was found, for people and programs."""
     said = {
         **rules_of(wanted),
@@ -166,6 +172,8 @@ def said_of(sketched: Sketched, figures: Figures, wanted: Wanted, counts: Counts
         "documents": len(sketched) - counts.replaced,
         "replaced": counts.replaced,
         "compared": counts.compared,
+        "unseen": list(inputs.unseen),
+        "stale": list(inputs.stale),
         **figures.shown(),
     }
     if wanted.against:

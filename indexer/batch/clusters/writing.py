@@ -24,7 +24,7 @@ from indexer.batch.arrow import (
 from indexer.batch.clusters.grouping import Clusters
 from indexer.batch.form import Form, cluster_schema, read_footer, writer, written_footer
 from indexer.batch.reading import CLUSTERS, batches_of
-from indexer.batch.sketches.sketching import SKETCHES
+from indexer.batch.sketches.inputs import SKETCHES
 from indexer.core_sketch import cluster_ids
 from indexer.model import CLUSTER_ID_LENGTH
 from indexer.schemes.base import Positions
@@ -195,7 +195,9 @@ def write_clusters(
     repeat no older one, and how many do; (0, 0) for those of an older batch, and without one. Raises StoreError.
     """
     known = read_footer(os.fspath(path), SKETCHES)
-    footer = written_footer(CLUSTERS, form, {**more, "input": known["input"], "state": known["state"]})
+    footer = written_footer(
+        CLUSTERS, form, {**more, "input": known["input"], "state": known["state"], "together": known["together"]}
+    )
     target.parent.mkdir(parents=True, exist_ok=True)
     new = repeating = 0
     with own_files.written_whole(target) as file, writer(file, rows.schema, footer) as clusters:

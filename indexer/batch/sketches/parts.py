@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Any
 
+from indexer.batch.sketches.inputs import seen_from, state_of
 from indexer.ingest.readers import Reader, reader_by_head, reader_of
 from indexer.ingest.readers.compression import BROKEN, plain
 from indexer.ingest.remote import is_remote
@@ -25,11 +26,13 @@ class Part:
     """Documents that go into one file of sketches, which is called `name`.
 
     They are those of the one of `files` that a `reader` takes apart, or the files themselves, which lie in one folder.
+    `seen` says where that was: see `indexer.batch.sketches.inputs.seen_from`.
     """
 
     name: str
     files: tuple[Any, ...]
     reader: Reader | None = None
+    seen: str = ""
 
     @property
     def path(self) -> str:
@@ -47,17 +50,13 @@ class Part:
         return self.files[0].opened() if self.files[0].opened else open_regular(self.files[0].path)
 
     def state(self) -> str:
-        """What changes where a file does: a digest of paths, sizes and times."""
-        seen = hashlib.blake2b(digest_size=16)
-        for file in self.files:
-            try:
-                status = os.stat(file.path)
-                said = f"{file.path}\0{status.st_size}\0{status.st_mtime_ns}\n"
-            except OSError:
-                # What lies in an object store is taken at its name.
-                said = f"{file.path}\n"
-            seen.update(said.encode("utf-8", "surrogateescape"))
-        return seen.hexdigest()
+        """See `indexer.batch.sketches.inputs.state_of`."""
+        return state_of(file.place for file in self.files)
+
+    def noted(self) -> dict[str, Any]:
+        """What a footer of its sketches says of it."""
+        together = 0 if self.reader else len(self.files)
+        return {"input": self.place, "state": self.state(), "seen": self.seen, "together": together}
 
 
 def parts_of(sources: Sources, rejected: Callable[[Rejected], object]) -> list[Part]:
@@ -70,13 +69,13 @@ def parts_of(sources: Sources, rejected: Callable[[Rejected], object]) -> list[P
             rejected(file)
         elif reader := reader_of(file.path) or _reader_inside(file):
             name = _name(file.path, base)
-            parts[name] = Part(name, (file,), reader)
+            parts[name] = Part(name, (file,), reader, seen_from(os.path.dirname(os.path.realpath(file.path))))
         else:
             single.setdefault(os.path.dirname(file.path), []).append(file)
     for folder, files in single.items():
         for number, together in enumerate(_cut(files)):
             name = f"{_name(folder or '.', base)}.{number:04}"
-            parts[name] = Part(name, tuple(together))
+            parts[name] = Part(name, tuple(together), seen=seen_from(folder))
     return [parts[name] for name in sorted(parts)]
 
 
@@ -95,7 +94,7 @@ def _cut(files: Sequence[Any]) -> Iterator[Sequence[Any]]:
 def _name(path: str, base: str) -> str:
     """A name that no other path has: its last part, and a digest of the whole as seen from the batch's folder."""
     seen = path if is_remote(path) else id_of_path(path, base)
-    digest = hashlib.blake2b(seen.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+    digest = blake2b(seen.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
     # Readers of datasets pass over files that begin with a dot or an underline.
     last = _UNFIT.sub("_", os.path.basename(seen))[:80].lstrip("._") or "folder"
     return f"{last}-{digest}"

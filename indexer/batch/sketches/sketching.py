@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from indexer import own_files
 from indexer.batch.arrow import arrow, compute, scalar
 from indexer.batch.form import Form, Making, form_of, read_footer, sketch_schema, writer, written_footer
 from indexer.batch.sketches.documents import Place, documents_of, reads_columns
+from indexer.batch.sketches.inputs import SKETCHES, forget_gone
 from indexer.batch.sketches.kernels import Sketched, batch_of, serves, sketched, sketched_one
 from indexer.batch.sketches.parts import Part, task_of
 from indexer.errors import StoreError
@@ -27,7 +28,6 @@ from indexer.ingest.sources import Sources, UnreadableError, id_of_path
 from indexer.model import Record, Ref
 from indexer.model.paths import printable_path
 
-SKETCHES = "sketches"
 # What is read at once, and what a group of rows has in a file of sketches.
 _AT_ONCE = 4 << 20
 _GROUP = 1 << 16
@@ -41,12 +41,14 @@ class Summary(Counts):
     """What became of the parts and documents of a run.
 
     `parts` were sketched now, `done_before` stood there; of their `documents` some are `empty`, `short` or failed.
+    Of inputs that are gone, the `forgotten`, the sketches were removed.
     """
 
     parts: int = 0
     done_before: int = 0
     documents: int = 0
     bytes_read: int = 0
+    forgotten: list[str] = field(default_factory=list)
 
 
 def sketch(
@@ -65,22 +67,28 @@ def sketch(
     A file is there under its name only when it is complete, so that a run that was broken off goes on where it ended.
     Memory: some batches of 4 MB for each worker. Raises IncompatibleStoreError where the folder has sketches of another
     form, and StoreError where it can't be written.
+
+    What lay below the folders that are named and is gone is forgotten; what can't be seen from here is not gone.
     """
     counts = summary if summary is not None else Summary()
     begin(folder, making.form)
     sketch_parts(sources, unfinished(task_of(parts, task), folder, counts), folder, making, counts)
-    remove_stale(parts, folder)
+    counts.forgotten += forget(sources, parts, folder)
     return counts
 
 
-def remove_stale(parts: Sequence[Part], folder: str) -> None:
-    """Remove what single files that are gone now have left of the last parts of their folder."""
+def forget(sources: Sources, parts: Sequence[Part], folder: str) -> list[str]:
+    """Remove the sketches of what lay below the folders of `sources`, whose parts were listed, and is gone; its names.
+
+    Also what single files that are gone now have left of the last parts of their folder.
+    """
     target = Path(folder, SKETCHES)
     names = {part.name for part in parts}
     for place in {part.name.rpartition(".")[0] for part in parts if part.reader is None}:
         for path in target.glob(f"{glob.escape(place)}.[0-9][0-9][0-9][0-9].parquet"):
             if path.name.removesuffix(".parquet") not in names:
                 path.unlink(missing_ok=True)
+    return forget_gone(folder, names, sources.roots)
 
 
 class _Workers:
@@ -135,7 +143,7 @@ def sketch_parts(sources: Sources, parts: Iterable[Part], folder: str, making: M
         with _Workers(making) as workers:
             for part in parts:
                 path = target / f"{part.name}.parquet"
-                footer = written_footer(SKETCHES, making.form, {"input": part.place, "state": part.state()})
+                footer = written_footer(SKETCHES, making.form, part.noted())
                 with own_files.written_whole(path) as file:
                     _write(file, making.form, footer, _sketches(sources, part, making, workers), counts)
                 counts.parts += 1

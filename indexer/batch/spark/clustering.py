@@ -172,7 +172,7 @@ def cluster(spark: Any, folder: str, out: str, wanted: Wanted, *, most_joined: i
     """
     folder, out = os.path.abspath(folder), os.path.abspath(out)
     wanted = replace(wanted, against=wanted.against and os.path.abspath(wanted.against))
-    sketched = sketched_apart(folder, out, wanted)
+    sketched, inputs = sketched_apart(folder, out, wanted)
     columns = columns_of(wanted.rule, wanted.canonical, against=bool(wanted.against))
     count = partitions_of(spark, wanted.parts, sketched.bytes_of(columns))
     most_grouped = wanted.most_grouped or MOST_GROUPED
@@ -194,7 +194,7 @@ def cluster(spark: Any, folder: str, out: str, wanted: Wanted, *, most_joined: i
             else:
                 counts.add(Counts(**said))
         remove_stale(sketched, out)
-        return finish(said_of(sketched, figures, wanted, counts))
+        return finish(said_of(sketched, figures, wanted, counts, inputs))
 
 
 def _files(spark: Any, folder: Folder, gone: dict[int, Any], count: int) -> Any:

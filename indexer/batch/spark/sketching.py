@@ -13,7 +13,7 @@ from typing import Any
 from indexer.batch.arrow import arrow, column_of_strings
 from indexer.batch.form import Making
 from indexer.batch.sketches.parts import Part
-from indexer.batch.sketches.sketching import Summary, begin, remove_stale, sketch_parts, unfinished
+from indexer.batch.sketches.sketching import Summary, begin, forget, sketch_parts, unfinished
 from indexer.batch.spark.session import mapped, plain_errors
 from indexer.ingest.sources import Selection, Sources
 
@@ -38,8 +38,8 @@ def write_parts(
 
 def sketch(
     spark: Any,
+    sources: Sources,
     parts: Sequence[Part],
-    selection: Selection,
     folder: str,
     making: Making,
     *,
@@ -58,12 +58,12 @@ def sketch(
         if left:
             numbers = spark.range(0, len(left), 1, min(len(left), _MOST_TASKS))
             done = mapped(
-                numbers, write_parts, _SAID, left, selection, replace(making, jobs=1),
+                numbers, write_parts, _SAID, left, sources.selection, replace(making, jobs=1),
                 os.path.abspath(folder), os.getcwd(),
             )  # fmt: skip
             for row in done.collect():
                 _add(counts, json.loads(row["said"]))
-        remove_stale(parts, folder)
+        counts.forgotten += forget(sources, parts, folder)
     return counts
 
 

@@ -13,7 +13,7 @@ from indexer.batch.arrow import arrow
 from indexer.batch.clusters.grouping import OLDER_CLUSTER, found_by
 from indexer.batch.form import Form, Making, cluster_schema, form_of, sketch_schema
 from indexer.batch.reading import Sketched, canonical_of, rule_of
-from indexer.batch.sketches.sketching import SKETCHES
+from indexer.batch.sketches.inputs import SKETCHES, Stale, inputs_for
 from indexer.batch.spark import tasks
 from indexer.batch.spark.components import Kept
 from indexer.batch.spark.frames import MOST_GROUPED, MOST_JOINED, Documents, Run, found
@@ -63,8 +63,13 @@ def sketches(
     return made.withMetadata(_FORM, {_NOTE: written})
 
 
-def read(spark: Any, folder: str) -> Any:
-    """The sketches that `neardup batch sketch` wrote to a folder, which Spark reads under this name too."""
+def read(spark: Any, folder: str, *, stale: Stale = "refuse") -> Any:
+    """The sketches that `neardup batch sketch` wrote to a folder, which Spark reads under this name too.
+
+    Raises UsageError where an input is gone or changed, unless `stale` is "keep", or "forget", which removes its
+    sketches.
+    """
+    inputs_for(folder, stale=stale)
     written, digest = _written(Sketched.of(folder).form)
     frame = spark.read.parquet(os.path.join(folder, SKETCHES))
     return frame.withColumn(_FORM, functions.lit(digest)).withMetadata(_FORM, {_NOTE: written})

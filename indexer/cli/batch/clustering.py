@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from indexer.cli.batch.running import Spread, spread_options
 from indexer.cli.options.clustering import Clustering, cluster_options
+from indexer.cli.options.groups import Group
 from indexer.cli.options.matching import match_option, show_rule
 from indexer.cli.options.paths import A_FOLDER, A_PATH
 from indexer.cli.options.shared import json_option
@@ -16,6 +18,35 @@ from indexer.text.counts import counted
 
 if TYPE_CHECKING:
     from indexer.batch.clusters.clustering import Wanted
+    from indexer.batch.sketches.inputs import Stale
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """Which older documents are compared too, and whether sketches of inputs that are gone are."""
+
+    against: str | None
+    stale: Stale
+
+
+compared_options = Group(
+    Compared,
+    click.option(
+        "--against",
+        metavar="OLD",
+        type=A_PATH,
+        help="A folder with the sketches and clusters of older documents: these are compared too, clusters keep their "
+        "ids, and of each new document it is said which older one it repeats.",
+    ),
+    click.option(
+        "--stale",
+        type=click.Choice(("refuse", "forget", "keep")),
+        default="refuse",
+        show_default=True,
+        help="What becomes of sketches whose input is gone or has changed since: refuse with the list, remove them, or "
+        "count them on.",
+    ),
+)
 
 
 @click.command(
@@ -41,22 +72,16 @@ documents, where they are now, are in OUT/clusters-before. They are as neardup c
 were indexed into a store of the older ones.
 
 With --json one object: rule, bound, canonical, similarity and by_hash_alone (of the rule), documents, replaced,
-compared, clusters, clustered, largest, split, comparisons, and the ten largest buckets (documents that share a key)
-and components with what they took; with --against also older, new and repeating. OUT/clustering.json keeps it, and
-neardup batch report shows it again.
+compared, unseen and stale (inputs that are not as they were and count on), clusters, clustered, largest, split,
+comparisons, and the ten largest buckets (documents that share a key) and components with what they took; with --against
+also older, new and repeating. OUT/clustering.json keeps it, and neardup batch report shows it again.
 """,
 )
 @click.argument("folder", metavar="DIR", type=A_PATH)
 @click.option("--out", required=True, type=A_FOLDER, metavar="OUT", help="The folder to write to.")
 @match_option
 @cluster_options
-@click.option(
-    "--against",
-    metavar="OLD",
-    type=A_PATH,
-    help="A folder with the sketches and clusters of older documents: these are compared too, clusters keep their ids, "
-    "and of each new document it is said which older one it repeats.",
-)
+@compared_options
 @spread_options
 @click.option(
     "--explain", is_flag=True, help="Say what is looked up, what that guarantees, and what it is expected to miss."
@@ -67,7 +92,7 @@ def cluster(
     out: str,
     match: str | None,
     clustering: Clustering,
-    against: str | None,
+    given: Compared,
     spread: Spread,
     explain: bool,
     json: bool,
@@ -82,7 +107,14 @@ def cluster(
         show_rule(rule)
     chosen = canonical_of(form, clustering.canonical_rule)
     wanted = Wanted(
-        rule, chosen, clustering.bound, spread.memory, spread.partitions, against, most_grouped=spread.most_grouped
+        rule,
+        chosen,
+        clustering.bound,
+        spread.memory,
+        spread.partitions,
+        given.against,
+        most_grouped=spread.most_grouped,
+        stale=given.stale,
     )
     said = _clustered(folder, out, wanted, spread)
     if json:
@@ -106,6 +138,8 @@ def _clustered(folder: str, out: str, wanted: Wanted, spread: Spread) -> dict[st
 
 def show_clusters(said: dict[str, Any]) -> None:
     """Print what was found, for people."""
+    from indexer.batch.sketches.inputs import named_few
+
     clusters, surplus = said["clusters"], said["clustered"] - said["clusters"]
     fields(
         [
@@ -117,6 +151,8 @@ def show_clusters(said: dict[str, Any]) -> None:
             ("clustered", f"{counted(said['clustered'], 'document')}, {surplus:,} of them not canonical"),
             ("split", f"{counted(said['split'], 'chain was', 'chains were')} too wide" if said["split"] else ""),
             ("compared", f"{counted(said['comparisons'], 'pair')}"),
+            ("not seen", f"{named_few(said['unseen'])}; counted on" if said["unseen"] else ""),
+            ("stale", f"{named_few(said['stale'])}; counted on" if said["stale"] else ""),
         ]
     )
 

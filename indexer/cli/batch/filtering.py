@@ -24,6 +24,9 @@ and single files. What was removed is listed beside it, in OUT.removed.parquet: 
 that it repeats), similarity to that one (null where a later document has the same id), and cluster. The input stays as
 it is.
 
+What stands for a removed document has to be among what is written, or in a batch that --against names; otherwise
+nothing is written, and the file that has it is named.
+
 With --json one object: out, removed_list, files, kept, removed, far (of the kept, less similar than the rule asks).
 """,
 )
@@ -32,13 +35,23 @@ With --json one object: out, removed_list, files, kept, removed, far (of the kep
     "--clusters", required=True, type=A_PATH, metavar="DIR", help="The folder that neardup batch cluster wrote."
 )
 @click.option("--out", required=True, type=A_PATH, metavar="OUT", help="The folder to write to.")
+@click.option(
+    "--against",
+    type=A_PATH,
+    multiple=True,
+    metavar="OLD",
+    help="A folder with sketches whose documents are kept elsewhere, as the older ones that neardup batch cluster was "
+    "told of; may be given several times.",
+)
 @click.option("--unverified", is_flag=True, help="Filter also by clusters that were made by a simhash alone.")
 @json_option
-def filter_command(paths: tuple[str, ...], clusters: str, out: str, unverified: bool, json: bool) -> None:
+def filter_command(
+    paths: tuple[str, ...], clusters: str, out: str, against: tuple[str, ...], unverified: bool, json: bool
+) -> None:
     """Write the documents to keep of files that were clustered, each file in its own format."""
     from indexer.batch.filtering import keep, removed_file
 
-    done = keep(paths, clusters, out, unverified=unverified)
+    done = keep(paths, clusters, out, against=against, unverified=unverified)
     if json:
         counts = {name: getattr(done, name) for name in ("files", "kept", "removed", "far")}
         answer_json({"out": shown_store(out), "removed_list": shown_store(removed_file(out)), **counts})

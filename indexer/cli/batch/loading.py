@@ -19,6 +19,7 @@ from indexer.text.counts import counted
 if TYPE_CHECKING:
     from indexer.batch.loading import Loaded
     from indexer.batch.rows import Batch
+    from indexer.batch.sketches.inputs import Stale
     from indexer.stores.base import Refresh
 
 
@@ -32,6 +33,7 @@ class Loading:
     create: bool
     allow_version_change: bool
     dry_run: bool
+    stale: Stale
 
 
 loading_options = Group(
@@ -60,6 +62,13 @@ loading_options = Group(
         help="Change documents even if their owner assigns versions (version_type external).",
     ),
     click.option("--dry-run", is_flag=True, help="Count what would be done, and change nothing."),
+    click.option(
+        "--stale",
+        type=click.Choice(("refuse", "keep")),
+        default="refuse",
+        show_default=True,
+        help="Load the sketches of inputs that are gone or have changed since, or refuse.",
+    ),
 )
 
 
@@ -103,7 +112,7 @@ def load(folder: str, store: str, loading: Loading, refresh: Refresh, talk: Talk
 
     if store_file(store) and (loading.index_column or loading.routing_column):
         raise UsageError("--index-column and --routing-column are for a search engine; a store file has neither")
-    batch = Batch.of(folder, loading.clusters)
+    batch = Batch.of(folder, loading.clusters, stale=loading.stale)
     summary, begin = Loaded(), time.monotonic()
     how = Opening(loading.create, loading.dry_run, refresh, loading.allow_version_change)
     with opened(store, batch.form, how) as target, _bar(summary) if talk.progress else nullcontext():

@@ -87,7 +87,11 @@ row for each document; single files of a folder go together. A file that is ther
 changed, is left alone, so that the same command again goes on where it ended, or sketches what is new. Sketches made
 otherwise (schemes, --min-tokens, --content, another version of the extraction) don't go into one folder.
 
-With --json one object: out, files, done_before, documents, empty, short, failed (by reason), bytes, seconds.
+What lay in a folder or pattern that is named, and is there no more, is forgotten: its sketches are removed. What this
+machine can't see (another machine's disk, an unmounted one, an object store) is not taken for gone.
+
+With --json one object: out, files, done_before, documents, empty, short, failed (by reason), forgotten (names), bytes,
+seconds.
 """,
 )
 @click.argument("paths", nargs=-1, metavar="[PATH|DIR|GLOB]...")
@@ -148,7 +152,7 @@ def _sketch(
     from indexer.batch.spark.sketching import sketch as sketch_on_spark
 
     with running_spark(running.master) as spark:
-        sketch_on_spark(spark, parts, sources.selection, batch.out, how, summary=summary)
+        sketch_on_spark(spark, sources, parts, batch.out, how, summary=summary)
 
 
 def _sources(paths: tuple[str, ...], out: str, walk: Walk, extraction: Extraction) -> Sources:
@@ -187,6 +191,8 @@ def _form(making: Fingerprinting, extraction: Extraction, time_field: str | None
 
 
 def _report(summary: Summary, out: str, lists: str, *, as_json: bool) -> None:
+    from indexer.batch.sketches.inputs import named_few
+
     if as_json:
         answer_json(
             {
@@ -197,6 +203,7 @@ def _report(summary: Summary, out: str, lists: str, *, as_json: bool) -> None:
                 "empty": summary.empty,
                 "short": summary.short,
                 "failed": dict(summary.failed),
+                "forgotten": summary.forgotten,
                 "bytes": summary.bytes_read,
                 "seconds": round(summary.seconds, 3),
             }
@@ -211,6 +218,7 @@ def _report(summary: Summary, out: str, lists: str, *, as_json: bool) -> None:
             ("too short", f"{summary.short:,}  left out of clusters" if summary.short else ""),
             ("failed", f"{counted(summary.failures, 'document')}: {summary.reasons}" if summary.failures else ""),
             ("", lists),
+            ("forgotten", f"{named_few(summary.forgotten)}; gone since" if summary.forgotten else ""),
         ]
     )
 
