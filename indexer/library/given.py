@@ -95,17 +95,32 @@ def _each(given: Any) -> Iterable[Any]:
     if hasattr(given, "itertuples") and hasattr(given, "columns"):  # pandas
         names = [str(name) for name in given.columns]
         return (dict(zip(names, row, strict=True)) for row in given.itertuples(index=False, name=None))
-    if hasattr(given, "iter_rows"):  # polars
+    if hasattr(given, "iter_slices"):  # polars
         rows: Iterable[Any] = given.iter_rows(named=True)
         return rows
-    if hasattr(given, "to_batches"):  # an Arrow table or data set
-        return (row for batch in given.to_batches() for row in _rows(batch))
-    if hasattr(given, "to_pylist") and hasattr(given, "schema"):  # a batch
+    if hasattr(given, "to_pylist") and hasattr(given, "slice") and hasattr(given, "schema"):  # of Arrow
         return _rows(given)
-    if not isinstance(given, Iterable):
+    several = _several(given)
+    if not isinstance(several, Iterable):
         raise UsageError(f"{type(given).__name__} is not a list of documents")
-    # The reader of a file or stream gives batches.
-    return (row for one in given for row in (_rows(one) if hasattr(one, "schema") else (one,)))
+    return (row for one in several for row in (_each(one) if hasattr(one, "schema") else (one,)))
+
+
+def _several(given: Any) -> Any:
+    """The tables that something gives one after the other; whatever else as it is."""
+    if hasattr(given, "collect") and hasattr(given, "lazy"):  # polars, before anything is computed
+        if not hasattr(given, "collect_batches"):
+            raise UsageError("a lazy frame has no rows yet: give what its collect() gives")
+        return given.collect_batches()
+    if hasattr(given, "to_batches"):  # a data set of Arrow
+        return given.to_batches()
+    if hasattr(given, "__arrow_c_stream__") and hasattr(given, "columns"):  # a relation of DuckDB, among others
+        try:
+            from pyarrow import RecordBatchReader
+        except ImportError as error:
+            raise UsageError(f"a {type(given).__name__} takes pyarrow: pip install 'neardup[parquet]'") from error
+        return RecordBatchReader.from_stream(given)
+    return given
 
 
 def _rows(batch: Any) -> Iterator[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -51,6 +52,25 @@ def test_every_kind_of_table_comes_in_alike(collection: indexer.Collection, kind
     assert (one.title, one.metadata) == ("One", {"year": 2024})
     assert other.metadata == {}
     assert collection.add_many(ROWS).unchanged == 2
+
+
+@pytest.mark.parametrize("kind", ["frame", "frames", "lazy frame"])
+def test_frames_of_polars(collection: indexer.Collection, kind: str) -> None:
+    polars = pytest.importorskip("polars", reason="NEEDS polars: its frames were not tried")
+    frame = polars.DataFrame(ROWS)
+    given = {"frame": frame, "frames": [frame[:1], frame[1:]], "lazy frame": frame.lazy().filter(polars.col("id") > "")}
+    assert collection.add_many(given[kind]).indexed == 2
+    assert collection.add_many(ROWS).unchanged == 2
+
+
+def test_a_relation_of_duckdb(collection: indexer.Collection, monkeypatch: pytest.MonkeyPatch) -> None:
+    duckdb = pytest.importorskip("duckdb", reason="NEEDS DuckDB: its relations were not tried")
+    relation = duckdb.from_arrow(pa.Table.from_pylist(ROWS)).order("id")
+    assert collection.add_many(relation).indexed == 2
+    assert collection.add_many(ROWS).unchanged == 2
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(UsageError, match="DuckDBPyRelation takes pyarrow"):
+        collection.add_many(relation)
 
 
 def test_pairs_and_mappings(collection: indexer.Collection) -> None:
