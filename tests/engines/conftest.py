@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "stores"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "clustering"))
 
 from fleet import ENGINES, Servers, running
-from servers import Server
+from servers import Elasticsearch, Server
 
 pytest.register_assert_rewrite("asked", "contract", "contract_clusters", "contract_probes", "contract_schemes")
 
@@ -37,6 +37,13 @@ def servers() -> Iterator[Servers]:
 def server(request: pytest.FixtureRequest, servers: Servers) -> Server:
     """The running server of each engine in turn."""
     return servers.get(request.param)
+
+
+@pytest.fixture(scope="session")
+def older() -> Iterator[Elasticsearch]:
+    """Elasticsearch 8, which most people run."""
+    with running(lambda: Elasticsearch("8.19.21")) as server:
+        yield server
 
 
 @pytest.fixture

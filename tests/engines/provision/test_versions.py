@@ -7,16 +7,19 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+import tomllib
 from pathlib import Path
 
 import downloads
 import pytest
-from fleet import Servers, missing, running
+from annotated import DOCUMENTS, annotate, fill, near, neardup, owners, sources
+from fleet import Servers, missing
 from made import INFO, put, record
 from proxy import Handler, Proxy
 from servers import Elasticsearch, Server
+from written import prose
 
+from indexer.errors import StoreError
 from indexer.stores import open_store
 
 USE = """
@@ -42,13 +45,6 @@ def use(url: str, *folders: Path) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.fixture(scope="module")
-def older() -> Iterator[Elasticsearch]:
-    """Elasticsearch 8."""
-    with running(lambda: Elasticsearch("8.19.21")) as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
 def client8() -> Path:
     """The folder of client 8, installed once beside the servers."""
     folder = downloads.CACHE / "elasticsearch-client-8"
@@ -60,27 +56,65 @@ def client8() -> Path:
     return folder
 
 
-def test_client_9_with_server_8_is_one_sentence(older: Elasticsearch) -> None:
-    done = use(f"{older.url}/mismatch")
-    assert "pip install 'elasticsearch>=8,<9'" in done.stderr.splitlines()[-1]
-
-
-def test_client_8_with_server_8_and_9(older: Elasticsearch, client8: Path, servers: Servers) -> None:
+def test_each_client_with_each_server(older: Elasticsearch, client8: Path, servers: Servers) -> None:
     newer = servers.get("elasticsearch")
-    for url in (older.url, newer.url):
-        done = use(f"{url}/client-8", client8)
-        assert done.stdout == "8 {1: 2} 2 2\n", done.stderr
-    newer.request("DELETE", "/client-8")
+    for server, name in ((older, "older"), (newer, "newer")):
+        for folders in ((), (client8,)):
+            done = use(f"{server.url}/{name}-{len(folders)}", *folders)
+            assert done.stdout == f"{8 if folders else 9} {{1: 2}} 2 2\n", done.stderr
+        server.request("DELETE", f"/{name}-*")
 
 
-@pytest.mark.parametrize(("engine", "package"), [("elasticsearch", "elasticsearch"), ("opensearch", "opensearchpy")])
-def test_a_missing_client_is_named_by_its_extra(engine: str, package: str, tmp_path: Path) -> None:
-    (tmp_path / f"{package}.py").write_text("raise ImportError('not installed')")
+def test_the_commands_with_server_8(older: Elasticsearch, tmp_path: Path) -> None:
+    store = ["--store", f"{older.url}/articles"]
+    documents = {name: document for name, document in DOCUMENTS.items() if "body" in document}
+    fill(older, "articles", documents)
+    (tmp_path / "new.txt").write_text(prose(2))
+    neardup("setup", *store)
+    assert annotate(store[1], "--field", "body")["annotated"] == 5
+    neardup("index", str(tmp_path / "new.txt"), *store)
+    assert len(neardup("pairs", *store).stdout.splitlines()) == 2
+    assert near(store[1], prose(1)) == {"a", "b"}
+    assert json.loads(neardup("cluster", *store, "--json").stdout)["clusters"] == 1
+    report = tmp_path / "report.html"
+    neardup("report", *store, "--output", str(report))
+    neardup("doctor", *store)
+    neardup("prune", *store, "--keep", "canonical", "--delete", "--yes")
+    neardup("setup", *store, "--remove", "--yes")
+    found = sources(older, "articles")
+    assert owners(found) == {f"articles/{name}": source for name, source in documents.items()}
+
+
+def test_a_server_of_another_form_is_one_sentence(servers: Servers) -> None:
+    """An answer as Elasticsearch 7 gives it."""
+
+    def as_another(handler: Handler, _: bytes) -> bool:
+        if "compatible-with=8" not in handler.headers["Accept"]:
+            return False
+        error = {"type": "media_type_header_exception", "reason": "Invalid media-type value on headers [Accept]"}
+        headers = {"Content-Type": "application/json", "X-Elastic-Product": "Elasticsearch"}
+        handler.answer(400, headers, json.dumps({"error": error, "status": 400}).encode())
+        return True
+
+    with contextlib.closing(Proxy(servers.get("elasticsearch").url)) as another:
+        another.always = as_another
+        with pytest.raises(StoreError, match="refuses the form of Elasticsearch 8"):
+            open_store(f"elasticsearch+{another.url}/x")
+
+
+def test_a_plain_installation_brings_the_client_of_elasticsearch() -> None:
+    project = tomllib.loads(Path(__file__).resolve().parents[3].joinpath("pyproject.toml").read_text())["project"]
+    assert any(line.startswith("elasticsearch>=") for line in project["dependencies"])
+    assert "elasticsearch" not in project["optional-dependencies"]
+
+
+def test_a_missing_client_is_named_by_its_extra(tmp_path: Path) -> None:
+    (tmp_path / "opensearchpy.py").write_text("raise ImportError('not installed')")
     code = "import sys; sys.path[:0] = [sys.argv[2]]\nfrom indexer.stores import open_store\nopen_store(sys.argv[1])"
     done = subprocess.run(
-        [sys.executable, "-c", code, f"{engine}+http://127.0.0.1:9/x", str(tmp_path)], capture_output=True, text=True
+        [sys.executable, "-c", code, "opensearch+http://127.0.0.1:9/x", str(tmp_path)], capture_output=True, text=True
     )
-    assert f"pip install 'neardup[{engine}]'" in done.stderr.splitlines()[-1]
+    assert "pip install 'neardup[opensearch]'" in done.stderr.splitlines()[-1]
 
 
 def test_a_collapse_asks_for_the_doc_values_of_its_own_field(server: Server, index_name: str) -> None:

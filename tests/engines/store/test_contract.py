@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import Any
@@ -27,6 +28,13 @@ class TestClusterStore(StoreContract):
                 return stores.enter_context(store)
 
             yield opened
+
+
+@pytest.mark.skipif(not os.environ.get("NEARDUP_ALL"), reason="takes long; make test-all")
+class TestElasticsearch8(TestClusterStore):
+    @pytest.fixture
+    def server(self, older: Server) -> Server:
+        return older
 
 
 assert INFO

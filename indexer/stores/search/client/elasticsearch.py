@@ -7,6 +7,9 @@ import warnings
 from collections.abc import Mapping
 from typing import Any
 
+import elastic_transport
+import elasticsearch
+
 from indexer.errors import StoreError
 from indexer.stores.search.client.access import Access
 from indexer.stores.search.client.connection import (
@@ -18,14 +21,6 @@ from indexer.stores.search.client.connection import (
     retry_after,
 )
 from indexer.stores.search.client.plain_http import trouble
-
-try:
-    import elastic_transport
-    import elasticsearch
-except ImportError as missing:
-    raise StoreError(
-        "this store is in Elasticsearch, whose client is not installed: pip install 'neardup[elasticsearch]'"
-    ) from missing
 
 # The owner's deprecations and the licence's remarks are no errors of a command.
 warnings.filterwarnings("ignore", category=elasticsearch.ElasticsearchWarning)
@@ -59,7 +54,9 @@ class ElasticsearchClient(Client):
         self, method: str, path: str, params: Mapping[str, str], body: object, content_type: str, timeout: float
     ) -> Any:
         """See Client.perform."""
-        headers = {"Accept": JSON, **self.access.headers(), **({"Content-Type": content_type} if body else {})}
+        headers = {"Accept": _form(JSON), **self.access.headers()}
+        if body:
+            headers["Content-Type"] = _form(content_type)
         try:
             client = self._with_timeout.get(timeout)
             if client is None:
@@ -84,11 +81,10 @@ class ElasticsearchClient(Client):
             retry_after(error.meta.headers.get("retry-after")),
             hidden=self.access.hidden,
         )
-        if answer.status == 400 and answer.kind == "media_type_header_exception":
-            major = elasticsearch.__version__[0]
+        if answer.kind == "media_type_header_exception":
             return StoreError(
-                f"{self.target.shown}: the server is older than the installed client, version "
-                f"{'.'.join(map(str, elasticsearch.__version__))}: pip install 'elasticsearch>={major - 1},<{major}'"
+                f"{self.target.shown}: the server refuses the form of Elasticsearch 8, which neardup uses for "
+                f"versions 8 and 9: {answer.reason}"
             )
         return answer
 
@@ -103,3 +99,8 @@ class ElasticsearchClient(Client):
         """See Client.close."""
         super().close()
         self._client.close()
+
+
+def _form(kind: str) -> str:
+    """What servers of versions 8 and 9 both take; the client by itself asks for its own, which an older one refuses."""
+    return kind.replace("application/", "application/vnd.elasticsearch+") + "; compatible-with=8"
