@@ -21,6 +21,7 @@ from indexer.batch.reading import CLUSTERS, clustering_of
 from indexer.batch.sketches.inputs import SKETCHES
 from indexer.batch.sketches.parts import Part, parts_of
 from indexer.errors import StoreError, UsageError
+from indexer.ingest.readers.base import Asked
 from indexer.ingest.readers.compression import BROKEN, packed, plain
 from indexer.ingest.readers.jsonlines import JsonLines
 from indexer.ingest.readers.tables import BATCH_ROWS, Parquet, parquet_file
@@ -30,6 +31,7 @@ from indexer.model.paths import printable_path
 from indexer.text.counts import counted
 
 # What a group of rows has about, in bytes.
+_PIECE = 1 << 20
 _GROUP = 64 << 20
 _REMOVED = arrow.schema(
     [
@@ -285,12 +287,17 @@ def _copy_rows(stream: Any, name: str, target: Any, gone: npt.NDArray[np.int64])
 def _copy_lines(stream: BinaryIO, name: str, target: IO[Any], gone: npt.NDArray[np.int64]) -> None:
     left = iter(gone.tolist())
     following = next(left, 0)
+    asked, number = Asked(0), 1
     with packed(target, name) as out:
         try:
-            for number, line in enumerate(plain(stream, name), 1):
-                if number == following:
-                    following = next(left, 0)
-                else:
-                    out.write(line)
+            lines = plain(stream, name, asked)
+            # In pieces, as a line may be larger than the memory.
+            while piece := lines.readline(_PIECE):
+                if number != following:
+                    out.write(piece)
+                    asked.unpacked.used(len(piece))
+                if piece.endswith(b"\n"):
+                    following = next(left, 0) if number == following else following
+                    number += 1
         except BROKEN as error:
             raise StoreError(f"{name}: can't be read to its end: {error}") from error

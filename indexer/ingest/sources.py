@@ -150,7 +150,7 @@ class Sources:
         self._names = names
         self._paths_from = paths_from
         for name in self._names:
-            if name != STDIN and not is_remote(name) and not os.path.lexists(name) and not _globs(name):
+            if name != STDIN and not is_remote(name) and not os.path.lexists(name) and not glob.has_magic(name):
                 raise NotFoundError(f"{printable_path(name)}: no such file or folder; nothing was indexed")
 
     def __iter__(self) -> Iterator[Input | Rejected]:
@@ -353,13 +353,15 @@ class Sources:
             return chosen.known.of(file.inside(member).place, chosen.columns)
 
         whole, last_source = file.path if is_stdin else file.place, ""
-        for entry in reader.entries(stream, file.path, Asked(chosen.line_limit, columns_of(""), wanted, columns_of)):
+        asked = Asked(chosen.line_limit, columns_of(""), wanted, columns_of)
+        for entry in reader.entries(stream, file.path, asked):
             inner = file.inside(entry.member)
             source = whole if inner is file else inner.path if is_stdin else inner.place
             place = f":{entry.number}" if entry.number else ""
             if isinstance(entry, BadEntry):
                 yield Rejected(f"{printable_path(inner.path)}{place}", source, entry.reason, entry.detail)
                 continue
+            asked.unpacked.used(len(entry.data))
             own = entry.id or (inner.path if is_stdin else self._id(inner)) + place
             if entry.number and source != last_source and not is_stdin:
                 last_source = source
@@ -492,10 +494,6 @@ def _is_folder(entry: os.DirEntry[str], follow_links: bool) -> bool:
         return entry.is_dir(follow_symlinks=follow_links)
     except OSError:
         return False
-
-
-def _globs(name: str) -> bool:
-    return glob.has_magic(name)
 
 
 def _fixed_part(pattern: str) -> str:

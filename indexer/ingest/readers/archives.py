@@ -8,11 +8,10 @@ import posixpath
 import tarfile
 import zipfile
 from collections.abc import Callable, Iterator
-from functools import partial
-from typing import IO, Any, BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 from indexer.errors import NeardupError
-from indexer.ingest.readers.base import Asked, BadEntry, Entry, Reader
+from indexer.ingest.readers.base import Asked, BadEntry, Entry, Reader, Unpacked
 from indexer.ingest.readers.compression import buffered, plain
 from indexer.text.counts import counted
 
@@ -24,6 +23,9 @@ _LONGEST_HEADER = 1 << 20
 _EXTENDED = (
     tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK,
 )  # fmt: skip
+# Of a header of a file with holes (GNU tar, "Sparse Formats"): the size with them, and whether more of it follows.
+_WITH_HOLES, _GOES_ON, _GOES_ON_AFTER = slice(483, 495), 482, 504
+_SKIPPED = 1 << 16
 
 
 class Zip(Reader):
@@ -42,9 +44,11 @@ class Zip(Reader):
         except Exception as error:
             yield _bad(error, "")
             return
+        if not asked.is_unpacked:
+            asked.unpacked.packed += whole.seek(0, io.SEEK_END)
         for info in infos:
             if not info.is_dir():
-                yield from _member(_opened(archive, info), info.filename, info.file_size, asked)
+                yield from _member(_opened(archive, info), info.filename, info.file_size, asked, asked.unpacked)
 
 
 class Tar(Reader):
@@ -57,47 +61,140 @@ class Tar(Reader):
     def entries(self, stream: BinaryIO, name: str, asked: Asked) -> Iterator[Entry | BadEntry]:
         """The documents of the members, in the archive's order; where the archive breaks off, a last BadEntry."""
         try:
-            packed = plain(stream, name)
-            with tarfile.open(fileobj=packed, mode="r|", tarinfo=_Header) as archive:
-                for info in archive:
-                    # It would remember every member.
-                    cast(Any, archive).members = []
-                    if info.isreg():
-                        yield from _member(partial(archive.extractfile, info), info.name, info.size, asked)
+            given = buffered(stream)
+            blocks = plain(given, name, asked)
+            inside = dataclasses.replace(asked, is_unpacked=asked.is_unpacked or blocks is not given)
+            for path, size, member in _members(blocks):
+                yield from _member(member.opened, path, size, inside)
         except NeardupError:
             raise
         except Exception as error:
             yield _bad(error, "")
 
 
-class _Header(tarfile.TarInfo):
-    """Raises OSError where tarfile would take damage for the end of the archive."""
+def _members(blocks: io.BufferedReader) -> Iterator[tuple[str, int, _Member]]:
+    """(path, size, contents) of the files in a TAR stream, each to be read before the next.
 
-    @classmethod
-    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> _Header:
-        if len(buf) < tarfile.BLOCKSIZE:
-            raise OSError("the archive is cut off")
+    Headers are read here, as tarfile takes hours for some of a megabyte, and damage for the end. Raises OSError.
+    """
+    for_all: dict[str, str] = {}
+    while header := _header(blocks, for_all):
+        info, has_holes = header
+        if info.isreg() or info.type not in tarfile.SUPPORTED_TYPES:
+            member = _Member(blocks, info.size, has_holes=has_holes)
+            if info.isreg():
+                yield info.name, info.size, member
+            member.skip()
+
+
+def _header(blocks: io.BufferedReader, for_all: dict[str, str]) -> tuple[tarfile.TarInfo, bool] | None:
+    """What is said of the next member, and whether it lacks holes that its file had; None at the end.
+
+    What is said of all that follow is added to `for_all`.
+    """
+    own: dict[str, str] = {}
+    while True:
+        block = _exactly(blocks, tarfile.BLOCKSIZE)
         try:
-            found = super().frombuf(buf, encoding, errors)
+            info = tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
         except tarfile.EOFHeaderError:  # type: ignore[attr-defined]
-            raise
+            return None
         except tarfile.HeaderError as error:
             raise OSError(f"a damaged header: {error}") from None
-        if found.type in _EXTENDED and found.size > _LONGEST_HEADER:
-            raise OSError(f"a header of {counted(found.size, 'byte')}")
-        return found
+        if info.type not in _EXTENDED:
+            break
+        if not 0 <= info.size <= _LONGEST_HEADER:
+            raise OSError(f"a header of {counted(info.size, 'byte')}")
+        body = _exactly(blocks, _filled(info.size))[: info.size]
+        if info.type == tarfile.GNUTYPE_LONGNAME:
+            own["path"] = body.partition(b"\0")[0].decode("utf-8", "surrogateescape")
+        elif info.type != tarfile.GNUTYPE_LONGLINK:
+            (for_all if info.type == tarfile.XGLTYPE else own).update(_fields(body))
+    said = for_all | own
+    info.name, info.size = said.get("path", info.name), int(said.get("size", info.size))
+    if info.size < 0:
+        raise OSError("a damaged header: a negative size")
+    has_holes = any(name.startswith("GNU.sparse.") for name in said)
+    if info.type == tarfile.GNUTYPE_SPARSE:
+        has_holes = tarfile.nti(block[_WITH_HOLES]) != info.size  # type: ignore[attr-defined]
+        goes_on = block[_GOES_ON]
+        while goes_on:
+            goes_on = _exactly(blocks, tarfile.BLOCKSIZE)[_GOES_ON_AFTER]
+    return info, has_holes
 
 
-def _opened(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Callable[[], IO[bytes]]:
-    def opened() -> IO[bytes]:
+def _fields(body: bytes) -> dict[str, str]:
+    """The records of an extended header (POSIX.1-2017, pax): a length in decimal, a name and a value each."""
+    found: dict[str, str] = {}
+    place = 0
+    while place < len(body):
+        digits = body[place : place + 8].partition(b" ")[0]
+        end = place + int(digits) if digits.isdigit() else 0
+        if not place + len(digits) < end <= len(body):
+            raise OSError("a damaged header: a record without its length")
+        name, _, value = body[place + len(digits) + 1 : end - 1].partition(b"=")
+        found[name.decode("utf-8", "replace")] = value.decode("utf-8", "surrogateescape")
+        place = end
+    return found
+
+
+def _filled(size: int) -> int:
+    """A size with what fills up its last block."""
+    return -(-size // tarfile.BLOCKSIZE) * tarfile.BLOCKSIZE
+
+
+def _exactly(stream: BinaryIO, size: int) -> bytes:
+    data = stream.read(size)
+    if len(data) < size:
+        raise OSError("the archive is cut off")
+    return data
+
+
+class _Member(io.RawIOBase):
+    """The contents of a file in a TAR stream, read once from their beginning."""
+
+    def __init__(self, blocks: io.BufferedReader, size: int, *, has_holes: bool) -> None:
+        self._blocks, self._left, self._after = blocks, size, _filled(size) - size
+        self._has_holes = has_holes
+
+    def opened(self) -> BinaryIO:
+        """Itself. NotImplementedError for a file with holes, of which a petabyte takes no room in an archive."""
+        if self._has_holes:
+            raise NotImplementedError("a file that was packed without its holes, as tar --sparse does")
+        return cast(BinaryIO, self)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        size = min(len(buffer), self._left)
+        buffer[:size] = _exactly(self._blocks, size)
+        self._left -= size
+        return size
+
+    def skip(self) -> None:
+        """Go to the end of the last block. Raises OSError."""
+        left, self._left = self._left + self._after, 0
+        if left and self._blocks.seekable():
+            self._blocks.seek(left - 1, io.SEEK_CUR)
+            left = 1
+        while left:
+            left -= len(_exactly(self._blocks, min(left, _SKIPPED)))
+
+
+def _opened(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Callable[[], BinaryIO]:
+    def opened() -> BinaryIO:
         if info.flag_bits & _ENCRYPTED:
             raise PermissionError("it is encrypted")
-        return archive.open(info)
+        return cast(BinaryIO, archive.open(info))
 
     return opened
 
 
-def _member(opened: Callable[[], IO[bytes] | None], path: str, size: int, asked: Asked) -> Iterator[Entry | BadEntry]:
+def _member(
+    opened: Callable[[], BinaryIO], path: str, size: int, asked: Asked, unpacked: Unpacked | None = None
+) -> Iterator[Entry | BadEntry]:
+    """The documents of a member; `unpacked` counts what reading it unpacks."""
     from indexer.ingest.readers import reader_of
 
     member = posixpath.normpath(path.lstrip("/"))
@@ -113,13 +210,12 @@ def _member(opened: Callable[[], IO[bytes] | None], path: str, size: int, asked:
             return
         if not reader and size > asked.limit:
             raise OverflowError(f"{counted(size, 'byte')}")
-        with cast(BinaryIO, opened()) as stream:
+        with opened() as stream:
             if not reader:
                 yield Entry(0, "", _bounded(stream, asked.limit), None, member=member)
                 return
-            for entry in reader.entries(
-                buffered(cast(BinaryIO, _OneWay(stream))), member, _asked_inside(member, asked)
-            ):
+            given = buffered(cast(BinaryIO, _OneWay(stream, unpacked)))
+            for entry in reader.entries(given, member, _asked_inside(member, asked, is_unpacked=unpacked is not None)):
                 yield dataclasses.replace(entry, member=f"{member}/{entry.member}".rstrip("/"))
     except NeardupError:
         raise
@@ -127,12 +223,13 @@ def _member(opened: Callable[[], IO[bytes] | None], path: str, size: int, asked:
         yield _bad(error, member)
 
 
-def _asked_inside(member: str, asked: Asked) -> Asked:
+def _asked_inside(member: str, asked: Asked, *, is_unpacked: bool) -> Asked:
     """What the reader of a member is told: paths in it are seen from the archive."""
     outer = asked.columns_of
     return dataclasses.replace(
         asked,
         depth=asked.depth + 1,
+        is_unpacked=asked.is_unpacked or is_unpacked,
         columns=outer(member) if outer else asked.columns,
         wanted=lambda below: asked.wanted(f"{member}/{below}"),
         columns_of=(lambda below: outer(f"{member}/{below}")) if outer else None,
@@ -142,14 +239,16 @@ def _asked_inside(member: str, asked: Asked) -> Asked:
 class _OneWay(io.RawIOBase):
     """A member that is read once from its beginning: to seek in it would mean to decompress it again."""
 
-    def __init__(self, stream: BinaryIO) -> None:
-        self._stream = stream
+    def __init__(self, stream: BinaryIO, unpacked: Unpacked | None) -> None:
+        self._stream, self._unpacked = stream, unpacked
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
         data = self._stream.read(len(buffer))
+        if self._unpacked:
+            self._unpacked.add(len(data))
         buffer[: len(data)] = data
         return len(data)
 
@@ -163,6 +262,8 @@ def _bounded(stream: BinaryIO, limit: int) -> bytes:
 
 def _bad(error: Exception, member: str) -> BadEntry:
     """What the libraries raise on damage, which is nearly anything."""
+    if isinstance(error, NotImplementedError):
+        return BadEntry(0, "unsupported", str(error), member)
     if isinstance(error, PermissionError):
         return BadEntry(0, "encrypted", str(error), member)
     if isinstance(error, OverflowError):

@@ -11,12 +11,18 @@ from typing import Any, BinaryIO, ClassVar
 from indexer.errors import UsageError
 from indexer.extract.base import Format
 from indexer.model import REASON_KEY
+from indexer.text.counts import counted
 
 # As in a browser, a byte order mark outdoes whatever encoding the HTML declares: the text has been decoded already.
 MARK = b"\xef\xbb\xbf"
 # A small compressed file can hold more blank lines than anybody waits for.
 MOST_BLANK = 1_000_000
 TOO_BLANK = f"more than {MOST_BLANK:,} blank lines in a row; the file is read no further"
+# What is read of one line, and unpacked of one file, without a document coming of it.
+MOST_SKIPPED = 4 << 30
+# Texts are packed to a tenth; what was made to take time, to a thousandth and less.
+MOST_RATIO = 200
+_PIECE = 1 << 16
 # What a message lists of a table's columns.
 _MOST_NAMES, _MOST_CHARACTERS = 20, 400
 
@@ -65,11 +71,36 @@ class Columns:
     html: bool = False
 
 
+@dataclass(slots=True)
+class Unpacked:
+    """How much was unpacked of a file for nothing, beside how much of it was read: a small one can hold a petabyte.
+
+    Counted through all compressions and archives in it, each by what it gives. A document is worth some text around it.
+    """
+
+    packed: int = 0
+    wasted: int = 0
+
+    def add(self, size: int) -> None:
+        """Count what was unpacked, in bytes. Raises OSError where it was too much."""
+        self.wasted += size
+        if self.wasted > max(MOST_SKIPPED, MOST_RATIO * self.packed):
+            raise OSError(
+                f"{counted(self.packed, 'byte')} of the file unpack to {self.wasted:,} that hold no documents; "
+                "it is read no further"
+            )
+
+    def used(self, size: int) -> None:
+        """Count a document of this many bytes."""
+        self.wasted = max(0, self.wasted - 16 * size - _PIECE)
+
+
 @dataclass(frozen=True, slots=True)
 class Asked:
     """What a reader is told: the most bytes of one entry, the columns, and which members of an archive are wanted.
 
-    `columns_of` says which columns a member of an archive has; where it is None, those of the archive.
+    `columns_of` says which columns a member of an archive has; where it is None, those of the archive. `unpacked`
+    counts for the file as a whole; `is_unpacked` says that what is read comes out of a compression already.
     """
 
     limit: int
@@ -77,6 +108,8 @@ class Asked:
     wanted: Callable[[str], bool] = lambda _: True
     columns_of: Callable[[str], Columns] | None = None
     depth: int = 0
+    unpacked: Unpacked = field(default_factory=Unpacked)
+    is_unpacked: bool = False
 
 
 class Reader(ABC):
@@ -97,6 +130,15 @@ class Reader(ABC):
 
         UsageError for a package that is missing; no other error.
         """
+
+
+def skip_line(lines: BinaryIO) -> None:
+    """Read the rest of a line that is too long. Raises OSError where that has no end."""
+    left = MOST_SKIPPED
+    while (piece := lines.readline(_PIECE)) and not piece.endswith(b"\n"):
+        left -= len(piece)
+        if left < 0:
+            raise OSError(f"a line of more than {counted(MOST_SKIPPED, 'byte')}; the file is read no further")
 
 
 def optional(module: str, extra: str, what: str) -> Any:

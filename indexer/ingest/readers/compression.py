@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO, Any, BinaryIO, cast
 
-from indexer.ingest.readers.base import optional
+from indexer.ingest.readers.base import Asked, Unpacked, optional
 
 _MAGIC = {".gz": b"\x1f\x8b", ".zst": b"\x28\xb5\x2f\xfd", ".bz2": b"BZh", ".xz": b"\xfd7zXZ\0"}
 SUFFIXES = tuple(_MAGIC)
@@ -33,16 +33,20 @@ def buffered(stream: BinaryIO) -> io.BufferedReader:
     return stream if isinstance(stream, io.BufferedReader) else io.BufferedReader(cast(io.RawIOBase, stream), 1 << 16)
 
 
-def plain(stream: BinaryIO, name: str = "") -> io.BufferedReader:
+def plain(stream: BinaryIO, name: str = "", asked: Asked | None = None) -> io.BufferedReader:
     """What a stream holds, decompressed as it is read; reading raises one of BROKEN where it is damaged.
 
-    Raises UsageError where the package for a compression is missing.
+    What it unpacks to is counted as is `asked`. Raises UsageError where the package for a compression is missing.
     """
     given = buffered(stream)
     head = given.peek(8)[:8]
     kind = next((suffix for suffix, magic in _MAGIC.items() if head.startswith(magic)), "")
     kind = kind or next((suffix for suffix in SUFFIXES if name.lower().endswith(suffix) and head), "")
-    return buffered(cast(BinaryIO, _Decompressed(given, kind))) if kind else given
+    if not kind:
+        return given
+    asked = asked or Asked(0)
+    packed = given if asked.is_unpacked else _Counted(given, asked.unpacked)
+    return buffered(cast(BinaryIO, _Decompressed(packed, kind, asked.unpacked)))
 
 
 @contextmanager
@@ -74,10 +78,24 @@ def _zstd(needed_by: str) -> Any:
     return optional(module, "zst", needed_by)
 
 
+class _Counted:
+    """A stream of which what is read is counted as packed."""
+
+    def __init__(self, stream: BinaryIO, unpacked: Unpacked) -> None:
+        self._stream, self._unpacked = stream, unpacked
+
+    def read(self, size: int = -1) -> bytes:
+        """At most this many bytes."""
+        data = self._stream.read(size)
+        self._unpacked.packed += len(data)
+        return data
+
+
 class _Decompressed(io.RawIOBase):
     """Gives what could be decompressed before it raises: of a file that is cut off, all that is there is read."""
 
-    def __init__(self, stream: BinaryIO, kind: str) -> None:
+    def __init__(self, stream: Any, kind: str, unpacked: Unpacked) -> None:
+        self._unpacked = unpacked
         self._damaged: type[Exception] = OSError
         self._file: Any
         if kind == ".gz":
@@ -99,5 +117,6 @@ class _Decompressed(io.RawIOBase):
             data = self._file.read1(len(buffer))
         except self._damaged as error:
             raise OSError(str(error)) from None
+        self._unpacked.add(len(data))
         buffer[: len(data)] = data
         return len(data)

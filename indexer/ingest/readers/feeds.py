@@ -36,7 +36,7 @@ class Feed(Reader):
         found = _Items()
         wrong: BadEntry | None = None
         try:
-            data = plain(stream, name).read(asked.limit + 1)
+            data = plain(stream, name, asked).read(asked.limit + 1)
             if len(data) > asked.limit:
                 yield BadEntry(0, "too-large", f"the limit is {counted(asked.limit, 'byte')}")
                 return

@@ -6,11 +6,20 @@ import json
 from collections.abc import Iterator
 from typing import BinaryIO, NoReturn
 
-from indexer.ingest.readers.base import MARK, MOST_BLANK, TOO_BLANK, Asked, BadEntry, Columns, Entry, Reader, entry_of
+from indexer.ingest.readers.base import (
+    MARK,
+    MOST_BLANK,
+    TOO_BLANK,
+    Asked,
+    BadEntry,
+    Columns,
+    Entry,
+    Reader,
+    entry_of,
+    skip_line,
+)
 from indexer.ingest.readers.compression import BROKEN, plain
 from indexer.text.counts import counted
-
-_PIECE = 1 << 16
 
 
 class JsonLines(Reader):
@@ -25,11 +34,11 @@ class JsonLines(Reader):
         """The documents of the lines."""
         number, blank, limit = 0, 0, asked.limit
         try:
-            lines = plain(stream, name)
+            lines = plain(stream, name, asked)
             while line := lines.readline(limit + 1):
                 number += 1
                 if len(line) > limit and not line.endswith(b"\n"):
-                    _skip_rest(lines)
+                    skip_line(lines)
                     yield BadEntry(
                         number, "too-large", f"the line is longer than the limit of {counted(limit, 'byte')}"
                     )
@@ -44,11 +53,6 @@ class JsonLines(Reader):
                     return
         except BROKEN as error:
             yield BadEntry(number + 1, "unreadable", f"the stream breaks off here: {error}")
-
-
-def _skip_rest(lines: BinaryIO) -> None:
-    while (piece := lines.readline(_PIECE)) and not piece.endswith(b"\n"):
-        pass
 
 
 def _document(number: int, line: bytes, columns: Columns) -> Entry | BadEntry:

@@ -14,6 +14,7 @@ from typing import Any, BinaryIO
 from indexer.ingest.readers.base import (
     MARK,
     MOST_BLANK,
+    MOST_RATIO,
     TOO_BLANK,
     Asked,
     BadEntry,
@@ -23,6 +24,7 @@ from indexer.ingest.readers.base import (
     column_error,
     entry_of,
     optional,
+    skip_line,
 )
 from indexer.ingest.readers.compression import BROKEN, plain
 from indexer.text.counts import counted
@@ -31,9 +33,6 @@ _DELIMITERS = ",;\t|"
 # This many rows of Parquet at once: few enough that rows of long texts stay out of memory.
 BATCH_ROWS = 256
 _MOST_ROWS = 8192
-# A group of rows larger than a document may be that unpacks to this many times its size is made to take memory: texts
-# come to ten times.
-_MOST_RATIO = 200
 # What the rows that are read at once may take, where values of a dictionary or with shared beginnings are repeated.
 _MOST_REPEATED = 512 << 20
 _SHARED_BEGINNINGS = "DELTA_BYTE_ARRAY"
@@ -57,7 +56,7 @@ class Csv(Reader):
         csv.field_size_limit(min(asked.limit, sys.maxsize))
         number = 0
         try:
-            lines = _Lines(stream, name, asked.limit)
+            lines = _Lines(stream, name, asked)
             names, rows = _header(lines)
             blank = 0
             if wrong := column_error(names, asked.columns):
@@ -65,6 +64,7 @@ class Csv(Reader):
                 return
             while True:
                 number += 1
+                lines.row = 0
                 try:
                     if row := next(rows):
                         blank = 0
@@ -89,12 +89,16 @@ def _bad(number: int, error: Exception) -> BadEntry:
 
 
 class _Lines:
-    """The lines of a stream as text; after an OverflowError, for one over the limit, the next one can be asked for."""
+    """The lines of a stream as text; after an OverflowError, for one over the limit, the next one can be asked for.
 
-    def __init__(self, stream: BinaryIO, name: str, limit: int) -> None:
-        self.name, self._limit = name, limit
-        self._stream = plain(stream, name)
+    `row` is the size of the row that is being read, in bytes: it may hold many lines.
+    """
+
+    def __init__(self, stream: BinaryIO, name: str, asked: Asked) -> None:
+        self.name, self._limit = name, asked.limit
+        self._stream = plain(stream, name, asked)
         self._first = True
+        self.row = 0
 
     def __iter__(self) -> _Lines:
         return self
@@ -104,9 +108,11 @@ class _Lines:
         if not line:
             raise StopIteration
         if len(line) > self._limit and not line.endswith(b"\n"):
-            while line and not line.endswith(b"\n"):
-                line = self._stream.readline(_BUFFER)
+            skip_line(self._stream)
             raise OverflowError(f"a line is longer than the limit of {counted(self._limit, 'byte')}")
+        self.row += len(line)
+        if self.row > 2 * self._limit:
+            raise OverflowError(f"a row of more than twice the limit of {counted(self._limit, 'byte')}")
         if self._first:
             line, self._first = line.removeprefix(MARK), False
         return line.decode("utf-8")
@@ -247,7 +253,7 @@ def _most_rows(group: Any, wanted: Collection[str], limit: int) -> int:
     columns = [group.column(place) for place in range(group.num_columns)]
     read = [each for each in columns if {each.path_in_schema, each.path_in_schema.partition(".")[0]} & set(wanted)]
     plain, packed = (sum(getattr(each, f"total_{how}compressed_size") for each in read) for how in ("un", ""))
-    if plain > limit and plain > _MOST_RATIO * packed:
+    if plain > limit and plain > MOST_RATIO * packed:
         raise OverflowError(f"{counted(packed, 'byte')} of it unpack to {plain:,}")
     return max(1, _MOST_REPEATED // max(1, *map(_longest, read)))
 

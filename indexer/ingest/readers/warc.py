@@ -14,6 +14,8 @@ from indexer.ingest.readers.compression import BROKEN, buffered, plain
 from indexer.text.counts import counted
 
 _MOST_HEADERS = 64 << 10
+# What is read from one record to the next.
+_MOST_PASSED = 64 << 30
 # What is kept of a record's own headers.
 _KEPT = {
     "warc-date": "date",
@@ -56,8 +58,10 @@ class Warc(Reader):
             given = buffered(stream)
             # Its own gzip says nothing of a file that is cut off; other compressions may need a dictionary in it.
             is_gzip = given.peek(2).startswith(b"\x1f\x8b")
+            pieces = _Pieces(plain(given, name, asked) if is_gzip else given)
             records = warc.ArchiveIterator(
-                _Pieces(plain(given, name)) if is_gzip else given,
+                # It panics where it can't seek.
+                pieces,
                 record_types=kinds.response | kinds.resource | kinds.conversion,
                 parse_http=False,
                 max_header_len=_MOST_HEADERS,
@@ -66,6 +70,7 @@ class Warc(Reader):
             )
             for record in records:
                 number += 1
+                pieces.left = _MOST_PASSED
                 found = _record(number, record, asked)
                 if found is not None:
                     yield found
@@ -81,10 +86,14 @@ class _Pieces:
 
     def __init__(self, stream: io.BufferedReader) -> None:
         self._stream, self._place = stream, 0
+        self.left = _MOST_PASSED
 
     def read(self, size: int) -> bytes:
-        """At most this many bytes."""
+        """At most this many bytes. OSError where no record came for long."""
+        if self.left < 0:
+            raise OSError(f"no record in {counted(_MOST_PASSED, 'byte')}; the file is read no further")
         piece = self._stream.read1(size)
+        self.left -= len(piece)
         self._place += len(piece)
         return piece
 

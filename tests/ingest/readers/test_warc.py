@@ -9,14 +9,17 @@ import zlib
 from pathlib import Path
 
 import pytest
+from backports import zstd
 from cli.written import pdf
-from fastwarc.stream_io import BrotliWriter
+from fastwarc.stream_io import BrotliWriter, Lz4Writer
+from ingest.readers.test_archives import ARCHIVES
+from ingest.readers.test_archives import entries as in_archive
 
 from indexer.errors import UsageError
 from indexer.extract.base import Limits, Options
 from indexer.ingest.indexing import Settings, index, store_info
 from indexer.ingest.outcomes import Extracted, Failed, read, texts
-from indexer.ingest.readers import Asked, BadEntry, Columns, Entry, base, reader_of
+from indexer.ingest.readers import Asked, BadEntry, Columns, Entry, base, reader_of, warc
 from indexer.ingest.sources import Selection, Sources
 from indexer.stores import open_store
 
@@ -199,3 +202,46 @@ def test_no_fastwarc_stops_with_the_extra_that_brings_it(monkeypatch: pytest.Mon
     monkeypatch.setattr(base.importlib, "import_module", absent)
     with pytest.raises(UsageError, match=r"not installed: pip install 'neardup\[warc\]'"):
         entries(record(http(PAGE)))
+
+
+def lz4(data: bytes) -> bytes:
+    out = io.BytesIO()
+    writer = Lz4Writer(out)
+    writer.write(data)
+    writer.close()
+    return out.getvalue()
+
+
+PACKED = {"x.warc": bytes, "x.warc.gz": gzip.compress, "x.warc.zst": zstd.compress, "x.warc.lz4": lz4}
+
+
+@pytest.mark.parametrize("archive", ARCHIVES)
+def test_what_stands_in_an_archive_is_read(archive: str, capfd: pytest.CaptureFixture[str]) -> None:
+    data = b"".join(record(http(PAGE), number=number) for number in range(3))
+    for name, pack in PACKED.items():
+        member = name.removesuffix(".lz4")
+        found = in_archive(archive, ARCHIVES[archive]({member: pack(data)}))
+        assert [isinstance(entry, Entry) and entry.id for entry in found] == [f"urn:uuid:{each}" for each in range(3)]
+        assert {entry.member for entry in found} == {member}
+    # A panic of the library's writes to this.
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize("archive", ["a.tar", "a.tgz"])
+@pytest.mark.parametrize("name", PACKED)
+def test_an_archive_that_is_cut_off_in_one(archive: str, name: str, capfd: pytest.CaptureFixture[str]) -> None:
+    data = b"".join(record(http(random.Random(number).randbytes(90_000)), number=number) for number in range(5))
+    whole = ARCHIVES[archive]({name.removesuffix(".lz4"): PACKED[name](data)})
+    for end in (len(whole) // 3, len(whole) // 2, len(whole) - 100_000):
+        found = in_archive(archive, whole[:end])
+        assert isinstance(found[-1], BadEntry)
+    assert "panicked" not in capfd.readouterr().err
+
+
+def test_a_stream_without_records_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = b"".join(record(b"x" * 500_000, "request", number) for number in range(9)) + record(http(PAGE))
+    assert isinstance(entries(data)[-1], Entry)
+    monkeypatch.setattr(warc, "_MOST_PASSED", 1 << 20)
+    [bad] = entries(data)
+    assert isinstance(bad, BadEntry)
+    assert "read no further" in bad.detail
