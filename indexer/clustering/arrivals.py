@@ -189,10 +189,10 @@ class Arrivals:
     def examine(self, records: Sequence[Record]) -> list[Near | None]:
         """For each document about to be stored, in order, the stored or earlier one that it is left out for, or None.
 
-        Only with `skip` is one left out, and only one that is not stored yet; short documents never are.
+        Only with `skip` is one left out, and only one that is not stored yet and comes once; short documents never are.
         """
         often = Counter(record.ref for record in records)
-        coming = set(often)
+        coming, later = set(often), often.copy()
         annotations = self.store.annotations([record.ref for record in records])
         self._near = {}
         self._left = {name for fields in annotations if fields and (name := cluster_of(fields))}
@@ -201,17 +201,19 @@ class Arrivals:
         askings = [self._asking(record) for record in records]
         stored = self._stored_near([asking for asking in askings if asking], coming)
         for record, before, asking in zip(records, annotations, askings, strict=True):
-            if asking is None:
+            later[record.ref] -= 1
+            if asking is None or later[record.ref]:
+                # What another document replaces in this batch is near nothing.
                 answers.append(None)
                 continue
             same = kept.equal(record)
-            if same is not None and often[same] == 1:
-                # That one leads on to all that is near both, unless another document takes its place in this batch.
+            if same is not None:
+                # That one leads on to all that is near both.
                 near = [Near(same, 1.0)]
             else:
-                earlier = [Near(ref, value) for value, ref in kept.near(asking, (record.ref,))]
+                earlier = [Near(ref, value) for value, ref in kept.near(asking)]
                 near = sorted([*stored[_held(asking)], *earlier], key=_nearest)
-            out = near[0] if near and self.skip and before is None and record.ref not in kept else None
+            out = near[0] if near and self.skip and before is None and often[record.ref] == 1 else None
             answers.append(out)
             if out is None:
                 kept.add(record)

@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from indexer import __version__
 from indexer.extract.base import EXTRACTOR_VERSION, Content, Format, Limits, Options
@@ -27,6 +27,7 @@ from indexer.ingest.outcomes import (
     sketching,
     source_digest,
 )
+from indexer.ingest.repeats import Arrivals, Repeats
 from indexer.ingest.sources import Input, Rejected
 from indexer.model import Failure, Record, Ref
 from indexer.model.paths import path_of_printable
@@ -73,21 +74,7 @@ class Settings:
     schemes: Sequence[Scheme] = ()
 
 
-Near = TypeVar("Near")
 Refused = Callable[[Input, Record, str], None]
-
-
-class Arrivals(Protocol[Near]):
-    """Looks at documents as they come (see `indexer.clustering.arrivals.Arrivals`)."""
-
-    def examine(self, records: Sequence[Record]) -> Sequence[Near | None]:
-        """For each document about to be stored what it is left out for, None where it is stored."""
-
-    def said(self, near: Near) -> str:
-        """What a document that is left out repeats, in words."""
-
-    def stored(self, records: Sequence[Record]) -> None:
-        """Take note of examined documents that are stored now."""
 
 
 @dataclass(slots=True)
@@ -150,10 +137,10 @@ def index(
     A document whose id and source digest are stored is passed over, one whose digest is stored under another id is
     stored without extraction. A document that can't be read is recorded with its reason, and an older record of it is
     kept. `arrivals` looks at each batch before and after it is stored, and may leave documents out; they are recorded
-    with the reason "duplicate". `refused` is called with each document that the store refused, before that is
-    recorded. `summary` is kept up to date meanwhile. When interrupted (KeyboardInterrupt, or `stop`
-    set, which raises it) what is done is written first. Raises StoreError, and IncompatibleStoreError where the store's
-    content mode, scheme or rules are others.
+    with the reason "duplicate", and examined again where the store refused what they repeat. `refused` is called with
+    each document that the store refused, before that is recorded. `summary` is kept up to date meanwhile. When
+    interrupted (KeyboardInterrupt, or `stop` set, which raises it) what is done is written first. Raises StoreError,
+    and IncompatibleStoreError where the store's content mode, scheme or rules are others.
     """
     run = _Run(store, settings or Settings(), summary if summary is not None else Summary(), stop, arrivals, refused)
     run.run(inputs)
@@ -173,11 +160,9 @@ _Pair = tuple[_Pending, Record]
 
 @dataclass(frozen=True, slots=True)
 class _Batch:
-    """Records that are being written, `kept`, and those of them all that are left out; `results` waits for it."""
+    """Records that are being written; `results` waits for it."""
 
     records: Sequence[_Pair]
-    kept: Sequence[_Pair]
-    left_out: Sequence[Failure]
     results: Callable[[], Sequence[PutResult]]
 
 
@@ -195,6 +180,7 @@ class _Run:
         refused: Refused | None,
     ) -> None:
         self._arrivals, self._refused = arrivals, refused
+        self._repeats: Repeats[_Pending] = Repeats(arrivals)
         self.store, self.settings, self.summary = store, settings, summary
         self.options = settings.options
         self._stop = stop or threading.Event()
@@ -373,12 +359,14 @@ class _Run:
         for one in waiting:
             self._reuse(one, record)
 
-    def _accept(self, pending: _Pending, record: Record) -> None:
+    def _accept(self, pending: _Pending, record: Record) -> bool:
+        """Let a document be written, unless a newer one has its id."""
         if self._newest.get(pending.ref) is not pending:
             self.summary.replaced += 1
-        else:
-            self._records.append((pending, record))
-            self._unwritten[pending.digest] = record
+            return False
+        self._records.append((pending, record))
+        self._unwritten[pending.digest] = record
+        return True
 
     def _fail_pending(self, pending: _Pending, reason: str, detail: str) -> None:
         newest = self._newest.get(pending.ref)
@@ -410,9 +398,8 @@ class _Run:
             self.store.put_failures(self._failures)
             self._failures = []
         if self._records:
-            kept, left_out = self._sifted()
-            results = self.store.begin_put([record for _, record in kept])
-            self._batch, self._records = _Batch(self._records, kept, left_out, results), []
+            kept, self._records = self._repeats.sift(self._records), []
+            self._batch = _Batch(kept, self.store.begin_put([record for _, record in kept]))
         self._written = time.monotonic()
 
     def _settle(self) -> None:
@@ -420,50 +407,60 @@ class _Run:
         # To note what the store refused may begin another batch.
         while batch := self._batch:
             results = batch.results()
-            self.store.put_failures(batch.left_out)
             self._batch = None
-            for pending, record in batch.records:
-                if self._newest.get(pending.ref) is pending:
-                    del self._newest[pending.ref]
-                if self._unwritten.get(pending.digest) is record:
-                    del self._unwritten[pending.digest]
-            self.summary.duplicates += len(batch.left_out)
-            stored = []
-            for (pending, record), result in zip(batch.kept, results, strict=True):
-                self._count(pending, record, result)
-                stored += [record] if result.status.value != "failed" else []
+            self._leave_out({result.ref: result.status.value == "failed" for result in results})
+            stored, refused = [], []
+            for (pending, record), result in zip(batch.records, results, strict=True):
+                self._end(pending, record)
+                if result.status.value == "failed":
+                    refused.append((pending, record, result))
+                else:
+                    self._count(pending, record, result)
+                    stored.append(record)
             if self._arrivals:
                 self._arrivals.stored(stored)
+            for one in refused:
+                self._refuse(*one)
 
-    def _sifted(self) -> tuple[list[_Pair], list[Failure]]:
-        """The documents that are stored, and those that are left out as near-duplicates."""
-        if not self._arrivals:
-            return self._records, []
-        kept: list[_Pair] = []
-        left_out: list[Failure] = []
-        nearest = self._arrivals.examine([record for _, record in self._records])
-        for (pending, record), near in zip(self._records, nearest, strict=True):
-            if near is None:
-                kept.append((pending, record))
-                continue
-            detail = self._arrivals.said(near)
-            digest, source = pending.digest, pending.item.source
-            left_out.append(Failure(record.ref, source, DUPLICATE, detail, record.indexed_at, digest))
-        return kept, left_out
+    def _end(self, pending: _Pending, record: Record) -> None:
+        """Forget a document that is on its way no more."""
+        if self._newest.get(pending.ref) is pending:
+            del self._newest[pending.ref]
+        if self._unwritten.get(pending.digest) is record:
+            del self._unwritten[pending.digest]
+
+    def _leave_out(self, refused: Mapping[Ref, bool]) -> None:
+        """Record what is left out of a batch; what repeats a refused document comes once more, before all others."""
+        left_out, again = self._repeats.settle(refused)
+        failures = []
+        for (pending, record), said in left_out:
+            self._end(pending, record)
+            failures.append(
+                Failure(record.ref, pending.item.source, DUPLICATE, said, record.indexed_at, pending.digest)
+            )
+        self.store.put_failures(failures)
+        self.summary.duplicates += len(failures)
+        later, self._records = self._records, []
+        for documents in again:
+            for place, (pending, record) in enumerate(documents, 1):
+                if self._accept(pending, record):
+                    self._repeats.wait(record.ref, documents[place:])
+                    break
+                self._end(pending, record)
+        self._records += later
+
+    def _refuse(self, pending: _Pending, record: Record, result: PutResult) -> None:
+        if self._refused:
+            self._refused(pending.item, record, result.reason)
+        # Without a digest the next run tries it again.
+        digest = "" if result.passing else pending.digest
+        self._fail(pending.ref, pending.item.source, "refused", result.reason, digest)
 
     def _count(self, pending: _Pending, record: Record, result: PutResult) -> None:
-        status = result.status.value
-        if status == "failed":
-            if self._refused:
-                self._refused(pending.item, record, result.reason)
-            # Without a digest the next run tries it again.
-            digest = "" if result.passing else pending.digest
-            self._fail(pending.ref, pending.item.source, "refused", result.reason, digest)
-            return
         self._known_failures.pop(pending.ref, None)
         self._forget_failure(pending.item)
-        self.summary.indexed += status == "created"
-        self.summary.replaced += status == "replaced"
+        self.summary.indexed += result.status.value == "created"
+        self.summary.replaced += result.status.value == "replaced"
         self.summary.taken(record)
 
     def _forget_failure(self, item: Input) -> None:

@@ -233,6 +233,13 @@ def test_near_copies_of_stored_documents_are_left_out() -> None:
         ]
 
 
+def test_nothing_is_left_out_for_what_is_replaced_in_the_same_batch() -> None:
+    with empty_store() as store:
+        batch = [record("a", 0), record("b", 0), record("c", 1), record("a", 0xFFFF), record("d", 0xFFFF)]
+        found = [near and near.ref.id for near in arrivals_of(store, skip=True).examine(batch)]
+        assert found == [None, None, "b", None, "a"]
+
+
 def test_in_a_larger_batch_an_equal_document_costs_no_more() -> None:
     calls = []
     for count in (500, 2000):

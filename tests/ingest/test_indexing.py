@@ -13,6 +13,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from indexer.clustering.arrivals import Arrivals, rule_for
+from indexer.clustering.clusters import cluster
 from indexer.errors import IncompatibleStoreError
 from indexer.extract.base import Limits, Options
 from indexer.ingest import indexing
@@ -151,6 +153,46 @@ def test_batches_that_are_still_being_written_are_known(
         last = {name: source_digest(data[number], store.info, options) for name, number in arrivals if number < 4}
         assert {record.ref.id: record.source_digest for record in store.scan()} == last
         assert {failure.ref.id for failure in store.failures()} == {name for name, _ in arrivals} - last.keys()
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    coming=st.lists(st.tuples(st.integers(0, 2), st.integers(0, 4), st.integers(0, 3), st.booleans()), max_size=30),
+    batch=st.integers(1, 8),
+)
+def test_of_each_family_something_is_stored_whatever_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path_factory: pytest.TempPathFactory,
+    coming: list[tuple[int, int, int, bool]],
+    batch: int,
+) -> None:
+    family = [" ".join(f"word{number}x{place}" for place in range(100)) for number in range(3)]
+    inputs = [
+        Input(f"{number}{name}", "s", data=f"{family[number]} {change}".encode(), format="text",
+              metadata={"x": float("inf")} if bad else {})
+        for number, name, change, bad in coming
+    ]  # fmt: skip
+    path = tmp_path_factory.mktemp("skipping") / "c.neardup"
+    with monkeypatch.context() as patched, open_store(path, create=store_info("landmarks")) as store:
+        patched.setattr(indexing, "_BATCH_RECORDS", batch)
+        patched.setattr(indexing, "_GROUP_ITEMS", 2)
+        arrivals = Arrivals(store, rule_for(store), skip=True)
+        summary = index(inputs, store, Settings(jobs=0, retry_failed=True), arrivals=arrivals)
+        assert summary.done == len(inputs)
+        stored = {record.ref.id for record in store.scan()}
+        failures = {failure.ref.id: failure for failure in store.failures()}
+        assert stored | failures.keys() == {item.id for item in inputs}
+        # What is stored has its cluster, also where something of its batch was refused.
+        assert cluster(store, arrivals.rule, dry_run=True).changes.documents == 0
+        for name, failure in failures.items():
+            if failure.reason == "duplicate":
+                assert failure.detail.split()[-1] in stored, (name, failure)
+        for number in range(3):
+            # A refused version of what is stored leaves that, and does not take another's place.
+            kept = [name for name in stored if name[0] == str(number)]
+            good = [item.id for item in inputs if item.id[0] == str(number) and not item.metadata]
+            last = {item.id: bool(item.metadata) for item in inputs if item.id[0] == str(number)}
+            assert bool(kept) or all(last[name] for name in good), (kept, good)
 
 
 def test_a_store_for_other_fingerprints_is_refused(store: Store) -> None:

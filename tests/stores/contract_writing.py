@@ -3,14 +3,36 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
+import pytest
 from asked import documents_with_keys
 from made import INFO, put, record
 
+from indexer.clustering.arrivals import Arrivals, Near, rule_for
+from indexer.ingest.indexing import Settings, Summary, index, store_info
+from indexer.ingest.sources import Input
 from indexer.model import Record, Ref
 from indexer.schemes.keys.simhash64 import simhash_keys
 from indexer.stores import PutStatus, Store
+
+TEXT = " ".join(f"word{number}" for number in range(200))
+
+
+def given(name: str, text: str = TEXT, **fields: Any) -> Input:
+    """A text to index; one with `bad` is refused by every store."""
+    metadata = {"x": float("inf")} if fields.pop("bad", False) else {}
+    return Input(name, "somewhere", data=text.encode(), format="text", metadata=metadata)
+
+
+def skipping(store: Store, *inputs: Input) -> tuple[Summary, dict[str, str]]:
+    """What became of documents of which near-duplicates are left out, and what is said of those not stored."""
+    arrivals = Arrivals(store, rule_for(store), skip=True)
+    summary = index(inputs, store, Settings(jobs=0), arrivals=arrivals)
+    arrivals.close()
+    assert summary.done == len(inputs)
+    return summary, {failure.ref.id: f"{failure.reason}: {failure.detail}" for failure in store.failures()}
 
 
 class WritingContract:
@@ -80,3 +102,52 @@ class WritingContract:
         assert store.get([Ref("a")]) == [record("a", None)]
         assert store.stats().documents == 2
         assert documents_with_keys(store, simhash_keys(1)) == {Ref("b"): 2}
+
+    @pytest.fixture
+    def indexed(self, opened: Callable[..., Store]) -> Store:
+        """An empty store that texts can be indexed into."""
+        return opened(create=store_info("landmarks"))
+
+    def test_of_near_duplicates_one_is_stored_where_the_first_is_refused(self, indexed: Store) -> None:
+        summary, said = skipping(
+            indexed,
+            given("a", bad=True),
+            given("b", TEXT.upper()),
+            given("c", TEXT.title()),
+            given("other", TEXT[::-1]),
+        )
+        assert (summary.indexed, summary.duplicates, dict(summary.failed)) == (2, 1, {"refused": 1})
+        assert sorted(each.ref.id for each in indexed.scan()) == ["b", "other"]
+        assert sorted(said) == ["a", "c"]
+        assert said["a"].startswith("refused: ")
+        assert said["c"].startswith("duplicate: ")
+        assert said["c"].endswith(" b")
+        # One whose id an engine refuses is stored in a file.
+        far = TEXT.upper().replace("WORD", "far")
+        summary, said = skipping(indexed, given("x" * 513, far), given("y", far), given("z", far))
+        stored = {each.ref.id for each in indexed.scan()} - {"b", "other"}
+        assert len(stored) == 1
+        assert said.keys() - {"a", "c"} == {"x" * 513, "y", "z"} - stored
+        assert stored <= {"x" * 513, "y"}
+        assert said["z"].endswith(f" {stored.pop()}")
+
+    def test_what_is_left_out_is_examined_once_more_for_each_that_is_refused(self, indexed: Store) -> None:
+        examined = 0
+
+        class Counting(Arrivals):
+            def examine(self, records: Sequence[Record]) -> list[Near | None]:
+                nonlocal examined
+                examined += len(records)
+                return super().examine(records)
+
+        names = [f"{number:03d}" for number in range(100)]
+        inputs = [given(name, f"{TEXT} {name}", bad=name < "040") for name in names]
+        arrivals = Counting(indexed, rule_for(indexed), skip=True)
+        summary = index(inputs, indexed, Settings(jobs=0), arrivals=arrivals)
+        assert (summary.indexed, summary.duplicates, dict(summary.failed)) == (1, 59, {"refused": 40})
+        assert summary.done == 100
+        assert [each.ref.id for each in indexed.scan()] == ["040"]
+        assert {failure.detail.split()[-1] for failure in indexed.failures() if failure.reason == "duplicate"} == {
+            "040"
+        }
+        assert examined <= 200
