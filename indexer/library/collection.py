@@ -52,8 +52,9 @@ def open(  # noqa: A001 - as `shelve.open` and others
     `schemes` are those by which documents get sketches besides simhash-doc (see `neardup schemes`); an existing store
     gets those that it lacks. `content` says what counts as the text of HTML, as in `neardup index`. `filter` limits
     the collection to documents that match a query in the engine's syntax. With `read_only` nothing is ever written. A
-    store has one writer at a time; `wait` is how many seconds to wait for it. Raises StoreError, NoStoreError if there
-    is no store to read, and UsageError.
+    file has one writer at a time: processes that share it take turns, one for each batch that is written, for a whole
+    call where that compares or clusters, and wait up to `wait` seconds for theirs. Raises StoreError, NoStoreError if
+    there is no store to read, and UsageError.
     """
     try:
         opened = open_store(store, read_only=read_only, wait=wait, any_thread=True)
@@ -68,6 +69,7 @@ def open(  # noqa: A001 - as `shelve.open` and others
             raise UsageError(f"content={content!r}: the store holds fingerprints of {opened.info.content!r}")
         if filter is not None:
             opened.narrow(filter)
+        opened.take_turns()
         return Collection(opened, shown_name(os.fspath(store)), schemes or ())
     except BaseException:
         opened.close()
@@ -171,7 +173,7 @@ class Collection:
 
     def delete(self, ids: str | Iterable[str]) -> int:
         """Delete documents; return how many. In an engine, an owner's documents only lose neardup's part."""
-        with self._lock:
+        with self._lock, self.store.turn():
             before = self.store.stripped
             deleted = self.store.delete(self._refs([ids] if isinstance(ids, str) else list(ids)))
             return deleted - (self.store.stripped - before)
@@ -315,7 +317,7 @@ class Collection:
         from indexer.clustering.clusters import cluster
 
         chosen = parse_canonical(canonical) if isinstance(canonical, str) else canonical
-        with self._lock:
+        with self._lock, self.store.turn(wanted=not dry_run):
             rule = self._rule(match)
             made = cluster(self.store, rule, bound=bound, canonical=chosen, dry_run=dry_run, threads=threads)
         return Clustering(
@@ -354,7 +356,7 @@ class Collection:
         """
         from indexer.clustering.prune import Pruning, verification
 
-        with self._lock:
+        with self._lock, self.store.turn(wanted=not dry_run):
             measure = verification(self.store, verify) if verify else None
             pruning = Pruning(self.store, verify=measure, unverified=unverified, identical=identical)
             none: Rows[Surplus] = Rows(Surplus)
@@ -430,7 +432,7 @@ class Collection:
                     progress(summary.done, total)
                 yield item
 
-        with self._lock:
+        with self._lock, self.store.turn(wanted=cluster or skip):
             schemes = schemes_of(self.store, self._added)
             for scheme in schemes:
                 self.store.add_scheme(scheme.info)

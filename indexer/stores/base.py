@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from enum import Enum
 from types import TracebackType
@@ -319,6 +320,16 @@ class Store(SketchStore, ABC):
     @abstractmethod
     def stats(self) -> Stats:
         """Counts of the store."""
+
+    def take_turns(self) -> None:
+        """Let others write too, where the store has one writer at a time: it is this one for a batch or a turn().
+
+        Else it is this one from its first write to close().
+        """
+
+    def turn(self, *, wanted: bool = True) -> AbstractContextManager[None]:  # noqa: ARG002
+        """A time in which this is the writer, where the store has one at a time and it is `wanted`."""
+        return nullcontext()
 
     @abstractmethod
     def close(self) -> None:

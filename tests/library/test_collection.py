@@ -13,7 +13,9 @@ import pytest
 from written import changed, prose
 
 import indexer
-from indexer.errors import NoStoreError, NotFoundError, StoreError, UsageError
+from indexer.errors import NoStoreError, NotFoundError, StoreBusyError, StoreError, UsageError
+from indexer.ingest.indexing import store_info
+from indexer.stores import open_store
 
 
 @pytest.fixture
@@ -272,3 +274,54 @@ def test_fields_have_the_names_that_they_have(collection: indexer.Collection, tm
             collection.add_many(rows, fields=wrong)
     assert collection.add_many([{"p": f"<p>{prose(3)}", "id": "h"}], fields={"html": "p"}).indexed == 1
     assert collection["h"].format == "html"
+
+
+def add_some(path: Path, worker: int, count: int) -> None:
+    with indexer.open(path) as collection:
+        for number in range(count):
+            text = prose(1000 * worker + number)
+            collection.add(f"{worker}-{number}", text)
+            collection.add_many([(f"copy of {worker}-{number}", text)], skip_duplicates=True)
+
+
+def test_the_workers_of_a_server_write_to_one_file(tmp_path: Path) -> None:
+    path, context = tmp_path / "a.neardup", multiprocessing.get_context("spawn")
+    workers = [context.Process(target=add_some, args=(path, worker, 20)) for worker in range(2)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert [worker.exitcode for worker in workers] == [0, 0]
+    with indexer.open(path, read_only=True) as collection:
+        assert {each.id for each in collection} == {f"{worker}-{number}" for worker in range(2) for number in range(20)}
+        assert {each.reason for each in collection.failures()} == {"duplicate"}
+
+
+def test_one_collection_writes_at_a_time_for_a_batch_or_a_comparing_call(tmp_path: Path) -> None:
+    path = tmp_path / "a.neardup"
+    with indexer.open(path) as ours, indexer.open(path, wait=0) as theirs:
+        assert (ours.add("a", prose(1)), theirs.add("b", prose(2)), ours.add("c", prose(3))) == ("indexed",) * 3
+
+        def documents(name: str) -> Iterator[tuple[str, str]]:
+            yield f"{name} 1", prose(4)
+            if name == "plain":
+                assert theirs.add(f"{name} other", prose(5)) == "indexed"
+            else:
+                with pytest.raises(StoreBusyError, match="this process itself"):
+                    theirs.add(f"{name} other", prose(5))
+                assert theirs.cluster(dry_run=True).documents
+                assert theirs.get("a")
+            yield f"{name} 2", prose(6)
+
+        for name, flags in (("plain", {}), ("skip", {"skip_duplicates": True}), ("cluster", {"cluster": True})):
+            ours.add_many(documents(name), **flags)
+            assert (f"{name} other" in ours) == (name == "plain")
+        assert theirs.delete("a") == 1
+        theirs.cluster()
+        ours.prune()
+    # A command keeps the place from its start to its end.
+    with open_store(path, create=store_info("landmarks")), indexer.open(path, wait=0) as late:
+        with pytest.raises(StoreBusyError):
+            late.add("late", prose(7))
+        with pytest.raises(StoreBusyError):
+            late.cluster()

@@ -69,7 +69,7 @@ class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
         self.path = path
         self._file = StoreFile(path, read_only=read_only, wait=wait, any_thread=any_thread)
         self._in_use = ExitStack()
-        self._lock = WriterLock(path, wait)
+        self._lock, self._in_turns = WriterLock(path, wait), False
         self._process = os.getpid()
         self._connection: sqlite3.Connection | None = None
         self._behind: WritingThread[list[PutResult]] = WritingThread(self._connected_behind)
@@ -133,12 +133,30 @@ class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
         with self._reading() as connection:
             if self._file.read_only:
                 raise StoreError(f"{self.path}: the store was opened read-only")
-            if not self._lock.held:
-                self._take_place()
-            self._file.require_in_place()
-            with transaction(connection):
-                yield connection
-            self._file.require_in_place()
+            with self.turn():
+                self._file.require_in_place()
+                with transaction(connection):
+                    yield connection
+                self._file.require_in_place()
+
+    def take_turns(self) -> None:
+        self._behind.settle()
+        self._in_turns = True
+        self._lock.release()
+
+    @contextmanager
+    def turn(self, *, wanted: bool = True) -> Iterator[None]:
+        self._behind.settle()
+        if not wanted or self._file.read_only or self._lock.held:
+            yield
+            return
+        self._take_place()
+        try:
+            yield
+        finally:
+            if self._in_turns:
+                self._behind.settle()
+                self._lock.release()
 
     def put(self, records: Iterable[Record]) -> Iterator[PutResult]:
         for batch in self._batches(records):

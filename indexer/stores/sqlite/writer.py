@@ -1,4 +1,4 @@
-"""The one writer of a store file: its place, taken for as long as it lives, and a thread to write in."""
+"""The one writer of a store file: its place, and a thread to write in."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from indexer.errors import StoreBusyError, StoreError
 
 T = TypeVar("T")
 
-_POLL_SECONDS = 0.05
+# Short, because one who writes many batches leaves the place free for a moment only.
+_POLL_SECONDS = 0.005
 
 if sys.platform == "win32":
     import msvcrt
