@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Any
 from indexer import __version__
 from indexer.extract.base import EXTRACTOR_VERSION, Content, Format, Limits, Options
 from indexer.ingest.outcomes import (
+    Arrivals,
     AtHand,
     Counts,
     Extracted,
     Failed,
     Item,
+    Repeats,
     content_id,
     is_short,
     now,
@@ -27,7 +29,6 @@ from indexer.ingest.outcomes import (
     sketching,
     source_digest,
 )
-from indexer.ingest.repeats import Arrivals, Repeats
 from indexer.ingest.sources import Input, Rejected
 from indexer.model import Failure, Record, Ref
 from indexer.model.paths import path_of_printable
