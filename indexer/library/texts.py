@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
@@ -10,9 +11,11 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from indexer.clustering.choosing import choose
+from indexer.clustering.grouping import group
 from indexer.errors import UsageError
 from indexer.library.making import Given, all_sketches
-from indexer.library.memory import MemoryIndex, rule_without_store
+from indexer.library.memory import rule_without_store
 from indexer.library.rows import Rows, html_table
 from indexer.matching.measures.tables import Comparison
 from indexer.matching.nodes import keyed, nodes_of
@@ -185,43 +188,51 @@ def dedupe(
 ) -> Deduped:
     """Deduplicate texts, or features (see `sketches`): which to keep, and of which kept one each other is a copy.
 
-    Texts are processed in order ("first"), from the end ("last"), or the longest first ("longest"). A text is kept if
-    the rule calls it near none of those kept so far, and is otherwise a copy of the nearest. So no two kept texts are
-    near, as far as the rule's keys find them, and each copy is near the text that it is a copy of. Equal texts are
-    always copies. `match` and `threads` are as for `pairs_of`. Memory: that of a `MemoryIndex` of the kept texts, and
-    the texts themselves unless `keep` is "first". Raises UsageError.
+    Preferred are the texts that come first ("first"), those that come last ("last"), or the longest, of equally long
+    ones the first ("longest"). In this order a text is kept if the rule calls it near none of those kept so far; each
+    other one is a copy of the kept text that it is nearest to. So no two kept texts are near, as far as the rule's keys
+    find them, and each copy is near the text that it is a copy of. Equal texts are always copies. `match` and `threads`
+    are as for `pairs_of`. Memory: the sketches, about 300 bytes a text. Raises UsageError.
     """
     if keep not in ("first", "last", "longest"):
         raise UsageError(f"keep={keep!r}: is one of first, last, longest")
-    index = MemoryIndex(match)
-    order, ordered = _ordered(given_texts(texts), keep)
+    rule = rule_without_store(match)
+    seen: dict[bytes, int] = {}
+    # By texts as given: which of the distinct ones each is, and its length. What is not hashed is distinct.
     same: list[int] = []
-    of: list[int] = []
-    shares: list[float] = []
-    fresh: list[int] = []
+    lengths: list[int] = []
+    count = itertools.count()
 
     def distinct() -> Iterator[Given]:
-        seen: dict[bytes, int] = {}
-        for place, text in enumerate(ordered):
-            known = seen.setdefault(_digest(text), place) if isinstance(text, str | bytes) else place
-            same.append(known)
-            of.append(place)
-            shares.append(1.0)
-            if known == place:
-                fresh.append(place)
-                yield text
+        for text in given_texts(texts):
+            digest = _digest(text) if isinstance(text, str | bytes) else None
+            known = None if digest is None else seen.get(digest)
+            if keep == "longest":
+                lengths.append(len(text))
+            if known is not None:
+                same.append(known)
+                continue
+            number = next(count)
+            if digest is not None:
+                seen[digest] = number
+            same.append(number)
+            yield text
 
-    for number, sketches in enumerate(all_sketches(distinct(), index.rule.schemes, threads)):
-        place = fresh[number]
-        near = index.query_sketches(sketches, limit=1)
-        if near:
-            of[place], shares[place] = near[0].id, near[0].similarity
-        else:
-            index.insert_sketches(place, sketches)
-    # What equals a copy is a copy of the same.
-    first = np.array(same, dtype=np.int64)
-    kept, similarity = np.array(of, dtype=np.int64)[first], np.array(shares, dtype=np.float64)[first]
-    return Deduped(kept, similarity) if order is None else _as_given(kept, similarity, order)
+    nodes = nodes_of(rule, _batches(all_sketches(distinct(), rule.schemes, threads), rule))
+    of_text = np.array(same, dtype=np.int64)
+    order = _preferred(of_text.size, keep, lengths)
+    places, first = np.unique(of_text[order], return_index=True)
+    first = order[first]
+    rank = np.empty(order.size, dtype=np.int64)
+    rank[order] = np.arange(order.size)
+    # What the rule can't compare is a copy of what equals it only.
+    compared = np.array([int(ref.id) for ref in nodes.refs.take(range(len(nodes.refs)))], dtype=np.int64)
+    comparison = Comparison(rule, nodes.payloads)
+    whole = group(nodes, comparison, radius=1.0, threads=threads).whole
+    chosen = choose(nodes, comparison, whole, np.arange(compared.size), rank[first[compared]], threads=threads)
+    of, similarity = np.arange(places.size), np.ones(places.size)
+    of[compared], similarity[compared] = compared[chosen.of], chosen.similarity
+    return Deduped(first[of[of_text]], similarity[of_text])
 
 
 def given_texts(texts: Iterable[Any]) -> Iterable[Any]:
@@ -234,20 +245,11 @@ def given_texts(texts: Iterable[Any]) -> Iterable[Any]:
     return ("" if text is None or isinstance(text, float) else text for text in listed)
 
 
-def _ordered(texts: Iterable[Any], keep: Keep) -> tuple[Positions | None, Iterable[Any]]:
-    if keep == "first":
-        return None, texts
-    every = list(texts)
-    order = np.arange(len(every))[::-1]
+def _preferred(count: int, keep: Keep, lengths: Sequence[int]) -> Positions:
+    """The positions of texts, the preferred ones first."""
     if keep == "longest":
-        order = np.argsort([-len(members) for members in every], kind="stable")
-    return order, (every[place] for place in order.tolist())
-
-
-def _as_given(of: Positions, similarity: Similarities, order: Positions) -> Deduped:
-    positions, shares = np.empty_like(of), np.empty_like(similarity)
-    positions[order], shares[order] = order[of], similarity
-    return Deduped(positions, shares)
+        return np.argsort(-np.array(lengths, dtype=np.int64), kind="stable")
+    return np.arange(count)[::-1] if keep == "last" else np.arange(count)
 
 
 def _digest(text: str | bytes) -> bytes:

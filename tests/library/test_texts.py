@@ -252,3 +252,27 @@ def test_a_generator_is_read_a_little_ahead_only() -> None:
         next(found)
     assert read <= 64 * 6
     found.close()  # type: ignore[attr-defined]
+
+
+@given(st.integers(0, 10_000), st.sampled_from(["first", "last", "longest"]))
+@settings(max_examples=25, deadline=None)
+def test_what_is_kept_is_the_greedy_choice_over_all_pairs(seed: int, keep: Any) -> None:
+    texts = texts_of(seed, 60)
+    edges = {(pair.left, pair.right): pair.similarity for pair in indexer.pairs_of(texts, "minhash@0.7", threads=1)}
+    edges |= {(right, left): value for (left, right), value in edges.items()}
+    order = sorted(range(60), key=lambda place: {"first": place, "last": -place, "longest": -len(texts[place])}[keep])
+    kept: list[int] = []
+    memory = indexer.MemoryIndex("minhash@0.7")
+    by_memory = []
+    for place in order:
+        if not any((place, other) in edges for other in kept):
+            kept.append(place)
+        if not memory.query(texts[place], limit=1):
+            memory.insert(place, texts[place])
+            by_memory.append(place)
+    found = indexer.dedupe(texts, "minhash@0.7", keep=keep, threads=1)
+    assert found.kept.tolist() == sorted(kept) == sorted(by_memory)
+    for place in set(range(60)) - set(kept):
+        # The nearest of the kept ones; of equally near ones the first in the order.
+        nearest = max(kept, key=lambda other: (edges.get((place, other), 0.0), -order.index(other)))
+        assert (found.of[place], found.similarity[place]) == (nearest, edges[place, nearest])
