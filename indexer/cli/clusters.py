@@ -14,7 +14,7 @@ import click
 from indexer import own_files
 from indexer.cli.options.clustering import Arriving, Clustering, cluster_options
 from indexer.cli.options.groups import Group
-from indexer.cli.options.matching import Matching, match_options, show_rule, tell_lacking, tell_unread
+from indexer.cli.options.matching import Matching, match_options, show_rule, tell_lacking, tell_uncompared, tell_unread
 from indexer.cli.options.paths import A_PATH
 from indexer.cli.options.shared import (
     Gone,
@@ -106,7 +106,7 @@ n equal documents make n(n-1)/2 pairs; --collapse pairs them only with the first
 
 Columns: id_a, id_b, similarity (0 to 1, by the rule's verifier, or its finder if it has none), and bits if that is a
 simhash; with a store of several indices also index_a, routing_a, index_b, routing_b. With --against, a is in the store
-and b in the other one.
+and b in the other one. Standard error says how many documents were not compared, and why.
 """,
 )
 @store_option
@@ -155,10 +155,13 @@ def pairs(
         rule = rule_of(matching.wanted, source, hashes=against is not None and not _is_store(against))
         if filter is None:
             _tell_size(source, rule)
+            tell_uncompared(source, rule, include_short=include_short)
         if matching.explain:
             show_rule(rule)
         reader = reader_of(source, rule)
         other = _other(source, rule, against, include_short=include_short) if against else None
+        if other:
+            tell_lacking(other.lacking, rule)
         near_pairs = pairs_of(
             source, rule, against=other, collapse=collapse, include_short=include_short, reader=reader
         )

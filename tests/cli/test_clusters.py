@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import os
 import pty
 import subprocess
@@ -53,6 +54,21 @@ def test_pairs_in_every_form(indexed: Neardup) -> None:
     lines = indexed("pairs", "--format", "jsonl").lines
     assert [{key: str(value) for key, value in line.items()} for line in lines] == pairs
     assert len(indexed("pairs", "--collapse", "--format", "jsonl").lines) == 4
+
+
+def test_pairs_say_what_was_not_compared(neardup: Neardup) -> None:
+    mixed_folder(neardup.folder)
+    neardup("index", "docs")
+    said = "not compared: 1 without text, 1 with too few words (see --include-short), 1 refused or left out"
+    assert f"3 documents {said}" in neardup("pairs").err
+    logged = [json.loads(line) for line in neardup("--log-format", "json", "pairs", "--include-short").err.splitlines()]
+    assert [line["not_comparable"] for line in logged if "not_comparable" in line] == [2]
+    neardup("index", "docs", "--store", "lean.neardup", "--schemes", "simhash-doc")
+    neardup("index", "docs/a.html", "docs/b.pdf", "--store", "lean.neardup", "--scheme", "minhash")
+    assert (
+        "can't be compared: no sketch of minhash is stored"
+        in neardup("pairs", "--store", "lean.neardup", "--match", "minhash@0.6").err
+    )
 
 
 def test_pairs_by_bits_have_these_too(indexed: Neardup) -> None:

@@ -17,6 +17,7 @@ from indexer.text.counts import counted
 if TYPE_CHECKING:
     from indexer.matching.rule import MatchRule
     from indexer.matching.shorthand import Wanted, Way
+    from indexer.stores import Store
 
 # This many documents are named that could not be verified.
 _SHOWN = 5
@@ -157,3 +158,17 @@ def tell_lacking(count: int, rule: MatchRule) -> None:
             level="warning",
             not_comparable=count,
         )
+
+
+def tell_uncompared(store: Store, rule: MatchRule, *, include_short: bool) -> None:
+    """Say what of a store no rule compares, and what this one can't."""
+    stats = store.stats()
+    kinds = (
+        (stats.empty, "without text"),
+        (0 if include_short else stats.short, "with too few words (see --include-short)"),
+        (sum(stats.failures.values()), "refused or left out (see neardup failures)"),
+    )
+    if count := sum(number for number, _ in kinds):
+        shown = ", ".join(f"{number:,} {kind}" for number, kind in kinds if number)
+        say(f"{counted(count, 'document')} not compared: {shown}", not_comparable=count)
+    tell_lacking(rule.lacking(store.lacking(list(rule.schemes))), rule)
