@@ -8,6 +8,7 @@ from typing import Any
 
 from indexer.doctor.findings import Finding
 from indexer.errors import StoreError, UsageError
+from indexer.provision.pipelines import Pipelines
 from indexer.provision.setup import Provision
 from indexer.stores.search.client.connection import AnswerError, Client
 from indexer.stores.search.fields import mapping, relaxed
@@ -79,6 +80,7 @@ def of_mappings(store: SearchStore) -> Iterator[Finding]:
     """What the mappings of an open store lack, what its indices hold without a fingerprint, what a load left behind."""
     context = store.context
     yield _mapping(store)
+    yield _pipelines(store)
     without = context.client.count(context.path, {"bool": {"must_not": [is_record()]}})
     if without:
         says = f"{counted(without, 'document')} of the index without a fingerprint, which nothing finds"
@@ -91,6 +93,19 @@ def of_mappings(store: SearchStore) -> Iterator[Finding]:
         yield Finding("settings", "error", says, "unless one is under way, run neardup setup --repair")
     else:
         yield Finding("settings", "ok", "no bulk load has left any behind")
+
+
+def _pipelines(store: SearchStore) -> Finding:
+    """Whether what is written through neardup's pipelines arrives."""
+    answer = _allowed(Pipelines(store.context.client).examine)
+    if answer is None:
+        return Finding("pipelines", "ok", "this user is not told which there are")
+    names, trouble = answer
+    if trouble:
+        advice = "give a node the role ingest and allow scripts, or run neardup setup --remove --pipelines"
+        return Finding("pipelines", "error", trouble, advice)
+    says = f"a trial write through {' and '.join(names)} arrives" if names else "none were set up"
+    return Finding("pipelines", "ok", says)
 
 
 def _mapping(store: SearchStore) -> Finding:

@@ -9,14 +9,15 @@ from indexer.errors import IncompatibleStoreError, StoreError, UsageError
 from indexer.extract.base import Options
 from indexer.ingest.indexing import DEFAULT_MIN_TOKENS
 from indexer.ingest.outcomes import digest_rules
-from indexer.provision.setup import Step
-from indexer.schemes import registry
+from indexer.model import SIMHASH_DOC
+from indexer.provision.setup import Step, put_new
+from indexer.schemes import registry, simhash
 from indexer.schemes.minhash import KEEP, Minhash
 from indexer.stores import StoreInfo
 from indexer.stores.search.client.connection import AnswerError, Client
 from indexer.stores.search.client.names import path_of
 from indexer.stores.search.fields import mapping
-from indexer.stores.search.fields.bodies import fields_of
+from indexer.stores.search.fields.bodies import ROOT, fields_of
 from indexer.stores.search.fields.sketches import KeyFields
 from indexer.stores.search.fields.source_fields import source_paths
 from indexer.stores.search.fields.texts import OWN, TEXTS, TextFields, notes_with, remembered_fields
@@ -27,6 +28,9 @@ DEFAULT_FIELDS = ("body",)
 _MARK = "neardup: "
 _SETTINGS = {"default": "index.default_pipeline", "final": "index.final_pipeline"}
 _UNSET = (None, "", "_none")
+# What a pipeline has to fingerprint as the C core does.
+_TRIAL = "Bring fresh water to the boil, warm the pot, and let the tea draw for four minutes before you pour it."
+NO_INGEST = "no node of the cluster has the role ingest, so that each write through a pipeline fails"
 
 
 class Pipelines:
@@ -46,7 +50,8 @@ class Pipelines:
 
         `info` is that of a new store; an index that is one keeps its own. `fields` hold the text: where none are named
         those that the index remembers, else DEFAULT_FIELDS. The index remembers them, as those of annotate. Raises
-        UsageError where a pipeline of the owner's is in the place, IncompatibleStoreError for a newer neardup's.
+        UsageError where a pipeline of the owner's is in the place, IncompatibleStoreError for a newer neardup's,
+        StoreError where the pipelines can't run on this cluster.
         """
         mappings = self._mappings()
         known = [mapping.info_of(found_info, f"{self.shown} ({name})") for name, found_info in mappings.items()]
@@ -54,7 +59,10 @@ class Pipelines:
         form = sketch_form(infos, list(mappings.values()))
         paths = self._text_paths(mappings, fields)
         steps = self._notes(mappings, infos[0], TextFields(paths))
-        steps += [step for kind in KINDS if (step := self._pipeline(kind, pipeline(kind, infos[0], paths, form)))]
+        bodies = {kind: pipeline(kind, infos[0], paths, form) for kind in KINDS}
+        steps += [step for kind, body in bodies.items() if (step := self._pipeline(kind, body))]
+        if trouble := self._trouble(bodies):
+            raise StoreError(f"{self.shown}: {trouble}; nothing was changed. Without --pipelines, run neardup annotate")
         for place, kind in (("default", default), ("final", final)):
             if kind:
                 steps += self._use(place, self.id_of(kind), list(mappings))
@@ -76,9 +84,58 @@ class Pipelines:
                 if asked:
                     raise
                 continue
-            if there and str(there.get("description", "")).startswith(_MARK):
+            if there and _is_own(there):
                 steps.append(Step(f"delete the pipeline {self.id_of(kind)}", "DELETE", self._path(kind)))
         return steps
+
+    def examine(self) -> tuple[list[str], str]:
+        """The index's pipelines that are there, and what makes writes through them fail; empty where nothing does."""
+        bodies = {kind: body for kind in KINDS if (body := self._there(kind)) and _is_own(body)}
+        names = [self.id_of(kind) for kind in bodies]
+        ours = {self.id_of(kind) for kind in KINDS}
+        used = {settings.get(name) for settings in self._settings().values() for name in _SETTINGS.values()}
+        if lacking := sorted(ours.intersection(used).difference(names)):
+            return names, f"the index names {', '.join(lacking)}, which is not there, so that each write fails"
+        return names, self._trouble(bodies) if bodies else ""
+
+    def _trouble(self, bodies: Mapping[str, Mapping[str, Any]]) -> str:
+        """Why writes through pipelines with these bodies would fail here; empty where they would not."""
+        try:
+            nodes = self.client.request("GET", "/_nodes", filter_path="nodes.*.roles").get("nodes", {})
+        except StoreError:
+            # Not every user may know; then the trial alone decides.
+            nodes = {}
+        if nodes and not any("ingest" in node.get("roles", ()) for node in nodes.values()):
+            return NO_INGEST
+        for kind, body in bodies.items():
+            if trouble := self._trial(kind, body):
+                return f"a trial write through {self.id_of(kind)} fails: {trouble}"
+        return ""
+
+    def _trial(self, kind: str, body: Mapping[str, Any]) -> str:
+        """What goes wrong with a document that is sent through a pipeline, and not stored."""
+        fingerprint = simhash.fingerprint(_TRIAL)
+        assert fingerprint  # noqa: S101 the text has words
+        source: dict[str, Any] = {ROOT: {SIMHASH_DOC: {"hash": fingerprint.base32}}}
+        if kind == "simhash":
+            source = _TRIAL  # type: ignore[assignment]
+            for part in reversed(body["processors"][0]["script"]["params"]["fields"][0].split(".")):
+                source = {part: source}
+        # The engines tell more of a pipeline than they take.
+        body = {name: body[name] for name in ("processors", "on_failure")}
+        asked = {"pipeline": body, "docs": [{"_index": self.name, "_id": "trial", "_source": source}]}
+        try:
+            [answer] = self.client.request("POST", "/_ingest/pipeline/_simulate", asked)["docs"]
+        except StoreError as error:
+            answered = error if isinstance(error, AnswerError) else error.__cause__
+            if isinstance(answered, AnswerError) and answered.status not in (401, 403):
+                return answered.reason
+            raise
+        made = answer.get("doc", {}).get("_source", {}).get(ROOT, {})
+        if made.get(SIMHASH_DOC, {}).get("bits") == fingerprint.bits:
+            return ""
+        told = answer.get("error", {}).get("reason") or made.get("pending_detail") or made.get("pending")
+        return str(told or "it makes another fingerprint than neardup")
 
     def _get(self, path: str, *, flat: bool = False) -> Any:
         try:
@@ -139,7 +196,7 @@ class Pipelines:
     def _pipeline(self, kind: str, wanted: Mapping[str, Any]) -> Step | None:
         there = self._there(kind)
         if there is not None:
-            if not str(there.get("description", "")).startswith(_MARK):
+            if not _is_own(there):
                 raise UsageError(
                     f"{self.shown}: the engine has a pipeline {self.id_of(kind)!r} that belongs to the owner; rename it"
                 )
@@ -149,7 +206,7 @@ class Pipelines:
                 )
             if all(there.get(name) == value for name, value in wanted.items()):
                 return None
-        return Step(f"put the pipeline {self.id_of(kind)}", "PUT", self._path(kind), wanted)
+        return put_new(f"the pipeline {self.id_of(kind)}", self._path(kind), wanted, new=there is None)
 
     def _use(self, place: str, name: str, indices: Sequence[str]) -> list[Step]:
         """Make a pipeline the default or final one of each index that has none."""
@@ -163,8 +220,14 @@ class Pipelines:
                 )
             if present != name:
                 why = f"make {name} the {place} pipeline of {index}"
-                steps.append(Step(why, "PUT", f"{path_of(index)}/_settings", {setting: name}))
+                path = f"{path_of(index)}/_settings"
+                undo = Step(f"let {index} do without it again", "PUT", path, {setting: None})
+                steps.append(Step(why, "PUT", path, {setting: name}, undo=undo))
         return steps
+
+
+def _is_own(body: Mapping[str, Any]) -> bool:
+    return str(body.get("description", "")).startswith(_MARK)
 
 
 def pipeline(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
@@ -36,7 +37,7 @@ class Step:
 
     `strips` names an index whose documents lose neardup's values, `deletes` one that goes as a whole, `describes` one
     whose `_meta` is in the body: what is its owner's in there is read anew when the step is done. What is `optional` is
-    left undone where the engine's access control denies it.
+    left undone where the engine's access control denies it. `undo` takes it back where a later step is refused.
     """
 
     why: str
@@ -47,6 +48,7 @@ class Step:
     deletes: str = ""
     describes: str = ""
     optional: bool = False
+    undo: Step | None = None
 
     def request(self) -> str:
         """The request as consoles and people write it; for documents that are stripped one of many."""
@@ -86,7 +88,7 @@ class Provision:
                 name += f"-{blake2b(scheme.id.encode(), digest_size=4).hexdigest()}"
                 there = self._component_there(name)
             if not there:
-                steps.append(Step(f"put the component template {name}", "PUT", f"/_component_template/{name}", wanted))
+                steps.append(put_new(f"the component template {name}", f"/_component_template/{name}", wanted))
             composed.append(name)
         if not indices:
             return [*steps, self._index_template(info, composed, shards, replicas), self._new_index(info)]
@@ -139,24 +141,37 @@ class Provision:
         return steps
 
     def carry_out(self, steps: list[Step]) -> Iterator[str]:
-        """Do the steps; a sentence for each one that is done. StoreError where the cluster refuses one."""
-        for step in steps:
-            if step.strips:
-                yield f"{step.why}: {Stripping(self.client, step.strips).run()}"
-                continue
-            try:
-                if step.deletes:
-                    delete_made(self.client, step.deletes)
-                else:
-                    self.client.request(step.method, step.path, self._body(step))
-            except AnswerError as error:
-                gone = step.method == "DELETE" and error.status == 404
-                if step.optional and error.status == _DENIED:
-                    yield f"not done, since it is not allowed here: {step.why}"
-                    continue
-                if not gone and error.kind != "resource_already_exists_exception":
-                    raise StoreError(f"{self.shown}: can't {step.why}: {error.reason}") from error
-            yield step.why
+        """Do the steps; a sentence for each one that is done. StoreError where the cluster refuses one.
+
+        What was new before it is taken away again then, so that templates are not left without their index.
+        """
+        undone: list[Step] = []
+        try:
+            for step in steps:
+                yield self._carry_out(step, undone)
+        except StoreError:
+            for step in undone[::-1]:
+                with suppress(StoreError):
+                    yield self._carry_out(step, [])
+            raise
+
+    def _carry_out(self, step: Step, undone: list[Step]) -> str:
+        """Do one step; what would take it back is added to `undone`, unless somebody else was faster."""
+        if step.strips:
+            return f"{step.why}: {Stripping(self.client, step.strips).run()}"
+        try:
+            if step.deletes:
+                delete_made(self.client, step.deletes)
+            else:
+                self.client.request(step.method, step.path, self._body(step))
+            undone += [step.undo] if step.undo else []
+        except AnswerError as error:
+            gone = step.method == "DELETE" and error.status == 404
+            if step.optional and error.status == _DENIED:
+                return f"not done, since it is not allowed here: {step.why}"
+            if not gone and error.kind != "resource_already_exists_exception":
+                raise StoreError(f"{self.shown}: can't {step.why}: {error.reason}") from error
+        return step.why
 
     def _body(self, step: Step) -> Mapping[str, Any] | None:
         if not step.describes or step.body is None:
@@ -205,7 +220,7 @@ class Provision:
             )
         if int(there.get("version", 0)) == MAPPING_VERSION:
             return []
-        return [Step("put the component template", "PUT", f"/_component_template/{COMPONENT}", wanted)]
+        return [put_new("the component template", f"/_component_template/{COMPONENT}", wanted, new=not there)]
 
     def _component_there(self, name: str = COMPONENT) -> dict[str, Any]:
         known = (self._get(f"/_component_template/{name}") or {}).get("component_templates", [])
@@ -239,14 +254,16 @@ class Provision:
         # The component is shared by all stores of the cluster, and says how the first of them was made.
         body["template"]["mappings"] = {"_meta": {ROOT: mapping.meta(info)}}
         body["template"]["settings"]["index"] = {name: value for name, value in given.items() if value is not None}
-        return Step("put the index template", "PUT", f"/_index_template{path_of(self.template)}", body)
+        return put_new("the index template", f"/_index_template{path_of(self.template)}", body, new=not there)
 
     def _new_index(self, info: StoreInfo) -> Step:
         inside = {scheme.name: {"properties": sketch_properties(scheme)} for scheme in info.schemes}
         body: dict[str, Any] = {"mappings": {"_meta": {ROOT: mapping.meta(info, made_index=True)}}}
         if inside:
             body["mappings"]["properties"] = {ROOT: {**mapping.properties()[ROOT], "properties": inside}}
-        return Step(f"make the index {self.name}", "PUT", path_of(self.name), body)
+        path = path_of(self.name)
+        undo = Step(f"delete the index {self.name} again", "DELETE", path, deletes=self.name)
+        return Step(f"make the index {self.name}", "PUT", path, body, undo=undo)
 
     def _existing(
         self, name: str, mappings: Mapping[str, Any], info: StoreInfo, schemes: Collection[SchemeInfo]
@@ -299,6 +316,12 @@ class Provision:
                 "the documents from _source and lose what it leaves out. Nothing was changed; the values go when the "
                 "documents are indexed again"
             )
+
+
+def put_new(what: str, path: str, body: Mapping[str, Any], *, new: bool = True) -> Step:
+    """A template or a pipeline to put; one that is `new` goes again where a later step is refused."""
+    undo = Step(f"delete {what} again", "DELETE", path) if new else None
+    return Step(f"put {what}", "PUT", path, body, undo=undo)
 
 
 def _schemes(indices: Mapping[str, Mapping[str, Any]], info: StoreInfo) -> list[SchemeInfo]:

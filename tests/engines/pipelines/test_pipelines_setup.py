@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import json
+import os
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from fleet import running
 from pipelined import answered, neardup, source, write
-from servers import Server
+from servers import Elasticsearch, OpenSearch, Server
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "cli"))
 
 from written import prose
+
+from indexer.ingest.indexing import store_info
+from indexer.provision.pipelines import pipeline
 
 
 def test_the_fields_are_remembered(painless: Server, index: str) -> None:
@@ -107,8 +114,95 @@ def test_the_options_need_each_other(painless: Server, index: str) -> None:
     assert "need --pipelines" in neardup("setup", painless, index, "--field", "body", code=2).stderr
 
 
+def templates(server: Server) -> set[str]:
+    """The templates and pipelines of a server that bear neardup's name."""
+    kinds = ("index_template", "component_template")
+    found = {each["name"] for kind in kinds for each in server.request("GET", f"/_{kind}").get(f"{kind}s", [])}
+    return {name for name in found | set(server.request("GET", "/_ingest/pipeline")) if name.startswith("neardup")}
+
+
 @pytest.mark.parametrize("server", ["elasticsearch"], indirect=True)
-def test_an_engine_without_painless_is_named(server: Server) -> None:
-    printed = neardup("setup", server, "no-painless", "--pipelines", code=3).stderr
-    assert "No processor type exists with name [script]" in printed
-    neardup("setup", server, "no-painless", "--remove", "--yes")
+def test_an_engine_without_painless_is_named(server: Server, index_name: str, clean: None) -> None:
+    for flags in ((), ("--dry-run",), ("--default-pipeline", "simhash")):
+        printed = neardup("setup", server, index_name, "--pipelines", *flags, code=3).stderr
+        assert "No processor type exists with name [script]" in printed
+        assert "nothing was changed" in printed
+        assert not templates(server)
+        assert server.request("GET", f"/{index_name}/_mapping")["status"] == 404
+
+
+class WithoutIngest(Elasticsearch):
+    """A node that runs no pipelines, as a whole cluster may."""
+
+    def _settings(self) -> list[str]:
+        return [*super()._settings(), "node.roles=master,data"]
+
+
+class WithoutIngestNode(OpenSearch):
+    """The same: the runner's own node has no such role."""
+
+    def _command(self) -> tuple[Sequence[str], Mapping[str, str]]:
+        command, environment = super()._command()
+        runner = "org.codelibs.opensearch.runner.OpenSearchRunner"
+        return [runner if part.endswith("IngestNode.java") else part for part in command], environment
+
+
+ALL = pytest.mark.skipif(not os.environ.get("NEARDUP_ALL"), reason="takes long; make test-all")
+
+
+@pytest.mark.parametrize("kind", [pytest.param(WithoutIngest, marks=ALL), WithoutIngestNode])
+def test_a_cluster_that_runs_no_pipelines(kind: type[Server]) -> None:
+    with running(kind) as server:
+        printed = neardup("setup", server, "a", "--pipelines", "--default-pipeline", "simhash", code=3).stderr
+        assert "no node of the cluster has the role ingest" in printed
+        assert not templates(server)
+        assert server.request("PUT", "/a/_doc/1", {"body": "text"})["result"] == "created"
+        # One that had such a node once.
+        neardup("setup", server, "a")
+        body = {**pipeline("simhash", store_info("landmarks", []), ["body"])}
+        if server.request("PUT", "/_ingest/pipeline/neardup-simhash-a", body).get("acknowledged"):
+            server.request("PUT", "/a/_settings", {"index.default_pipeline": "neardup-simhash-a"})
+            assert "error" in server.request("PUT", "/a/_doc/2", {"body": "text"})
+            assert finding(server, "a", "error").startswith("no node of the cluster has the role ingest")
+
+
+def finding(server: Server, index: str, level: str) -> str:
+    """What `neardup doctor` says of the pipelines, at this level."""
+    told = json.loads(neardup("doctor", server, index, "--json", code=7).stdout)["findings"]
+    [found] = [each for each in told if each["check"] == "pipelines"]
+    assert found["level"] == level, found
+    return str(found["says"])
+
+
+def test_doctor_tries_the_pipelines(painless: Server, index: str) -> None:
+    neardup("setup", painless, index)
+    # Without a word on the documents, of which there are none with the sketch.
+    write(painless, index, "a", {"body": prose(1)})
+    assert finding(painless, index, "ok") == "none were set up"
+    neardup("setup", painless, index, "--pipelines", "--field", "text.inner", "--default-pipeline", "simhash")
+    names = [f"neardup-{kind}-{index}" for kind in ("keys", "simhash")]
+    assert finding(painless, index, "ok") == f"a trial write through {' and '.join(names)} arrives"
+    body = painless.request("GET", f"/_ingest/pipeline/{names[1]}")[names[1]]
+    body["processors"][0]["script"]["source"] = "throw new Exception('broken')"
+    assert painless.request("PUT", f"/_ingest/pipeline/{names[1]}", body)["acknowledged"]
+    assert finding(painless, index, "error").startswith(f"a trial write through {names[1]} fails: ")
+    assert "broken" in finding(painless, index, "error")
+    painless.request("PUT", f"/{index}/_settings", {"index.final_pipeline": names[0]})
+    painless.request("PUT", f"/{index}/_settings", {"index.default_pipeline": None})
+    neardup("setup", painless, index, "--pipelines", "--field", "text.inner")
+    painless.request("PUT", f"/{index}/_settings", {"index.final_pipeline": None})
+    painless.request("DELETE", f"/_ingest/pipeline/{names[0]}")
+    painless.request("PUT", f"/{index}/_settings", {"index.final_pipeline": names[0]})
+    assert finding(painless, index, "error").startswith(f"the index names {names[0]}, which is not there")
+
+
+def test_a_refused_set_up_leaves_nothing_behind(server: Server, index_name: str, clean: None) -> None:
+    """The engine refuses the last of the requests."""
+    neardup("setup", server, index_name, "--shards", "5000", code=3)
+    assert not templates(server)
+    neardup("setup", server, index_name)
+    before = templates(server)
+    assert len(before) == 3
+    # What others use stays.
+    neardup("setup", server, f"{index_name}-2", "--shards", "5000", code=3)
+    assert templates(server) == before
