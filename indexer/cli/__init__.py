@@ -58,8 +58,6 @@ _NO_SETTINGS = frozenset(
         "output",
         "picture",
         "new-to",
-        "delete",
-        "yes",
     }
 )
 
@@ -149,7 +147,12 @@ def _settings_of(command: click.Command) -> dict[str, bool]:
         for parameter in command.params
         if isinstance(parameter, click.Option)
     }
-    return {name: option.multiple for name, option in options.items() if name not in _NO_SETTINGS}
+    return {
+        name: option.multiple
+        for name, option in options.items()
+        # What allows a deletion stands on the command line alone.
+        if name not in _NO_SETTINGS and option.allow_from_autoenv
+    }
 
 
 for command in (

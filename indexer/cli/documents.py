@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import dataclasses
 import json as json_module
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from indexer.cli.files.path_lists import list_of_paths
 from indexer.cli.options.arguments import found, only
+from indexer.cli.options.groups import Group, Partnered
 from indexer.cli.options.shared import Gone, json_option, opened, refresh_option, store_option, tell_contended
 from indexer.cli.terminal.hints import with_store
-from indexer.cli.terminal.output import about, answer, answer_json, fields, record_json, say, shown_store, size
+from indexer.cli.terminal.output import about, answer, answer_json, can_ask, fields, record_json, say, shown_store, size
 from indexer.errors import NeardupError, NotFoundError, StoreError, UsageError
-from indexer.model import Ref
+from indexer.model import Ref, name_of
 from indexer.model.paths import printable_path
+from indexer.text.counts import counted
 
 if TYPE_CHECKING:
+    from indexer.clustering.copies import Copies, Copy
     from indexer.doctor.findings import Finding
+    from indexer.matching.rule import MatchRule
+    from indexer.matching.shorthand import Wanted
+    from indexer.stores import Store
     from indexer.stores.base import Refresh
 
 _DELETED_AT_ONCE = 1000
@@ -86,6 +93,71 @@ def _in_words(value: Any) -> str:
     return value if isinstance(value, str) else json_module.dumps(value, ensure_ascii=False)
 
 
+@dataclass(frozen=True, slots=True)
+class Copying:
+    """Of which documents the copies are deleted too, what counts as a copy, and what is asked before."""
+
+    copies_of: tuple[str, ...]
+    similarity: float | None
+    match: str | None
+    dry_run: bool
+    yes: bool
+
+    @property
+    def wanted(self) -> Wanted:
+        """What is asked of the rule."""
+        from indexer.matching.shorthand import Wanted
+
+        return Wanted(match=self.match, similarity=self.similarity)
+
+
+# What decides what is deleted stands on the command line alone.
+copy_options = Group(
+    Copying,
+    click.option(
+        "--copies-of",
+        multiple=True,
+        allow_from_autoenv=False,
+        metavar="ID",
+        help="Delete document ID and its copies: documents with the same text, except for case and white space. "
+        "Can be repeated.",
+    ),
+    click.option(
+        "--similarity",
+        cls=Partnered,
+        goes_with=["copies_of"],
+        type=click.FloatRange(0, 1),
+        allow_from_autoenv=False,
+        metavar="S",
+        help="With --copies-of: also what is at least this similar, 0 to 1.",
+    ),
+    click.option(
+        "--match",
+        cls=Partnered,
+        goes_with=["copies_of"],
+        metavar="RULE",
+        allow_from_autoenv=False,
+        help="With --copies-of: also what is near by this rule, as in neardup similar.",
+    ),
+    click.option(
+        "--dry-run",
+        cls=Partnered,
+        goes_with=["copies_of"],
+        is_flag=True,
+        allow_from_autoenv=False,
+        help="With --copies-of: list what would be deleted, and delete nothing.",
+    ),
+    click.option(
+        "--yes",
+        cls=Partnered,
+        goes_with=["copies_of"],
+        is_flag=True,
+        allow_from_autoenv=False,
+        help="With --copies-of: don't ask for confirmation.",
+    ),
+)
+
+
 @click.command(
     short_help="Delete documents from the store.",
     epilog="""
@@ -93,6 +165,21 @@ def _in_words(value: Any) -> str:
 Examples:
   neardup delete docs/old.html docs/older.html
   neardup failures --json | jq -r .id | neardup delete --from -
+  neardup delete --copies-of letters/17.txt --dry-run   what has the same text
+  neardup delete --copies-of letters/17.txt --similarity 0.7
+
+The files themselves stay. In a search engine, a document with fields other than neardup's belongs to its owner: it
+stays, and only loses neardup's.
+
+--copies-of lists each copy with its difference, and what is not deleted: owner's documents, files that are still
+there, and how many documents could not be compared. Run it with --dry-run first; without, it asks for confirmation. A
+text that is only quoted in a longer document is no copy of it.
+
+Ends with exit code 5 if an id was not found, or several documents have it; the others are deleted. With --json one
+object: deleted, stripped (an owner's documents, which stayed), missing, contended (others change them constantly); with
+--copies-of also not_compared, failures (documents that could not be stored), and documents, each with copy_of,
+similarity, identical, left (the file or document that still holds the text), outcome (deleted, stripped or changed; in
+a dry run listed), and the document as in "neardup show --json".
 """,
 )
 @click.argument("identities", nargs=-1, metavar="[ID]...")
@@ -100,34 +187,24 @@ Examples:
     "--from", "listed", metavar="FILE", help="Read ids from FILE (-: standard input), one per line or separated by NUL."
 )
 @store_option
+@copy_options
 @refresh_option
 @json_option
-def delete(identities: tuple[str, ...], listed: str | None, store: str, refresh: Refresh, json: bool) -> int:
-    """Delete documents from the store, and their recorded failures; the files themselves stay.
-
-    In a search engine, a document with fields other than neardup's belongs to its owner: it stays, and only loses
-    neardup's.
-
-    Ends with exit code 5 if an id was not found, or several documents have it; the others are deleted. With --json one
-    object: deleted, stripped (an owner's documents, which stayed), missing, contended (others change them constantly).
-    """
+def delete(
+    identities: tuple[str, ...], listed: str | None, store: str, copying: Copying, refresh: Refresh, json: bool
+) -> int:
+    """Delete documents from the store, and their recorded failures; or documents with all their copies."""
+    if copying.copies_of:
+        if identities or listed:
+            raise UsageError("--copies-of names the documents itself: leave out other ids and --from")
+        return _delete_copies(store, copying, refresh, as_json=json)
     if not identities and not listed:
-        raise UsageError("name at least one id, or give --from")
-    deleted, missing = 0, 0
+        raise UsageError("name at least one id, or give --from or --copies-of")
+    missing, deleted = 0, 0
     with opened(store, refresh=refresh) as target:
         for batch in _batches((*identities, *(map(printable_path, list_of_paths(listed)) if listed else ()))):
-            found_refs = target.find_each(batch)
-            failed: frozenset[Ref] = frozenset()
-            if not all(found_refs):
-                failed = frozenset(failure.ref for failure in target.failures())
-            chosen = []
-            for identity, refs in zip(batch, found_refs, strict=True):
-                recorded = [Ref(identity)] if Ref(identity) in failed else []
-                try:
-                    chosen.append(only(identity, refs or recorded))
-                except NeardupError as error:
-                    missing += 1
-                    say(str(error), level="error", **about(error))
+            chosen, lost = _chosen(target, batch)
+            missing += lost
             deleted += target.delete(chosen)
         contended, gone = tell_contended(target), Gone.of(target, deleted)
     if json:
@@ -135,6 +212,97 @@ def delete(identities: tuple[str, ...], listed: str | None, store: str, refresh:
     else:
         gone.show()
     return NotFoundError.exit_code if missing else 0
+
+
+def _chosen(target: Store, identities: Sequence[str], *, stored: bool = False) -> tuple[list[Ref], int]:
+    """The documents that ids mean, or those that failed unless they have to be `stored`; and how many mean none."""
+    found_refs = target.find_each(identities)
+    failed: frozenset[Ref] = frozenset()
+    if not stored and not all(found_refs):
+        failed = frozenset(failure.ref for failure in target.failures())
+    chosen, missing = [], 0
+    for identity, refs in zip(identities, found_refs, strict=True):
+        recorded = [Ref(identity)] if Ref(identity) in failed else []
+        try:
+            chosen.append(only(identity, refs or recorded))
+        except NeardupError as error:
+            missing += 1
+            say(str(error), level="error", **about(error))
+    return chosen, missing
+
+
+def _delete_copies(store: str, copying: Copying, refresh: Refresh, *, as_json: bool) -> int:
+    from indexer.clustering.copies import Copies
+    from indexer.matching.shorthand import rule_asked
+
+    with opened(store, read_only=copying.dry_run, refresh=refresh) as target:
+        chosen, missing = _chosen(target, copying.copies_of, stored=True)
+        rule = rule_asked(copying.wanted, target)
+        copies = Copies(target, chosen, rule)
+        outcomes: dict[str, Sequence[Copy]] = {"listed": copies.found}
+        if not copying.dry_run:
+            if copies.found and not copying.yes:
+                for one in copies.found:
+                    say(_told(one, rule))
+                _confirm_copies(copies, shown_store(store))
+            outcomes = copies.delete().by_outcome
+        contended = tell_contended(target)
+    if as_json:
+        documents = [_copy_json(one, outcome) for outcome, some in outcomes.items() for one in some]
+        counts = {name: len(outcomes.get(name, ())) for name in ("deleted", "stripped")}
+        more = {"not_compared": copies.uncompared.documents, "failures": copies.uncompared.failures}
+        answer_json({**counts, "missing": missing, "contended": contended, **more, "documents": documents})
+    else:
+        for outcome, some in outcomes.items():
+            for one in some:
+                answer(f"{outcome}: " * (not copying.dry_run) + _told(one, rule))
+        _tell_left(outcomes, copies)
+    return NotFoundError.exit_code if missing else 0
+
+
+def _confirm_copies(copies: Copies, shown: str) -> None:
+    count = len(copies.found)
+    if not can_ask():
+        raise UsageError(
+            f"--copies-of asks before deleting {counted(count, 'document')}; list them with --dry-run, then give --yes"
+        )
+    click.confirm(f"Delete {counted(count, 'document')} from {shown}?", abort=True, err=True)
+
+
+def _told(one: Copy, rule: MatchRule | None) -> str:
+    """A copy with its difference, in words."""
+    name = name_of(one.record.ref)
+    if one.asked:
+        return f"{name}  as named"
+    if one.identical:
+        return f"{name}  is identical with {name_of(one.of)}"
+    assert rule  # noqa: S101 - without one only identical documents are found
+    return f"{name}  {rule.said(one.similarity, name_of(one.of))}"
+
+
+def _copy_json(one: Copy, outcome: str) -> dict[str, Any]:
+    about_it = {"copy_of": name_of(one.of), "similarity": one.similarity, "identical": one.identical}
+    return {**about_it, "left": one.left, "outcome": outcome, **record_json(one.record)}
+
+
+def _tell_left(outcomes: Mapping[str, Sequence[Copy]], copies: Copies) -> None:
+    """Say what was not deleted, and where texts still stand."""
+    for name in ("deleted", "stripped"):
+        if outcomes.get(name):
+            say(f"{name}: {counted(len(outcomes[name]), 'document')}")
+    if stripped := outcomes.get("stripped"):
+        say(
+            f"{counted(len(stripped), 'document')} are their owner's: they keep their text, and lose neardup's fields",
+            level="warning",
+        )
+    if changed := outcomes.get("changed"):
+        say(f"{counted(len(changed), 'document')} have changed since they were compared, and stay", level="warning")
+    for left in sorted({one.left for some in outcomes.values() for one in some if one.left}):
+        say(f"not deleted, and still holds the text: {left}")
+    if sentence := copies.uncompared.sentence():
+        say(sentence, level="warning")
+    if "listed" in outcomes:
+        say(f"a dry run: {counted(len(outcomes['listed']), 'document')}; nothing was deleted")
 
 
 def _batches(identities: Iterable[str]) -> Iterable[list[str]]:

@@ -16,8 +16,9 @@ from indexer.errors import NotFoundError, UsageError
 from indexer.extract.base import Content, Extractor, Format, Options
 from indexer.ingest.outcomes import content_id, source_digest
 from indexer.ingest.readers.named_columns import KnownColumns
+from indexer.ingest.remote import is_remote
 from indexer.ingest.sources import Input, Rejected, Selection, Sources, container_of, possible_ids
-from indexer.model import Record, Ref
+from indexer.model import Record, Ref, name_of
 from indexer.model.paths import path_of_printable
 from indexer.stores.base import Store
 from indexer.stores.search.client.names import path_of
@@ -82,6 +83,18 @@ def file_of(record: Record) -> Input | Rejected:
     address = "://" in source[:20]
     why = "the document came from an address" if address else "the document came from no file that the store knows"
     return Rejected(name, source, "unreadable", f"{why}, and its text is not kept")
+
+
+def origin_of_text(record: Record) -> str:
+    """Where the text of a record still stands outside its store; empty where nothing is known of such a place.
+
+    A file that is there, an object of an object store, which is not looked at, or INDEX/ID of an owner's document.
+    """
+    if owned := _owned(record):
+        return name_of(owned)
+    path = record.container or container_of(record.source) or record.source
+    there = os.path.isabs(path) and os.path.lexists(path_of_printable(path))
+    return path if there or is_remote(path) else ""
 
 
 # Parts of files
@@ -176,6 +189,14 @@ def _has(values: npt.NDArray[np.uint64], value: int) -> bool:
 # Fields of an index
 
 
+def _owned(record: Record) -> Ref | None:
+    """The document of another index that a record in an index of neardup's is of."""
+    about = record.metadata
+    if set(about) != {"index", "id", "routing"} or not isinstance(about["routing"], str | None):
+        return None
+    return Ref(str(about["id"]), str(about["index"]), about["routing"])
+
+
 class IndexTexts:
     """Reads documents of an owner's in pages, from the fields that are named or that the index remembers."""
 
@@ -192,10 +213,8 @@ class IndexTexts:
 
     def _place(self, record: Record) -> tuple[Ref, TextFields | None] | None:
         """That document, and where its text stands as far as that is known."""
-        about = record.metadata
-        if set(about) == {"index", "id", "routing"}:
-            index = str(about["index"])
-            return Ref(about["id"], index, about["routing"]), self._named or self._noted.other(index)
+        if owned := _owned(record):
+            return owned, self._named or self._noted.other(owned.index)
         place = dataclasses.replace(record.ref, index=record.ref.index or self._store.context.name)
         fields = self._named or self._noted.own(place.index)
         # What is said of a source may say anything, so that it never is taken for a file of this machine.

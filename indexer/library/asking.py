@@ -13,7 +13,7 @@ from indexer.ingest.outcomes import read
 from indexer.ingest.readers.named_columns import KnownColumns
 from indexer.ingest.sources import Selection, Sources
 from indexer.library.given import columns_of, documents
-from indexer.library.records import Match, Similar
+from indexer.library.records import Cluster, Copy, Erased, Failure, Match, Similar, Stored
 from indexer.library.rows import Rows
 from indexer.matching.asking import Answered, Reading, Unanswered, lookup_each, questions_of, stored_questions
 from indexer.matching.question import Question, stored_as
@@ -120,3 +120,59 @@ def only(name: str, refs: Sequence[Ref]) -> Ref:
 
 def _options(store: Store) -> Options:
     return Options(content=cast(Content, store.info.content))
+
+
+def stored_rows(store: Store, refs: Sequence[Ref]) -> list[Stored]:
+    """The stored documents with these identities, without those that are not there."""
+    from indexer.clustering.prune import MARK
+
+    documents = []
+    for known in store.described(refs):
+        if known is not None:
+            record, said = known
+            about = said.get("cluster", {}).get("id", ""), str(said.get(MARK, ""))
+            documents.append(
+                Stored(
+                    name_of(record.ref), record.title, record.source, record.format, record.tokens, record.short,
+                    record.size, record.indexed_at, *about, record.metadata,
+                )
+            )  # fmt: skip
+    return documents
+
+
+def cluster_rows(store: Store, least: int) -> list[Cluster]:
+    """The stored clusters of at least `least` documents, the largest first."""
+    from indexer.clustering.stored import stored_clusters
+
+    rows = [
+        Cluster(one.id, len(one.members), name_of(one.canonical), tuple(map(name_of, one.members)), one.similarities)
+        for one in stored_clusters(store, least=least)
+    ]
+    return sorted(rows, key=lambda one: (-one.size, one.id))
+
+
+def failure_rows(store: Store) -> list[Failure]:
+    """The recorded failures."""
+    return [
+        Failure(name_of(failure.ref), failure.reason, failure.detail, failure.source, failure.failed_at)
+        for failure in store.failures()
+    ]
+
+
+def erased(store: Store, refs: Sequence[Ref], rule: MatchRule | None, *, dry_run: bool) -> Erased:
+    """Delete documents and their copies, or list them in a dry run. Raises UsageError."""
+    from indexer.clustering.copies import Copies
+
+    copies = Copies(store, refs, rule)
+    outcomes = {"listed": copies.found} if dry_run else copies.delete().by_outcome
+    rows = [
+        Copy(
+            name_of(one.record.ref), name_of(one.of), one.similarity, one.identical, outcome, one.left,
+            one.record.title, one.record.source,
+        )
+        for outcome, some in outcomes.items()
+        for one in some
+    ]  # fmt: skip
+    deleted, stripped, changed = (len(outcomes.get(name, ())) for name in ("deleted", "stripped", "changed"))
+    unseen = copies.uncompared
+    return Erased(Rows(Copy, rows), deleted, stripped, changed, unseen.documents, unseen.failures)

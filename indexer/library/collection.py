@@ -17,7 +17,19 @@ from indexer.ingest.indexing import index as run_index
 from indexer.ingest.readers.named_columns import remembered
 from indexer.ingest.sources import IdFrom, Input, Rejected, Selection, Sources
 from indexer.library.given import columns_of, document, documents
-from indexer.library.records import Cluster, Clustering, Failure, Indexed, Match, Pair, Pruned, Similar, Stored, Surplus
+from indexer.library.records import (
+    Cluster,
+    Clustering,
+    Erased,
+    Failure,
+    Indexed,
+    Match,
+    Pair,
+    Pruned,
+    Similar,
+    Stored,
+    Surplus,
+)
 from indexer.library.rows import Rows, html_table
 from indexer.matching.kept import schemes_of, schemes_of_new
 from indexer.matching.rule import MatchRule, default_rule, parse_rule
@@ -29,6 +41,7 @@ from indexer.text.hiding import shown_name
 
 if TYPE_CHECKING:
     from indexer.clustering.canonical import CanonicalRule
+    from indexer.library.records import Erased
     from indexer.library.reports import Report
 
 T = TypeVar("T")
@@ -178,14 +191,25 @@ class Collection:
             deleted = self.store.delete(self._refs([ids] if isinstance(ids, str) else list(ids)))
             return deleted - (self.store.stripped - before)
 
+    def delete_copies(
+        self, ids: str | Iterable[str], *, match: str | MatchRule | None = None, dry_run: bool = False
+    ) -> Erased:
+        """Delete documents and what has the same text, with `match` also what is near by that rule; or list them.
+
+        As `neardup delete --copies-of`. Raises UsageError for a text without a digest where there is no rule.
+        """
+        from indexer.library.asking import erased
+
+        with self._lock:
+            refs = self._refs([ids] if isinstance(ids, str) else list(ids))
+            return erased(self.store, refs, None if match is None else self._rule(match), dry_run=dry_run)
+
     def failures(self) -> Rows[Failure]:
         """The documents that could not be indexed, and why."""
+        from indexer.library.asking import failure_rows
+
         with self._lock:
-            rows = [
-                Failure(name_of(failure.ref), failure.reason, failure.detail, failure.source, failure.failed_at)
-                for failure in self.store.failures()
-            ]
-        return Rows(Failure, rows)
+            return Rows(Failure, failure_rows(self.store))
 
     def stats(self) -> Stats:
         """Counts of the store."""
@@ -327,17 +351,10 @@ class Collection:
 
     def clusters(self, *, least: int = 2) -> Rows[Cluster]:
         """The stored clusters of at least `least` documents, the largest first."""
-        from indexer.clustering.stored import stored_clusters
+        from indexer.library.asking import cluster_rows
 
         with self._lock:
-            rows = [
-                Cluster(
-                    one.id, len(one.members), name_of(one.canonical), tuple(map(name_of, one.members)),
-                    one.similarities,
-                )
-                for one in stored_clusters(self.store, least=least)
-            ]  # fmt: skip
-        return Rows(Cluster, sorted(rows, key=lambda one: (-one.size, one.id)))
+            return Rows(Cluster, cluster_rows(self.store, least))
 
     def prune(
         self,
@@ -465,20 +482,9 @@ class Collection:
         return [only(name, refs) for name, refs in found if refs]
 
     def _stored(self, refs: Sequence[Ref]) -> list[Stored]:
-        from indexer.clustering.prune import MARK
+        from indexer.library.asking import stored_rows
 
-        documents = []
-        for known in self.store.described(refs):
-            if known is not None:
-                record, said = known
-                about = said.get("cluster", {}).get("id", ""), str(said.get(MARK, ""))
-                documents.append(
-                    Stored(
-                        name_of(record.ref), record.title, record.source, record.format, record.tokens, record.short,
-                        record.size, record.indexed_at, *about, record.metadata,
-                    )
-                )  # fmt: skip
-        return documents
+        return stored_rows(self.store, refs)
 
     def _turns(self, make: Callable[[], Iterator[T]], at_once: int = _AT_ONCE) -> Iterator[T]:
         """What an iterator over the store gives, some at a time, so that other threads have their turn between."""

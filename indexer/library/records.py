@@ -173,3 +173,37 @@ class Pruned(Shown):
     unmarked: int = 0
     deleted: int = 0
     stripped: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """A document that was named, or a copy of the one in `copy_of`: `similarity` (0 to 1), or `identical` in text.
+
+    `outcome` is "deleted", "stripped" (an owner's, which stays and loses neardup's fields), "changed" (so that it was
+    left) or, in a dry run, "listed". `left` is the file or document that still holds the text, empty if none is known.
+    """
+
+    id: str
+    copy_of: str
+    similarity: float
+    identical: bool
+    outcome: str
+    left: str
+    title: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Erased(Shown):
+    """The result of `Collection.delete_copies`: counts of `documents` by what became of them.
+
+    Copies may be among the `not_compared` documents, which are stored without text or sketch, and among the `failures`,
+    which could not be stored or were left out.
+    """
+
+    documents: Rows[Copy] = field(repr=False)
+    deleted: int
+    stripped: int
+    changed: int
+    not_compared: int
+    failures: int

@@ -306,6 +306,40 @@ def test_near_copies_can_be_left_out(neardup: Neardup) -> None:
     assert contents(neardup)[1] == {}
 
 
+def test_a_text_is_erased_with_its_copies(indexed: Neardup) -> None:
+    before = contents(indexed)
+    same = ["docs/a.html", "docs/b.pdf", "docs/deep/c.xml", "docs/deep/d.txt"]
+    listed = indexed("delete", "--copies-of", "docs/a.html", "--dry-run")
+    assert listed.out.splitlines() == [
+        "docs/a.html  as named",
+        *(f"{name}  is identical with docs/a.html" for name in same[1:]),
+    ]
+    for name in same:
+        assert f"still holds the text: {indexed.folder}/{name}\n" in listed.err
+    # The empty one, and the one that could not be read.
+    assert "1 stored without text or sketch and 1 that failed" in listed.err
+    # What widens or confirms it is taken from the command line alone.
+    (indexed.folder / "neardup.toml").write_text("similarity = 0.5\nmatch = 'simhash-doc@7bits'\n")
+    again = indexed("delete", "--copies-of", "docs/a.html", "--dry-run", NEARDUP_DELETE_SIMILARITY="0.1")
+    assert again.out == listed.out
+    (indexed.folder / "neardup.toml").unlink()
+    near = indexed("delete", "--copies-of", "docs/a.html", "--dry-run", "--similarity", "0.6").out.splitlines()
+    assert [line.partition("  ")[0] for line in near] == [*same, "docs/near.txt"]
+    assert near[-1].startswith("docs/near.txt  shares 9")
+    assert "4 documents" in indexed("delete", "--copies-of", "docs/a.html", code=2, NEARDUP_DELETE_YES="1").err
+    assert "--copies-of" in indexed("delete", "docs/a.html", "--dry-run", code=2).err
+    assert "--copies-of" in indexed("delete", "docs/a.html", "--copies-of", "docs/a.html", code=2).err
+    assert "5 documents" in indexed("delete", "--copies-of", "no", "--copies-of", "docs/near.txt", "--copies-of",
+                                    "docs/b.pdf", "--dry-run", code=5).err  # fmt: skip
+    assert contents(indexed) == before
+    (indexed.folder / "docs/b.pdf").unlink()
+    gone = indexed("delete", "--copies-of", "docs/a.html", "--yes", "--json").json
+    assert (gone["deleted"], gone["not_compared"], gone["failures"]) == (4, 1, 1)
+    assert [one["id"] for one in gone["documents"]] == same
+    assert [bool(one["left"]) for one in gone["documents"]] == [True, False, True, True]
+    assert set(contents(indexed)[0]) == set(before[0]) - set(same)
+
+
 def test_prune_marks_lists_and_deletes_only_when_told(indexed: Neardup) -> None:
     assert "neardup cluster" in indexed("prune", "--keep", "canonical", "--dry-run", code=3).err
     indexed("cluster", "--canonical", "source", "--prefer", "*.pdf")

@@ -325,3 +325,20 @@ def test_one_collection_writes_at_a_time_for_a_batch_or_a_comparing_call(tmp_pat
             late.add("late", prose(7))
         with pytest.raises(StoreBusyError):
             late.cluster()
+
+
+def test_a_text_is_erased_with_its_copies(collection: indexer.Collection) -> None:
+    collection.add_many([("a", prose(1)), ("b", prose(1).upper()), ("c", changed(prose(1))), ("d", prose(2))])
+    listed = collection.delete_copies("a", dry_run=True)
+    assert [(one.id, one.copy_of, one.identical, one.outcome) for one in listed.documents] == [
+        ("a", "a", True, "listed"),
+        ("b", "a", True, "listed"),
+    ]
+    assert len(collection) == 4
+    near = collection.delete_copies(["a"], match="minhash@0.6", dry_run=True).documents
+    assert [one.id for one in near] == ["a", "b", "c"]
+    assert 0.6 <= near[2].similarity < 1
+    assert collection.delete_copies("none").deleted == 0
+    done = collection.delete_copies("a")
+    assert (done.deleted, done.stripped, done.changed, done.not_compared, done.failures) == (2, 0, 0, 0, 0)
+    assert [document.id for document in collection] == ["c", "d"]

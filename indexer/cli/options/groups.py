@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Mapping
-from typing import TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import click
 
@@ -68,3 +68,35 @@ class Group:
         except TypeError as error:
             named = ", ".join(fields)
             raise TypeError(f"the options of {self.kind.__name__} are not its fields, {named}: {error}") from None
+
+
+class Partnered(click.Option):
+    """An option that does nothing without one of those named in `goes_with`: on a command line without, it is refused.
+
+    In a settings file or the environment it is for the runs that have one.
+    """
+
+    def __init__(self, declarations: Sequence[str], *, goes_with: Sequence[str], **attributes: Any) -> None:
+        super().__init__(declarations, **attributes)
+        self.goes_with = tuple(goes_with)
+
+    def handle_parse_result(
+        self, ctx: click.Context, opts: Mapping[str, Any], args: list[str]
+    ) -> tuple[Any, list[str]]:
+        """Read the value. Raises UsageError where it would do nothing."""
+        if self.name in opts and not ctx.resilient_parsing:
+            partners = [each for each in ctx.command.params if each.name in self.goes_with]
+            if not any(_given(partner, ctx, opts) for partner in partners):
+                flags = " or ".join(_flag(partner) for partner in partners)
+                raise click.UsageError(f"{_flag(self)} goes with {flags}", ctx)
+        return super().handle_parse_result(ctx, opts, args)
+
+
+def _given(parameter: click.Parameter, ctx: click.Context, opts: Mapping[str, Any]) -> bool:
+    """Whether a parameter has a value from anywhere."""
+    value = parameter.process_value(ctx, parameter.consume_value(ctx, opts)[0])
+    return value is not None and value is not False and value != ()
+
+
+def _flag(parameter: click.Parameter) -> str:
+    return max(parameter.opts, key=len)

@@ -69,6 +69,34 @@ def test_an_owners_documents_stay(server: Server, index_name: str) -> None:
     assert server.request("GET", f"/{index_name}/_count")["count"] == 3
 
 
+def test_copies_of_an_owners_keep_their_text(server: Server, index_name: str) -> None:
+    url = f"{server.url}/{index_name}"
+    fill(server, index_name, {"a": {"body": prose(1)}, "b": {"body": prose(1)}, "c": {"body": prose(2)}})
+    annotate(url, "--field", "body")
+    with indexer.open(url) as collection:
+        # One of neardup's own among the owner's.
+        collection.add("d", prose(1))
+        listed = collection.delete_copies("a", dry_run=True)
+        assert [(one.id, one.identical, one.outcome) for one in listed.documents] == [
+            (f"{index_name}/{name}" if "/" in listed.documents[0].id else name, True, "listed") for name in "abd"
+        ]
+        done = collection.delete_copies("a")
+        assert (done.deleted, done.stripped, done.changed) == (1, 2, 0)
+        assert {one.outcome for one in done.documents} == {"deleted", "stripped"}
+        assert len(collection) == 1
+    server.request("POST", f"/{index_name}/_refresh")
+    assert server.request("GET", f"/{index_name}/_count?q=_exists_:body")["count"] == 3
+
+
+def test_copies_beside_name_the_owners(server: Server, index_name: str) -> None:
+    fill(server, index_name, {"a": {"body": prose(1)}, "b": {"body": prose(1)}})
+    annotate(f"{server.url}/{index_name}", "--field", "body", "--to", f"{index_name}-beside")
+    with indexer.open(f"{server.url}/{index_name}-beside") as collection:
+        done = collection.delete_copies([next(iter(collection)).id])
+        assert (done.deleted, done.stripped) == (2, 0)
+        assert sorted(one.left for one in done.documents) == [f"{index_name}/a", f"{index_name}/b"]
+
+
 def test_a_name_that_several_have_is_no_name(server: Server, index_name: str) -> None:
     for name in (index_name, f"{index_name}-two"):
         with indexer.open(f"{server.url}/{name}") as collection:

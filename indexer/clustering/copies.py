@@ -1,0 +1,153 @@
+"""The copies of documents, to be deleted together with them: what is identical, or near by a rule."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from indexer.clustering.assign import READ_AT_ONCE, cluster_of
+from indexer.core_sketch import text_digest
+from indexer.errors import UsageError
+from indexer.ingest.from_store import origin_of_text
+from indexer.matching.lookups import lookup
+from indexer.matching.question import Question
+from indexer.matching.rule import MatchRule
+from indexer.model import Record, Ref, name_of
+from indexer.model.chunking import chunks
+from indexer.stores.base import Store
+
+_NO_TEXT = text_digest("").hex()
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """A stored document that is a copy of the document `of`, or that document itself.
+
+    `similarity` (0 to 1) is that by the rule, 1 for `identical` texts, which are equal except for case and white space.
+    `left` is the file, the object or the document of another index that the text was read from, where that is still
+    there or can't be looked at; empty where nothing is known of such a place.
+    """
+
+    record: Record
+    of: Ref
+    similarity: float
+    identical: bool
+    left: str
+    version: Hashable
+
+    @property
+    def asked(self) -> bool:
+        """Whether it is the document that was named."""
+        return self.record.ref == self.of
+
+
+@dataclass(frozen=True, slots=True)
+class Uncompared:
+    """How many documents may be copies unseen.
+
+    `documents` are stored without what is compared: a digest of the text, a sketch of the rule, or any words (as scans
+    without text). `failures` could not be stored, or were left out as duplicates.
+    """
+
+    documents: int
+    failures: int
+
+    def sentence(self) -> str:
+        """A sentence about them; empty where there are none."""
+        parts = [f"{self.documents:,} stored without text or sketch"] * bool(self.documents)
+        parts += [f"{self.failures:,} that failed or were left out (neardup failures lists them)"] * bool(self.failures)
+        return f"not compared, so copies may be among them: {' and '.join(parts)}" if parts else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Erased:
+    """What became of copies: `deleted` from the store, `stripped` or `changed`.
+
+    Those `stripped` are their owner's and keep their text, those `changed` since they were compared were left.
+    """
+
+    deleted: Sequence[Copy]
+    stripped: Sequence[Copy]
+    changed: Sequence[Copy]
+
+    @property
+    def by_outcome(self) -> dict[str, Sequence[Copy]]:
+        """The same by name."""
+        return {"deleted": self.deleted, "stripped": self.stripped, "changed": self.changed}
+
+
+class Copies:
+    """The documents named and their copies: `found` has each named one before what repeats it, nearest first.
+
+    A copy is identical in text; with a rule, also what that calls near, short documents too. The whole store is read
+    once. Memory: the copies, without sketches. Raises UsageError for a document whose text has no digest where there
+    is no rule, and what lookup() raises.
+    """
+
+    def __init__(self, store: Store, refs: Sequence[Ref], rule: MatchRule | None = None) -> None:
+        self._store, self._rule = store, rule
+        asked = [record for record in store.get(list(dict.fromkeys(refs))) if record is not None]
+        unknown = next((record for record in asked if not record.text_digest), None)
+        if unknown and rule is None:
+            raise UsageError(
+                f"{name_of(unknown.ref)}: the store has no digest of its text, so what is identical can't be told; "
+                "index it again, or give --similarity"
+            )
+        matches: dict[Ref, tuple[Ref, float, bool]] = {record.ref: (record.ref, 1.0, True) for record in asked}
+        # What has no text is a copy of nothing.
+        digests = {record.text_digest: record.ref for record in asked if record.text_digest not in ("", _NO_TEXT)}
+        without = 0
+        for record in store.scan(sketches=False):
+            if record.text_digest in digests:
+                matches.setdefault(record.ref, (digests[record.text_digest], 1.0, True))
+            elif record.text_digest == _NO_TEXT or not (record.text_digest or (rule and record.tokens)):
+                without += 1
+        without += self._near(asked, rule, matches) if rule else 0
+        self.uncompared = Uncompared(without, sum(1 for _ in store.failures()))
+        order = {record.ref: place for place, record in enumerate(asked)}
+        self.found = sorted(
+            self._read(matches),
+            key=lambda one: (order[one.of], not one.asked, not one.identical, -one.similarity, name_of(one.record.ref)),
+        )
+
+    def _near(self, asked: Sequence[Record], rule: MatchRule, matches: dict[Ref, tuple[Ref, float, bool]]) -> int:
+        """Add what is near; how many documents lack what the rule compares."""
+        unread: set[Ref] = set()
+        for record in asked:
+            question = Question(name_of(record.ref), record=record, ref=record.ref)
+            answer = lookup(self._store, rule, question, limit=None, exclude=record.ref, include_short=True)
+            unread.update(answer.unread)
+            for match in answer.matches:
+                matches.setdefault(match.record.ref, (record.ref, match.similarity, False))
+        return rule.lacking(self._store.lacking(list(rule.schemes))) + len(unread - matches.keys())
+
+    def _read(self, matches: Mapping[Ref, tuple[Ref, float, bool]]) -> Iterator[Copy]:
+        """The documents, with their versions as of now."""
+        for refs in chunks(matches, READ_AT_ONCE):
+            for ref, read in zip(refs, self._store.versioned(refs), strict=True):
+                if read is not None and read.record is not None:
+                    yield Copy(_plain(read.record), *matches[ref], origin_of_text(read.record), read.version)
+
+    def delete(self) -> Erased:
+        """Delete those that are still as they were compared, and what is kept of their clusters as a whole."""
+        deleted: list[Copy] = []
+        stripped: list[Copy] = []
+        changed: list[Copy] = []
+        for page in chunks(self.found, READ_AT_ONCE):
+            refs = [one.record.ref for one in page]
+            clusters = [cluster_of(known or {}) for known in self._store.annotations(refs)]
+            self._store.delete(refs, versions={one.record.ref: one.version for one in page})
+            gone: set[str] = set()
+            for one, cluster, now in zip(page, clusters, self._store.versioned(refs), strict=True):
+                left = now is not None and now.record is not None
+                (changed if left else stripped if now is not None else deleted).append(one)
+                if not left and cluster:
+                    gone.add(cluster)
+            # It names the canonical document with its title; the next clustering writes it anew.
+            self._store.delete_clusters(sorted(gone))
+        return Erased(deleted, stripped, changed)
+
+
+def _plain(record: Record) -> Record:
+    """A record without what its copies take no more."""
+    return replace(record, sketches={}, keys=())
