@@ -136,12 +136,13 @@ class Copies:
         for page in chunks(self.found, READ_AT_ONCE):
             refs = [one.record.ref for one in page]
             clusters = [cluster_of(known or {}) for known in self._store.annotations(refs)]
+            before = len(self._store.stripped)
             self._store.delete(refs, versions={one.record.ref: one.version for one in page})
+            owned = set(self._store.stripped[before:])
             gone: set[str] = set()
-            for one, cluster, now in zip(page, clusters, self._store.versioned(refs), strict=True):
-                left = now is not None and now.record is not None
-                (changed if left else stripped if now is not None else deleted).append(one)
-                if not left and cluster:
+            for one, cluster, now in zip(page, clusters, self._store.get(refs, sketches=False), strict=True):
+                (changed if now else stripped if one.record.ref in owned else deleted).append(one)
+                if not now and cluster:
                     gone.add(cluster)
             # It names the canonical document with its title; the next clustering writes it anew.
             self._store.delete_clusters(sorted(gone))

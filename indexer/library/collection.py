@@ -187,9 +187,9 @@ class Collection:
     def delete(self, ids: str | Iterable[str]) -> int:
         """Delete documents; return how many. In an engine, an owner's documents only lose neardup's part."""
         with self._lock, self.store.turn():
-            before = self.store.stripped
+            before = len(self.store.stripped)
             deleted = self.store.delete(self._refs([ids] if isinstance(ids, str) else list(ids)))
-            return deleted - (self.store.stripped - before)
+            return deleted - (len(self.store.stripped) - before)
 
     def delete_copies(
         self, ids: str | Iterable[str], *, match: str | MatchRule | None = None, dry_run: bool = False
@@ -378,9 +378,9 @@ class Collection:
             pruning = Pruning(self.store, verify=measure, unverified=unverified, identical=identical)
             none: Rows[Surplus] = Rows(Surplus)
             if delete and not dry_run:
-                before = self.store.stripped
+                before = len(self.store.stripped)
                 deleted = pruning.delete()
-                stripped = self.store.stripped - before
+                stripped = len(self.store.stripped) - before
                 return Pruned(none, deleted=deleted - stripped, stripped=stripped)
             if not dry_run:
                 done = pruning.mark()

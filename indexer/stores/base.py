@@ -167,8 +167,8 @@ class Store(SketchStore, ABC):
     """
     contended: Contended = Contended()
     """The documents that annotate() and delete() of this object gave up, where the store has other writers."""
-    stripped: int = 0
-    """How many of those that delete() of this object counts are their owner's: they stay, without the record."""
+    stripped: Sequence[Ref] = ()
+    """Those that delete() of this object counts and are their owner's: they stay, without the record."""
 
     @abstractmethod
     def put(self, records: Iterable[Record]) -> Iterator[PutResult]:

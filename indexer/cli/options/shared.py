@@ -286,7 +286,7 @@ class Gone:
     @classmethod
     def of(cls, store: Store, count: int) -> Gone:
         """Of this many that the store's delete() has counted."""
-        return cls(count - store.stripped, store.stripped)
+        return cls(count - len(store.stripped), len(store.stripped))
 
     def show(self) -> None:
         """Print both."""

@@ -35,7 +35,7 @@ class Context:
         self.path = reading_path(self.name)
         self.refresh: Refresh = "wait"
         self.contended = Contended()
-        self.stripped = 0
+        self.stripped: list[Ref] = []
         # What lookups and scans of sketches are narrowed to.
         self.narrowing: Mapping[str, Any] | None = None
         # Counts what was written here, so that others can tell whether they know the latest.

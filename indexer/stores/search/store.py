@@ -68,7 +68,7 @@ class SearchStore(Store):
         self.context.refresh = refresh
 
     @property
-    def stripped(self) -> int:  # type: ignore[override] # nobody sets it
+    def stripped(self) -> Sequence[Ref]:  # type: ignore[override] # nobody sets it
         return self.context.stripped
 
     def notices(self) -> list[str]:

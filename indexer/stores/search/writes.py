@@ -368,7 +368,8 @@ class Writer:
             for ref, outcome in zip(hits, self._stripper.strip(list(hits.values())), strict=True):
                 if outcome.ok:
                     count += 1
-                    self._context.stripped += outcome.result != "deleted"
+                    if outcome.result != "deleted":
+                        self._context.stripped.append(ref)
                 elif outcome.status == _CHANGED:
                     left.append(ref)
                 elif outcome.status != 404:
