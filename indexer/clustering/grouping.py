@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from indexer.clustering.components import Components
 from indexer.errors import UsageError
+from indexer.hamming.components import Components
 from indexer.matching.measures.tables import Comparison
 from indexer.matching.nodes import Hashes, Nodes, distinct_payloads
 from indexer.matching.rule import Finder

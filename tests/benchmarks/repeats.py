@@ -21,8 +21,8 @@ from selectolax.lexbor import LexborHTMLParser
 
 from benchmarks.quality import BANDS, SETS, SHARES, Judged, near_pairs, texts_of
 from indexer import core
-from indexer.clustering.components import Components
 from indexer.extract.markup.html import extract_html
+from indexer.hamming.components import Components
 from indexer.ingest.indexing import DEFAULT_MIN_TOKENS
 from indexer.matching.measures.exact import SHINGLE, ShingleSets, jaccard, jaccard_pairs, shingle_sets
 from indexer.matching.rule import default_rule

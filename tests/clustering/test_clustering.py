@@ -15,10 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from indexer.clustering.canonical import CanonicalRule, parse_canonical, read_canonical
-from indexer.clustering.components import Components
 from indexer.clustering.grouping import Groups, group
 from indexer.clustering.stored import stored_clusters
 from indexer.errors import StoreError, UsageError
+from indexer.hamming.components import Components
 from indexer.matching.measures.tables import Comparison
 from indexer.matching.nodes import nodes_of
 from indexer.model import SIMHASH_DOC, Record, Ref, own_cluster_id
