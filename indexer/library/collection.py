@@ -16,6 +16,7 @@ from indexer.ingest.indexing import DEFAULT_MIN_TOKENS, Settings, Summary, defau
 from indexer.ingest.indexing import index as run_index
 from indexer.ingest.readers.named_columns import remembered
 from indexer.ingest.sources import IdFrom, Input, Rejected, Selection, Sources
+from indexer.library import asking
 from indexer.library.given import columns_of, document, documents
 from indexer.library.records import (
     Cluster,
@@ -198,18 +199,14 @@ class Collection:
 
         As `neardup delete --copies-of`. Raises UsageError for a text without a digest where there is no rule.
         """
-        from indexer.library.asking import erased
-
-        with self._lock:
+        with self._lock, self.store.turn(wanted=not dry_run):
             refs = self._refs([ids] if isinstance(ids, str) else list(ids))
-            return erased(self.store, refs, None if match is None else self._rule(match), dry_run=dry_run)
+            return asking.erased(self.store, refs, None if match is None else self._rule(match), dry_run=dry_run)
 
     def failures(self) -> Rows[Failure]:
         """The documents that could not be indexed, and why."""
-        from indexer.library.asking import failure_rows
-
         with self._lock:
-            return Rows(Failure, failure_rows(self.store))
+            return Rows(Failure, asking.failure_rows(self.store))
 
     def stats(self) -> Stats:
         """Counts of the store."""
@@ -258,7 +255,6 @@ class Collection:
         nearest candidates. Short documents are left out unless `include_short`. Raises UsageError, NotFoundError and
         ExtractionError.
         """
-        from indexer.library import asking
         from indexer.matching.asking import Answered
         from indexer.matching.lookups import lookup
 
@@ -289,7 +285,6 @@ class Collection:
         document is no answer to itself: one with its id and source, or its path, is left out. One that can't be read,
         or is not stored, has an `error`. Memory: that of 50 documents. Raises UsageError.
         """
-        from indexer.library import asking
 
         with self._lock:
             asked = asking.questions(self.store, documents_, paths, ids, fields, self._folder)
@@ -351,10 +346,8 @@ class Collection:
 
     def clusters(self, *, least: int = 2) -> Rows[Cluster]:
         """The stored clusters of at least `least` documents, the largest first."""
-        from indexer.library.asking import cluster_rows
-
         with self._lock:
-            return Rows(Cluster, cluster_rows(self.store, least))
+            return Rows(Cluster, asking.cluster_rows(self.store, least))
 
     def prune(
         self,
@@ -476,15 +469,11 @@ class Collection:
 
     def _refs(self, names: Sequence[str]) -> list[Ref]:
         """The identities that names mean, without those that mean none. UsageError where one means several."""
-        from indexer.library.asking import only
-
         found = zip(names, self.store.find_each(names), strict=True)
-        return [only(name, refs) for name, refs in found if refs]
+        return [asking.only(name, refs) for name, refs in found if refs]
 
     def _stored(self, refs: Sequence[Ref]) -> list[Stored]:
-        from indexer.library.asking import stored_rows
-
-        return stored_rows(self.store, refs)
+        return asking.stored_rows(self.store, refs)
 
     def _turns(self, make: Callable[[], Iterator[T]], at_once: int = _AT_ONCE) -> Iterator[T]:
         """What an iterator over the store gives, some at a time, so that other threads have their turn between."""
