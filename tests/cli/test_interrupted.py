@@ -206,3 +206,36 @@ def test_an_interrupt_inside_an_import_ends_with_the_same_code(tmp_path: Path) -
     command = [sys.executable, "-m", "indexer", "stats", "--store", str(tmp_path / "a.neardup")]
     done = subprocess.run(command, env={**os.environ, "PYTHONPATH": str(tmp_path)}, capture_output=True)
     assert (done.returncode, done.stderr) == (130, b"")
+
+
+ENDING = """
+import atexit, sys, time
+from indexer.cli.terminal.interrupts import second_ends
+
+def end():
+    print("ending", flush=True)
+    time.sleep(60)
+
+atexit.register(end)
+try:
+    with second_ends():
+        print("ready", flush=True)
+        time.sleep(60)
+except KeyboardInterrupt:
+    pass
+"""
+
+
+def test_the_second_interrupt_ends_what_the_first_one_has_almost_ended() -> None:
+    """A busy machine takes seconds to close what is open, and a second Ctrl-C comes meanwhile."""
+    with subprocess.Popen([sys.executable, "-c", ENDING], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout
+        assert process.stderr
+        try:
+            for said in (b"ready\n", b"ending\n"):
+                assert process.stdout.readline() == said
+                process.send_signal(signal.SIGINT)
+            assert process.wait(30) == 130
+            assert process.stderr.read() == b""
+        finally:
+            process.kill()
