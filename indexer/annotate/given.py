@@ -170,9 +170,8 @@ class Owned:
 
 def is_known(known: Known, record: Record) -> bool:
     """Whether a document has this record already."""
-    bits = record.fingerprint.bits if record.fingerprint else None
-    same = (known.digest, known.bits, known.source, known.title)
-    return known.complete and same == (record.source_digest, bits, record.source, record.title)
+    same = (known.digest, known.own.get("text_digest"), known.source, known.title)
+    return known.complete and same == (record.source_digest, record.text_digest, record.source, record.title)
 
 
 def require_same_schemes(there: Any, info: StoreInfo, shown: str) -> None:

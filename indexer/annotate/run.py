@@ -21,13 +21,13 @@ from indexer.ingest.outcomes import (
     Extraction,
     Failed,
     Item,
-    now,
     record_of,
     sketching,
     source_digest,
 )
 from indexer.ingest.sketching import Sketched
 from indexer.model import Failure, Ref
+from indexer.model.times import now
 from indexer.schemes.base import Scheme
 from indexer.stores import StoreInfo
 from indexer.stores.base import Refresh

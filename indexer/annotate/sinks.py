@@ -27,7 +27,7 @@ from indexer.stores.search.client.lines import RefusedError
 from indexer.stores.search.client.names import indices_of, matches
 from indexer.stores.search.fields import mapping
 from indexer.stores.search.fields.bodies import ROOT, Bodies, is_owners, own_part
-from indexer.stores.search.fields.sketches import FEATURES, PAYLOAD
+from indexer.stores.search.fields.sketches import FEATURES
 from indexer.stores.search.side_index.documents import forget_failures
 from indexer.stores.search.store import SearchStore
 from indexer.text.corpus import Corpus
@@ -39,28 +39,21 @@ _ROUTING = "?routing="
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is stored of a document: nothing (`there` False), or of its record the digest, signed bits, source, title.
+    """What is stored of a document: nothing (`there` False), or of its record the digest, source and title.
 
     `pending` says that an ingest pipeline left a mark instead of a fingerprint, `complete` that there is the digest of
     the text and a sketch of every scheme that is wanted, `owners` that the document has a field `neardup` of its
-    owner's. `payloads` are the sketches' own, in base64, by the names of their schemes.
+    owner's. `own` is what stands there.
     """
 
     there: bool = False
     digest: str = ""
-    bits: int | None = None
     source: str = ""
     title: str = ""
-    clustered: bool = False
     complete: bool = True
     pending: bool = False
     owners: bool = False
-    payloads: Mapping[str, str] = field(default_factory=dict)
-
-    def is_as(self, fields: Mapping[str, Any], bits: int) -> bool:
-        """Whether new fields have the same fingerprint, and every sketch that was there."""
-        same = all((fields.get(name) or {}).get(PAYLOAD) == payload for name, payload in self.payloads.items())
-        return same and self.bits == bits
+    own: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -194,14 +187,12 @@ class InPlace(Sink):
             owners=is_owners(source),
             there="tokens" in own,
             digest=own.get("source_digest") or "",
-            bits=(own.get(self._bodies.scheme) or {}).get("bits"),
             source=own.get("source") or "",
             title=own.get("title") or "",
-            clustered=bool((own.get("cluster") or {}).get("id")),
             pending="pending" in own,
             complete=bool(own.get("text_digest"))
             and all((own.get(name) or {}).get(FEATURES) is not None for name in self._wanted),
-            payloads={name: payload for name in self._wanted if (payload := (own.get(name) or {}).get(PAYLOAD))},
+            own=own,
         )
 
     def write(self, batch: list[Done]) -> list[Written]:
@@ -233,12 +224,7 @@ class InPlace(Sink):
             fields |= dict.fromkeys(("pending", "pending_detail"))
         if not done.known.there:
             return fields
-        fields = self._bodies.replacing(fields)
-        fingerprint = done.record.fingerprint
-        if fingerprint and done.known.clustered and done.known.is_as(fields, fingerprint.bits):
-            # It is where it was, so what is known of its place still holds.
-            del fields["cluster"], fields["annotations"]
-        return fields
+        return self._bodies.replacing(fields, done.known.own)
 
     def put_failures(self, failures: Sequence[Failure]) -> None:
         """See Sink.put_failures."""
@@ -313,9 +299,8 @@ class Sidecar(Sink):
         return [self._known(record) if record else Known() for record in self._store.get(refs)]
 
     def _known(self, record: Record) -> Known:
-        bits = record.fingerprint.bits if record.fingerprint else None
         complete = bool(record.text_digest) and all(scheme.family in record.sketches for scheme in self.schemes)
-        return Known(True, record.source_digest, bits, record.source, record.title, complete=complete)
+        return Known(True, record.source_digest, record.source, record.title, complete=complete)
 
     def write(self, batch: list[Done]) -> list[Written]:
         """See Sink.write."""

@@ -17,12 +17,12 @@ from indexer.clustering.assign import READ_AT_ONCE, Assigner, Changes, alone, cl
 from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.clusters import batched
 from indexer.clustering.memory import finished, in_progress
-from indexer.clustering.memory import now as moment
 from indexer.errors import IncompatibleStoreError
-from indexer.ingest.outcomes import Counts, now
+from indexer.ingest.outcomes import Counts
 from indexer.model import CLUSTER_ID_LENGTH, Failure, Record, Ref, name_of, own_cluster_id
 from indexer.model.chunking import chunks
 from indexer.model.refs import RefTable, ref_order
+from indexer.model.times import now
 from indexer.schemes.base import Positions
 from indexer.stores.base import Store
 
@@ -126,7 +126,7 @@ class _Run:
         self.summary.others = max(0, store.count() - self.summary.stored - self._older)
         if noted is None:
             return
-        noted = replace(noted, at=moment())
+        noted = replace(noted, at=now())
         if self.summary.others:
             # Documents of the batch were not compared with those.
             notes = self._notes.values()
@@ -148,7 +148,7 @@ class _Run:
         known = {} if store is None else {failure.ref: (failure.reason, failure.detail) for failure in store.failures()}
         for rows in self._batch.rows(self._places):
             failures = []
-            for landed in self._landed(rows, at):
+            for landed in self._landed(rows):
                 record = landed.record
                 reason, _, detail = landed.reason.partition(": ")
                 self._count(landed, reason)
@@ -157,7 +157,7 @@ class _Run:
             if store is not None and not dry_run:
                 store.put_failures(failures)
 
-    def _landed(self, rows: Sequence[Row], at: str) -> list[Landed]:
+    def _landed(self, rows: Sequence[Row]) -> list[Landed]:
         """What becomes of these documents; of those that failed before the reason is that of the batch."""
         wanted, landed = [], []
         for row in rows:
@@ -167,7 +167,8 @@ class _Run:
             elif index and index not in self._places.indices:
                 landed.append(Landed(row.record, "failed", f"refused: {index!r} is no index of this store"))
             else:
-                wanted.append(replace(row.record, indexed_at=at))
+                # One after the other, so that the store knows the order of the batch.
+                wanted.append(replace(row.record, indexed_at=now()))
         put = self._into.put(wanted)
         return landed + [
             replace(one, reason=f"refused: {one.reason}") if one.status == "failed" else one for one in put

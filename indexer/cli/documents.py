@@ -19,6 +19,7 @@ from indexer.cli.terminal.output import about, answer, answer_json, can_ask, fie
 from indexer.errors import NeardupError, NotFoundError, StoreError, UsageError
 from indexer.model import Ref, name_of
 from indexer.model.paths import printable_path
+from indexer.model.times import to_the_second
 from indexer.text.counts import counted
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def show(identity: str, store: str, json: bool) -> None:
     """Show the stored record of document ID; in a search engine also INDEX/ID, and ?routing=VALUE after either.
 
     With --json one object: id, hash, hex, tokens, short, source, container, title, format, extractor, bytes,
-    source_digest, text_digest, indexed_at, metadata, annotations.
+    source_digest, text_digest, indexed_at, first_indexed_at, metadata, annotations.
     """
     with opened(store, read_only=True) as source:
         record = found(source, identity)
@@ -71,7 +72,8 @@ def show(identity: str, store: str, json: bool) -> None:
             ("format", record.format),
             ("size", size(record.size)),
             ("extractor", record.extractor),
-            ("indexed at", record.indexed_at),
+            ("indexed at", to_the_second(record.indexed_at)),
+            ("first indexed", to_the_second(record.first_indexed_at)),
             *((f"metadata {key}", _in_words(value)) for key, value in record.metadata.items()),
             *((name, _in_words(value)) for name, value in _lines(annotations or {})),
         ]
@@ -372,8 +374,11 @@ def stats(store: str, format: Literal["text", "json", "prometheus"], json: bool)
                 f"{sum(counts.failures.values()):,}" + (f" ({_counted(counts.failures)})" if counts.failures else ""),
             ),
             ("on disk", size(counts.bytes_on_disk)),
-            ("last indexed", counts.last_indexed_at),
-            ("clustered", clustering.at + (", and not finished since" if clustering.finished is False else "")),
+            ("last indexed", to_the_second(counts.last_indexed_at)),
+            (
+                "clustered",
+                to_the_second(clustering.at) + (", and not finished since" if clustering.finished is False else ""),
+            ),
             (
                 "made with",
                 f"{info.scheme}, content {info.content}, extraction rules {info.extractor}, Unicode {info.unicode}",

@@ -192,13 +192,24 @@ class Arrivals:
         Only with `skip` is one left out, and only one that is not stored yet and comes once; short documents never are.
         """
         often = Counter(record.ref for record in records)
-        coming, later = set(often), often.copy()
-        annotations = self.store.annotations([record.ref for record in records])
+        there = self.store.described([record.ref for record in records])
+        # An identical text stays in the cluster that it is in.
+        settled = {
+            record.ref
+            for record, known in zip(records, there, strict=True)
+            if known and often[record.ref] == 1 and record.is_identical(known[0]) and not is_alone(record.ref, known[1])
+        }
+        coming, later = set(often) - settled, often.copy()
+        annotations = [None if known is None else known[1] for known in there]
         self._near = {}
-        self._left = {name for fields in annotations if fields and (name := cluster_of(fields))}
+        self._left = {
+            name
+            for record, fields in zip(records, annotations, strict=True)
+            if fields and (name := cluster_of(fields)) and record.ref in coming
+        }
         kept = Recent(self.rule)
         answers: list[Near | None] = []
-        askings = [self._asking(record) for record in records]
+        askings = [self._asking(record) if record.ref in coming else None for record in records]
         stored = self._stored_near([asking for asking in askings if asking], coming)
         for record, before, asking in zip(records, annotations, askings, strict=True):
             later[record.ref] -= 1
@@ -431,7 +442,7 @@ def _nearest(near: Near) -> tuple[float, tuple[str, str, str]]:
 
 
 def _grown(cluster: ClusterRecord, record: Record, similarity: float) -> ClusterRecord:
-    seen = [record.indexed_at] if record.indexed_at else []
+    seen = [record.arrived_at] if record.arrived_at else []
     return replace(
         cluster,
         size=cluster.size + 1,

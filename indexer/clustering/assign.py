@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -53,7 +54,9 @@ class Gathered:
     first_seen: str = ""
     last_seen: str = ""
     named: dict[str, int] = field(default_factory=dict)
-    founders: set[str] = field(default_factory=set)
+    by_others: set[str] = field(default_factory=set)
+    # Hashes of the names that members would have alone: there may be a million, and few are looked for.
+    founders: array[int] = field(default_factory=lambda: array("q"))
     formats: tuple[str, ...] = ()
     origins: tuple[str, ...] = ()
     least_similarity: float = 1.0
@@ -67,23 +70,25 @@ class Gathered:
             self.best, self.canonical, self.position = key, record, member.position
         self.size += 1
         self.total_bytes += record.size
-        seen = record.indexed_at
+        seen = record.arrived_at
         self.first_seen = min(filter(None, (self.first_seen, seen)), default="")
         self.last_seen = max(self.last_seen, seen)
         self.formats = _with(self.formats, record.format)
         self.origins = _with(self.origins, origin_of(record.source))
-        old = cluster_of(member.annotation)
+        own, old = own_cluster_id(record.ref), cluster_of(member.annotation)
         if old is not None:
             self.named[old] = self.named.get(old, 0) + 1
-            if old == own_cluster_id(record.ref):
-                self.founders.add(old)
+            self.by_others |= {old} - {own}
+        if old in (None, own):
+            self.founders.append(hash(own))
 
     def choose_id(self) -> None:
         """Keep the name that most members have, if the document that it is made of is still one of them.
 
-        A name that only its founder has is no cluster's; the canonical document then names the cluster.
+        That document itself may have been replaced since, and forgotten the name; one that only it has is no cluster's,
+        and the canonical document then names the cluster.
         """
-        kept = [(-self.named[name], name) for name in self.founders if self.named[name] > 1]
+        kept = [(-self.named[name], name) for name in self.by_others if hash(name) in self.founders]
         self.id = min(kept)[1] if kept and self.size > 1 else own_cluster_id(_present(self.canonical).ref)
 
     def cluster_record(self) -> ClusterRecord:

@@ -20,7 +20,7 @@ Kind = Literal["earliest", "longest", "field", "source"]
 class CanonicalRule:
     """How the canonical document of a cluster is chosen; ties go to the earliest, then to the first by id.
 
-    "earliest" by `indexed_at`; "longest" by tokens; "field" by the metadata `field`, smallest first or, with
+    "earliest" by `arrived_at`; "longest" by tokens; "field" by the metadata `field`, smallest first or, with
     `descending`, largest first, numbers before text and documents without it last (a dot leads into an object);
     "source" by the first of the shell patterns `sources` that fits the path or URL, documents that none fits last.
     """
@@ -38,7 +38,7 @@ class CanonicalRule:
 
     def key(self, record: Record) -> tuple[Any, ...]:
         """What to compare documents by: the canonical one has the smallest."""
-        return (*self._preferred(record), record.indexed_at == "", record.indexed_at, *ref_order(record.ref))
+        return (*self._preferred(record), record.arrived_at == "", record.arrived_at, *ref_order(record.ref))
 
     def _preferred(self, record: Record) -> tuple[Any, ...]:
         if self.kind == "longest":

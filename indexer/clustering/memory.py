@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from typing import NamedTuple
 
 from indexer.clustering.canonical import CanonicalRule, read_canonical
 from indexer.errors import IncompatibleStoreError, StoreError, UsageError
 from indexer.matching.rule import MatchRule, parse_rule
 from indexer.model import ClusteringNote
+from indexer.model.times import now
 from indexer.stores.base import Store
 
 AGAIN = "run neardup cluster again"
@@ -40,11 +40,6 @@ class Remembered:
 def note_of(rule: MatchRule, bound: float | None, canonical: CanonicalRule) -> ClusteringNote:
     """What is remembered of a clustering that is made now."""
     return ClusteringNote(rule.written(whole=True), "" if bound is None else f"{bound:.12g}", str(canonical), at=now())
-
-
-def now() -> str:
-    """The time as records have it."""
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def arriving(store: Store, note: ClusteringNote, *, since: str = "") -> ClusteringNote:

@@ -14,6 +14,7 @@ from indexer.extract.base import EXTRACTOR_VERSION
 from indexer.ingest.indexing import store_info
 from indexer.matching.rule import DEFAULT_SHARE, PREFERRED, default_rule, verified_rule
 from indexer.model.paths import store_file
+from indexer.model.times import to_the_second
 from indexer.schemes import simhash
 from indexer.stores import Store, open_store
 from indexer.text.counts import counted
@@ -93,14 +94,14 @@ def _clusters(store: Store) -> Iterator[Finding]:
     if clustering is None:
         yield Finding("clusters", "ok", "none were made")
         return
-    made = f"made {clustering.at or 'as documents came'} by {clustering.rule}"
+    made = f"made {to_the_second(clustering.at) or 'as documents came'} by {clustering.rule}"
     newest = store.stats().last_indexed_at
     later = 0
     if clustering.arrived or newest > clustering.at:
         # Of runs that clustered as they indexed, those between may be others.
         later = sum(not clustering.has_seen(record.indexed_at) for record in store.scan(sketches=False))
     if later:
-        says = f"{made}; {counted(later, 'document')} came later, the last at {newest}"
+        says = f"{made}; {counted(later, 'document')} came later, the last at {to_the_second(newest)}"
         yield Finding("clusters", "warning", says, "run neardup cluster")
     else:
         yield Finding("clusters", "ok", made)

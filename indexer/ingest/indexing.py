@@ -23,7 +23,6 @@ from indexer.ingest.outcomes import (
     Repeats,
     content_id,
     is_short,
-    now,
     read_one,
     record_of,
     sketching,
@@ -32,6 +31,7 @@ from indexer.ingest.outcomes import (
 from indexer.ingest.sources import Input, Rejected
 from indexer.model import Failure, Record, Ref
 from indexer.model.paths import path_of_printable
+from indexer.model.times import now
 
 if TYPE_CHECKING:
     from indexer.ingest.sketching import Sketched
@@ -154,6 +154,8 @@ class _Pending:
     ref: Ref
     digest: str
     data: bytes
+    # Workers end in any order; the time of reading tells which document came first.
+    at: str
 
 
 _Pair = tuple[_Pending, Record]
@@ -262,7 +264,7 @@ class _Run:
         self.summary.bytes_read += len(data)
         options = self._options_for(item.format)
         digest = source_digest(data, self.store.info, options, name=item.path or item.name, title=item.title)
-        return _Pending(item, Ref(item.id or content_id(data)), digest, data)
+        return _Pending(item, Ref(item.id or content_id(data)), digest, data, now())
 
     def _options_for(self, kind: Format | None) -> Options:
         if kind not in self._kinds:
@@ -316,7 +318,9 @@ class _Run:
 
     def _reuse(self, pending: _Pending, twin: Record) -> None:
         self.summary.reused += 1
-        self._accept(pending, dataclasses.replace(self._adopt(pending, twin), indexed_at=now()))
+        self._accept(
+            pending, dataclasses.replace(self._adopt(pending, twin), indexed_at=pending.at, first_indexed_at="")
+        )
 
     def _adopt(self, pending: _Pending, record: Record) -> Record:
         """The record of a document that equals the one of `record`, byte for byte."""
@@ -354,8 +358,7 @@ class _Run:
             title=item.title,
             metadata=item.metadata,
         )
-        if item.container:
-            record = dataclasses.replace(record, container=item.container)
+        record = dataclasses.replace(record, container=item.container, indexed_at=pending.at)
         self._accept(pending, record)
         for one in waiting:
             self._reuse(one, record)

@@ -7,12 +7,9 @@ from __future__ import annotations
 
 import hashlib
 import os
-import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
-from functools import lru_cache
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, Self, TypeVar
 
@@ -20,6 +17,7 @@ from indexer.errors import ExtractionError
 from indexer.extract.base import Format, Limits, Options
 from indexer.ingest.sources import Input, Rejected, UnreadableError, read_file
 from indexer.model import Document, Fingerprint, Record, Ref
+from indexer.model.times import now
 
 if TYPE_CHECKING:
     from indexer.extract import Request
@@ -280,16 +278,6 @@ def record_of(
 def is_short(fingerprint: Fingerprint | None, min_tokens: int) -> bool:
     """Whether a fingerprint was made from too few tokens to mean much."""
     return fingerprint is not None and fingerprint.tokens < min_tokens
-
-
-def now() -> str:
-    """This moment, ISO 8601 in UTC, to the second."""
-    return _written(int(time.time()))
-
-
-@lru_cache(maxsize=1)
-def _written(seconds: int) -> str:
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def source_digest(data: bytes, info: StoreInfo, options: Options, *, name: str = "", title: str = "") -> str:

@@ -182,8 +182,9 @@ class Record:
     no fingerprint; `short` marks documents with too few tokens for a meaningful simhash; `source` is the path or URL;
     `source_digest` reveals a stale fingerprint: it is a digest of the bytes (or fields) that the fingerprint was made
     from, the scheme and the extractor's version; `text_digest` is equal for texts that are identical except for case
-    and white space (`indexer.core_sketch.text_digest` in hexadecimal digits, empty if unknown); `indexed_at` is ISO
-    8601 in UTC; `metadata` is the user's own, JSON types only; `sketches` are the secondary sketches, by the scheme's
+    and white space (`indexer.core_sketch.text_digest` in hexadecimal digits, empty if unknown); `indexed_at` is when
+    this record was made, ISO 8601 in UTC, and `first_indexed_at` when the document first came, empty where that is the
+    same; `metadata` is the user's own, JSON types only; `sketches` are the secondary sketches, by the scheme's
     name; those of schemes that were added to the store after the document are missing; `container` is the file with
     many documents that it was read from, where `source` does not say so, as a URL of its own.
     """
@@ -203,11 +204,17 @@ class Record:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     sketches: Mapping[str, Sketch] = field(default_factory=dict)
     container: str = ""
+    first_indexed_at: str = ""
 
     @property
     def tokens(self) -> int:
         """The number of tokens that the fingerprint was made from, 0 where there is none."""
         return self.fingerprint.tokens if self.fingerprint else 0
+
+    @property
+    def arrived_at(self) -> str:
+        """The time at which the document first came, however often its record was made anew; empty if unknown."""
+        return self.first_indexed_at or self.indexed_at
 
     def is_identical(self, other: Record) -> bool:
         """Whether both texts are known to be equal but for case and white space."""
@@ -221,6 +228,15 @@ class Record:
             return None
         payload = self.fingerprint.value.to_bytes(8, "big")
         return Sketch(self.fingerprint.scheme, payload, self.keys, self.fingerprint.tokens)
+
+
+def first_arrival(indexed_at: str, *known: str) -> str:
+    """The `first_indexed_at` of a record made at `indexed_at`, where the document was there at the times `known`.
+
+    Times are ISO 8601 in UTC; an empty one says nothing. Empty where the document came with this record.
+    """
+    first = min(filter(None, (indexed_at, *known)), default="")
+    return "" if first == indexed_at else first
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,7 +284,7 @@ class ClusterRecord:
     `title` is the canonical document's; `size` counts the members, `total_bytes` sums their sizes and `redundant_bytes`
     those of the members other than the canonical one. `radius` is the largest distance of a member to the canonical
     document, in bits, `least_similarity` (0 to 1) the smallest similarity. `first_seen` and `last_seen` are the
-    earliest and latest `indexed_at` of the members. `formats` and `origins` (see `indexer.model.origins`) are those of
+    earliest and latest `arrived_at` of the members. `formats` and `origins` (see `indexer.model.origins`) are those of
     the members, sorted, at most MOST_ORIGINS of them.
     """
 

@@ -177,7 +177,8 @@ class Store(SketchStore, ABC):
         Records are consumed lazily and kept in batches; the results of a batch come when a kill of the process can't
         undo it any more. Nothing is stored until the results are iterated, and all of it when they are exhausted. A
         record that the store refuses is a FAILED result, never an exception. Storing a document clears its recorded
-        failure; replacing one drops its annotations, which were about the old text.
+        failure. Replacing one keeps the time at which it first came (`Record.arrived_at`, the earlier one of both), and
+        drops its annotations, which were about the old text, unless the new text is identical.
         """
 
     def begin_put(self, records: Sequence[Record]) -> Callable[[], list[PutResult]]:

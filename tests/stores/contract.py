@@ -392,6 +392,29 @@ class StoreContract(WritingContract, ClusterContract, SchemeContract, ProbeContr
         put(store, record("b", 1))
         assert store.annotations([Ref("a"), Ref("b")]) == [{}, {}]
 
+    def test_an_identical_text_keeps_what_is_known_of_the_document(self, store: Store) -> None:
+        said = {"x": 1, "cluster": {"id": "k", "is_canonical": True, "similarity": 1.0, "size_class": "2"}}
+        put(store, *[record(name, 1, text_digest="0a") for name in "abc"])
+        store.annotate([(Ref(name), said) for name in "abc"])
+        put(store, record("a", 1, text_digest="0a", title="new"), record("b", 1, text_digest="0b"), record("c", 1))
+        assert store.annotations([Ref(name) for name in "abc"]) == [said, {}, {}]
+        assert [ref.id for _, ref in store.cluster_members(["k"])] == ["a"]
+
+    def test_the_time_of_arrival_stays_however_often_a_document_is_replaced(self, store: Store) -> None:
+        first, second, third = (f"2026-01-0{day}T00:00:00.000001Z" for day in (1, 2, 3))
+        put(store, record("a", 1, indexed_at=second), record("b", 1, indexed_at=second))
+        # The later one of one batch, and others after it.
+        put(store, record("a", 2, indexed_at=third), record("a", 3, indexed_at=third, text_digest="0a"))
+        put(store, record("b", 1, indexed_at=third, first_indexed_at=first))
+        a, b = store.get([Ref("a"), Ref("b")])
+        assert a == record("a", 3, indexed_at=third, first_indexed_at=second, text_digest="0a")
+        assert (a.arrived_at, b and b.arrived_at) == (second, first)
+        put(store, record("a", 3, indexed_at=third, text_digest="0a"))
+        assert [one and one.arrived_at for one in store.get([Ref("a")])] == [second]
+        store.delete([Ref("a")])
+        put(store, record("a", 1, indexed_at=third))
+        assert [one and one.arrived_at for one in store.get([Ref("a")])] == [third]
+
     def test_an_annotation_that_is_no_json_is_refused(self, store: Store) -> None:
         put(store, record("a", 1))
         with pytest.raises(UsageError, match="JSON"):

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import random
 from collections.abc import Callable
 
 import pytest
+from clustered import cluster_store
 from made import INFO, cluster, put, record
 
 from indexer.errors import StoreError
-from indexer.model import ClusteringNote, Ref
+from indexer.model import ClusteringNote, Record, Ref
 from indexer.stores import Store
 
 
@@ -57,6 +59,39 @@ class ClusterContract:
         put(store, record("b", 1))
         store.delete([Ref("d")])
         assert [ref.id for _, ref in store.cluster_members(["one", "two", "three"])] == ["a"]
+
+    def test_clusters_stay_as_they_are_while_texts_do(self, store: Store) -> None:
+        chance = random.Random(7)
+        values = {f"{number:02d}": chance.choice([0, 1, 0x00FF_0000_0000_FF00, 2**63 - 1]) for number in range(16)}
+
+        def written(name: str, step: int, text: str = "0a") -> Record:
+            at = f"2026-01-01T00:00:{step:02d}.000000Z"
+            return record(name, values[name], text_digest=text + name, indexed_at=at, source=f"/{step}/{name}", size=9)
+
+        put(store, *[written(name, 30 - step) for step, name in enumerate(values)])
+        assert cluster_store(store).clusters == 3
+        before = {ref: dict(known) for ref, known in store.scan_annotations()}, list(store.clusters())
+        for step in range(31, 50):
+            put(store, *[written(name, step) for name in chance.sample(sorted(values), 3)])
+        again = cluster_store(store)
+        assert (again.changes.documents, again.changes.removed) == (0, 0)
+        assert ({ref: dict(known) for ref, known in store.scan_annotations()}) == before[0]
+        # What a cluster notes of its members' origins may have changed, which document stands for it has not.
+        names = [[(one.id, one.canonical, one.size, one.first_seen, one.last_seen) for one in clusters]
+                 for clusters in (before[1], store.clusters())]  # fmt: skip
+        assert names[0] == names[1]
+
+    def test_a_cluster_keeps_its_name_where_the_document_that_it_is_named_after_was_edited(self, store: Store) -> None:
+        put(
+            store,
+            *[record(name, 0, text_digest="0a", indexed_at=f"2026-01-0{day}") for day, name in enumerate("cab", 1)],
+        )
+        cluster_store(store)
+        [named] = store.clusters()
+        assert named.canonical == Ref("c")
+        put(store, record("c", 1, text_digest="0b", indexed_at="2026-01-09"))
+        cluster_store(store)
+        assert [(one.id, one.canonical, one.size) for one in store.clusters()] == [(named.id, Ref("c"), 3)]
 
     def test_clusters_come_back_as_they_were(self, store: Store) -> None:
         full = cluster(

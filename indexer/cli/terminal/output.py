@@ -168,6 +168,7 @@ def record_json(record: Record) -> dict[str, Any]:
         "source_digest": record.source_digest,
         "text_digest": record.text_digest,
         "indexed_at": record.indexed_at,
+        "first_indexed_at": record.arrived_at,
         "metadata": dict(record.metadata),
     }
 

@@ -35,6 +35,7 @@ from indexer.stores.search.fields.bodies import (
     check_id,
     is_owners,
     merged,
+    own_part,
 )
 from indexer.stores.search.fields.stripping import Stripper, lost, own_names
 from indexer.stores.search.landings import Landings
@@ -249,7 +250,7 @@ class Writer:
             elif row.ref in own and hit["_source"].get(ROOT) == row.fields:
                 done[row.ref] = PutResult(row.ref, PutStatus.CREATED)
             else:
-                fields = self._context.bodies.replacing(row.fields)
+                fields = self._context.bodies.replacing(row.fields, own_part(hit["_source"]) or {})
                 actions.append(update(place, {"doc": {ROOT: fields}}, unchanged(hit)))
                 asked.append(row)
         for row, outcome in zip(asked, send(self._client, actions) if actions else [], strict=True):

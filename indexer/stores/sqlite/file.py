@@ -81,6 +81,8 @@ MIGRATIONS: tuple[Migration, ...] = (
     # Whether a document is short is read from the document.
     ("ALTER TABLE hashes DROP COLUMN short",),
     ("ALTER TABLE documents ADD COLUMN container BLOB NOT NULL DEFAULT x''",),
+    # Empty where it is indexed_at.
+    ("ALTER TABLE documents ADD COLUMN first_indexed_at BLOB NOT NULL DEFAULT x''",),
 )
 
 _HEADER_BYTES = 100

@@ -17,6 +17,7 @@ from indexer.model import Ref
 from indexer.model.chunking import chunks
 from indexer.stores.base import Store
 from indexer.stores.sqlite import cells
+from indexer.stores.sqlite.rows import Replaced
 
 T = TypeVar("T")
 
@@ -106,6 +107,16 @@ def hash_numbers(connection: sqlite3.Connection, values: Sequence[int]) -> dict[
     """For each stored value, signed, its number."""
     sql = "SELECT value, number FROM hashes WHERE value IN (SELECT value FROM json_each(?))"
     return dict(connection.execute(sql, (json.dumps(values),)))
+
+
+def replaced_documents(connection: sqlite3.Connection, numbers: Sequence[int]) -> dict[int, Replaced]:
+    """What documents, given by their numbers, leave to those that take their places."""
+    sql = """SELECT d.number, d.indexed_at, d.first_indexed_at, d.text_digest, a.fields, a.cluster FROM documents d
+        LEFT JOIN annotations a ON a.document = d.number WHERE d.number IN (SELECT value FROM json_each(?))"""
+    return {
+        number: Replaced(cells.text(at), cells.text(first), same, None if fields is None else (fields, cluster))
+        for number, at, first, same, fields, cluster in connection.execute(sql, (json.dumps(numbers),))
+    }
 
 
 def stored_annotations(connection: sqlite3.Connection, numbers: Sequence[int]) -> dict[int, dict[str, Any]]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from indexer.model import Failure, Fingerprint, Record, Ref, Sketch, to_signed, to_unsigned
+from indexer.model import Failure, Fingerprint, Record, Ref, Sketch, first_arrival, to_signed, to_unsigned
 from indexer.stores.base import StoreInfo
 from indexer.stores.sketches import refusal
 from indexer.stores.sqlite import cells
@@ -23,8 +23,12 @@ _MAX_INTEGER = (1 << 63) - 1
 # The order of the columns in every query that reads whole records, the document's number before them.
 RECORD_COLUMNS = (
     "d.number, d.id, d.hash, h.value, d.tokens, h.keys, d.short, d.source, d.title, d.format, d.extractor, d.size, "
-    "d.source_digest, d.indexed_at, d.metadata, d.text_digest, d.container"
+    "d.source_digest, d.indexed_at, d.metadata, d.text_digest, d.container, d.first_indexed_at"
 )
+
+
+# Places in the columns of a row.
+_INDEXED_AT, _TEXT_DIGEST = 7, 11
 
 
 class RefusedError(Exception):
@@ -43,6 +47,20 @@ class Row:
     columns: tuple[Any, ...]
     written_bytes: int
     sketches: Mapping[str, Sketch]
+
+
+@dataclass(frozen=True, slots=True)
+class Replaced:
+    """What a record leaves to the one that takes its place: times, the digest of its text, its annotations, packed."""
+
+    indexed_at: str
+    first_indexed_at: str
+    text_digest: bytes
+    annotations: tuple[str, bytes | None] | None
+
+    def keeps(self, row: Row) -> bool:
+        """Whether what is known of the document stays: the text is the same, but for case and white space."""
+        return bool(self.text_digest) and self.text_digest == row.columns[_TEXT_DIGEST]
 
 
 def pack_text(text: str) -> bytes:
@@ -122,16 +140,23 @@ class Packer:
                 raise RefusedError(f"{label} {number} is out of range")
         metadata = pack_json(record.metadata, "metadata") if record.metadata else None
         strings = (record.format, record.source, record.title, record.extractor, record.indexed_at)
-        others = (record.source_digest, record.text_digest, record.container)
-        *packed, digest, same, container = map(pack_text, (*strings, *others))
+        others = (record.source_digest, record.text_digest, record.container, record.first_indexed_at)
+        *packed, digest, same, container, first = map(pack_text, (*strings, *others))
         size = len(name) + sum(map(len, packed)) + len(digest) + len(same) + len(metadata or "") + len(container)
         size += sum(len(sketch.payload) + 8 * len(sketch.keys) for sketch in record.sketches.values())
         if size > MAX_RECORD_BYTES:
             raise RefusedError(f"id, titles, metadata and sketches take {size} bytes, more than {MAX_RECORD_BYTES}")
         known = record.short, record.tokens, record.size, *packed, digest_crc(digest), digest, metadata, same
         value = None if record.fingerprint is None else to_signed(record.fingerprint.value)
-        columns = (*known, container)
+        columns = (*known, container, first)
         return Row(record.ref, name, value, record.keys, record.short, columns, size, record.sketches)
+
+    def replacing(self, row: Row, before: Replaced) -> Row:
+        """The row of a record that takes the place of another one: the time of its arrival stays."""
+        *columns, first = row.columns
+        at = cells.text(columns[_INDEXED_AT])
+        first = first_arrival(at, cells.text(first), before.first_indexed_at, before.indexed_at)
+        return replace(row, columns=(*columns, pack_text(first)))
 
     def _check_fingerprint(self, record: Record) -> None:
         if record.fingerprint is None:
@@ -148,7 +173,7 @@ class Packer:
     def record(self, row: Sequence[Any], sketches: Mapping[str, Sketch] | None = None) -> Record:
         """A record from RECORD_COLUMNS."""
         _, name, number, value, tokens, keys, short, source, title, kind, extractor, size, digest, *rest = row
-        at, metadata, same, container = rest
+        at, metadata, same, container, first = rest
         fingerprint = None
         if number is not None:
             fingerprint = Fingerprint(to_unsigned(cells.integer(value)), cells.count(tokens), self._scheme)
@@ -165,6 +190,7 @@ class Packer:
             source_digest=cells.text(digest),
             text_digest=cells.text(same),
             indexed_at=cells.text(at),
+            first_indexed_at=cells.text(first),
             metadata={} if metadata is None else cells.json_object(metadata),
             sketches=sketches or {},
             container=cells.text(container),

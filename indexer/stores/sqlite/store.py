@@ -22,7 +22,14 @@ from indexer.stores.base import Capabilities, PutResult, PutStatus, Stats, Store
 from indexer.stores.sqlite import cells, file, parts
 from indexer.stores.sqlite.clusters import ClusterTable, cluster_name
 from indexer.stores.sqlite.file import StoreFile, fit_log, transaction
-from indexer.stores.sqlite.parts import READ_ROWS, document_numbers, hash_numbers, marks, stored_annotations
+from indexer.stores.sqlite.parts import (
+    READ_ROWS,
+    document_numbers,
+    hash_numbers,
+    marks,
+    replaced_documents,
+    stored_annotations,
+)
 from indexer.stores.sqlite.probing import SketchLookups
 from indexer.stores.sqlite.rows import (
     RECORD_COLUMNS,
@@ -200,10 +207,18 @@ class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
         last = {entry.id: entry for entry in batch if isinstance(entry, Row)}
         with self._writing() as connection:
             stored = document_numbers(connection, list(last))
+            before = replaced_documents(connection, [number for number, _, _ in stored.values()])
             changes = _Changes(self._packer, SketchChanges(read_schemes(connection)))
             changes.remove_documents(connection, list(stored.values()))
+            kept = []
+            for name, (number, _, _) in stored.items():
+                old = before[number]
+                last[name] = self._packer.replacing(last[name], old)
+                if old.annotations and old.keeps(last[name]):
+                    kept.append((*old.annotations, name))
             changes.add_documents(connection, list(last.values()))
             changes.finish(connection)
+            connection.executemany("INSERT INTO annotations SELECT number, ?, ? FROM documents WHERE id = ?", kept)
             for some in chunks(last, READ_ROWS):
                 connection.execute(f"DELETE FROM failures WHERE id IN ({marks(len(some))})", some)  # noqa: S608 marks
         with self._reading() as connection:

@@ -8,7 +8,7 @@ import secrets
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from indexer.model import Fingerprint, Record, Ref, Sketch, to_signed, to_unsigned
+from indexer.model import Fingerprint, Record, Ref, Sketch, first_arrival, to_signed, to_unsigned
 from indexer.model.origins import origin_of
 from indexer.schemes.keys.layout import KeyLayout
 from indexer.stores.base import StoreInfo
@@ -48,6 +48,7 @@ _TEXTS = {
     "title": "title",
     "extractor": "extractor",
     "indexed_at": "indexed_at",
+    "first_indexed_at": "first_indexed_at",
     "source_digest": "source_digest",
     "text_digest": "text_digest",
     "container": "container",
@@ -93,11 +94,19 @@ class Bodies:
         body["cluster"] = alone()
         return body
 
-    def replacing(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """The same for a partial update: a field that it does not have becomes null, and everything else goes."""
+    def replacing(self, body: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
+        """The same for a partial update of what stands there: what it lacks becomes null, and everything else goes.
+
+        The time at which the document first came stays, and of an identical text all that is known of it too.
+        """
         empty = dict.fromkeys(["bytes", *_TEXTS, "metadata", "annotations", "cluster", self.scheme, *self.schemes])
         own = {name: replacing_fields(body[name], fields) for name, fields in self.key_fields.items() if name in body}
-        return empty | dict(body) | own | {"cluster": dict.fromkeys(CLUSTER_FIELDS) | body["cluster"]}
+        fields = empty | dict(body) | own | {"cluster": dict.fromkeys(CLUSTER_FIELDS) | body["cluster"]}
+        times = (source.get(name) or "" for source in (body, before) for name in ("first_indexed_at", "indexed_at"))
+        fields["first_indexed_at"] = first_arrival(body.get("indexed_at", ""), *times) or None
+        if body.get("text_digest") and before.get("text_digest") == body["text_digest"] and before.get("cluster"):
+            del fields["cluster"], fields["annotations"]
+        return fields
 
     def _keys(self, keys: Sequence[int]) -> dict[str, Any]:
         return {name: terms[0] if len(terms) == 1 else terms for name, terms in self.layout.terms(keys).items()}
