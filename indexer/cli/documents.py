@@ -361,11 +361,12 @@ def stats(store: str, format: Literal["text", "json", "prometheus"], json: bool)
         clustered = {"clustered_at": clustering.at, "clustering_finished": clustering.finished}
         answer_json({"store": shown_store(store), **plain, **clustered, "made_with": dataclasses.asdict(info)})
         return
+    about_ = "about " * bool(counts.extra.get("distinct_is_an_estimate"))
     fields(
         [
             ("store", shown_store(store)),
             ("documents", f"{counts.documents:,}"),
-            ("fingerprinted", f"{counts.fingerprinted:,}, of them {counts.distinct:,} distinct"),
+            ("fingerprinted", f"{counts.fingerprinted:,}, of them {about_}{counts.distinct:,} distinct"),
             ("short", f"{counts.short:,}"),
             ("empty", f"{counts.empty:,}"),
             ("formats", _counted(counts.formats)),

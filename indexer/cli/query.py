@@ -12,7 +12,7 @@ from indexer.cli.options.matching import Matching, match_options, show_rule
 from indexer.cli.options.paths import A_PATH
 from indexer.cli.options.shared import Extraction, content_of, extraction_options, json_option, opened, store_option
 from indexer.cli.terminal.output import about, answer, answer_json, fields, fingerprint_json, say
-from indexer.errors import NeardupError, UsageError
+from indexer.errors import ExtractionError, NeardupError, UsageError
 from indexer.text.counts import counted
 
 if TYPE_CHECKING:
@@ -132,17 +132,18 @@ def hash_(files: tuple[str, ...], text: str | None, scheme: str | None, extracti
     reading = extraction.reading(None)
     code = 0
     if text is not None:
-        _print_hash(arguments.from_text(text), by, as_json=json)
+        code = _print_hash(arguments.from_text(text), by, as_json=json)
     for file in files:
         try:
-            _print_hash(arguments.from_file(file, *reading), by, as_json=json)
+            code = _print_hash(arguments.from_file(file, *reading), by, as_json=json) or code
         except NeardupError as error:
             say(str(error), level="error", **about(error))
             code = error.exit_code
     return code
 
 
-def _print_hash(document: Question, by: Scheme | None, *, as_json: bool) -> None:
+def _print_hash(document: Question, by: Scheme | None, *, as_json: bool) -> int:
+    """Print it; the exit code, which says where a document gave no text."""
     fingerprint = document.simhash
     shown, features = (str(fingerprint), fingerprint.tokens) if fingerprint else (None, 0)
     about: dict[str, Any] = {"title": document.title, "format": document.format}
@@ -156,6 +157,7 @@ def _print_hash(document: Question, by: Scheme | None, *, as_json: bool) -> None
         answer_json({"name": document.name, **fingerprint_json(fingerprint), **about})
     else:
         answer(f"{shown or '-':<17}  {features:>7}  {document.name}")
+    return 0 if fingerprint else ExtractionError.exit_code
 
 
 COMMANDS = (compare, hash_)

@@ -81,7 +81,7 @@ class Provision:
         schemes = _schemes(indices, info)
         steps, composed = self._component(info), [COMPONENT]
         for scheme in schemes:
-            name, wanted = _scheme_component(scheme)
+            name, wanted = scheme_component(scheme)
             there = self._component_there(name)
             if there and there.get("template") != wanted["template"]:
                 # Somebody else's, or of another store's sketches with other parameters: this one stands beside it.
@@ -331,7 +331,7 @@ def _schemes(indices: Mapping[str, Mapping[str, Any]], info: StoreInfo) -> list[
     return list({scheme.name: scheme for one in indices.values() for scheme in mapping.schemes_of(one)}.values())
 
 
-def _scheme_component(scheme: SchemeInfo) -> tuple[str, dict[str, Any]]:
+def scheme_component(scheme: SchemeInfo) -> tuple[str, dict[str, Any]]:
     """The name and the body of the component template with a scheme's fields."""
     inside = {scheme.name: {"properties": sketch_properties(scheme)}}
     properties = {ROOT: {**mapping.properties()[ROOT], "properties": inside}}

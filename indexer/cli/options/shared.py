@@ -18,7 +18,7 @@ from indexer.cli.options.renamed import Renamed
 from indexer.cli.terminal.hints import name_store
 from indexer.cli.terminal.output import fields, say, shown_store
 from indexer.config import DEFAULT_STORE
-from indexer.errors import UsageError
+from indexer.errors import IncompatibleStoreError, UsageError
 from indexer.extract.base import Content, Extractor, Format, Limits, Options
 from indexer.model.paths import store_file
 from indexer.text.remarks import in_json, note
@@ -122,9 +122,9 @@ class Extraction:
         return Limits(seconds=self.worker.timeout, memory=self.worker.memory, input_bytes=self.max_size)
 
     def reading(self, content: Content | None) -> tuple[Options, Limits]:
-        """Options and limits in the content mode of a store, if there is one. Raises UsageError for another mode."""
+        """Options and limits in the content mode of a store, if there is one; IncompatibleStoreError for another."""
         if self.content and content and self.content != content:
-            raise UsageError(
+            raise IncompatibleStoreError(
                 f"--content {self.content}: this store holds fingerprints of content {content}, which can't be compared"
             )
         return self.options(content or self.content or "landmarks"), self.limits

@@ -12,6 +12,7 @@ import click
 
 from indexer.cli.options.matching import rule_json, tell_lacking, tell_unread
 from indexer.cli.terminal.output import about, answer, answer_json, fingerprint_json, match_json, say, table
+from indexer.errors import ExtractionError
 from indexer.model import name_of
 from indexer.text.counts import counted
 from indexer.text.remarks import in_json
@@ -89,6 +90,8 @@ class Answers:
     def _show(self, question: Question, answered: Answer) -> None:
         self.found += answered.total
         self._lacking = max(self._lacking, answered.lacking)
+        if question.simhash is None:
+            self._code = max(self._code, ExtractionError.exit_code)
         if warning := _warning(question):
             with self._aside():
                 say(warning)

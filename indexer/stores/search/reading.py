@@ -127,13 +127,15 @@ class Reader:
         answer = self._lookup.search(is_record(), size=0, track_total_hits=True, aggs=aggregations)
         counts = answer["aggregations"]
         documents = answer["hits"]["total"]["value"]
-        distinct = counts["distinct"]["value"]
+        fingerprinted, estimate = counts["fingerprinted"]["doc_count"], counts["distinct"]["value"]
+        # An estimate may be larger than what there is.
+        distinct = min(estimate, fingerprinted)
         return Stats(
             documents=documents,
-            fingerprinted=counts["fingerprinted"]["doc_count"],
+            fingerprinted=fingerprinted,
             distinct=distinct,
             short=counts["short"]["doc_count"],
-            empty=documents - counts["fingerprinted"]["doc_count"],
+            empty=documents - fingerprinted,
             failures=context.failures.counts("reason"),
             formats={bucket["key"]: bucket["doc_count"] for bucket in counts["formats"]["buckets"]},
             bytes_on_disk=self._size(),
@@ -144,7 +146,7 @@ class Reader:
                 "index": context.name,
                 "indices": len(context.mappings),
                 # The engines count exactly up to about this many, and estimate beyond.
-                "distinct_is_an_estimate": distinct > _PRECISION,
+                "distinct_is_an_estimate": estimate > _PRECISION,
             },
         )
 
