@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
@@ -139,6 +139,8 @@ class _Pending:
     known: Known
     source: str
     title: str
+    # Workers end in any order.
+    at: str
 
 
 class _Run:
@@ -315,7 +317,7 @@ class _Run:
             return None
         data = data or b""
         conditions = {"if_seq_no": hit["_seq_no"], "if_primary_term": hit["_primary_term"]}
-        pending = _Pending(place, digest, len(data), conditions, known, source, title)
+        pending = _Pending(place, digest, len(data), conditions, known, source, title, now())
         return Item(pending, BOM + data)
 
     def _pace(self) -> None:
@@ -338,7 +340,7 @@ class _Run:
             title=pending.title,
             size=pending.size,
         )
-        return Done(pending.place, record, pending.conditions, pending.known)
+        return Done(pending.place, replace(record, indexed_at=pending.at), pending.conditions, pending.known)
 
     def _settle(self, written: Written) -> None:
         place, status = written.done.place, written.status

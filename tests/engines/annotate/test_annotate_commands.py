@@ -66,7 +66,8 @@ def both(
     assert main(["index", "all.jsonl", "--store", "plain.neardup", "--jobs", "1"]) == 0
     url, aside = f"{server.url}/{index_name}", f"{index_name}-aside"
     in_place = request.param == "in place"
-    flags = [] if in_place else ["--to", aside]
+    # Read in one part, so that documents come in the order of the file.
+    flags = ["--slices", "1"] if in_place else ["--slices", "1", "--to", aside]
     assert main(["annotate", "--store", url, "--field", "body", "--scheme", "minhash", "--jobs", "1", *flags]) == 0
     return Both(url, "", capfd) if in_place else Both(f"{server.url}/{aside}", f"{index_name}/", capfd)
 
