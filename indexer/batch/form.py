@@ -18,7 +18,7 @@ from indexer.schemes import registry
 from indexer.schemes.base import Scheme
 from indexer.stores.base import StoreInfo
 
-FORMAT = 2
+FORMAT = 3
 FOOTER = b"neardup"
 # What a payload or a digest is like no compression makes smaller.
 _TEXTS = (
@@ -120,7 +120,7 @@ def sketch_schema(form: Form) -> Any:
         ("time", arrow.string()),
         ("metadata", arrow.string()),
         ("failed", arrow.string()),
-        ("source_digest", arrow.binary(32)),
+        ("source_digest", arrow.binary(16)),
         ("text_digest", arrow.binary(16)),
         (column_name(SIMHASH_DOC), arrow.int64()),
     ]

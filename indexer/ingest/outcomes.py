@@ -280,15 +280,19 @@ def is_short(fingerprint: Fingerprint | None, min_tokens: int) -> bool:
     return fingerprint is not None and fingerprint.tokens < min_tokens
 
 
+# Of a digest in hexadecimal: half of SHA-256.
+_DIGITS = 32
+
+
 def source_digest(data: bytes, info: StoreInfo, options: Options, *, name: str = "", title: str = "") -> str:
-    """The SHA-256, in hexadecimal, of everything that a stored fingerprint and title depend on.
+    """Half of the SHA-256, in hexadecimal, of everything that a stored fingerprint and title depend on.
 
     That is the document's bytes, the scheme, the extraction rules, and what else decides how the bytes are read: the
     content mode, the engine and format asked for, the suffix of the name, and a title given from outside.
     """
     digest = hashlib.sha256(digest_rules(info, options, name=name, title=title).encode("utf-8", "replace"))
     digest.update(data)
-    return digest.hexdigest()
+    return digest.hexdigest()[:_DIGITS]
 
 
 def digest_rules(info: StoreInfo, options: Options, *, name: str = "", title: str = "") -> str:
@@ -299,7 +303,7 @@ def digest_rules(info: StoreInfo, options: Options, *, name: str = "", title: st
 
 def content_id(data: bytes) -> str:
     """The id of a document that is named by its content: half of SHA-256, which still fits on a line."""
-    return hashlib.sha256(data).hexdigest()[:32]
+    return hashlib.sha256(data).hexdigest()[:_DIGITS]
 
 
 class Repeated(Protocol):

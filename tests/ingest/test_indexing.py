@@ -228,4 +228,4 @@ def test_the_digest_depends_on_all_that_the_fingerprint_depends_on() -> None:
     )
     assert source_digest(b"octets", replace(info, version="9"), options) == base
     rules = "\0".join([info.scheme, info.unicode, info.extractor, "landmarks", "auto", "", ""])
-    assert base == hashlib.sha256(rules.encode() + b"\0\0octets").hexdigest()
+    assert base == hashlib.sha256(rules.encode() + b"\0\0octets").hexdigest()[:32]

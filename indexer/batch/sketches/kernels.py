@@ -28,7 +28,7 @@ from indexer.batch.arrow import (
 )
 from indexer.batch.form import Form, Making, sketch_schema
 from indexer.batch.sketches.documents import metadata_columns
-from indexer.core_sketch import features_of_texts, is_clean, text_digests
+from indexer.core_sketch import DIGEST_BYTES, features_of_texts, is_clean, text_digests
 from indexer.extract.document import MAX_TITLE
 from indexer.extract.text import first_line
 from indexer.ingest.direct import ENGINE, LONGEST, Direct, is_blank
@@ -176,9 +176,9 @@ def _source_digests(documents: Any, texts: Joined, form: Form) -> npt.NDArray[np
         else:
             digest = rules.copy()
         digest.update(data[start:end])
-        digests.append(digest.digest())
+        digests.append(digest.digest()[:DIGEST_BYTES])
         start = end
-    return np.frombuffer(b"".join(digests), dtype=np.uint8).reshape(len(digests), 32)
+    return np.frombuffer(b"".join(digests), dtype=np.uint8).reshape(len(digests), DIGEST_BYTES)
 
 
 def _alone(documents: Any, making: Making) -> list[Sketched]:
@@ -235,8 +235,8 @@ def batch_of(rows: Sequence[Sketched], form: Form) -> Any:
         times,
         metadata,
         arrow.array([None if row.failed is None else _text(row.failed) for row in rows], arrow.string()),
-        arrow.array([bytes.fromhex(record.source_digest) or None for record in records], arrow.binary(32)),
-        arrow.array([bytes.fromhex(record.text_digest) or None for record in records], arrow.binary(16)),
+        arrow.array([bytes.fromhex(record.source_digest) or None for record in records], arrow.binary(DIGEST_BYTES)),
+        arrow.array([bytes.fromhex(record.text_digest) or None for record in records], arrow.binary(DIGEST_BYTES)),
         arrow.array(values, arrow.int64()),
     ]
     for scheme in form.made:

@@ -242,7 +242,7 @@ def test_the_digest_is_that_of_annotate() -> None:
     info = store_info("full")
     rest = b'[["body",["x"]]]'
     options = Options(content="full", format="text")
-    assert hashlib.sha256(rules(info).encode() + rest).hexdigest() == source_digest(rest, info, options)
+    assert hashlib.sha256(rules(info).encode() + rest).hexdigest()[:32] == source_digest(rest, info, options)
 
 
 @pytest.mark.parametrize(
