@@ -134,6 +134,10 @@ def report_json(report: Report) -> str:
         "made_at": report.made_at,
         "made_with": report.made_with,
         "rule": numbers.rule.written(whole=True),
+        "not_compared": numbers.not_compared,
+        "left_out": [
+            {"reason": each.reason, "documents": each.documents, "names": each.names} for each in numbers.left_out
+        ],
         **_share(numbers.total),
         "fingerprinted": numbers.fingerprinted,
         "short": numbers.short,
@@ -186,14 +190,19 @@ def _member(record: Record, similarity: float) -> dict[str, Any]:
 def _figure_rows(report: Report) -> Iterator[tuple[str, str, str, float]]:
     """Every number as section, name, measure and value."""
     numbers = report.figures
-    overall = _share(numbers.total) | {
-        "fingerprinted": numbers.fingerprinted,
-        "short": numbers.short,
-        "unclustered": numbers.unclustered,
-        "clusters": numbers.clusters,
-        "in_clusters": numbers.in_clusters,
-    }
+    overall = (
+        {"not_compared": numbers.not_compared}
+        | _share(numbers.total)
+        | {
+            "fingerprinted": numbers.fingerprinted,
+            "short": numbers.short,
+            "unclustered": numbers.unclustered,
+            "clusters": numbers.clusters,
+            "in_clusters": numbers.in_clusters,
+        }
+    )
     yield from (("overall", "", measure, value) for measure, value in overall.items() if measure != "redundant_part")
+    yield from (("left_out", each.reason, "documents", each.documents) for each in numbers.left_out)
     for size in numbers.sizes:
         name = str(size.low) if size.low == size.high else f"{size.low}-{size.high}"
         yield "cluster_size", name, "clusters", size.clusters
@@ -228,9 +237,16 @@ def report_markdown(report: Report) -> str:
         f"Store {_md(report.store)}, {report.made_at}, {_md(report.made_with)}.",
         f"Near-duplicates by {_md(str(numbers.rule))}.",
         "",
+        f"Not compared: {counted(numbers.not_compared, 'document')}.",
         f"Redundant: {total.redundant:,} of {counted(total.documents, 'document')} ({total.part:.1%}); "
         f"{counted(numbers.clusters, 'cluster')} with {counted(numbers.in_clusters, 'document')}.",
     ]
+    if numbers.left_out:
+        lines += _md_table(
+            "What the figures leave out",
+            ("reason", "documents", "among them"),
+            [(each.reason, f"{each.documents:,}", ", ".join(each.names[:3])) for each in numbers.left_out],
+        )
     for heading, shares in (
         ("By format", numbers.by_format),
         ("By source", numbers.by_source),

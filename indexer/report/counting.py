@@ -12,10 +12,12 @@ import numpy as np
 
 from indexer.clustering.memory import Remembered
 from indexer.clustering.stored import Cluster, stored_clusters
+from indexer.ingest.indexing import DUPLICATE
 from indexer.matching.rule import MatchRule
-from indexer.model import Record
+from indexer.model import Record, name_of
 from indexer.model.chunking import chunks
 from indexer.model.origins import UNKNOWN, origin_name, origin_parts
+from indexer.model.records import SIMHASH_DOC
 from indexer.model.refs import RefSet, RefTable
 from indexer.stores.base import Store
 
@@ -26,6 +28,14 @@ _READ_AT_ONCE = 2000
 _MOST_GROUPS = 20_000
 _SHOWN_SOURCES = 25
 _SHOWN_TIMES = 36
+# Why documents of a store are in no figure, beside the reasons of failures.
+NOT_COMPARED = {
+    "no-text": "No text was found in it: a scan without a text layer, or an empty file.",
+    "too-short": "It has too few words to be compared.",
+    "no-sketch": "It was stored before the sketch that the rule compares; neardup index or annotate adds it.",
+}
+# This many of the documents that are left out for one reason are named.
+_NAMED = 20
 _DEEPEST = 32
 # The longest form of a time that is counted by, then what it is cut to: hour, day, month, year.
 _TIME_LENGTHS = (13, 10, 7, 4)
@@ -86,16 +96,35 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Documents that the other figures say nothing about: why, how many, and the names of the first of them.
+
+    `reason` is one of `neardup failures`, or "no-text", "too-short" or "no-sketch".
+    """
+
+    reason: str
+    documents: int
+    names: tuple[str, ...]
+
+    @property
+    def compared(self) -> bool:
+        """Whether they were left out because they had been compared."""
+        return self.reason == DUPLICATE
+
+
+@dataclass(frozen=True, slots=True)
 class Figures:
     """What a report says in numbers.
 
-    `clusters` have two members or more. `unclustered` documents came since the last clustering. `similarities` counts
-    the redundant documents by how similar they are to their canonical one, in the unit of `rule`. `by_source` is by
-    host, or by folder as deep as stays readable; `by_time` by hour, day, month or year.
+    `left_out` is what was not compared, by reason, the most frequent first. `clusters` have two members or more.
+    `unclustered` documents came since the last clustering. `similarities` counts the redundant documents by how similar
+    they are to their canonical one, in the unit of `rule`. `by_source` is by host, or by folder as deep as stays
+    readable; `by_time` by hour, day, month or year.
     """
 
     rule: MatchRule
     total: Share
+    left_out: tuple[LeftOut, ...]
     fingerprinted: int
     short: int
     unclustered: int
@@ -105,6 +134,11 @@ class Figures:
     by_format: dict[str, Share]
     by_source: dict[str, Share]
     by_time: dict[str, Share]
+
+    @property
+    def not_compared(self) -> int:
+        """How many documents were compared with none: those of the store, and those that could not be stored."""
+        return sum(each.documents for each in self.left_out if not each.compared)
 
     @property
     def in_clusters(self) -> int:
@@ -204,6 +238,7 @@ def figures(store: Store, made: Remembered, *, most: int, time_field: str = "") 
         Figures(
             rule=made.rule,
             total=scan.total,
+            left_out=_left_out(scan, store, made.rule),
             fingerprinted=scan.fingerprinted,
             short=scan.short,
             unclustered=unclustered,
@@ -218,6 +253,16 @@ def figures(store: Store, made: Remembered, *, most: int, time_field: str = "") 
         ),
         largest,
     )
+
+
+def _left_out(scan: _Scan, store: Store, rule: MatchRule) -> tuple[LeftOut, ...]:
+    names, counts = scan.names, scan.left_out
+    for failure in store.failures():
+        scan.leave_out(failure.reason, failure.source or name_of(failure.ref))
+    kept = {SIMHASH_DOC, *(known.name for known in store.info.schemes)} & set(rule.schemes)
+    if lacking := rule.lacking(store.lacking(sorted(kept))):
+        counts["no-sketch"] += lacking
+    return tuple(LeftOut(reason, count, tuple(names.get(reason, ()))) for reason, count in counts.most_common())
 
 
 def _step(similarity: float, rule: MatchRule) -> tuple[float, str]:
@@ -235,6 +280,8 @@ class _Scan:
         self.total = Share()
         self.fingerprinted = self.short = 0
         self.formats: dict[str, Share] = {}
+        self.left_out: Counter[str] = Counter()
+        self.names: dict[str, list[str]] = {}
         self.sources = _Groups(1, _DEEPEST, _cut_source)
         self.times = _Groups(0, len(_TIME_LENGTHS) - 1, _cut_time)
         self._time_field = time_field
@@ -244,6 +291,9 @@ class _Scan:
         self.total.add(share)
         self.fingerprinted += record.fingerprint is not None
         self.short += record.short
+        if record.fingerprint is None or record.short:
+            reason = "no-text" if record.fingerprint is None else "too-short"
+            self.leave_out(reason, record.source or name_of(record.ref))
         # A format is one of few; whatever else a store says is one more.
         known = record.format if record.format in self.formats or len(self.formats) < _SHOWN_SOURCES else OTHERS
         self.formats.setdefault(known or UNKNOWN, Share()).add(share)
@@ -252,6 +302,13 @@ class _Scan:
         time = record.metadata.get(self._time_field) if self._time_field else record.indexed_at
         matched = _TIME.match(time) if isinstance(time, str) else None
         self.times.add(matched[0] if matched else UNKNOWN, share)
+
+    def leave_out(self, reason: str, name: str) -> None:
+        """Count a document that no other figure is about."""
+        reason = reason if reason in self.left_out or len(self.left_out) < _SHOWN_SOURCES else OTHERS
+        self.left_out[reason] += 1
+        if self.left_out[reason] <= _NAMED:
+            self.names.setdefault(reason, []).append(name)
 
 
 def _source_name(key: Hashable) -> str:

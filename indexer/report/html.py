@@ -13,9 +13,11 @@ import leather
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from indexer.extract.base import REASONS
+from indexer.ingest.indexing import REASONS as PIPELINE_REASONS
 from indexer.matching.rule import MatchRule
 from indexer.report.contents import Report, ShownPair
-from indexer.report.counting import Share
+from indexer.report.counting import NOT_COMPARED, Share
 from indexer.text.counts import counted
 from indexer.text.differences import Piece, shortened
 from indexer.text.visible import printable
@@ -74,6 +76,7 @@ def report_html(report: Report, version: str) -> str:
             "Redundant documents by similarity",
             [(shown.label.replace(" to ", "-").removesuffix("%"), shown.documents) for shown in numbers.similarities],
         ),
+        why={**REASONS, **PIPELINE_REASONS, **NOT_COMPARED},
         clusters=clusters,
         pairs=pairs,
         notes=notes,

@@ -49,6 +49,15 @@ def test_figures_in_every_format(clustered: Neardup) -> None:
     assert (clustered.folder / "r.md").is_file()
 
 
+def test_documents_without_the_rule_s_sketch_are_left_out(neardup: Neardup) -> None:
+    mixed_folder(neardup.folder)
+    neardup("index", "docs", "--schemes", "simhash-doc")
+    neardup("index", "docs/a.html", "docs/b.pdf", "--scheme", "minhash")
+    neardup("cluster", "--match", "minhash@0.6")
+    left_out = neardup("report", "--format", "json").json["left_out"]
+    assert {each["reason"]: each["documents"] for each in left_out}["no-sketch"] == 4
+
+
 def test_reports_that_can_not_be_made(neardup: Neardup) -> None:
     neardup("report", code=3)
     mixed_folder(neardup.folder)

@@ -22,7 +22,7 @@ from indexer.clustering.clusters import cluster
 from indexer.errors import UsageError
 from indexer.ingest.indexing import store_info
 from indexer.matching.rule import parse_rule
-from indexer.model import Fingerprint, Record, Ref
+from indexer.model import Failure, Fingerprint, Record, Ref
 from indexer.report.contents import Asked, Report, ShownCluster, build_report, report_csv, report_json, report_markdown
 from indexer.report.html import report_html
 from indexer.schemes import simhash
@@ -108,6 +108,30 @@ def test_largest_clusters_come_first(store: Store) -> None:
     clusters = build_report(store, "known", Asked(clusters=1, members=2)).clusters
     assert [(each.size, len(each.members), each.least) for each in clusters] == [(3, 2, TWO_BITS)]
     assert [(member.ref.id, near) for member, near in clusters[0].members] == [("d3", 1.0), ("d2", ONE_BIT)]
+
+
+def test_what_was_not_compared_comes_first(store: Store, tmp_path: Path) -> None:
+    torn = [Failure(Ref(f"f{n}"), f"/scans/{HOSTILE}{n}.pdf", "malformed", "torn", "") for n in range(30)]
+    store.put_failures([*torn, Failure(Ref("again"), "/copies/again.html", "duplicate", "of d1", "")])
+    list(store.put([record(n, n, source=f"/scans/{n}.pdf", short=n > 21) for n in range(20, 24)]))
+    list(store.put([replace(record(n, 0), fingerprint=None, keys=()) for n in range(30, 32)]))
+    report = build_report(store, "known")
+    counts = {each.reason: (each.documents, len(each.names)) for each in report.figures.left_out}
+    assert counts == {"malformed": (30, 20), "no-text": (3, 3), "too-short": (3, 3), "duplicate": (1, 1)}
+    assert report.figures.not_compared == 36
+    page = report_html(report, "1")
+    first = re.search(r'<dl class="numbers">\s*<div>(.*?)</div>', page, re.DOTALL)
+    assert first
+    assert re.sub("<[^>]+>", "", first[1]) == "Not compared3630 malformed, 3 too-short, 3 no-text"
+    assert page.index('id="left-out"') < page.index('id="where"')
+    assert "and 10 more" in page
+    assert "/copies/again.html" in page
+    assert "<img" not in page
+    value = json.loads(report_json(report))
+    assert value["not_compared"] == 36
+    assert value["left_out"][-1] == {"reason": "duplicate", "documents": 1, "names": ["/copies/again.html"]}
+    assert "Not compared: 36 documents." in report_markdown(report)
+    assert "left_out,malformed,documents,30" in report_csv(report)
 
 
 def test_time_by_a_field_of_the_metadata(store: Store) -> None:
@@ -247,6 +271,56 @@ def test_a_foreign_script_is_refused_by_the_policy(hostile: Report, tmp_path: Pa
     page, _ = after_loading(path, tmp_path / "profile")
     assert "<main>" in page
     assert "<title>taken" not in page
+
+
+NARROW = """
+<body style="margin:0"><iframe id="phone" style="width:390px;height:844px;border:0"></iframe><script>
+const phone = document.getElementById("phone");
+phone.onload = function () {
+  const page = phone.contentDocument;
+  for (const details of page.querySelectorAll("details")) details.open = true;
+  const every = Array.from(page.querySelectorAll("body *"));
+  const room = page.documentElement.clientWidth;
+  document.title = page.documentElement.scrollWidth > room ? "too wide" : "fits into " + phone.clientWidth;
+  const wide = every.filter((each) => each.getBoundingClientRect().right > room + 0.5);
+  console.log(wide.slice(-3).map((each) => each.outerHTML).join());
+};
+phone.srcdoc = PAGE;
+</script></body>
+"""
+
+
+def test_a_telephone_shows_it_without_scrolling_sideways(store: Store, tmp_path: Path) -> None:
+    """Ids, folders, titles, reasons and words without a place to break them, all as long as they come."""
+    endless = "averyveryverylongnamewithoutanyplacetobreakit" * 9
+    names = [f"{endless}{letter}" for letter in "abcdefgh"]
+    list(
+        store.put(
+            replace(
+                each,
+                ref=Ref(name),
+                title=name if each.ref.id != "d4" else "",
+                source=f"/{endless[:60]}{name[-1]}/{name}",
+                format=name[-40:],
+            )
+            for each, name in zip(known(), names, strict=True)
+        )
+    )
+    store.delete([each.ref for each in known()])
+    cluster(store, RULE)
+    store.put_failures([Failure(Ref(endless), endless, endless, endless, "")])
+    report = build_report(store, endless, text_of=lambda _, of: f"{endless} {endless * 3} 1,234 {of.ref.id}")
+    numbers = report.figures
+    many = replace(numbers.total, documents=10**9, redundant=10**9 - 1, total_bytes=10**15, redundant_bytes=10**15 - 1)
+    figures = replace(
+        numbers, total=many, by_format={**numbers.by_format, endless: many}, clusters=10**9, unclustered=10**9
+    )
+    page = report_html(replace(report, figures=figures), "1")
+    path = tmp_path / "phone.html"
+    page = re.sub('<meta http-equiv="Content-Security-Policy"[^>]*>', "", page)
+    path.write_text(NARROW.replace("PAGE", json.dumps(page).replace("</", "<\\/")), "utf-8")
+    shown, said = after_loading(path, tmp_path / "profile")
+    assert "<title>fits into 390</title>" in shown, said
 
 
 USE = """

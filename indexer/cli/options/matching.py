@@ -162,11 +162,13 @@ def tell_lacking(count: int, rule: MatchRule) -> None:
 
 def tell_uncompared(store: Store, rule: MatchRule, *, include_short: bool) -> None:
     """Say what of a store no rule compares, and what this one can't."""
+    from indexer.ingest.indexing import DUPLICATE
+
     stats = store.stats()
     kinds = (
         (stats.empty, "without text"),
         (0 if include_short else stats.short, "with too few words (see --include-short)"),
-        (sum(stats.failures.values()), "refused or left out (see neardup failures)"),
+        (sum(stats.failures.values()) - stats.failures.get(DUPLICATE, 0), "refused (see neardup failures)"),
     )
     if count := sum(number for number, _ in kinds):
         shown = ", ".join(f"{number:,} {kind}" for number, kind in kinds if number)
