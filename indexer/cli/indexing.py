@@ -113,6 +113,7 @@ class Loading:
     dead_letters: str | None
     bulk_load: bool
     retry_failed: bool
+    no_create: bool
     strict: bool
     dry_run: bool
 
@@ -134,6 +135,7 @@ loading_options = Group(
         "settings at the end.",
     ),
     click.option("--retry-failed", is_flag=True, help="Also try documents that failed before and have not changed."),
+    click.option("--no-create", is_flag=True, help="End with exit code 3 if there is no store, instead of making it."),
     click.option("--strict", is_flag=True, help="End with exit code 6 if any document failed."),
     click.option("--dry-run", is_flag=True, help="List the ids and files that would be read, and change nothing."),
 )
@@ -201,14 +203,16 @@ def index(
     all_sources = sources()
     if loading.dry_run:
         return _list(all_sources)
+    from indexer.ingest.readers.named_columns import KnownColumns
     from indexer.matching.kept import schemes_of, schemes_of_new
 
-    content, known = _there(store)
+    known_store = _there(store, create=not loading.no_create)
+    content, known = known_store or ("landmarks", KnownColumns())
     content = extraction.content or content
     selection = dataclasses.replace(selection, known=known)
     all_sources = sources()
     settings = _settings(content, making, extraction, retry_failed=loading.retry_failed)
-    inputs = begun(all_sources, store)
+    inputs = all_sources if known_store else begun(all_sources)
     if inputs is None:
         say("no document was found, so no store was made")
         if not talk.is_enough(Summary()):
@@ -299,8 +303,8 @@ def _selection(store: str, walk: Walk, extraction: Extraction) -> Selection:
     )
 
 
-def _there(store: str) -> tuple[Content, KnownColumns]:
-    """The content mode of a store that is there already, else the default, and the columns that it remembers."""
+def _there(store: str, *, create: bool) -> tuple[Content, KnownColumns] | None:
+    """The content mode of a store that is there, and the columns that it remembers; None where it is to be made."""
     from indexer.ingest.readers.named_columns import KnownColumns
     from indexer.stores import open_store
 
@@ -308,10 +312,9 @@ def _there(store: str) -> tuple[Content, KnownColumns]:
         with open_store(store, read_only=True) as opened_store:
             return content_of(opened_store), KnownColumns(opened_store)
     except NoStoreError:
-        # An index is made by set-up alone, so that a name with a slip in it makes none.
-        if not store_file(store):
+        if not create:
             raise
-        return "landmarks", KnownColumns()
+        return None
 
 
 def _list(sources: Sources) -> int:

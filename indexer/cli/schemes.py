@@ -228,7 +228,7 @@ def corpus(
     content = extraction.content or _content_of(store)
     columns = named_fields.columns.columns(extraction)
     selection = Selection(base=store_folder(store), line_limit=extraction.max_size, columns=columns)
-    named = None if from_store else begun(Sources(paths, selection), store)
+    named = None if from_store else begun(Sources(paths, selection))
     if named is None and not from_store:
         raise UsageError("no document was found, so there is nothing to count")
     with opened(store, create=None if from_store else store_info(content)) as target:

@@ -264,6 +264,8 @@ def opened(store: str, *, create: StoreInfo | None = None, read_only: bool = Fal
 
     opened_store = open_store(store, create=create, read_only=read_only)
     opened_store.refresh = refresh
+    if opened_store.created and not opened_store.capabilities.embedded:
+        say(f"there was no index {shown_store(store)}, so it was made")
     for notice in opened_store.notices() if read_only else ():
         say(notice, level="warning")
     return opened_store
@@ -308,15 +310,14 @@ def store_folder(store: str) -> str:
     return os.path.dirname(path) if path else ""
 
 
-def begun(inputs: Iterable[Found], store: str) -> Iterable[Found] | None:
-    """The same inputs once there is a first; None where there is none, and no store, which then need not be made.
+def begun(inputs: Iterable[Found]) -> Iterable[Found] | None:
+    """The same inputs once there is a first; None where there is none, so that no store need be made for it.
 
-    What is wrong with a name or a pattern is raised before a store is made for it.
+    What is wrong with a name or a pattern is raised before a store is made.
     """
     rest = iter(inputs)
     first = list(islice(rest, 1))
-    file = store_file(store)
-    return chain(first, rest) if first or not file or os.path.exists(file) else None
+    return chain(first, rest) if first else None
 
 
 def only_one(**given: object) -> None:

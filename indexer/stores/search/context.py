@@ -90,7 +90,9 @@ class Context:
     def _read_info(self) -> StoreInfo:
         """What the mappings say of the store; its schemes are those of any of the indices."""
         if not self.mappings:
-            raise NoStoreError(f"{self.shown}: there is no store; `neardup setup` makes one")
+            raise NoStoreError(
+                f"{self.shown}: there is no store; index some documents first, or `neardup setup` makes one"
+            )
         infos = {index: mapping.info_of(one, f"{self.shown} ({index})") for index, one in self.mappings.items()}
         known = {index: info for index, info in infos.items() if info}
         if not known:

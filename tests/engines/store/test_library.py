@@ -107,8 +107,27 @@ def test_a_name_that_several_have_is_no_name(server: Server, index_name: str) ->
         assert both[f"{index_name}/a"].id == f"{index_name}/a"
 
 
-def test_the_command_makes_no_index(server: Server, index_name: str, tmp_path: Path) -> None:
+def test_the_command_makes_an_index_and_says_so(server: Server, index_name: str, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text(prose(1), "utf-8")
+    (tmp_path / "none").mkdir()
     url = f"{server.url}/{index_name}"
-    assert "there is no store" in neardup("index", str(tmp_path), "--store", url, code=3).stderr
+    # Neither where it must not, nor for nothing, nor one that a pattern would name.
+    assert "there is no store" in neardup("index", str(tmp_path), "--store", url, "--no-create", code=3).stderr
+    assert "no store was made" in neardup("index", str(tmp_path / "none"), "--store", url).stderr
+    assert "a pattern names none" in neardup("index", str(tmp_path), "--store", f"{url}*", code=3).stderr
     assert index_name not in server.request("GET", "/_mapping")
+    said = f"there was no index {url}, so it was made"
+    assert said in neardup("index", str(tmp_path), "--store", url).stderr
+    assert said not in neardup("index", str(tmp_path), "--store", url).stderr
+    with indexer.open(url, read_only=True) as collection:
+        assert [document.title for document in collection] == [prose(1)[:500]]
+    # As set-up makes it: nothing is left to be added.
+    assert neardup("setup", "--store", url, "--dry-run", "--json").stdout
+
+
+def test_the_command_fills_no_index_of_an_owners(server: Server, index_name: str, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(prose(1), "utf-8")
+    fill(server, index_name, {"a": {"body": prose(1)}})
+    refused = neardup("index", str(tmp_path), "--store", f"{server.url}/{index_name}", code=3).stderr
+    assert "without neardup's fields" in refused
+    assert server.request("GET", f"/{index_name}/_count")["count"] == 1
