@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -93,3 +94,19 @@ def test_nothing_is_loaded_from_elsewhere(site: Path) -> None:
     for page in site.rglob("*.html"):
         for target in LOADED.findall(page.read_text("utf-8")):
             assert not re.match(r"[a-z]+:|//", target), f"{page.name}: {target}"
+
+
+def test_the_search_works_in_a_folder(site: Path, tmp_path: Path) -> None:
+    """A browser that opened a file may load no index by itself, so the index is a script of the page's."""
+    browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if browser is None:
+        pytest.skip("NEEDS CHROMIUM: no browser on the path; the site was not searched in one")
+    command = [browser, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-sync"]
+    command += [
+        "--disable-background-networking",
+        "--disable-component-update",
+        f"--user-data-dir={tmp_path / 'profile'}",
+    ]
+    command += ["--virtual-time-budget=10000", "--dump-dom", (site / "index.html").as_uri() + "?q=spotsigs"]
+    page = subprocess.run(command, capture_output=True, timeout=120).stdout.decode()
+    assert "reference/schemes.html" in "".join(re.findall(r'<a href="([^"]*)" class="md-search-result__link"', page))
