@@ -88,7 +88,7 @@ def _records(numbers: Sequence[int], schemes: Sequence[Scheme]) -> Iterator[Reco
         name = f"collection/{number % 1000:03d}/document-{number:09d}.html"
         yield Record(
             Ref(name), fingerprint, keys, source=name, title=f"The title of document {number}", format="html",
-            extractor="lexbor 2.4", size=20_000, source_digest=digest * 2, text_digest=digest,
+            extractor="lexbor 2.4", size=20_000, source_digest=digest, text_digest=digest,
             indexed_at="2026-01-01T00:00:00Z", sketches=sketches,
         )  # fmt: skip
 
