@@ -26,6 +26,7 @@ from indexer.ingest.outcomes import (
     source_digest,
 )
 from indexer.ingest.sketching import Sketched
+from indexer.matching.kept import schemes_of_new
 from indexer.model import Failure, Ref
 from indexer.model.times import now
 from indexer.schemes.base import Scheme
@@ -64,7 +65,7 @@ class Wanted:
     or "landmarks". `refresh` is when what was written is found (see `Store`). `allow_version_change` is leave to change
     documents whose version comes from outside. `schemes` are specifications of those that documents get a sketch of
     too; those that the index has are always kept up. One that neardup is not set up in yet gets `new_schemes`; with
-    `exactly` another one that has others is refused.
+    `exactly`, the list that these were named by, another one that has others is refused.
     """
 
     fields: tuple[str, ...] = ()
@@ -76,7 +77,7 @@ class Wanted:
     dry_run: bool = False
     schemes: tuple[str, ...] = ()
     new_schemes: tuple[Scheme, ...] = ()
-    exactly: bool = False
+    exactly: str | None = None
     allow_version_change: bool = False
     docs_per_second: float | None = None
     slices: int = 4
@@ -201,8 +202,8 @@ class _Run:
         return dataclasses.replace(made, schemes=tuple(there.values()))
 
     def _require_exactly(self, there: Collection[str]) -> None:
-        if self.wanted.exactly:
-            require_exactly(self.wanted.new_schemes, there, self.wanted.schemes)
+        if self.wanted.exactly is not None:
+            require_exactly(schemes_of_new(self.wanted.exactly), there, self.wanted.schemes)
 
     # The run
 

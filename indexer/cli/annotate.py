@@ -173,8 +173,8 @@ def annotate_command(
         limits=worker.limits,
         refresh=refresh,
         schemes=making.scheme,
-        new_schemes=tuple(schemes_of_new(making.schemes)),
-        exactly=making.schemes is not None,
+        new_schemes=tuple(schemes_of_new(making.schemes, making.scheme, made=False)),
+        exactly=making.schemes,
     )
     summary = Annotated()
     with ExitStack() as stack:

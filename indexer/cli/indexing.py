@@ -220,7 +220,7 @@ def index(
         return 0
     summary, near = Summary(), None
     letters = Refused(letters_file, settings.options, settings.limits)
-    made = store_info(content, schemes_of_new(making.schemes))
+    made = store_info(content, schemes_of_new(making.schemes, making.scheme, made=known_store is None))
     with opened(store, create=made, refresh=loading.refresh) as target, _stoppable() as (stop, stopped):
         try:
             settings = dataclasses.replace(settings, schemes=schemes_of(target, making.scheme, making.schemes))

@@ -11,15 +11,38 @@ from indexer.schemes import registry
 from indexer.schemes.base import Scheme
 from indexer.stores.base import Store
 from indexer.stores.schemes import require_exactly, wanted_schemes
+from indexer.text.corpus import Corpus
 
 
-def schemes_of_new(exactly: str | None = None) -> list[Scheme]:
+def schemes_of_new(exactly: str | None = None, added: Sequence[str] = (), *, made: bool = True) -> list[Scheme]:
     """The schemes beside simhash-doc that a new store is made with: the usual one, or those that a list names.
 
-    `exactly` is a list of specifications with commas between, simhash-doc among them. Raises UsageError.
+    `exactly` is a list of specifications with commas between, simhash-doc among them. Those `added` come to them; one
+    with parameters takes the place of the usual one of its family. Where a store may be there, and none be `made`, it
+    may have the statistics that some of those need, which are then left out. Raises UsageError.
     """
-    if exactly is None:
-        return [registry.scheme(PREFERRED)]
+    chosen = {PREFERRED: registry.scheme(PREFERRED)} if exactly is None else _named(exactly)
+    replaceable = {PREFERRED} if exactly is None else set()
+    for specification in added:
+        family, parameters = registry.split(specification)
+        if family == SIMHASH_DOC or (family in chosen and not parameters):
+            continue
+        if not made and registry.scheme_class(family).needed(parameters):
+            continue
+        scheme = registry.scheme(specification, _no_corpus)
+        if family in chosen and family not in replaceable and chosen[family].id != scheme.id:
+            raise UsageError(f"--scheme {specification}: a store has one {family}, here also {chosen[family].id}")
+        chosen[family] = scheme
+        replaceable.discard(family)
+    return list(chosen.values())
+
+
+def _no_corpus(name: str) -> Corpus:
+    raise UsageError(f"a new store has no statistics of a corpus under {name}; `neardup corpus` gathers them")
+
+
+def _named(exactly: str) -> dict[str, Scheme]:
+    """The schemes of a list, by family."""
     names: list[str] = []
     for part in exactly.split(","):
         # A comma also stands between the parameters of one scheme.
@@ -29,7 +52,8 @@ def schemes_of_new(exactly: str | None = None) -> list[Scheme]:
             names.append(part.strip())
     if SIMHASH_DOC not in names:
         raise UsageError(f"--schemes {exactly}: every store keeps {SIMHASH_DOC}; name it too")
-    return [registry.scheme(name) for name in names if name and name != SIMHASH_DOC]
+    schemes = [registry.scheme(name) for name in names if name and name != SIMHASH_DOC]
+    return {scheme.family: scheme for scheme in schemes}
 
 
 def schemes_of(store: Store, added: Sequence[str] = (), exactly: str | None = None) -> list[Scheme]:

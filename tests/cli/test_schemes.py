@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from command import Neardup, write
-from written import html, prose
+from written import changed, html, prose
 
 from indexer.schemes import registry
 
@@ -335,3 +335,30 @@ def test_statistics_come_first_where_a_scheme_needs_them(folder: Neardup) -> Non
     refused = folder("prune", "--keep", "canonical", "--dry-run", code=3).err
     assert "which this store can't serve now" in refused
     assert folder("corpus", "--from-store", "--scheme", wanted, "--json").json["documents"] == len(FILES)
+
+
+def test_a_new_store_is_made_with_the_schemes_that_are_named(neardup: Neardup) -> None:
+    write(neardup.folder, {"a.txt": prose(1), "b.txt": changed(prose(1))})
+
+    def kept(store: str) -> dict[str, str]:
+        return {one["name"]: one["id"] for one in neardup("schemes", "--store", store, "--json").json["stored"]}
+
+    wide = ["--scheme", "minhash:bands=20,rows=13"]
+    neardup("index", "a.txt", "b.txt", "--store", "wide.neardup", *wide, "--scheme", "supershingles")
+    assert "bands=20" in kept("wide.neardup")["minhash"]
+    assert set(kept("wide.neardup")) == {"simhash-doc", "minhash", "supershingles"}
+    # Again it is the same store; the name alone is the store's own.
+    assert neardup("index", "a.txt", "--store", "wide.neardup", *wide, "--json").json["unchanged"] == 1
+    assert neardup("index", "a.txt", "--store", "wide.neardup", "--scheme", "minhash", "--json").json["unchanged"] == 1
+    neardup("index", "a.txt", "--store", "lean.neardup", "--schemes", "simhash-doc", *wide)
+    assert "rows=13" in kept("lean.neardup")["minhash"]
+    # What can't be made leaves no store.
+    for wrong, words in (
+        (["--scheme", "minhash:bands=0"], "bands"),
+        (["--scheme", "none-such"], "none-such"),
+        (["--scheme", "i-match"], "neardup corpus"),
+        ([*wide, "--scheme", "minhash:bands=10,rows=5"], "a store has one minhash"),
+        ([*wide, "--schemes", "simhash-doc,minhash:bands=10,rows=5"], "a store has one minhash"),
+    ):
+        assert words in neardup("index", "a.txt", "--store", "none.neardup", *wrong, code=2).err
+        assert not (neardup.folder / "none.neardup").exists()

@@ -176,12 +176,9 @@ def _sources(paths: tuple[str, ...], out: str, walk: Walk, extraction: Extractio
 def _form(making: Fingerprinting, extraction: Extraction, time_field: str | None) -> Form:
     from indexer.batch.form import Form
     from indexer.matching.kept import schemes_of_new
-    from indexer.schemes import registry
 
-    schemes = {scheme.family: scheme for scheme in schemes_of_new(making.schemes)}
-    schemes |= {scheme.family: scheme for scheme in map(registry.scheme, making.scheme)}
     return Form(
-        tuple(scheme.id for scheme in schemes.values()),
+        tuple(scheme.id for scheme in schemes_of_new(making.schemes, making.scheme)),
         making.min_tokens,
         extraction.content or "landmarks",
         extraction.extractor,
