@@ -198,11 +198,13 @@ def test_doctor_tries_the_pipelines(painless: Server, index: str) -> None:
 
 def test_a_refused_set_up_leaves_nothing_behind(server: Server, index_name: str, clean: None) -> None:
     """The engine refuses the last of the requests."""
+    # Other tests on this server may have left pipelines.
+    there = templates(server)
     neardup("setup", server, index_name, "--shards", "5000", code=3)
-    assert not templates(server)
+    assert templates(server) == there
     neardup("setup", server, index_name)
     before = templates(server)
-    assert len(before) == 3
+    assert len(before - there) == 3
     # What others use stays.
     neardup("setup", server, f"{index_name}-2", "--shards", "5000", code=3)
     assert templates(server) == before
