@@ -38,7 +38,7 @@ _REMOVED = arrow.schema(
         ("source", arrow.string()),
         ("row", arrow.int64()),
         ("id", arrow.string()),
-        ("canonical", arrow.string()),
+        ("duplicate_of", arrow.string()),
         ("similarity", arrow.float64()),
         ("cluster", arrow.string()),
     ]
@@ -47,15 +47,11 @@ _REMOVED = arrow.schema(
 
 @dataclass(slots=True)
 class Filtered:
-    """What became of the documents: `kept` and `removed`; `far` of those kept are copies by others only.
-
-    They are of a cluster, and less similar to its canonical document than the rule asks.
-    """
+    """What became of the documents of so many `files`."""
 
     files: int = 0
     kept: int = 0
     removed: int = 0
-    far: int = 0
 
 
 def removed_file(out: str) -> str:
@@ -68,8 +64,8 @@ def keep(
 ) -> Filtered:
     """Write of the files that are named what is to be kept to `out`, and list what is not in `removed_file(out)`.
 
-    Of each cluster the canonical document is kept, and what is less similar to it than the rule asks; of several
-    documents with one id the last one; and what gave no text. What stands for a removed document is kept with it, or is
+    No two documents that are kept are near, and each removed one is near one that is kept; of several documents with
+    one id the last one counts; what gave no text is kept. What stands for a removed document is kept with it, or is
     of a batch in `against`, folders of sketches whose documents are said to be kept elsewhere.
 
     Raises UsageError for an output inside of what is read, for files that can't be taken apart line by line, that have
@@ -129,10 +125,10 @@ def _require_kept(chosen: Sequence[Path], clusters: str, against: Sequence[str])
     """UsageError, with the file, where what stands for a removed document is neither in these files nor elsewhere."""
     kept, counting = _Names(), _Names()
     for path in chosen:
-        table = parquet.read_table(path, columns=["id", "cluster", "keep", "canonical"])
+        table = parquet.read_table(path, columns=["id", "cluster", "keep", "duplicate_of"])
         counts = table["cluster"].is_valid()
         counting.ask(table["id"].filter(compute.invert(counts)))
-        kept.ask(table["canonical"].filter(compute.and_not(counts, table["keep"])))
+        kept.ask(table["duplicate_of"].filter(compute.and_not(counts, table["keep"])))
     there = [*chosen, *(path for path in _files_of(clusters) if _is_of(path, against))]
     for path in there:
         table = parquet.read_table(path, columns=["id", "cluster", "keep"])
@@ -228,8 +224,8 @@ def _found(part: Part, known: dict[str, Path], folder: str) -> Path:
 def _gone(path: Path, done: Filtered) -> tuple[npt.NDArray[np.int64], Any]:
     """The rows of a file that are not kept, in order, and what is listed of each."""
     table = parquet.read_table(path)
-    rows = table.filter(compute.invert(table["keep"])).select(["row", "id", "canonical", "similarity", "cluster"])
-    done.far += compute.sum(compute.and_not(table["keep"], table["is_canonical"])).as_py() or 0
+    rows = table.filter(compute.invert(table["keep"]))
+    rows = rows.select(["row", "id", "duplicate_of", "duplicate_similarity", "cluster"])
     done.kept += table.num_rows - rows.num_rows
     return np.sort(numbers_of(rows["row"].combine_chunks())), rows
 

@@ -32,6 +32,7 @@ _TEXTS = (
     "failed",
     "cluster",
     "canonical",
+    "duplicate_of",
     "repeats",
 )
 
@@ -147,6 +148,8 @@ def cluster_schema(*, against: bool = False) -> Any:
             ("similarity", arrow.float64()),
             ("size", arrow.int64()),
             ("canonical", arrow.string()),
+            ("duplicate_of", arrow.string()),
+            ("duplicate_similarity", arrow.float64()),
             *more,
         ]
     )

@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 from indexer import core
 from indexer.batch.arrow import arrow, column_of, joined_of, parquet
-from indexer.batch.clusters.grouping import OLDER_CLUSTER, replaced
-from indexer.batch.form import Form, form_of, read_footer
+from indexer.batch.clusters.grouping import OLDER_CLUSTER, OLDER_KEEP, replaced
+from indexer.batch.form import Form, cluster_schema, form_of, read_footer
 from indexer.batch.sketches.inputs import SKETCHES
 from indexer.batch.sketches.sketching import sketch_files
 from indexer.clustering.canonical import CanonicalRule
@@ -26,17 +26,20 @@ from indexer.model import SIMHASH_DOC
 from indexer.model.tokens import Tokens
 from indexer.schemes import registry
 from indexer.schemes.base import Positions, Scheme
+from indexer.text.counts import counted
 
 CLUSTERS = "clusters"
 SUMMARY = "clustering.json"
 _ROWS = 1 << 16
+OLDER = {OLDER_CLUSTER: "cluster", OLDER_KEEP: "keep"}
 
 
 @dataclass(frozen=True)
 class Sketched:
-    """The sketches of a folder: `files` by name, all of one form; document i of all stands in them at `offsets`.
+    """The sketches of a folder: `files`, all of one form; document i of all stands in them at `offsets`.
 
-    With those of an older folder before them, which has `older` files and clusters of its own.
+    The files come in the order in which walking the folders of the input leads to that, whatever their names. With
+    those of an older folder before them, which has `older` files and clusters of its own.
     """
 
     files: tuple[Path, ...]
@@ -50,10 +53,10 @@ class Sketched:
 
         Raises StoreError, and IncompatibleStoreError where the files are of several forms.
         """
-        before = sketch_files(against) if against else []
+        before = _as_arrived(sketch_files(against)) if against else []
         if against:
             clustering_of(against)
-        files = (*before, *sketch_files(folder))
+        files = (*before, *_as_arrived(sketch_files(folder)))
         forms = [form_of(read_footer(os.fspath(path), SKETCHES)) for path in files]
         for path, form in zip(files, forms, strict=True):
             forms[0].require_same(form, os.fspath(path), os.fspath(files[0]))
@@ -71,7 +74,8 @@ class Sketched:
     def batches(self, columns: Sequence[str]) -> Iterator[tuple[int, Any]]:
         """(place of its first document, batch) of all files, in order.
 
-        A column OLDER_CLUSTER has the cluster that a document of the older folder was in, null for a new one.
+        The columns in OLDER have the cluster that a document of the older folder was in, and whether it was kept; null
+        for a new one.
         """
         for number in range(len(self.files)):
             yield from self.batches_in(number, columns)
@@ -82,12 +86,15 @@ class Sketched:
         if OLDER_CLUSTER not in columns:
             yield from batches_of(path, start, columns)
             return
-        known = _known_clusters(path) if number < self.older else None
-        for place, batch in batches_of(path, start, [name for name in columns if name != OLDER_CLUSTER]):
-            part = arrow.nulls(batch.num_rows, arrow.string())
-            if known is not None:
-                part = known.slice(place - start, batch.num_rows)
-            yield place, batch.append_column(OLDER_CLUSTER, part)
+        known = older_clusters(path, list(OLDER.values())) if number < self.older else None
+        for place, batch in batches_of(path, start, [name for name in columns if name not in OLDER]):
+            if known is None:
+                parts = [arrow.nulls(batch.num_rows, cluster_schema().field(there).type) for there in OLDER.values()]
+            else:
+                decided = known.slice(place - start, batch.num_rows).combine_chunks()
+                parts = [decided[there].combine_chunks() for there in OLDER.values()]
+            names = [*batch.schema.names, *OLDER]
+            yield place, arrow.RecordBatch.from_arrays([*batch.columns, *parts], names=names)
 
     def bytes_of(self, columns: Sequence[str]) -> int:
         """What these columns take, not compressed."""
@@ -101,21 +108,81 @@ class Sketched:
                 )
         return total
 
-    @cached_property
+    @property
     def without(self) -> npt.NDArray[np.bool_]:
         """Which documents are replaced by a later one with the same id."""
-        hashes, ids = [], list[str]()
-        for _, batch in self.batches(["id"]):
-            hashes.append(id_hashes(batch["id"]))
+        return self._same[0]
+
+    @property
+    def differing(self) -> Differing:
+        """Those of them that have another text than the one that replaces them, both of the folder itself."""
+        return self._same[1]
+
+    @cached_property
+    def _same(self) -> tuple[npt.NDArray[np.bool_], Differing]:
+        hashes = [id_hashes(batch["id"]) for _, batch in self.batches(["id"])]
         suspects = replaced(hashes)
-        without = np.zeros(len(self), dtype=np.bool_)
-        for place, batch in self.batches(["id"]):
+        ids, texts = list[str](), list[bytes | None]()
+        for place, batch in self.batches(["id", *TEXT_COLUMNS]) if suspects.size else ():
             inside = suspects[(suspects >= place) & (suspects < place + batch.num_rows)] - place
-            ids += batch["id"].take(column_of(inside)).to_pylist()
-        last = dict(zip(ids, suspects.tolist(), strict=True))
+            taken = batch.take(column_of(inside))
+            ids += taken["id"].to_pylist()
+            texts += texts_of(taken)
+        without = np.zeros(len(self), dtype=np.bool_)
+        last = dict(zip(ids, zip(suspects.tolist(), texts, strict=True), strict=True))
         without[suspects] = True
-        without[list(last.values())] = False
-        return without
+        without[[place for place, _ in last.values()]] = False
+        differing = Differing()
+        for name, place, text in zip(ids, suspects.tolist(), texts, strict=True):
+            other, later = last[name]
+            if self.first_new <= place != other and (text is None or text != later):
+                differing.add(name, self._input_of(place), self._input_of(other))
+        return without, differing
+
+    def _input_of(self, place: int) -> str:
+        return self.input_of(int(np.searchsorted(self.offsets, place, side="right")) - 1)
+
+    def input_of(self, number: int) -> str:
+        """The input of a file of sketches."""
+        return str(read_footer(os.fspath(self.files[number]), SKETCHES)["input"])
+
+
+@dataclass(slots=True)
+class Differing:
+    """How many documents of a batch have the id of a later one with another text, and the first of them by id."""
+
+    count: int = 0
+    first: tuple[str, str, str] = ("", "", "")
+
+    def add(self, name: str, place: str, later: str) -> None:
+        """Count one, by its id and the inputs of both."""
+        self.first = min(self.first, (name, place, later)) if self.count else (name, place, later)
+        self.count += 1
+
+    def require_none(self) -> None:
+        """UsageError where there are any."""
+        name, place, later = self.first
+        if self.count:
+            where = f"in {place}" if place == later else f"in {place} and {later}"
+            raise UsageError(
+                f"the id {name!r} has different texts {where}, and so have {counted(self.count, 'document')} in all: "
+                "they would be taken for earlier versions and removed; sketch again with ids that tell documents apart "
+                "(--id-field, --id-from), or let the last one count with --latest"
+            )
+
+
+TEXT_COLUMNS = ("text_digest", "failed")
+
+
+def texts_of(batch: Any) -> list[bytes | None]:
+    """What tells whether documents have the same text; None where that is not known, because reading them failed."""
+    columns = (batch[name].to_pylist() for name in TEXT_COLUMNS)
+    return [None if failed is not None else digest or b"" for digest, failed in zip(*columns, strict=True)]
+
+
+def _as_arrived(files: Sequence[Path]) -> list[Path]:
+    """Files of sketches by their inputs, in the order in which these are walked: what is in a folder stays together."""
+    return sorted(files, key=lambda path: str(read_footer(os.fspath(path), SKETCHES)["input"]).split("/"))
 
 
 def clustering_of(folder: str) -> dict[str, Any]:
@@ -134,11 +201,11 @@ def form_in(folder: str) -> Form:
     return form_of(read_footer(os.fspath(sketch_files(folder)[0]), SKETCHES))
 
 
-def _known_clusters(path: Path) -> Any:
+def older_clusters(path: Path, columns: Sequence[str]) -> Any:
     """The clusters of the documents of a file of sketches, in its order. Raises StoreError where they are of others."""
     clusters = path.parent.parent / CLUSTERS / path.name
     try:
-        found = parquet.read_table(clusters, columns=["cluster"])["cluster"].combine_chunks()
+        found = parquet.read_table(clusters, columns=list(columns))
     except (OSError, arrow.ArrowException) as error:
         raise StoreError(f"{clusters}: can't be read: {error}; run neardup batch cluster again") from error
     if read_footer(os.fspath(clusters), CLUSTERS)["state"] != read_footer(os.fspath(path), SKETCHES)["state"]:

@@ -16,7 +16,7 @@ _SHOWN = 10
 def figures(folder: str) -> dict[str, Any]:
     """What `clustering.json` says, and of the files of clusters: how many have which size, and the largest.
 
-    `redundant` documents are of a cluster and don't stand for it. Raises StoreError where the clusters are not
+    `redundant` documents are near one that is kept. Raises StoreError where the clusters are not
     finished, or can't be read.
     """
     said = clustering_of(folder)
@@ -35,8 +35,8 @@ def figures(folder: str) -> dict[str, Any]:
                     for row in found.take(order).to_pylist()
                 ]
         largest = sorted(largest, key=lambda one: (-one["size"], one["cluster"]))[:_SHOWN]
-    redundant = said["clustered"] - said["clusters"]
-    share = redundant / said["documents"] if said["documents"] else 0.0
+    redundant = said["removed"]
+    share = redundant / (said["kept"] + redundant) if redundant else 0.0
     return {
         **said, "redundant": redundant, "redundant_share": round(share, 4), "sizes": dict(sizes),
         "largest_clusters": largest,

@@ -218,8 +218,12 @@ def test_of_documents_with_one_id_the_last_counts(tmp_path: Path) -> None:
     form = Form((MINHASH,))
     for name in "ba":
         sketched(tmp_path / f"{name}.parquet", tmp_path / "out", form)
-    said = cluster(str(tmp_path / "out"), str(tmp_path / "out"), Wanted(rule_of(form, None), LONGEST, threads=1))
+    out, wanted = str(tmp_path / "out"), Wanted(rule_of(form, None), LONGEST, threads=1)
+    with pytest.raises(UsageError, match=r"'same' has different texts in .*a\.parquet and .*b\.parquet, .* 1 document"):
+        cluster(out, out, wanted)
+    said = cluster(out, out, replace(wanted, latest=True))
     assert (said["documents"], said["replaced"], said["clusters"], said["clustered"]) == (3, 1, 1, 3)
+    assert said["differing"] == 1
     [gone] = [
         (path.name[0], row)
         for path in (tmp_path / "out" / "clusters").iterdir()
@@ -259,6 +263,24 @@ main()
     again = subprocess.run([sys.executable, "-m", "indexer", "batch", command, *asked, "--out", str(out)])
     assert again.returncode == 0
     assert not list(out.rglob(".neardup-*"))
+
+
+def test_row_numbers_of_several_files_as_ids_are_refused_and_the_same_text_again_is_not(tmp_path: Path) -> None:
+    texts = [" ".join(f"word{number}x{place}" for place in range(60)) for number in range(6)]
+    form = Form((MINHASH,))
+    for name, own in (("a", texts[:3]), ("b", texts[3:]), ("again", texts[:3])):
+        rows = [
+            {"id": str(number), "text": text.upper() if name == "again" else text} for number, text in enumerate(own)
+        ]
+        write_files(tmp_path / name, rows, 1)
+    sketched(tmp_path / "a", tmp_path / "out", form)
+    sketched(tmp_path / "again", tmp_path / "out", form)
+    out, wanted = str(tmp_path / "out"), Wanted(rule_of(form, None), LONGEST, threads=1)
+    said = cluster(out, out, wanted)
+    assert (said["documents"], said["replaced"], said["differing"]) == (3, 3, 0)
+    sketched(tmp_path / "b", tmp_path / "out", form)
+    with pytest.raises(UsageError, match="so have 6 documents in all"):
+        cluster(out, out, wanted)
 
 
 def test_rules_that_need_what_is_not_there_are_refused(tmp_path: Path) -> None:

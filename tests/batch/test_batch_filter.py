@@ -27,10 +27,10 @@ def clustered(given: Path, out: Path, rule: str | None = None, schemes: tuple[st
     cluster(str(out), str(out), Wanted(rule_of(Form(schemes), rule), LONGEST, threads=1))
 
 
-def surplus(out: Path) -> set[str]:
-    return {
-        name for name, (_, canonical, similarity) in clusters_in(out).items() if not canonical and similarity >= 0.6
-    }
+def surplus(out: Path) -> dict[str, tuple[str, float]]:
+    """By the id of each document that is not to be kept the one that it repeats, and how similar they are."""
+    rows = [row for path in out.glob("clusters/*.parquet") for row in pq.read_table(path).to_pylist()]
+    return {row["id"]: (row["duplicate_of"], row["duplicate_similarity"]) for row in rows if not row["keep"]}
 
 
 def removed(out: Path) -> list[dict[str, Any]]:
@@ -54,10 +54,11 @@ def test_parquet_keeps_its_columns_and_rows(tmp_path: Path) -> None:
         assert kept.schema == pq.read_table(given / name).schema
     found = clusters_in(tmp_path / "batch")
     listed = removed(tmp_path / "kept")
-    assert {row["id"] for row in listed} == gone
+    assert {row["id"] for row in listed} == gone.keys()
     for row in listed:
-        assert found[row["id"]] == (row["cluster"], False, row["similarity"])
-        assert found[row["canonical"]][:2] == (row["cluster"], True)
+        assert found[row["id"]][0] == row["cluster"]
+        assert gone[row["id"]] == (row["duplicate_of"], row["similarity"])
+        assert row["duplicate_of"] not in gone
         assert rows[row["row"] - 1 + 50 * ("deep" in row["source"])]["id"] == row["id"]
 
 
@@ -89,25 +90,6 @@ def test_files_are_copied_as_they_are(tmp_path: Path) -> None:
     kept = {path.relative_to(tmp_path / "kept").as_posix() for path in (tmp_path / "kept").rglob("*.txt")}
     assert gone
     assert kept == there - gone
-
-
-def test_what_is_near_to_others_only_is_kept(tmp_path: Path) -> None:
-    words = [f"word{number}" for number in range(400)]
-    rows = [{"id": f"l{place:02}", "text": " ".join(words[place * 6 : place * 6 + 60])} for place in range(40)]
-    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "in.parquet")
-    # Nothing is cut, so that the chain is one cluster.
-    sketched(tmp_path / "in.parquet", tmp_path / "batch", Form((MINHASH,)))
-    wanted = Wanted(rule_of(Form((MINHASH,)), "minhash@0.6"), LONGEST, bound=1.0, threads=1)
-    assert cluster(str(tmp_path / "batch"), str(tmp_path / "batch"), wanted)["largest"] == 40
-    done = keep([str(tmp_path / "in.parquet")], str(tmp_path / "batch"), str(tmp_path / "kept"))
-    assert done.far > 30
-    [clusters] = (tmp_path / "batch" / "clusters").iterdir()
-    table = pq.read_table(clusters)
-    assert set(table["id"].to_pylist()) - {row["id"] for row in removed(tmp_path / "kept")} == {
-        row["id"] for row in table.to_pylist() if row["keep"]
-    }
-    assert all(row["similarity"] >= 0.599 for row in removed(tmp_path / "kept"))
-    assert done.kept == 40 - done.removed
 
 
 def test_what_would_do_harm_is_refused_before_anything_is_written(tmp_path: Path) -> None:

@@ -198,7 +198,7 @@ def test_a_dry_run_counts_the_same_and_writes_nothing(tmp_path: Path) -> None:
 def test_of_one_id_the_last_counts_as_in_the_batch(tmp_path: Path) -> None:
     given = write(tmp_path / "in", {"same": prose(41), "other": prose(42)})
     (given / "z.jsonl").write_text(json.dumps({"id": "same", "text": prose(42)}) + "\n")
-    done = loaded(batched(given, tmp_path / "out"), tmp_path / "s.neardup")
+    done = loaded(batched(given, tmp_path / "out", latest=True), tmp_path / "s.neardup")
     assert groups(tmp_path / "s.neardup").keys() >= {frozenset({"same", "other"})}
     assert done.total == done.created + done.failures
 

@@ -26,6 +26,7 @@ from test_batch_clusters import EARLIEST, RULES, chain, hot
 from test_batch_scattering import spotted
 
 from indexer.batch.clusters.clustering import Wanted, cluster
+from indexer.batch.form import Form
 from indexer.batch.reading import rule_of
 from indexer.cli import main
 from indexer.errors import UsageError
@@ -260,6 +261,22 @@ def test_the_command_runs_on_spark(
         assert path.read_bytes() == (tmp_path / "spark" / "sketches" / path.name).read_bytes()
     assert same_files(tmp_path / "here", tmp_path / "spark")
     assert {path.name for path in (tmp_path / "spark").iterdir()} == {"sketches", "clusters", "clustering.json"}
+
+
+def test_different_texts_with_one_id_are_refused_and_counted_as_in_one_process(spark: Any, tmp_path: Path) -> None:
+    texts = [" ".join(f"word{number}x{place}" for place in range(60)) for number in range(6)]
+    for name, own in (("a", texts[:3]), ("b", [texts[0], *texts[4:]])):
+        write_files(tmp_path / name, [{"id": str(place), "text": text} for place, text in enumerate(own)], 1)
+        sketched(tmp_path / name, tmp_path / "out", Form((MINHASH,)))
+    out, wanted = str(tmp_path / "out"), Wanted(rule_of(Form((MINHASH,)), None), LONGEST, parts=2, threads=1)
+    with pytest.raises(UsageError, match=r"'1' has different texts .* 2 documents") as refused:
+        cluster(out, out, wanted)
+    with pytest.raises(UsageError) as on_spark:
+        clustering.cluster(spark, out, out, wanted)
+    assert str(on_spark.value) == str(refused.value)
+    said = cluster(out, out, replace(wanted, latest=True))
+    assert same_said(clustering.cluster(spark, out, str(tmp_path / "spark"), replace(wanted, latest=True)), said)
+    assert (said["replaced"], said["differing"]) == (3, 2)
 
 
 @every

@@ -15,7 +15,7 @@ import numpy as np
 from indexer import own_files
 from indexer.batch.clusters.grouping import clusters_of, columns_of
 from indexer.batch.clusters.partitioning import Parts, parts_for, whole
-from indexer.batch.clusters.writing import Figures, Found, Rows, write_clusters
+from indexer.batch.clusters.writing import Counts, Figures, Found, Rows, write_clusters
 from indexer.batch.reading import CLUSTERS, SUMMARY, Sketched
 from indexer.batch.sketches.inputs import Inputs, Stale, inputs_for
 from indexer.clustering.canonical import CanonicalRule
@@ -36,6 +36,7 @@ class Wanted:
     sketches and clusters, whose documents are compared too, and whose clusters keep their ids. Components of what may
     be near that have more than `most_grouped` documents, as many as a partition holds where None, are verified bucket
     by bucket before they are grouped. `stale` says what becomes of sketches whose input is gone or changed.
+    With `latest` the last of several documents with one id counts, also where they have different texts.
     """
 
     rule: MatchRule
@@ -46,6 +47,7 @@ class Wanted:
     against: str | None = None
     most_grouped: int | None = None
     stale: Stale = "refuse"
+    latest: bool = False
     threads: int = field(default_factory=default_jobs)
 
 
@@ -55,15 +57,19 @@ def cluster(folder: str, out: str, wanted: Wanted) -> dict[str, Any]:
     With an older folder its documents, whose clusters keep their ids, come before; they go to `out`/clusters-before.
 
     They are those that `indexer.clustering.clusters.cluster` makes of the same documents in a new store, whatever the
-    files, their order and the number of partitions. Memory: 60 bytes a document and its id, the sketches of a
-    partition, and where one component is larger than that, the sketches of it. Raises StoreError and UsageError.
+    files and the number of partitions. Of documents that are preferred alike the first stands for a cluster, in the
+    order of the paths of the files, and of rows. Memory: 80 bytes a document and its id, the sketches of a
+    partition, and where one component is larger than that, the sketches of it. Raises StoreError, and UsageError,
+    also for different texts with one id.
     """
     sketched, inputs = sketched_apart(folder, out, wanted)
     found, figures = Found.alone(len(sketched)), Figures()
+    if not wanted.latest:
+        sketched.differing.require_none()
     columns = columns_of(wanted.rule, wanted.canonical, against=bool(wanted.against))
     count = wanted.parts or parts_for(sketched.bytes_of(columns), wanted.memory)
     radius = radius_of(wanted.bound)
-    counts = Counts(replaced=int(np.count_nonzero(sketched.without)))
+    counts = Counts(replaced=int(np.count_nonzero(sketched.without)), differing=sketched.differing.count)
     with finished_in(out) as finish, own_files.temporary_folder(out) as spill:
         parts = whole(sketched, columns, wanted.rule)
         if count > 1:
@@ -73,28 +79,13 @@ def cluster(folder: str, out: str, wanted: Wanted) -> dict[str, Any]:
             parts = dealt.tables(columns)
         for table, positions in parts:
             counts.compared += positions.size
-            clusters = clusters_of(table, positions, wanted.rule, wanted.canonical, radius, wanted.threads)
+            clusters = clusters_of(
+                table, positions, wanted.rule, wanted.canonical, radius, wanted.threads, arrivals=positions
+            )
             found.add(clusters)
             figures.add(Figures.of(clusters))
         _write(sketched, found, out, wanted, counts)
         return finish(said_of(sketched, figures, wanted, counts, inputs))
-
-
-@dataclass(slots=True)
-class Counts:
-    """How many documents are `replaced` by a later one of their id, `compared`, `new`, and `repeating` older ones."""
-
-    replaced: int = 0
-    compared: int = 0
-    new: int = 0
-    repeating: int = 0
-
-    def add(self, other: Counts) -> None:
-        """Take in those of other files."""
-        self.replaced += other.replaced
-        self.compared += other.compared
-        self.new += other.new
-        self.repeating += other.repeating
 
 
 def sketched_apart(folder: str, out: str, wanted: Wanted) -> tuple[Sketched, Inputs]:
@@ -129,14 +120,11 @@ def finished_in(out: str) -> Iterator[Callable[[dict[str, Any]], dict[str, Any]]
 
 def _write(sketched: Sketched, found: Found, out: str, wanted: Wanted, counts: Counts) -> None:
     """A file of clusters for each file of sketches, with its rows in its order."""
-    rows = Rows(found, sketched.without, wanted.rule.measure.similarity, against=bool(wanted.against))
+    rows = Rows(found, sketched.without, against=bool(wanted.against))
     for number, (path, start) in enumerate(zip(sketched.files, sketched.offsets.tolist(), strict=False)):
         target, is_older = target_of(sketched, number, out), number < sketched.older
-        new, repeating = write_clusters(
-            path, target, rows, sketched.form, rules_of(wanted), place=start, is_older=is_older
-        )
-        counts.new += new
-        counts.repeating += repeating
+        made = write_clusters(path, target, rows, sketched.form, rules_of(wanted), place=start, is_older=is_older)
+        counts.add(made)
     remove_stale(sketched, out)
 
 
@@ -171,7 +159,10 @@ def said_of(sketched: Sketched, figures: Figures, wanted: Wanted, counts: Counts
         "rule": str(wanted.rule),
         "documents": len(sketched) - counts.replaced,
         "replaced": counts.replaced,
+        "differing": counts.differing,
         "compared": counts.compared,
+        "kept": counts.kept,
+        "removed": counts.removed,
         "unseen": list(inputs.unseen),
         "stale": list(inputs.stale),
         **figures.shown(),

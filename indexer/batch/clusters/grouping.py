@@ -6,8 +6,8 @@ Functions of arrays and batches, without state. Documents are numbers here: thei
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,8 @@ from indexer.batch.arrow import arrow, bytes_of, column_of, flags_of, integers_o
 from indexer.batch.form import column_name
 from indexer.clustering.assign import Gathered, Member, named
 from indexer.clustering.canonical import CanonicalRule
-from indexer.clustering.clusters import document_groups, similar_documents
+from indexer.clustering.choosing import choose, ranks_of
+from indexer.clustering.clusters import similar_documents
 from indexer.clustering.grouping import Bucket, Component, group
 from indexer.matching.measures.tables import Comparison
 from indexer.matching.nodes import Nodes, comparable, keyed, nodes_of_sketches
@@ -28,16 +29,18 @@ from indexer.model.refs import RefTable
 from indexer.schemes.base import Positions, Sketches
 from indexer.stores.sketches import Found
 
-# The cluster that a document of an older batch was in; null for a new document.
-OLDER_CLUSTER = "older_cluster"
+# The cluster that a document of an older batch was in, and whether it was kept there; null for a new document.
+OLDER_CLUSTER, OLDER_KEEP = "older_cluster", "older_keep"
 SPREAD_BITS = 24
 # Documents that are compared at once, unless one component or bucket has more.
 _TOGETHER = 1 << 16
+# Which arrival decides between, and not the id.
+_ANY = Ref("")
 
 
 def columns_of(rule: MatchRule, canonical: CanonicalRule, *, against: bool = False) -> list[str]:
     """The columns of sketches that clusters by a rule are made from."""
-    names = ["id", "tokens", "short", "time"] + [OLDER_CLUSTER] * against
+    names = ["id", "tokens", "short", "time"] + [OLDER_CLUSTER, OLDER_KEEP] * against
     names += {"field": ["metadata"], "source": ["source"]}.get(canonical.kind, [])
     wanted = keyed(rule)
     for family in rule.schemes:
@@ -80,12 +83,18 @@ def _simhashes(column: Any) -> Ragged:
 
 @dataclass(frozen=True, slots=True)
 class Clusters:
-    """The clusters of two documents or more among some: document `positions[i]` is in number `of[i]` of them.
+    """The clusters of those of some documents that are near others: document `positions[i]` is in number `of[i]`.
 
-    `similarity` is to the canonical document (0 to 1), `canonical` whether it is that one. Of each cluster: `ids`,
-    `names` of the canonical documents, `sizes`, and `before`, the one of its older documents that comes first by the
-    canonical rule (None for none); `to_before` is the similarity to that one, NaN for none. `split` components were
-    cut, `comparisons` pairs compared. The largest `buckets` and `components` are as those of
+    A cluster has one document where a wide component was cut. `similarity` is to the canonical document (0 to 1),
+    `canonical` whether it is that one. Of each cluster: `ids`, `names` of the canonical documents, `sizes`, and
+    `before`, the one of its older documents that comes first by the canonical rule (None for none); `to_before` is the
+    similarity to that one, NaN for none.
+
+    `repeats[i]` is the place in `kept`, ids of documents that are kept, of the one that a document is near and is
+    removed for, with the similarity `to_kept`; -1 and NaN where it is kept itself. See
+    `indexer.clustering.choosing.choose`; the order is that of the canonical rule, what an older batch kept before it.
+
+    `split` components were cut, `comparisons` pairs compared. The largest `buckets` and `components` are as those of
     `indexer.clustering.grouping.Groups`, each with the id of an example.
     """
 
@@ -98,42 +107,81 @@ class Clusters:
     sizes: list[int]
     before: list[str | None]
     to_before: npt.NDArray[np.float64]
+    repeats: Positions
+    to_kept: npt.NDArray[np.float64]
+    kept: list[str]
     split: int
     comparisons: int
     buckets: list[dict[str, Any]]
     components: list[dict[str, Any]]
 
 
+@dataclass(frozen=True, slots=True)
+class _First(CanonicalRule):
+    """The canonical documents where the members of a cluster come in the order of the rule."""
+
+    def key(self, record: Record) -> tuple[Any, ...]:  # noqa: ARG002 - their order says it
+        """See CanonicalRule."""
+        return ()
+
+
 def clusters_of(
-    table: Any, positions: Positions, rule: MatchRule, canonical: CanonicalRule, radius: float | None, threads: int
+    table: Any,
+    positions: Positions,
+    rule: MatchRule,
+    canonical: CanonicalRule,
+    radius: float | None,
+    threads: int,
+    *,
+    arrivals: Positions | None = None,
 ) -> Clusters:
     """The clusters of documents that the rule compares, rows of a table of sketches, numbered by their `positions`.
 
-    They are those of `indexer.clustering.clusters.cluster` as long as what may be near is all among them.
+    They are those of `indexer.clustering.clusters.cluster` as long as what may be near is all among them. Where the
+    canonical rule prefers none of two, the one with the lower number in `arrivals` comes first, where None by id.
     """
     nodes = nodes_in(table, rule)
     comparison = Comparison(rule, nodes.payloads)
     grouped = group(nodes, comparison, radius=radius, threads=threads)
-    groups = document_groups(nodes, grouped)
-    members = np.concatenate(groups) if groups else np.empty(0, dtype=np.int64)
+    whole = grouped.whole[nodes.node_of]
+    members = np.flatnonzero(np.bincount(whole)[whole] > 1) if whole.size else whole
+    records, before, keys = _described(table.take(column_of(members)), canonical, arrivals, members)
+    ranks, labels = ranks_of(keys), grouped.labels[nodes.node_of[members]]
+    order = np.lexsort((ranks, labels))
+    members, ranks, labels = members[order], ranks[order], labels[order]
+    starts = np.flatnonzero(np.concatenate((np.ones(1, dtype=np.bool_), labels[1:] != labels[:-1])))[: members.size]
+    groups = np.split(members, starts[1:]) if members.size else []
     numbers = np.repeat(np.arange(len(groups)), [one.size for one in groups])
     gathered = [Gathered() for _ in groups]
-    places = np.concatenate([np.arange(one.size) for one in groups]) if groups else members
     older: dict[int, Gathered] = {}
-    for member in _members(table.take(column_of(members)), members, numbers, places, canonical):
-        gathered[member.group].add(member, canonical)
-        if member.annotation:
-            older.setdefault(member.group, Gathered()).add(member, canonical)
+    first_of_all, nothing = _First(), dict[str, Any]()
+    for number, position, place in zip(numbers.tolist(), members.tolist(), order.tolist(), strict=True):
+        known = before[place]
+        annotation = {"cluster": {"id": known[0]}} if known else nothing
+        member = Member(number, 0, position, records[place], annotation)
+        gathered[number].add(member, first_of_all)
+        if known:
+            older.setdefault(number, Gathered()).add(member, first_of_all)
     near = named(gathered, groups, lambda left, right: similar_documents(nodes, comparison, left, right))
     stands = np.full(len(groups), -1, dtype=np.int64)
     stands[list(older)] = [one.position for one in older.values()]
     stands = stands[numbers]
-    to_before, known = np.full(members.size, np.nan), np.flatnonzero(stands >= 0)
-    if known.size:
-        to_before[known] = np.round(similar_documents(nodes, comparison, stands[known], members[known]), 4)
+    to_before, known_before = np.full(members.size, np.nan), np.flatnonzero(stands >= 0)
+    if known_before.size:
+        one, other = stands[known_before], members[known_before]
+        to_before[known_before] = np.round(similar_documents(nodes, comparison, one, other), 4)
     similarity = np.concatenate(near) if near else np.empty(0)
     first = np.array([one.position for one in gathered], dtype=np.int64)[numbers] == members
     similarity[first] = 1.0
+    # Of an older batch what was kept stays, and what was removed is not there.
+    stayed = np.array([known[1] if (known := before[place]) else None for place in order.tolist()], dtype=object)
+    there = np.flatnonzero(stayed != np.array(False, dtype=object))
+    preferred = ranks[there] - np.where(stayed[there] == np.array(True, dtype=object), members.size, 0)
+    choice = choose(nodes, comparison, grouped.whole, members[there], preferred, threads=threads)
+    gone = np.flatnonzero(choice.of != members[there])
+    kept, place_of = np.unique(choice.of[gone], return_inverse=True)
+    repeats, to_kept = np.full(members.size, -1, dtype=np.int64), np.full(members.size, np.nan)
+    repeats[there[gone]], to_kept[there[gone]] = place_of, np.round(choice.similarity[gone], 4)
     return Clusters(
         positions[members],
         numbers,
@@ -144,6 +192,9 @@ def clusters_of(
         [one.size for one in gathered],
         [_name(older.get(number)) for number in range(len(groups))],
         to_before,
+        repeats,
+        to_kept,
+        [ref.id for ref in nodes.refs.take(kept)],
         grouped.split,
         comparison.compared,
         with_example(nodes, grouped.buckets),
@@ -183,22 +234,33 @@ def nodes_in(table: Any, rule: MatchRule) -> Nodes:
     return nodes_of_sketches(rule, refs, sketches)
 
 
-def _members(
-    rows: Any, members: Positions, numbers: Positions, places: Positions, canonical: CanonicalRule
-) -> Iterator[Member]:
-    """What the choice of a canonical document looks at, of each document of a group."""
-    columns = [rows[name].to_pylist() for name in ("id", "tokens", "time")]
-    count = len(members)
-    metadata = rows["metadata"].to_pylist() if canonical.kind == "field" else [""] * count
-    sources = rows["source"].to_pylist() if canonical.kind == "source" else [""] * count
-    clusters_before = rows[OLDER_CLUSTER].to_pylist() if OLDER_CLUSTER in rows.schema.names else [None] * count
-    nothing: Mapping[str, Any] = {}
-    for place, (name, tokens, time) in enumerate(zip(*columns, strict=True)):
-        written: str | None = metadata[place]
-        known = json.loads(written) if written else nothing
-        record = Record(Ref(name), Fingerprint(0, tokens), indexed_at=time or "", source=sources[place], metadata=known)
-        before = {"cluster": {"id": clusters_before[place]}} if clusters_before[place] else nothing
-        yield Member(int(numbers[place]), int(places[place]), int(members[place]), record, before)
+def _described(
+    rows: Any, canonical: CanonicalRule, arrivals: Positions | None, members: Positions
+) -> tuple[list[Record], list[tuple[str, bool] | None], list[tuple[Any, ...]]]:
+    """Of each document what its cluster is named by; its cluster in an older batch, and whether that one kept it; and
+    what to compare documents by: the preferred ones have the smallest.
+    """
+    ids, tokens, times = (rows[name].to_pylist() for name in ("id", "tokens", "time"))
+    nothing: Sequence[None] = [None] * len(ids)
+    metadata = rows["metadata"].to_pylist() if canonical.kind == "field" else nothing
+    sources = rows["source"].to_pylist() if canonical.kind == "source" else nothing
+    clusters, stayed = nothing, nothing
+    if OLDER_CLUSTER in rows.schema.names:
+        clusters, stayed = rows[OLDER_CLUSTER].to_pylist(), rows[OLDER_KEEP].to_pylist()
+    before: list[tuple[str, bool] | None] = [
+        None if cluster is None else (cluster, kept) for cluster, kept in zip(clusters, stayed, strict=True)
+    ]
+    records, keys = [], []
+    arrived = [None] * len(ids) if arrivals is None else arrivals[members].tolist()
+    for name, count, time, written, source, arrival in zip(ids, tokens, times, metadata, sources, arrived, strict=True):
+        known = json.loads(written) if written else {}
+        record = Record(Ref(name), Fingerprint(0, count), indexed_at=time or "", source=source or "", metadata=known)
+        records.append(record)
+        if arrival is None:
+            keys.append(canonical.key(record))
+        else:
+            keys.append((*canonical.key(replace(record, ref=_ANY)), arrival))
+    return records, before, keys
 
 
 def key_blocks(keys: Ragged, positions: Positions, blocks: int) -> Iterator[tuple[int, Positions, Positions]]:

@@ -23,15 +23,14 @@ from indexer.batch.arrow import (
 )
 from indexer.batch.clusters.grouping import Clusters
 from indexer.batch.form import Form, cluster_schema, read_footer, writer, written_footer
-from indexer.batch.reading import CLUSTERS, batches_of
+from indexer.batch.reading import CLUSTERS, batches_of, older_clusters
 from indexer.batch.sketches.inputs import SKETCHES
 from indexer.core_sketch import cluster_ids
 from indexer.model import CLUSTER_ID_LENGTH
 from indexer.schemes.base import Positions
 
 _SHOWN = 10
-# A similarity is written to four decimal places.
-_ROUNDED = 5e-5
+DECIDED = ("keep", "duplicate_of", "duplicate_similarity")
 
 
 @dataclass(slots=True)
@@ -52,7 +51,7 @@ class Figures:
     @classmethod
     def of(cls, found: Clusters) -> Figures:
         """Those of one partition."""
-        sizes = found.sizes
+        sizes = [size for size in found.sizes if size > 1]
         return cls(
             len(sizes), sum(sizes), max(sizes, default=0), found.split, found.comparisons, found.buckets,
             found.components,
@@ -93,120 +92,160 @@ def _whole(buckets: Sequence[dict[str, Any]]) -> Iterable[dict[str, Any]]:
 
 
 @dataclass(slots=True)
+class Counts:
+    """How many documents are `replaced` by a later one of their id, `compared`, `new`, and `repeating` older ones.
+
+    `differing` of the replaced ones have another text than the later one. Of the others, without those of an older
+    batch, so many are `kept`, and `removed` are near one of these.
+    """
+
+    replaced: int = 0
+    differing: int = 0
+    compared: int = 0
+    new: int = 0
+    repeating: int = 0
+    kept: int = 0
+    removed: int = 0
+
+    def add(self, other: Counts) -> None:
+        """Take in those of other files."""
+        for name, value in asdict(other).items():
+            setattr(self, name, getattr(self, name) + value)
+
+
+@dataclass(slots=True)
 class Found:
-    """The clusters of documents in a row: document i is in number `of[i]` of them, -1 for one that is alone."""
+    """The clusters of documents in a row: document i is in number `of[i]` of them, -1 for one that is alone.
+
+    It is removed for number `repeats[i]` of those that are `kept`, -1 for one that is kept itself.
+    """
 
     of: Positions
     similarity: npt.NDArray[np.float64]
     canonical: npt.NDArray[np.bool_]
     to_before: npt.NDArray[np.float64]
+    repeats: Positions
+    to_kept: npt.NDArray[np.float64]
     ids: list[str] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
     sizes: list[int] = field(default_factory=list)
     before: list[str | None] = field(default_factory=list)
+    kept: list[str] = field(default_factory=list)
 
     @classmethod
     def alone(cls, count: int) -> Found:
         """What is known before any clusters are: each document is alone."""
-        return cls(
-            np.full(count, -1, dtype=np.int64), np.ones(count), np.ones(count, dtype=np.bool_), np.full(count, np.nan)
-        )
+        none, nowhere = np.full(count, -1, dtype=np.int64), np.full(count, np.nan)
+        return cls(none, np.ones(count), np.ones(count, dtype=np.bool_), nowhere, none.copy(), nowhere.copy())
 
     def add(self, clusters: Clusters) -> None:
         """Take in the clusters of a partition, whose positions are places in the row."""
-        self.of[clusters.positions] = clusters.of + len(self.ids)
-        self.similarity[clusters.positions] = clusters.similarity
-        self.canonical[clusters.positions] = clusters.canonical
-        self.to_before[clusters.positions] = clusters.to_before
+        places = clusters.positions
+        self.of[places] = clusters.of + len(self.ids)
+        self.similarity[places] = clusters.similarity
+        self.canonical[places] = clusters.canonical
+        self.to_before[places] = clusters.to_before
+        self.repeats[places] = np.where(clusters.repeats < 0, -1, clusters.repeats + len(self.kept))
+        self.to_kept[places] = clusters.to_kept
         self.before += clusters.before
         self.ids += clusters.ids
         self.names += clusters.names
         self.sizes += clusters.sizes
+        self.kept += clusters.kept
 
     def part(self, start: int, stop: int) -> Found:
         """Those of some documents of the row."""
         inside = slice(start, stop)
         return Found(
             self.of[inside], self.similarity[inside], self.canonical[inside], self.to_before[inside],
-            self.ids, self.names, self.sizes, self.before,
+            self.repeats[inside], self.to_kept[inside], self.ids, self.names, self.sizes, self.before, self.kept,
         )  # fmt: skip
-
-
-def keeps(
-    canonical: npt.NDArray[np.bool_], similarity: npt.NDArray[np.float64], gone: npt.NDArray[np.bool_], least: float
-) -> npt.NDArray[np.bool_]:
-    """Which documents stay where duplicates are removed: those that are no more similar to the canonical one than the
-    rule asks (`least`, 0 to 1) are near to others of their cluster only. What is `gone` does not stay.
-    """
-    return np.asarray(~gone & (canonical | (similarity < least - _ROUNDED)), dtype=np.bool_)
 
 
 class Rows:
     """The rows of files of clusters, of documents by their places among those of which clusters were found.
 
-    `gone` are documents in whose place a later one counts; `least` is the similarity that the rule asks. With `against`
-    columns say what new documents repeat; those of an older batch (`is_older`) repeat nothing, because that was said
-    when they came.
+    `gone` are documents in whose place a later one counts. With `against` columns say what new documents repeat; those
+    of an older batch repeat nothing, because that was said when they came, and are kept or not as it was decided then.
     """
 
-    def __init__(self, found: Found, gone: npt.NDArray[np.bool_], least: float, *, against: bool) -> None:
+    def __init__(self, found: Found, gone: npt.NDArray[np.bool_], *, against: bool) -> None:
         self.schema = cluster_schema(against=against)
-        self._found, self._gone, self._least = found, gone, least
+        self._found, self._gone = found, gone
         # One more before the first, for those that are alone.
         self._sizes = np.array([1, *found.sizes], dtype=np.int64)
         self._ids = np.array([b"", *(name.encode() for name in found.ids)], dtype=f"S{CLUSTER_ID_LENGTH}")
         self._names = column_of_strings([None, *found.names])
+        self._kept = column_of_strings([None, *found.kept])
         self._before = column_of_strings([None, *found.before]) if against else None
 
-    def of(self, place: int, batch: Any, *, is_older: bool = False) -> Any:
-        """Those of some documents, from their ids and rows; the first stands at `place`."""
+    def of(self, place: int, batch: Any, older: Any = None) -> Any:
+        """Those of some documents, from their ids and rows; the first stands at `place`.
+
+        `older` has the columns DECIDED of those of an older batch.
+        """
         part = slice(place, place + batch.num_rows)
         found, gone = self._found.part(part.start, part.stop), self._gone[part]
         number = found.of + 1
         alone = number == 0
         own = np.where(alone, cluster_ids(joined_of(batch["id"])), self._ids[number])
         taken = column_of(number)
+        decided = {
+            "keep": column_of(found.repeats < 0),
+            "duplicate_of": self._kept.take(column_of(found.repeats + 1)).cast(arrow.string()),
+            "duplicate_similarity": column_of(found.to_kept, np.isnan(found.to_kept)),
+        }
+        if older is not None:
+            decided = {name: older[name] for name in DECIDED}
         columns = [
             batch["id"],
             batch["row"],
             column_of_names(own, gone),
             column_of(found.canonical & ~gone),
-            column_of(keeps(found.canonical, found.similarity, gone, self._least)),
+            compute.and_(decided["keep"], column_of(~gone)),
             column_of(found.similarity, gone),
             column_of(self._sizes[number], gone),
             compute.if_else(column_of(alone), batch["id"], self._names.take(taken).cast(arrow.string())),
+            compute.if_else(column_of(gone), batch["id"], decided["duplicate_of"]),
+            compute.if_else(column_of(gone), arrow.scalar(None, arrow.float64()), decided["duplicate_similarity"]),
         ]
         if self._before is not None:
-            older = np.full(batch.num_rows, is_older)
+            is_older = np.full(batch.num_rows, older is not None)
             repeats = self._before.take(taken).cast(arrow.string())
             columns += [
-                compute.if_else(column_of(older), scalar(None), repeats),
-                column_of(found.to_before, older | np.isnan(found.to_before)),
+                compute.if_else(column_of(is_older), scalar(None), repeats),
+                column_of(found.to_before, is_older | np.isnan(found.to_before)),
             ]
         return arrow.RecordBatch.from_arrays(columns, schema=self.schema)
 
 
 def write_clusters(
     path: Path, target: Path, rows: Rows, form: Form, more: Mapping[str, Any], *, place: int, is_older: bool = False
-) -> tuple[int, int]:
+) -> Counts:
     """Write the clusters of a file of sketches to `target`, which is there when it is complete.
 
     Its first document stands at `place` among those of `rows`. Gives how many of its documents, of those that count,
-    repeat no older one, and how many do; (0, 0) for those of an older batch, and without one. Raises StoreError.
+    repeat no older one, and how many do; nothing for those of an older batch. Raises StoreError.
     """
     known = read_footer(os.fspath(path), SKETCHES)
     footer = written_footer(
         CLUSTERS, form, {**more, "input": known["input"], "state": known["state"], "together": known["together"]}
     )
     target.parent.mkdir(parents=True, exist_ok=True)
-    new = repeating = 0
+    counts, older = Counts(), older_clusters(path, DECIDED) if is_older else None
     with own_files.written_whole(target) as file, writer(file, rows.schema, footer) as clusters:
         for start, batch in batches_of(path, place, ["id", "row"]):
-            made = rows.of(start, batch, is_older=is_older)
+            decided = older.slice(start - place, batch.num_rows).combine_chunks().to_batches() if older else []
+            made = rows.of(start, batch, *decided)
             clusters.write_batch(made)
-            if "repeats" in made.schema.names and not is_older:
+            if not is_older:
                 there = made["cluster"].is_valid()
-                repeats = compute.sum(compute.and_(there, made["repeats"].is_valid())).as_py() or 0
-                repeating += repeats
-                new += (compute.sum(there).as_py() or 0) - repeats
-    return new, repeating
+                total = compute.sum(there).as_py() or 0
+                kept = compute.sum(made["keep"]).as_py() or 0
+                counts.kept += kept
+                counts.removed += total - kept
+                if "repeats" in made.schema.names:
+                    repeating = compute.sum(compute.and_(there, made["repeats"].is_valid())).as_py() or 0
+                    counts.repeating += repeating
+                    counts.new += total - repeating
+    return counts

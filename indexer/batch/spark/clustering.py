@@ -13,7 +13,6 @@ import numpy as np
 
 from indexer.batch.arrow import arrow, column_of, column_of_strings, compute, flags_of, numbers_of, present_in
 from indexer.batch.clusters.clustering import (
-    Counts,
     Wanted,
     finished_in,
     remove_stale,
@@ -22,10 +21,10 @@ from indexer.batch.clusters.clustering import (
     sketched_apart,
     target_of,
 )
-from indexer.batch.clusters.grouping import OLDER_CLUSTER, columns_of, compared, found_by
-from indexer.batch.clusters.writing import Figures, Found, Rows, write_clusters
-from indexer.batch.form import sketch_schema
-from indexer.batch.reading import Sketched, id_hashes
+from indexer.batch.clusters.grouping import columns_of, compared, found_by
+from indexer.batch.clusters.writing import Counts, Figures, Found, Rows, write_clusters
+from indexer.batch.form import cluster_schema, sketch_schema
+from indexer.batch.reading import OLDER, TEXT_COLUMNS, Differing, Sketched, id_hashes
 from indexer.batch.spark import tasks
 from indexer.batch.spark.components import BLOCKS, Kept, sorted_blocks
 from indexer.batch.spark.frames import MOST_GROUPED, MOST_JOINED, Documents, Run, found
@@ -96,7 +95,7 @@ def read_labelled(batches: Iterable[Any], folder: Folder, columns: Sequence[str]
             places = column_of(wanted[start:end] - owners[0])
             numbers = {"label": column_of(labels[start:end]), "owner": column_of(wanted[start:end])}
             # Spark takes columns by their places, and a file gives them in its own order.
-            yield _with(batch.select(list(columns)).take(places), **numbers)
+            yield _with(tasks.spark_batch(batch.select(list(columns)).take(places)), **numbers)
 
 
 def write_files(batches: Iterable[Any], folder: Folder, out: str, wanted: Wanted) -> Iterator[Any]:
@@ -116,16 +115,16 @@ def _write_file(rows: Any, number: int, folder: Folder, out: str, wanted: Wanted
     gone = np.zeros(count, dtype=np.bool_)
     gone[places & ((1 << _ROW_BITS) - 1)] = True
     members = rows.filter(rows["cluster"].is_valid()).combine_chunks()
-    written = Rows(_found(members, count), gone, wanted.rule.measure.similarity, against=bool(wanted.against))
+    written = Rows(_found(members, count), gone, against=bool(wanted.against))
     is_older, target = number < sketched.older, target_of(sketched, number, out)
-    new, repeating = write_clusters(
+    counts = write_clusters(
         sketched.files[number], target, written, sketched.form, rules_of(wanted), place=0, is_older=is_older
     )
-    inside, place = 0, 0
+    counts.replaced, place = places.size, 0
     for _, batch in folder.batches(number, found_by(wanted.rule)):
-        inside += int(np.count_nonzero(compared(batch, wanted.rule) & ~gone[place : place + batch.num_rows]))
+        counts.compared += int(np.count_nonzero(compared(batch, wanted.rule) & ~gone[place : place + batch.num_rows]))
         place += batch.num_rows
-    return Counts(places.size, inside, new, repeating)
+    return counts
 
 
 def _found(members: Any, count: int) -> Found:
@@ -142,6 +141,12 @@ def _found(members: Any, count: int) -> Found:
     known.canonical[places] = flags_of(members["is_canonical"].combine_chunks())
     before = members["to_before"].combine_chunks()
     known.to_before[places] = np.where(present_in(before), numbers_of(before, np.float64), np.nan)
+    kept = members["duplicate_of"].combine_chunks().dictionary_encode()
+    removed = present_in(kept.indices)
+    known.repeats[places] = np.where(removed, numbers_of(compute.cast(kept.indices, arrow.int64())), -1)
+    to_kept = members["duplicate_similarity"].combine_chunks()
+    known.to_kept[places] = np.where(removed, numbers_of(to_kept, np.float64), np.nan)
+    known.kept = kept.dictionary.to_pylist()
     stands = members.take(firsts)
     known.ids, known.names = stands["cluster"].to_pylist(), stands["canonical"].to_pylist()
     known.sizes, known.before = stands["size"].to_pylist(), stands["before"].to_pylist()
@@ -177,16 +182,21 @@ def cluster(spark: Any, folder: str, out: str, wanted: Wanted, *, most_joined: i
     count = partitions_of(spark, wanted.parts, sketched.bytes_of(columns))
     most_grouped = wanted.most_grouped or MOST_GROUPED
     against = bool(wanted.against)
-    run = Run(wanted.rule, wanted.canonical, wanted.bound, count, most_joined, most_grouped, against=against)
+    run = Run(
+        wanted.rule, wanted.canonical, wanted.bound, count, most_joined, most_grouped, against=against, by_arrival=True
+    )
     given = Folder(sketched)
     with finished_in(out) as finish, plain_errors(), Kept() as kept:
-        files = _files(spark, given, _gone(_files(spark, given, {}, count), given, count), count)
+        gone, differing = _gone(_files(spark, given, {}, count), given, count)
+        if not wanted.latest:
+            differing.require_none()
+        files = _files(spark, given, gone, count)
         clusters = found(_Files(files, given, run), run, kept)
         number = functions.when(functions.col("owner").isNull(), -1)
         clusters = clusters.withColumn("file", number.otherwise(functions.shiftright("owner", _ROW_BITS)))
         every = clusters.unionByName(files.withColumn("file", functions.col("number")), allowMissingColumns=True)
         dealt = every.repartition(count, "file").sortWithinPartitions("file", "owner")
-        figures, counts = Figures(), Counts()
+        figures, counts = Figures(), Counts(differing=differing.count)
         for row in mapped(dealt, write_files, _SAID, given, out, wanted).collect():
             said = json.loads(row["said"])
             if "clusters" in said:
@@ -209,18 +219,32 @@ def _read_at(labels: Any, folder: Folder, columns: Sequence[str], count: int) ->
     placed = labels.withColumn("file", functions.shiftright("owner", _ROW_BITS))
     sorted_rows = placed.repartition(count, "file").sortWithinPartitions("file", "owner")
     known = sketch_schema(folder.sketched.form)
-    kinds = {name: arrow.string() if name == OLDER_CLUSTER else known.field(name).type for name in columns}
-    schema = arrow.schema({"label": arrow.int64(), "owner": arrow.int64(), **kinds})
+    known = arrow.schema([*known, *((name, cluster_schema().field(there).type) for name, there in OLDER.items())])
+    kinds = {name: known.field(name).type for name in columns}
+    schema = tasks.spark_schema(arrow.schema({"label": arrow.int64(), "owner": arrow.int64(), **kinds}))
     return mapped(sorted_rows, read_labelled, schema, folder, list(columns))
 
 
-def _gone(files: Any, folder: Folder, count: int) -> dict[int, bytes]:
-    """Of each file the owners, packed, of documents in whose place a later one with the same id stands."""
+def _gone(files: Any, folder: Folder, count: int) -> tuple[dict[int, bytes], Differing]:
+    """Of each file the owners, packed, of documents in whose place a later one with the same id stands.
+
+    And those of them that have another text.
+    """
     hashed = mapped(files, read_ids, tasks.DEALT, folder, count * BLOCKS)
     same = mapped(sorted_blocks(hashed, count), tasks.same, tasks.LABELS)
-    last = functions.max("owner").over(sql.Window.partitionBy("id"))
-    suspects = _read_at(same, folder, ["id"], count).withColumn("last", last)
-    older = suspects.where("owner < last").select("owner").collect()
-    owners = np.sort(np.array([row[0] for row in older], dtype="<i8"))
+    suspects = _read_at(same, folder, ["id", *TEXT_COLUMNS], count)
+    later = functions.max(functions.struct("owner", *TEXT_COLUMNS)).over(sql.Window.partitionBy("id"))
+    older = suspects.withColumn("later", later).where("owner < later.owner")
+    column = functions.col
+    differs = column("failed").isNotNull() | column("later.failed").isNotNull()
+    differs |= ~column("text_digest").eqNullSafe(column("later.text_digest"))
+    told = older.select("owner", "id", column("later.owner").alias("last"), differs.alias("differs")).collect()
+    differing, sketched = Differing(), folder.sketched
+    for row in told:
+        if row["differs"] and (row["owner"] >> _ROW_BITS) >= sketched.older:
+            places = (sketched.input_of(row[name] >> _ROW_BITS) for name in ("owner", "last"))
+            differing.add(row["id"], *places)
+    owners = np.sort(np.array([row["owner"] for row in told], dtype="<i8"))
     numbers = owners >> _ROW_BITS
-    return {number: owners[numbers == number].tobytes() for number in np.unique(numbers).tolist()}
+    gone = {number: owners[numbers == number].tobytes() for number in np.unique(numbers).tolist()}
+    return gone, differing

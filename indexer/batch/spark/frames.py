@@ -28,7 +28,7 @@ class Run:
     What is shuffled has so many `partitions`. Up to `most_joined` documents that share keys with others are put into
     components by one task, which holds 100 bytes for each; more of them take several rounds. What may be near and makes
     components of more than `most_grouped` documents is verified before it is grouped: see
-    `indexer.batch.clusters.verifying`.
+    `indexer.batch.clusters.verifying`. `by_arrival` says that owners come in the order in which documents arrived.
     """
 
     rule: MatchRule
@@ -38,6 +38,7 @@ class Run:
     most_joined: int = MOST_JOINED
     most_grouped: int = MOST_GROUPED
     against: bool = False
+    by_arrival: bool = False
 
     @property
     def columns(self) -> list[str]:
@@ -90,7 +91,10 @@ def _grouped(documents: Documents, labels: Any, run: Run) -> Any:
     """The clusters of documents in LABELS, in FOUND."""
     dealt = _by_label(documents.labelled(labels, run.columns), run.partitions)
     radius = radius_of(run.bound)
-    return mapped(dealt, tasks.group, tasks.FOUND, run.rule, run.canonical, radius, against=run.against)
+    return mapped(
+        dealt, tasks.group, tasks.FOUND, run.rule, run.canonical, radius,
+        against=run.against, by_arrival=run.by_arrival,
+    )  # fmt: skip
 
 
 def _by_label(rows: Any, count: int) -> Any:

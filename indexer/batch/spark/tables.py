@@ -10,7 +10,7 @@ from dataclasses import asdict
 from typing import Any
 
 from indexer.batch.arrow import arrow
-from indexer.batch.clusters.grouping import OLDER_CLUSTER, found_by
+from indexer.batch.clusters.grouping import OLDER_CLUSTER, OLDER_KEEP, found_by
 from indexer.batch.form import Form, Making, cluster_schema, form_of, sketch_schema
 from indexer.batch.reading import Sketched, canonical_of, rule_of
 from indexer.batch.sketches.inputs import SKETCHES, Stale, inputs_for
@@ -95,12 +95,13 @@ def clusters(  # noqa: PLR0913 - they are options of the command
 ) -> Any:
     """The clusters of documents with `sketches`: a DataFrame with a row for each, whatever its partitions and order.
 
-    Its columns are those of files of clusters: id, cluster, is_canonical, keep, similarity, size, canonical. They are
-    the clusters that `neardup batch cluster` makes of the same documents. `match`, `canonical` and `bound` are its
-    options. Several documents of one id are an error, unless `latest` names a column: the one with its largest value
-    counts, and the cluster of the others is null. `against` are sketches of older documents with a column `cluster`:
-    they are compared too, their clusters keep their ids, and columns `older`, `repeats` and `repeats_similarity` are
-    added.
+    Its columns are those of files of clusters: id, cluster, is_canonical, keep, similarity, size, canonical,
+    duplicate_of, duplicate_similarity. They are the clusters that `neardup batch cluster` makes of the same documents;
+    where the rule for the canonical document prefers none of two, the first by id comes first. `match`, `canonical` and
+    `bound` are its options. Several documents of one id are an error, unless `latest` names a column: the one with its
+    largest value counts, and the cluster of the others is null. `against` are sketches of older documents with a column
+    `cluster`, and `keep` where not all of them were kept: they are compared too, what was kept of them stays, their
+    clusters keep their ids, and columns `older`, `repeats` and `repeats_similarity` are added.
 
     What is shuffled has so many `partitions`, as configured where None. Up to `most_joined` documents that share keys
     with others are put into components by one task, and up to `most_grouped` that may be near each other are compared
@@ -114,7 +115,9 @@ def clusters(  # noqa: PLR0913 - they are options of the command
         rule, canonical_of(known, canonical_asked(canonical)), bound,
         partitions_of(sketches.sparkSession, partitions), most_joined, most_grouped, against=against is not None,
     )  # fmt: skip
-    wanted = [name for name in run.columns if name != OLDER_CLUSTER] + [_FORM] + [latest] * bool(latest)
+    wanted = (
+        [name for name in run.columns if name not in (OLDER_CLUSTER, OLDER_KEEP)] + [_FORM] + [latest] * bool(latest)
+    )
     every = sketches.select(*dict.fromkeys(wanted))
     if against is not None:
         every = _with_older(every, against)
@@ -143,8 +146,11 @@ def _form_in(sketches: Any) -> Form:
 def _with_older(new: Any, older: Any) -> Any:
     """New documents and those older ones that none of them replaces, with the clusters of these."""
     kept = older.join(new.select("id"), "id", "left_anti")
-    with_clusters = kept.select(*new.columns, functions.col("cluster").alias(OLDER_CLUSTER))
-    return with_clusters.unionByName(new.withColumn(OLDER_CLUSTER, functions.lit(None).cast("string")))
+    stayed = functions.col("keep") if "keep" in older.columns else functions.lit(True)
+    with_clusters = kept.select(*new.columns, functions.col("cluster").alias(OLDER_CLUSTER), stayed.alias(OLDER_KEEP))
+    nothing = functions.lit(None)
+    fresh = new.withColumn(OLDER_CLUSTER, nothing.cast("string")).withColumn(OLDER_KEEP, nothing.cast("boolean"))
+    return with_clusters.unionByName(fresh)
 
 
 class _Table(Documents):
@@ -176,7 +182,7 @@ def _with_clusters(every: Any, clustered: Any, run: Run) -> Any:
     )  # fmt: skip
     several = (count.over(own) > 1) & ~column(_REPLACED)
     counts = functions.when(several, functions.raise_error(message).cast("boolean")).when(~column(_REPLACED), True)
-    older = [column(OLDER_CLUSTER).isNotNull().alias("older")] if against else []
+    older = [column(OLDER_CLUSTER).isNotNull().alias("older"), column(OLDER_KEEP)] if against else []
     documents = every.select("owner", "id", counts.alias("counts"), *older)
     members = clustered.where("figures is null").drop("figures")
     rows = documents.join(members, ["owner", "id"], "left")
@@ -184,15 +190,17 @@ def _with_clusters(every: Any, clustered: Any, run: Run) -> Any:
     names = [name for name in cluster_schema().names if name not in ("row", "keep")]
     # What stands for a document of this id is another of the same.
     shown = [functions.when(~gone, column(name)).alias(name) if name != "id" else column(name) for name in names]
+    repeats = functions.when(gone, column("id")).otherwise(column("duplicate_of"))
+    shown[names.index("duplicate_of")] = repeats.alias("duplicate_of")
     if against:
         new = ~gone & ~column("older")
         shown += [
             column("older"),
             functions.when(new, column("before")).alias("repeats"),
             functions.when(new, column("to_before")).alias("repeats_similarity"),
+            column(OLDER_KEEP),
         ]
     fields = [field for field in cluster_schema() if field.name != "row"]
     if against:
         fields += [arrow.field("older", arrow.bool_()), *list(cluster_schema(against=True))[-2:]]
-    least = run.rule.measure.similarity
-    return mapped(rows.select(*shown, "counts"), tasks.with_own_clusters, arrow.schema(fields), least)
+    return mapped(rows.select(*shown, "counts"), tasks.with_own_clusters, arrow.schema(fields))

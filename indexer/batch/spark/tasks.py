@@ -24,12 +24,13 @@ from indexer.batch.arrow import (
     numbers_of,
     present_in,
     repeated,
+    scalar,
 )
-from indexer.batch.clusters.grouping import clusters_of, compared, replaced, sketches_of, whole_runs
+from indexer.batch.clusters.grouping import OLDER_KEEP, clusters_of, compared, replaced, sketches_of, whole_runs
 from indexer.batch.clusters.scattering import Forest, connected, scattered
 from indexer.batch.clusters.stars import dealt, labels_of, large_stars, small_stars
 from indexer.batch.clusters.verifying import shared, verified
-from indexer.batch.clusters.writing import Figures, keeps
+from indexer.batch.clusters.writing import Figures
 from indexer.batch.form import Making
 from indexer.batch.sketches.documents import DOCUMENTS
 from indexer.batch.sketches.kernels import sketched
@@ -71,10 +72,12 @@ FOUND = arrow.schema(
         ("canonical", arrow.string()),
         ("before", arrow.string()),
         ("to_before", arrow.float64()),
+        ("duplicate_of", arrow.string()),
+        ("duplicate_similarity", arrow.float64()),
         ("figures", arrow.string()),
     ]
 )
-"""A row for each document of a cluster, and one of each task with the `figures` of its clusters, a JSON object."""
+"""A row for each document that is near others; one of each task with the `figures` of its clusters, a JSON object."""
 
 
 def sketch(batches: Iterable[Any], making: Making, written: str) -> Iterator[Any]:
@@ -85,14 +88,21 @@ def sketch(batches: Iterable[Any], making: Making, written: str) -> Iterator[Any
         documents = arrow.RecordBatch.from_arrays(batch.columns, schema=DOCUMENTS)
         made = sketched(documents, making)
         schema = spark_schema(made.schema).append(arrow.field("form", arrow.string()))
-        columns = [column.cast(field.type) for column, field in zip(made.columns, schema, strict=False)]
-        yield arrow.RecordBatch.from_arrays([*columns, repeated(written, made.num_rows)], schema=schema)
+        columns = [*spark_batch(made).columns, repeated(written, made.num_rows)]
+        yield arrow.RecordBatch.from_arrays(columns, schema=schema)
 
 
 def spark_schema(schema: Any) -> Any:
     """The same columns in types that Spark has."""
     fixed = arrow.types.is_fixed_size_binary
     return arrow.schema([(one.name, arrow.binary() if fixed(one.type) else one.type) for one in schema])
+
+
+def spark_batch(batch: Any) -> Any:
+    """The same rows in types that Spark has."""
+    schema = spark_schema(batch.schema)
+    columns = [column.cast(field.type) for column, field in zip(batch.columns, schema, strict=True)]
+    return arrow.RecordBatch.from_arrays(columns, schema=schema)
 
 
 def checked(batches: Iterable[Any], written: str, step: Step, *given: Any) -> Iterator[Any]:
@@ -110,10 +120,10 @@ def checked(batches: Iterable[Any], written: str, step: Step, *given: Any) -> It
     return step(passed(), *given)
 
 
-def with_own_clusters(batches: Iterable[Any], least: float) -> Iterator[Any]:
+def with_own_clusters(batches: Iterable[Any]) -> Iterator[Any]:
     """The clusters of all documents: one that is in none, and counts, is alone in one that has its name.
 
-    `keep` is added after `is_canonical`: see `indexer.batch.clusters.writing.keeps`.
+    `keep` is added after `is_canonical`: false for what repeats another, or was not kept as the older batch says.
     """
     for batch in batches:
         alone = ~present_in(batch["cluster"]) & present_in(batch["counts"])
@@ -125,14 +135,16 @@ def with_own_clusters(batches: Iterable[Any], least: float) -> Iterator[Any]:
             "size": column_of(np.ones(alone.size, dtype=np.int64), ~alone),
             "canonical": batch["id"],
         }
-        names = [name for name in batch.schema.names if name != "counts"]
+        counts = present_in(batch["counts"])
+        names = [name for name in batch.schema.names if name not in ("counts", OLDER_KEEP)]
         columns = [compute.coalesce(batch[name], filled[name]) if name in filled else batch[name] for name in names]
         made = dict(zip(names, columns, strict=True))
-        canonical, similarity = flags_of(made["is_canonical"]), numbers_of(made["similarity"], np.float64)
-        keep = column_of(keeps(canonical, similarity, ~present_in(made["cluster"]), least))
+        keep = counts & ~present_in(made["duplicate_of"])
+        if OLDER_KEEP in batch.schema.names:
+            keep &= flags_of(compute.coalesce(batch[OLDER_KEEP], scalar(True)))
         place = names.index("is_canonical") + 1
         names.insert(place, "keep")
-        columns.insert(place, keep)
+        columns.insert(place, column_of(keep))
         yield arrow.RecordBatch.from_arrays(columns, names=names)
 
 
@@ -284,19 +296,28 @@ def _said(figures: Figures, schema: Any) -> Any:
 
 
 def group(
-    batches: Iterable[Any], rule: MatchRule, canonical: CanonicalRule, radius: float | None, *, against: bool
+    batches: Iterable[Any],
+    rule: MatchRule,
+    canonical: CanonicalRule,
+    radius: float | None,
+    *,
+    against: bool,
+    by_arrival: bool,
 ) -> Iterator[Any]:
     """The clusters of documents, in FOUND; they come with their `owner` and sorted by `label`, their component."""
     figures = Figures()
     for table in whole_runs(batches):
         rows = np.arange(table.num_rows)
-        found = clusters_of(table.drop_columns(["owner", "label"]), rows, rule, canonical, radius, 1)
+        owners = table["owner"].combine_chunks()
+        arrivals = numbers_of(owners) if by_arrival else None
+        given = table.drop_columns(["owner", "label"])
+        found = clusters_of(given, rows, rule, canonical, radius, 1, arrivals=arrivals)
         figures.add(Figures.of(found))
         members = column_of(found.positions)
         names = [column_of_strings(each).take(column_of(found.of)) for each in (found.ids, found.names, found.before)]
         names = [each.cast(arrow.string()) for each in names]
         columns = [
-            table["owner"].combine_chunks().take(members),
+            owners.take(members),
             table["id"].combine_chunks().take(members),
             names[0],
             column_of(found.canonical),
@@ -305,6 +326,8 @@ def group(
             names[1],
             names[2] if against else arrow.nulls(len(members), arrow.string()),
             column_of(found.to_before, np.isnan(found.to_before)),
+            column_of_strings([None, *found.kept]).take(column_of(found.repeats + 1)).cast(arrow.string()),
+            column_of(found.to_kept, np.isnan(found.to_kept)),
             arrow.nulls(len(members), arrow.string()),
         ]
         yield arrow.RecordBatch.from_arrays(columns, schema=FOUND)

@@ -23,10 +23,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """Which older documents are compared too, and whether sketches of inputs that are gone are."""
+    """Which older documents are compared too, and what becomes of inputs that are gone and of ids that come again."""
 
     against: str | None
     stale: Stale
+    latest: bool
 
 
 compared_options = Group(
@@ -46,6 +47,11 @@ compared_options = Group(
         help="What becomes of sketches whose input is gone or has changed since: refuse with the list, remove them, or "
         "count them on.",
     ),
+    click.option(
+        "--latest",
+        is_flag=True,
+        help="Of documents with one id and different texts let the last count; otherwise they are refused.",
+    ),
 )
 
 
@@ -61,20 +67,23 @@ Examples:
   neardup batch cluster batch --out batch --run-on spark --master spark://host:7077
 
 DIR is the folder of neardup batch sketch. OUT/clusters has a file for each one of sketches, with its rows: id, row,
-cluster, is_canonical, keep (false for what is near the canonical document), similarity to that one, size of the
-cluster, and canonical, its id. They are the clusters that neardup cluster makes of the same documents in a new store,
-however they are spread over files. Of several documents with one id the last counts, by the names of the files, then by
-row; the others have no cluster.
+cluster, is_canonical, keep, similarity to the canonical document, size of the cluster, canonical, the id of that one,
+and duplicate_of and duplicate_similarity: no two documents that are kept are near, and each other one is near a kept
+one, which is named. They are the clusters that neardup cluster makes of the same documents in a new store, however they
+are spread over files. Of several documents with one id the last counts, by the paths of the files, then by row; the
+others have no cluster. If they have different texts, as where row numbers of several files serve as ids, they are
+refused unless --latest is given.
 
 With --against new documents also have repeats, the id of the older document of their cluster that comes first by the
 rule for the canonical one, null for a document that repeats none, and repeats_similarity; the clusters of the older
 documents, where they are now, are in OUT/clusters-before. They are as neardup cluster makes them after new documents
-were indexed into a store of the older ones.
+were indexed into a store of the older ones. What was kept of the older documents stays, and new ones near it go.
 
 With --json one object: rule, bound, canonical, similarity and by_hash_alone (of the rule), documents, replaced,
-compared, unseen and stale (inputs that are not as they were and count on), clusters, clustered, largest, split,
-comparisons, and the ten largest buckets (documents that share a key) and components with what they took; with --against
-also older, new and repeating. OUT/clustering.json keeps it, and neardup batch report shows it again.
+differing (of these), compared, kept, removed, unseen and stale (inputs that are not as they were and count on),
+clusters, clustered, largest, split, comparisons, and the ten largest buckets (documents that share a key) and
+components with what they took; with --against also older, new and repeating. OUT/clustering.json keeps it, and neardup
+batch report shows it again.
 """,
 )
 @click.argument("folder", metavar="DIR", type=A_PATH)
@@ -115,6 +124,7 @@ def cluster(
         given.against,
         most_grouped=spread.most_grouped,
         stale=given.stale,
+        latest=given.latest,
     )
     said = _clustered(folder, out, wanted, spread)
     if json:
@@ -136,19 +146,25 @@ def _clustered(folder: str, out: str, wanted: Wanted, spread: Spread) -> dict[st
         return cluster_on_spark(spark, folder, out, wanted, most_joined=spread.most_joined or MOST_JOINED)
 
 
+def _replaced(said: dict[str, Any]) -> str:
+    other = f", {said['differing']:,} of them with another text" if said["differing"] else ""
+    return f"{said['replaced']:,} by a later one of the same id{other}" if said["replaced"] else ""
+
+
 def show_clusters(said: dict[str, Any]) -> None:
     """Print what was found, for people."""
     from indexer.batch.sketches.inputs import named_few
 
-    clusters, surplus = said["clusters"], said["clustered"] - said["clusters"]
+    clusters = said["clusters"]
     fields(
         [
             ("rule", said["rule"]),
             ("documents", f"{said['documents']:,}, of them {said['compared']:,} compared"),
             ("new", f"{said['new']:,}, and {said['repeating']:,} that repeat older ones" if "new" in said else ""),
-            ("replaced", f"{said['replaced']:,} by a later one of the same id" if said["replaced"] else ""),
+            ("replaced", _replaced(said)),
             ("clusters", f"{clusters:,}, the largest of {said['largest']:,}" if clusters else "0"),
-            ("clustered", f"{counted(said['clustered'], 'document')}, {surplus:,} of them not canonical"),
+            ("clustered", f"{counted(said['clustered'], 'document')}"),
+            ("kept", f"{said['kept']:,}, and {said['removed']:,} that are near one of them"),
             ("split", f"{counted(said['split'], 'chain was', 'chains were')} too wide" if said["split"] else ""),
             ("compared", f"{counted(said['comparisons'], 'pair')}"),
             ("not seen", f"{named_few(said['unseen'])}; counted on" if said["unseen"] else ""),

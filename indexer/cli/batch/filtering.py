@@ -18,16 +18,15 @@ Examples:
   neardup batch filter crawl/ --clusters batch --out kept
   neardup batch filter dump.jsonl.gz --clusters batch --out kept --json
 
-Of each cluster the canonical document is kept, and what is less similar to it than the rule asks, since it is near to
-others of the cluster only. OUT has the files of the input, in their own format: Parquet, JSON lines, compressed or not,
-and single files. What was removed is listed beside it, in OUT.removed.parquet: source, row, id, canonical (the document
-that it repeats), similarity to that one (null where a later document has the same id), and cluster. The input stays as
-it is.
+No two documents that are kept are near, and each one that is removed is near one that is kept. OUT has the files of
+the input, in their own format: Parquet, JSON lines, compressed or not, and single files. What was removed is listed
+beside it, in OUT.removed.parquet: source, row, id, duplicate_of (the kept document that it repeats), similarity to that
+one (null where a later document has the same id), and cluster. The input stays as it is.
 
 What stands for a removed document has to be among what is written, or in a batch that --against names; otherwise
 nothing is written, and the file that has it is named.
 
-With --json one object: out, removed_list, files, kept, removed, far (of the kept, less similar than the rule asks).
+With --json one object: out, removed_list, files, kept, removed.
 """,
 )
 @click.argument("paths", nargs=-1, required=True, metavar="PATH|DIR|GLOB...")
@@ -53,13 +52,13 @@ def filter_command(
 
     done = keep(paths, clusters, out, against=against, unverified=unverified)
     if json:
-        counts = {name: getattr(done, name) for name in ("files", "kept", "removed", "far")}
+        counts = {name: getattr(done, name) for name in ("files", "kept", "removed")}
         answer_json({"out": shown_store(out), "removed_list": shown_store(removed_file(out)), **counts})
         return
     fields(
         [
             ("files", f"{done.files:,}"),
-            ("kept", f"{done.kept:,}" + (f", {done.far:,} of them copies by others only" if done.far else "")),
+            ("kept", f"{done.kept:,}"),
             ("removed", f"{done.removed:,}, listed in {removed_file(out)}"),
         ]
     )

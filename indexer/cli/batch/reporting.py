@@ -25,8 +25,8 @@ the ten largest clusters, and the ten largest buckets (documents that share a ke
 that are near directly or through others, before long chains are cut), each with an example and how many comparisons it
 took. Documents with equal sketches are one node.
 
-With --json one object: what neardup batch cluster --json gives, and redundant (documents that are of a cluster and
-not canonical), redundant_share, sizes, and largest_clusters (each cluster, size, canonical).
+With --json one object: what neardup batch cluster --json gives, and redundant (documents that are near one
+that is kept), redundant_share, sizes, and largest_clusters (each cluster, size, canonical).
 """,
 )
 @click.argument("folder", metavar="DIR", type=A_PATH)

@@ -1,0 +1,176 @@
+"""What a batch keeps: no two of it are near, each removed document is near a kept one, and all ways to it agree."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from batched import LONGEST, MINHASH, sketched
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from planted import collection, named
+
+import indexer
+from indexer.batch.clusters import grouping, partitioning
+from indexer.batch.clusters.clustering import Wanted, cluster
+from indexer.batch.form import Form
+from indexer.batch.reading import rule_of
+from indexer.clustering.canonical import CanonicalRule
+from indexer.library.rows import Rows
+from indexer.library.texts import TextPair
+
+FORM = Form((MINHASH,), time_field="seen")
+EARLIEST = CanonicalRule("earliest")
+Decided = dict[str, tuple[bool, str | None, float | None]]
+
+
+def drifting(families: int, members: int = 16, words: int = 100, share: float = 0.02) -> list[str]:
+    """Families of texts of which each has some words of the one before exchanged: the ends share nothing near."""
+    draw = random.Random(24)
+    texts = []
+    for _ in range(families):
+        text = [f"w{draw.randrange(20_000)}" for _ in range(words)]
+        for _ in range(members):
+            texts.append(" ".join(text))
+            for place in draw.sample(range(words), max(1, round(share * words))):
+                text[place] = f"w{draw.randrange(20_000)}"
+    draw.shuffle(texts)
+    return texts
+
+
+def mixed(seed: int = 5, count: int = 150) -> list[str]:
+    """Versions of documents, equal ones, short ones and ones without words, of different lengths."""
+    texts = list(named(collection(seed, count)).values())
+    draw = random.Random(seed)
+    texts += [draw.choice(texts) for _ in range(count // 10)] + ["short text", "", "1234"]
+    draw.shuffle(texts)
+    return texts
+
+
+def batch(folder: Path, texts: Sequence[str], files: int = 3, time: bool = True) -> Path:
+    """The sketches of texts in files, in their order, with the place of each as its id and its time."""
+    (folder / "in").mkdir(parents=True)
+    size = -(-len(texts) // files)
+    for number in range(files):
+        rows = [
+            {"id": f"t{place}", "text": text, "seen": f"{place:09}" if time else None}
+            for place, text in enumerate(texts)
+        ][number * size : (number + 1) * size]
+        if rows:
+            pq.write_table(pa.Table.from_pylist(rows), folder / "in" / f"{number}.parquet")
+    sketched(folder / "in", folder / "out", FORM)
+    return folder / "out"
+
+
+def decided_in(out: Path, name: str = "clusters") -> Decided:
+    rows = [row for path in (out / name).glob("*.parquet") for row in pq.read_table(path).to_pylist()]
+    return {row["id"]: (row["keep"], row["duplicate_of"], row["duplicate_similarity"]) for row in rows}
+
+
+def chosen(out: Path, canonical: CanonicalRule = EARLIEST, rule: str | None = None, **more: Any) -> Decided:
+    said = cluster(str(out), str(out), Wanted(rule_of(FORM, rule), canonical, threads=1, **more))
+    found = decided_in(out)
+    assert said["kept"] == sum(kept for kept, _, _ in found.values())
+    assert said["kept"] + said["removed"] == len(found)
+    return found
+
+
+def greedy(pairs: Rows[TextPair], texts: Sequence[str], order: Sequence[int]) -> Decided:
+    """The slow oracle, from all pairs that are near: in this order, each is kept unless it is near a kept one."""
+    near: dict[int, dict[int, float]] = {place: {} for place in range(len(texts))}
+    for pair in pairs:
+        near[pair.left][pair.right] = near[pair.right][pair.left] = pair.similarity
+    found: Decided = {}
+    kept: dict[int, int] = {}
+    for rank, place in enumerate(order):
+        if not near[place].keys() & kept.keys():
+            kept[place] = rank
+    for place in range(len(texts)):
+        found[f"t{place}"] = (True, None, None)
+        if place not in kept:
+            _, _, of = min(
+                (-similarity, kept[other], other) for other, similarity in near[place].items() if other in kept
+            )
+            found[f"t{place}"] = (False, f"t{of}", pytest.approx(near[place][of], abs=6e-5))
+    return found
+
+
+@pytest.mark.parametrize("rule", [None, "minhash@0.6", "minhash@0.4", "simhash-doc@6bits+minhash@0.5"])
+@pytest.mark.parametrize("texts", [drifting(12), mixed()], ids=["drifting", "mixed"])
+def test_as_the_oracle_chooses_in_any_parts(
+    texts: list[str], rule: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, pairs = batch(tmp_path, texts), indexer.pairs_of(texts, rule)
+    expected = greedy(pairs, texts, range(len(texts)))
+    assert 5 < sum(kept for kept, _, _ in expected.values()) < len(texts) - 5
+    monkeypatch.setattr(grouping, "_TOGETHER", 40)
+    monkeypatch.setattr(partitioning, "_MOST_PARTS", 5000)
+    # Whole, in parts, and where a component is larger than a part, verified bucket by bucket.
+    for parts, most in ((1, None), (2, None), (7, 3)):
+        assert chosen(out, rule=rule, parts=parts, most_grouped=most) == expected
+    # However wide a component may be, and where it is cut.
+    for bound in (1.0, 0.2):
+        assert chosen(out, rule=rule, bound=bound) == expected
+
+
+def test_families_that_drift_leave_no_pair_and_lose_nothing(tmp_path: Path) -> None:
+    texts = drifting(200, words=60)
+    out = batch(tmp_path, texts)
+    found = chosen(out, parts=2)
+    assert found == greedy(indexer.pairs_of(texts), texts, range(len(texts)))
+    kept = [place for place in range(len(texts)) if found[f"t{place}"][0]]
+    assert 200 < len(kept) < 1600
+    assert len(list(indexer.pairs_of([texts[place] for place in kept]))) == 0
+    deduped = indexer.dedupe(texts)
+    assert [f"t{place}" for place in deduped.kept.tolist()] == [f"t{place}" for place in kept]
+
+
+@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.integers(0, 999), st.integers(2, 60), st.sampled_from([1, 2, 7]))
+def test_as_the_oracle_chooses_at_random(
+    tmp_path_factory: pytest.TempPathFactory, seed: int, count: int, parts: int
+) -> None:
+    texts = mixed(seed, count)
+    out = batch(tmp_path_factory.mktemp("random"), texts, files=parts)
+    assert chosen(out, parts=parts) == greedy(indexer.pairs_of(texts), texts, range(len(texts)))
+
+
+@pytest.mark.parametrize("parts", [1, 2, 7])
+def test_of_equally_long_texts_the_first_to_arrive_stands_for_all(parts: int, tmp_path: Path) -> None:
+    # By files and rows, and not by ids: t10 comes before t9 there.
+    words = [f"word{place}" for place in range(80)]
+    texts = [" ".join([*words[:-1], f"own{place}"]) for place in range(12)]
+    out = batch(tmp_path, texts[2:] + texts[:2], files=4, time=False)
+    found = chosen(out, LONGEST, parts=parts)
+    assert {of for _, of, _ in found.values()} == {None, "t0"}
+    [first] = {row["canonical"] for path in (out / "clusters").iterdir() for row in pq.read_table(path).to_pylist()}
+    assert first == "t0"
+
+
+def test_what_an_older_batch_kept_stays_and_what_it_removed_stands_for_nothing(tmp_path: Path) -> None:
+    words = [f"word{place}" for place in range(300)]
+    chain = [" ".join(words[place * 8 : place * 8 + 60]) for place in range(6)]
+    # Each is near its neighbours alone. Of the older ones t0 stays and t1, near it, goes.
+    old = batch(tmp_path / "a", [chain[1], chain[2]])
+    assert chosen(old, rule="minhash@0.6") == {
+        "t0": (True, None, None),
+        "t1": (False, "t0", pytest.approx(0.77, abs=0.1)),
+    }
+    given = tmp_path / "b" / "in"
+    given.mkdir(parents=True)
+    rows = [{"id": f"n{place}", "text": chain[place], "seen": "0"} for place in (0, 3, 4)]
+    pq.write_table(pa.Table.from_pylist(rows), given / "n.parquet")
+    new = tmp_path / "b" / "out"
+    sketched(given, new, FORM)
+    for parts in (1, 3):
+        found = chosen(new, rule="minhash@0.6", against=str(old), parts=parts)
+        # The first one comes before the older ones by its time, and yet goes; the one near the removed one stays.
+        assert {name: (kept, of) for name, (kept, of, _) in found.items()} == {
+            "n0": (False, "t0"), "n3": (True, None), "n4": (False, "n3"),
+        }  # fmt: skip
+        assert decided_in(new, "clusters-before") == decided_in(old)
