@@ -22,6 +22,8 @@ from planted import collection, named
 from test_batch_against import CANONICAL, FORM, RULE, halves
 from test_batch_against import rows as older_rows
 from test_batch_against import wanted as asked_against
+from test_batch_choice import batch, chosen, drifting
+from test_batch_choice import mixed as mixed_texts
 from test_batch_clusters import EARLIEST, RULES, chain, hot
 from test_batch_scattering import spotted
 
@@ -277,6 +279,19 @@ def test_different_texts_with_one_id_are_refused_and_counted_as_in_one_process(s
     said = cluster(out, out, replace(wanted, latest=True))
     assert same_said(clustering.cluster(spark, out, str(tmp_path / "spark"), replace(wanted, latest=True)), said)
     assert (said["replaced"], said["differing"]) == (3, 2)
+
+
+@pytest.mark.parametrize("count", [2, pytest.param(1, marks=every), pytest.param(7, marks=every)])
+def test_the_same_is_kept_as_in_one_process(count: int, spark: Any, tmp_path: Path) -> None:
+    texts = [*drifting(6), *mixed_texts(5, 80)]
+    expected = chosen(batch(tmp_path, texts))
+    rows = [{"id": f"t{place}", "text": text, "seen": f"{place:09}"} for place, text in enumerate(texts)]
+    random.Random(count).shuffle(rows)
+    made = tables.sketches(spark.createDataFrame(rows).repartition(count), time="seen")
+    found = tables.clusters(made, canonical="earliest", partitions=count, most_grouped=3 if count > 1 else 1000)
+    got = {row["id"]: (row["keep"], row["duplicate_of"], row["duplicate_similarity"]) for row in found.collect()}
+    assert got == expected
+    assert len({kept for kept, _, _ in got.values()}) == 2
 
 
 @every

@@ -30,7 +30,7 @@ def test_from_documents_to_those_that_are_kept(neardup: Neardup) -> None:
     kept = neardup("batch", "filter", "docs", "lines.jsonl", "--clusters", "batch", "--out", "kept", "--json").json
     assert (kept["kept"], kept["removed"]) == (3, 1)
     [removed] = pq.read_table(neardup.folder / "kept.removed.parquet").to_pylist()
-    assert {removed["id"], removed["canonical"]} == {"docs/a.html", "near"}
+    assert {removed["id"], removed["duplicate_of"]} == {"docs/a.html", "near"}
 
 
 def test_what_was_loaded_goes_on_as_a_store(neardup: Neardup) -> None:

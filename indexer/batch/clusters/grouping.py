@@ -94,8 +94,8 @@ class Clusters:
     removed for, with the similarity `to_kept`; -1 and NaN where it is kept itself. See
     `indexer.clustering.choosing.choose`; the order is that of the canonical rule, what an older batch kept before it.
 
-    `split` components were cut, `comparisons` pairs compared. The largest `buckets` and `components` are as those of
-    `indexer.clustering.grouping.Groups`, each with the id of an example.
+    `split` components were cut, `comparisons` pairs compared for clusters. The largest `buckets` and `components` are
+    as those of `indexer.clustering.grouping.Groups`, each with the id of an example.
     """
 
     positions: Positions
@@ -173,6 +173,7 @@ def clusters_of(
     similarity = np.concatenate(near) if near else np.empty(0)
     first = np.array([one.position for one in gathered], dtype=np.int64)[numbers] == members
     similarity[first] = 1.0
+    compared_for_clusters = comparison.compared
     # Of an older batch what was kept stays, and what was removed is not there.
     stayed = np.array([known[1] if (known := before[place]) else None for place in order.tolist()], dtype=object)
     there = np.flatnonzero(stayed != np.array(False, dtype=object))
@@ -196,7 +197,7 @@ def clusters_of(
         to_kept,
         [ref.id for ref in nodes.refs.take(kept)],
         grouped.split,
-        comparison.compared,
+        compared_for_clusters,
         with_example(nodes, grouped.buckets),
         with_example(nodes, grouped.components),
     )
