@@ -22,7 +22,8 @@ from planted import collection, named
 from test_batch_against import CANONICAL, FORM, RULE, halves
 from test_batch_against import rows as older_rows
 from test_batch_against import wanted as asked_against
-from test_batch_choice import batch, chosen, drifting
+from test_batch_choice import batch as batch_of_texts
+from test_batch_choice import chosen, drifting
 from test_batch_choice import mixed as mixed_texts
 from test_batch_clusters import EARLIEST, RULES, chain, hot
 from test_batch_scattering import spotted
@@ -284,7 +285,7 @@ def test_different_texts_with_one_id_are_refused_and_counted_as_in_one_process(s
 @pytest.mark.parametrize("count", [2, pytest.param(1, marks=every), pytest.param(7, marks=every)])
 def test_the_same_is_kept_as_in_one_process(count: int, spark: Any, tmp_path: Path) -> None:
     texts = [*drifting(6), *mixed_texts(5, 80)]
-    expected = chosen(batch(tmp_path, texts))
+    expected = chosen(batch_of_texts(tmp_path, texts))
     rows = [{"id": f"t{place}", "text": text, "seen": f"{place:09}"} for place, text in enumerate(texts)]
     random.Random(count).shuffle(rows)
     made = tables.sketches(spark.createDataFrame(rows).repartition(count), time="seen")
