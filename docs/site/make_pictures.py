@@ -61,7 +61,7 @@ def edited(body: str, every: int) -> str:
 
 
 def write_collection(folder: Path) -> None:
-    """Three editions: not every page is in every one, and the later ones have changes."""
+    """Three editions: not every page is in every one, the later ones have changes, and some files can't be compared."""
     for name in ("2023", "2024", "2025"):
         (folder / name).mkdir(parents=True)
     for number, (heading, body) in enumerate(sections()):
@@ -74,6 +74,10 @@ def write_collection(folder: Path) -> None:
             (folder / "2025" / f"{stem}.txt").write_text(plain_page(heading, edited(body, 45)), "utf-8")
         if number % 5 == 0:
             (folder / "2025" / f"{stem}-copy.html").write_text(second_design(heading, body), "utf-8")
+    for number in range(3):
+        (folder / "2023" / f"torn-{number}.pdf").write_text("%PDF-1.4 and no more", "utf-8")
+        (folder / "2024" / f"menu-{number}.html").write_text("<title>Menu</title><nav>Home</nav>", "utf-8")
+    (folder / "2025" / "notice.txt").write_text("Closed on Mondays", "utf-8")
 
 
 def main() -> None:
@@ -84,7 +88,7 @@ def main() -> None:
     try:
         write_collection(folder / "manual")
         environment = {**os.environ, "NEARDUP_STORE": "manual.neardup"}
-        for arguments in (["index", "manual"], ["cluster", "-k", "6"], ["report", "-o", "report.html"]):
+        for arguments in (["index", "manual"], ["cluster"], ["report", "-o", "report.html"]):
             subprocess.run([sys.executable, "-m", "indexer", *arguments], cwd=folder, env=environment, check=True)  # noqa: S603
         command = [browser, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--no-first-run"]
         command += [f"--user-data-dir={folder / 'profile'}", f"--window-size={WIDTH},{HEIGHT}"]

@@ -78,7 +78,7 @@ listing_options = Group(
         "--at-least",
         type=click.FloatRange(0, 1),
         metavar="S",
-        help="Show candidates of at least this similarity, regardless of the rule; 0 shows the nearest.",
+        help="Show candidates of at least this similarity, regardless of the rule; 0 shows all candidates.",
     ),
     click.option(
         "--limit",
@@ -122,7 +122,7 @@ Examples:
 By default a document is near if it shares at least 60% of its 5-word passages; the answer shows that share, and how
 many of the 64 bits of the simhash differ. --match and its short forms use another rule: -k 3 finds every document
 within 3 bits of the simhash. That is quick and finds copies, but also documents that share nothing but their
-language; it is the rule for --hash. --at-least 0 shows the nearest candidates, however distant.
+language; it is the rule for --hash. --at-least 0 shows every document that shares keys with it.
 
 Folders, patterns and files with many documents are read as by neardup index, and each document is asked about, 50 in
 one request. One that can't be read, and an id that is not stored, are named with the reason, and the others answered;

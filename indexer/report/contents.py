@@ -243,7 +243,7 @@ def report_markdown(report: Report) -> str:
     ]
     if numbers.left_out:
         lines += _md_table(
-            "What the figures leave out",
+            "What was not compared or left out",
             ("reason", "documents", "among them"),
             [(each.reason, f"{each.documents:,}", ", ".join(each.names[:3])) for each in numbers.left_out],
         )

@@ -114,6 +114,7 @@ def write_collection(folder: Path) -> None:
             "pages.jsonl": "".join(lines[:2]),
             "more.jsonl.gz": gzip.compress("".join(lines[2:4]).encode()),
             "dump.jsonl.gz": gzip.compress("".join(lines[4:]).encode()),
+            "headlines.jsonl": "".join(json.dumps({"text": prose(number, 12)}) + "\n" for number in range(9)),
             "draft.pdf": pdf(prose(4)),
             "lean/one.txt": prose(6),
             "new/one.html": html(prose(1)),
