@@ -1,14 +1,29 @@
-"""`python -m indexer` is the command `neardup`."""
+"""Where the command `neardup` begins, by its script as by `python -m indexer`."""
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 
-from indexer.cli import main
+_INTERRUPTED = 130
 
-if __name__ == "__main__":
-    code = main()
+
+def main() -> int:
+    """Run the command and return its exit code; an interrupt ends it in silence while it is still being loaded too."""
+    usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if usual:
+        signal.signal(signal.SIGINT, lambda *_: os._exit(_INTERRUPTED))
+    from indexer import cli
+
+    if usual:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    code = cli.main()
     # Python notes an interrupt that comes inside an exec(), which the import of a data class is, and `python -m` then
     # ends by that signal in place of the exit code, however well it was caught; the next code that ends well clears it.
     exec("")  # noqa: S102
-    sys.exit(code)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

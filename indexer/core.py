@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from indexer._core import ffi, lib
-from indexer.errors import UsageError
+from indexer.errors import UsageError, shown
 from indexer.model.hashes import as_hashes
 from indexer.model.joined import Texts, encoded, joined_texts
 from indexer.model.tokens import Tokens
@@ -42,6 +42,8 @@ def fingerprint(text: str | bytes) -> tuple[int, int] | None:
 
     Bytes are read as UTF-8, ill-formed ones as U+FFFD. Raises MemoryError.
     """
+    if not isinstance(text, str | bytes):
+        raise UsageError(f"a text is a string, or bytes in UTF-8, not {shown(text)}")
     data = encoded(text)
     out = ffi.new("uint64_t[2]")
     status = lib.nd_fingerprint(ffi.from_buffer(data), len(data), out, out + 1)

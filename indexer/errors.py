@@ -77,6 +77,14 @@ class ExtractionError(NeardupError):
         return type(self), (self.reason, self.detail)
 
 
+def shown(value: object) -> str:
+    """What a message says was given: a plain value, cut off where it is long, and of anything else its type."""
+    if isinstance(value, str | bytes):
+        return repr(value[:80])
+    is_plain = value is None or isinstance(value, float) or (isinstance(value, int) and abs(value) < 1 << 64)
+    return repr(value) if is_plain else f"a {type(value).__name__}"
+
+
 def machines_fault(error: Exception, doing: str) -> MachineError | None:
     """The error for what the machine lacks, not the document at hand; None where it is the document's."""
     if isinstance(error, OSError) and error.errno in _MACHINE:

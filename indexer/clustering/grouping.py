@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from indexer.errors import UsageError
+from indexer.errors import UsageError, shown
 from indexer.hamming.components import Components
 from indexer.matching.measures.tables import Comparison
 from indexer.matching.nodes import Hashes, Nodes, distinct_payloads
@@ -88,8 +88,8 @@ def radius_of(bound: float | None) -> float | None:
 
     Nothing is farther apart than 1, so that a bound of 1 cuts nothing. Raises UsageError for one outside of 0 to 1.
     """
-    if bound is not None and not 0 <= bound <= 1:
-        raise UsageError(f"bound {bound:g}: must be from 0 to 1 (how far apart two documents of a cluster may be)")
+    if bound is not None and not (isinstance(bound, int | float) and 0 <= bound <= 1):
+        raise UsageError(f"bound {shown(bound)}: must be from 0 to 1 (how far apart two documents of a cluster may be)")
     return None if bound is None else 1.0 if bound >= 1 else bound / 2
 
 

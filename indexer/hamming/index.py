@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from indexer import core, own_files
 from indexer.errors import StoreError, UsageError
+from indexer.hamming.pairs import require_distance
 from indexer.model.hashes import as_hashes
 
 Hashes = npt.NDArray[np.uint64]
@@ -57,7 +58,7 @@ class HammingIndex:
 
     def __init__(self, hashes: npt.ArrayLike, distance: int = 3, *, shard: tuple[int, int] = (0, 1)) -> None:
         values = as_hashes(hashes, "hashes")
-        _require_distance(distance)
+        require_distance(distance)
         part, parts = shard
         if not 0 <= part < parts:
             raise UsageError(f"shard {part} of {parts}: count from 0, below the number of shards")
@@ -220,7 +221,7 @@ class HammingIndex:
 
         index = cls.__new__(cls)
         index._distance, index._size = int(header["distance"]), int(header["size"])
-        _require_distance(index._distance)
+        require_distance(index._distance)
         index._shard = (int(header["shard"][0]), int(header["shard"][1]))
         index._distinct, index._starts = array("distinct", "<u8"), array("starts", "<i8")
         index._positions = array("positions", "<i8")
@@ -241,11 +242,6 @@ class HammingIndex:
         if len(index._tables) != index._distance + 1 or index._starts.size != index._distinct.size + 1:
             raise ValueError("tables")
         return index
-
-
-def _require_distance(distance: int) -> None:
-    if not 0 <= distance <= core.MAX_DISTANCE:
-        raise UsageError(f"distance {distance} is not between 0 and {core.MAX_DISTANCE}")
 
 
 def _build_table(distinct: Hashes, mask: int, part: int, parts: int) -> _Table:

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from indexer import core
-from indexer.errors import UsageError
+from indexer.errors import UsageError, shown
 from indexer.model.hashes import as_hashes
 
 Hashes = npt.NDArray[np.uint64]
@@ -28,6 +28,8 @@ QUEUED_BLOCKS = 4
 RANGES_PER_THREAD = 4
 # Up to this many pairs of values are held until it is known whether there are more.
 FEW_PAIRS = 1 << 22
+# More than any machine has processors.
+_MOST_THREADS = 10_000
 
 
 class Pairs(NamedTuple):
@@ -67,11 +69,8 @@ def iter_pairs(
     few blocks for each thread.
     """
     values = as_hashes(hashes, "hashes")
-    if not 0 <= distance <= core.MAX_DISTANCE:
-        raise UsageError(f"distance {distance} is not between 0 and {core.MAX_DISTANCE}")
-    workers = threads or os.cpu_count() or 1
-    if workers < 1:
-        raise UsageError(f"threads must be at least 1, not {threads}")
+    require_distance(distance)
+    workers = number_of_threads(threads)
     ordered = np.sort(values)
     equal = ordered[1:] == ordered[:-1]
     distinct, repeated = (_distinct(ordered), _distinct(ordered[1:][equal])) if equal.any() else (ordered, ordered[:0])
@@ -94,6 +93,21 @@ def iter_pairs(
         yield from places.expand(*held.pop(0), collapse=collapse)
     for left, right in pairs:
         yield from places.expand(left, right, collapse=collapse)
+
+
+def require_distance(distance: int) -> None:
+    """Raise UsageError for what is no distance to search within."""
+    if not isinstance(distance, int | np.integer) or not 0 <= distance <= core.MAX_DISTANCE:
+        raise UsageError(f"distance {shown(distance)} is no whole number between 0 and {core.MAX_DISTANCE}")
+
+
+def number_of_threads(threads: int | None) -> int:
+    """A number of threads; where None, as many as this process may use processors. Raises UsageError."""
+    if threads is None:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if not isinstance(threads, int | np.integer) or not 1 <= threads <= _MOST_THREADS:
+        raise UsageError(f"threads must be a whole number from 1 to {_MOST_THREADS:,}, not {shown(threads)}")
+    return int(threads)
 
 
 @dataclass(frozen=True, slots=True)

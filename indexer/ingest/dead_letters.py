@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any, Self
 
 from indexer import own_files
 from indexer.errors import StoreError
+from indexer.ingest.readers.base import json_text
 from indexer.model import REASON_KEY
 
 
@@ -44,7 +44,7 @@ class DeadLetters:
             if self._descriptor is None:
                 self._descriptor = own_files.writer(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
             # Escapes alone, so that text that is no Unicode is a line all the same.
-            data = json.dumps(line).encode("ascii") + b"\n"
+            data = json_text(line).encode("ascii") + b"\n"
             while data:
                 data = data[os.write(self._descriptor, data) :]
             os.fsync(self._descriptor)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from indexer.errors import UsageError
-from indexer.ingest.readers.base import MARK, Columns, entry_of
+from indexer.ingest.readers.base import MARK, Columns, entry_of, value_at
 from indexer.ingest.sources import Input, Rejected
 
 _ROWS_AT_ONCE = 1000
@@ -53,12 +53,23 @@ def document(
     identity: str, text: str, *, title: str = "", source: str = "", metadata: Mapping[str, Any] | None = None
 ) -> Input:
     """One text; without an id it is named by its content."""
-    return Input(identity, source, "", _marked(plain(text).encode()), "text", title, plain(metadata or {}))
+    return Input(identity, source, "", _marked(plain(text).encode()), "text", title, _about(metadata or {}))
 
 
 def _marked(data: bytes) -> bytes:
     # What has zero bytes would be taken for UTF-16.
     return MARK + data if b"\0" in data else data
+
+
+def _about(value: Any) -> Any:
+    """A value as JSON has it. Raises UsageError for one that JSON can't have."""
+    try:
+        return plain(value)
+    except RecursionError:
+        raise UsageError("it is nested too deeply") from None
+    except Exception as error:
+        # Values of any type are asked for their text.
+        raise UsageError(f"a value of it has no text: {type(error).__name__}: {error}"[:300]) from None
 
 
 def plain(value: Any) -> Any:
@@ -129,12 +140,13 @@ def _rows(batch: Any) -> Iterator[Any]:
 
 
 def _of_row(number: int, given: Mapping[str, Any], columns: Columns) -> Input | Rejected:
-    row = plain(given)
+    known = value_at(given, columns.id or "id")
     try:
-        entry = entry_of(number, row, columns)
-    except ValueError as error:
-        known = row.get(columns.id or "id")
-        name = str(known) if isinstance(known, str | int) and known != "" else f"document {number}"
+        entry = entry_of(number, _about(given), columns)
+    except (ValueError, UsageError) as error:
+        is_short = isinstance(known, int) and abs(known) < 1 << 64
+        name = str(known) if (isinstance(known, str) and known) or is_short else f"document {number}"
         return Rejected(name, name, "malformed", str(error))
     about = (entry.format, entry.title, entry.metadata, entry.again)
-    return Input(entry.id, entry.url, "", _marked(entry.data), *about)
+    # As it was given: what JSON can't have is another id all the same.
+    return Input(known if isinstance(known, str) else entry.id, entry.url, "", _marked(entry.data), *about)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -15,6 +14,7 @@ import numpy.typing as npt
 
 from indexer import core
 from indexer.errors import UsageError
+from indexer.hamming.pairs import number_of_threads
 from indexer.model import SIMHASH_DOC, Sketch
 from indexer.model.tokens import Tokens
 from indexer.schemes.base import Hashes, Scheme, Weights
@@ -61,6 +61,11 @@ def _feature_sketches(given: Any, schemes: Mapping[str, Scheme]) -> dict[str, Sk
     return {name: scheme.sketch_features(features, weights) for name, scheme in schemes.items()}
 
 
+def is_many(given: Any) -> bool:
+    """Whether something can be gone through, as an array of no dimension can't."""
+    return isinstance(given, Iterable) and bool(getattr(given, "ndim", 1))
+
+
 def hashed(features: Any) -> tuple[Hashes, Weights | None]:
     """The hashes of features, uint64 of shape (n,), and their weights where they have any.
 
@@ -75,7 +80,7 @@ def hashed(features: Any) -> tuple[Hashes, Weights | None]:
         features = list(features)
     if isinstance(features, np.ndarray) and features.dtype.kind in "iu" and features.ndim == 1:
         return _hashed_numbers(features), weights
-    if not isinstance(features, Iterable):
+    if not is_many(features):
         raise UsageError(f"{type(features).__name__} is neither a text nor features")
     return _hashed_tokens([_token(feature) for feature in features]), weights
 
@@ -87,7 +92,7 @@ def _token(given: Any) -> bytes:
         return given
     if isinstance(given, int | np.integer) and -(1 << 63) <= given < 1 << 64:
         return (int(given) & (1 << 64) - 1).to_bytes(8, "little")
-    raise UsageError(f"a feature is a string, bytes or an integer of 64 bits, not {given!r}"[:200])
+    raise UsageError(f"a feature is a string, bytes or an integer of 64 bits, not {type(given).__name__}")
 
 
 def _hashed_tokens(tokens: Sequence[bytes]) -> Hashes:
@@ -108,9 +113,7 @@ def all_sketches(
 
     `threads` is the number of processors where None. The core lets go of the GIL while it works on a text.
     """
-    workers = default_threads() if threads is None else threads
-    if workers < 1:
-        raise UsageError(f"threads must be at least 1, not {threads}")
+    workers = number_of_threads(threads)
     if workers == 1:
         for batch in _parts(given):
             yield from many_sketches(batch, schemes)
@@ -130,17 +133,9 @@ def _parts(given: Iterable[Any]) -> Iterator[list[Any]]:
     size = 0
     for text in given:
         batch.append(text)
-        size += len(text) if hasattr(text, "__len__") else 0
+        size += len(text) if hasattr(text, "__len__") and is_many(text) else 0
         if len(batch) == _AT_ONCE or size >= _SIZE_AT_ONCE:
             yield batch
             batch, size = [], 0
     if batch:
         yield batch
-
-
-def default_threads() -> int:
-    """As many as this process may use processors."""
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:
-        return os.cpu_count() or 1

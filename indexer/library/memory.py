@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from indexer.errors import UsageError
-from indexer.library.making import Given, all_sketches, sketches_of
+from indexer.errors import UsageError, shown
+from indexer.library.making import Given, all_sketches, is_many, sketches_of
 from indexer.library.postings import Postings
 from indexer.library.rows import Rows
 from indexer.matching.lookups import plans
@@ -60,11 +60,15 @@ class MemoryIndex:
     def insert_many(self, documents: Iterable[tuple[str | int, Given]], *, threads: int | None = None) -> int:
         """Insert pairs of id and text, and return their number. `threads` defaults to the number of processors."""
         ids: list[str | int] = []
+        if not is_many(documents):
+            raise UsageError(f"documents are pairs of id and text, not {shown(documents)}")
 
         def texts() -> Iterator[Given]:
-            for id_, text in documents:
-                ids.append(id_)
-                yield text
+            for document in documents:
+                if not isinstance(document, tuple | list) or len(document) != 2:
+                    raise UsageError(f"document {len(ids) + 1}: is a pair of id and text, not {shown(document)}")
+                ids.append(document[0])
+                yield document[1]
 
         for count, sketches in enumerate(all_sketches(texts(), self.rule.schemes, threads)):
             self.insert_sketches(ids[count], sketches)
@@ -141,7 +145,7 @@ class MemoryIndex:
     def insert_sketches(self, id_: str | int, sketches: Mapping[str, Sketch | None]) -> None:
         """Insert a document by its sketches, as made by `indexer.library.making` for the rule's schemes."""
         if isinstance(id_, bool) or not isinstance(id_, str | int):
-            raise UsageError(f"an id is a string or an integer, not {id_!r}"[:200])
+            raise UsageError(f"an id is a string or an integer, not {shown(id_)}")
         with self._lock:
             self.remove(id_)
             place = len(self._ids)
@@ -157,6 +161,10 @@ class MemoryIndex:
         self, asked: Mapping[str, Sketch | None], limit: int | None = 10, at_least: float | None = None
     ) -> Rows[Near]:
         """Like query(), with the sketches of the text."""
+        if at_least is not None and not (isinstance(at_least, int | float) and 0 <= at_least <= 1):
+            raise UsageError(f"at_least: a similarity is a number from 0 to 1, not {shown(at_least)}")
+        if limit is not None and not (isinstance(limit, int) and limit >= 0):
+            raise UsageError(f"limit: a whole number from 0, or None, not {shown(limit)}")
         measure = self.rule.measure
         assert isinstance(measure, Finder)  # noqa: S101 - the constructor refuses others
         sketch = asked[measure.name]

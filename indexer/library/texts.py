@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from indexer.clustering.choosing import choose
 from indexer.clustering.grouping import group
-from indexer.errors import UsageError
-from indexer.library.making import Given, all_sketches
+from indexer.errors import UsageError, shown
+from indexer.library.making import Given, all_sketches, is_many
 from indexer.library.memory import rule_without_store
 from indexer.library.rows import Rows, html_table
 from indexer.matching.measures.tables import Comparison
@@ -153,6 +153,8 @@ def sketches(texts: Iterable[Given], scheme: str | Scheme = "minhash", *, thread
     `threads` defaults to the number of processors. Raises UsageError.
     """
     made = registry.scheme(scheme) if isinstance(scheme, str) else scheme
+    if not isinstance(made, Scheme):
+        raise UsageError(f"a scheme is one, or its name as in minhash:values=256, not {shown(scheme)}")
     made_sketches = [
         sketches_of_text[made.family]
         for sketches_of_text in all_sketches(given_texts(texts), {made.family: made}, threads)
@@ -194,8 +196,8 @@ def dedupe(
     find them, and each copy is near the text that it is a copy of. Equal texts are always copies. `match` and `threads`
     are as for `pairs_of`. Memory: the sketches, about 300 bytes a text. Raises UsageError.
     """
-    if keep not in ("first", "last", "longest"):
-        raise UsageError(f"keep={keep!r}: is one of first, last, longest")
+    if not isinstance(keep, str) or keep not in ("first", "last", "longest"):
+        raise UsageError(f"keep={shown(keep)}: is one of first, last, longest")
     rule = rule_without_store(match)
     seen: dict[bytes, int] = {}
     # By texts as given: which of the distinct ones each is, and its length. What is not hashed is distinct.
@@ -239,7 +241,7 @@ def given_texts(texts: Iterable[Any]) -> Iterable[Any]:
     """The texts of a list, a column of a DataFrame or an Arrow array; a missing one has no words."""
     if isinstance(texts, str | bytes) or hasattr(texts, "columns") or hasattr(texts, "schema"):
         raise UsageError(f"{type(texts).__name__} is not a list of texts; give a list, or one column of a table")
-    if not isinstance(texts, Iterable):
+    if not is_many(texts):
         raise UsageError(f"{type(texts).__name__} is not a list of texts")
     listed = texts.to_pylist() if hasattr(texts, "to_pylist") else texts
     return ("" if text is None or isinstance(text, float) else text for text in listed)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from indexer.errors import IncompatibleStoreError, UsageError
+from indexer.errors import IncompatibleStoreError, UsageError, shown
 from indexer.model import SIMHASH_DOC
 from indexer.schemes import registry
 from indexer.schemes.base import Scheme
@@ -204,6 +204,8 @@ def parse_rule(text: str, store: Store | None = None, *, scheme: Callable[[str],
     `scheme` replaces the function that makes a scheme from its specification. Raises UsageError that says what is
     wrong, and IncompatibleStoreError if the store has a scheme with other parameters.
     """
+    if not isinstance(text, str):
+        raise UsageError(f"a match rule is a text such as minhash@0.6, not {shown(text)}")
     finding, plus, verified = text.strip().partition("+")
     if "+" in verified:
         raise UsageError(f"{text!r}: a rule has one verifier, after one +")

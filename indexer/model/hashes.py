@@ -18,7 +18,10 @@ def as_hashes(values: ArrayLike, name: str) -> NDArray[np.uint64]:
 
     A sequence of Python's integers is one too, of both kinds side by side.
     """
-    array = np.asarray(values)
+    try:
+        array = np.asarray(values)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise UsageError(f"{name} must be a one-dimensional array of 64-bit integers: {error}") from None
     if array.ndim == 1 and array.dtype.kind in "fO":
         # To numpy, integers on both sides of 2**63 are floats.
         array = _integers(values, array)

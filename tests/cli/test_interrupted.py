@@ -208,6 +208,23 @@ def test_an_interrupt_inside_an_import_ends_with_the_same_code(tmp_path: Path) -
     assert (done.returncode, done.stderr) == (130, b"")
 
 
+@pytest.mark.parametrize("module", ["click", "indexer.cli", "indexer.cli.clusters"])
+def test_an_interrupt_while_the_command_is_loaded_ends_it_in_silence(tmp_path: Path, module: str) -> None:
+    (tmp_path / "sitecustomize.py").write_text(
+        "import os, signal, sys, time\n"
+        "class Interrupting:\n"
+        "    def find_spec(self, name, *_):\n"
+        f"        if name == {module!r}:\n"
+        "            os.kill(os.getpid(), signal.SIGINT)\n"
+        "            time.sleep(60)\n"
+        "sys.meta_path.insert(0, Interrupting())\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    for command in ([str(Path(sys.executable).with_name("neardup"))], [sys.executable, "-m", "indexer"]):
+        done = subprocess.run([*command, "--version"], env=environment, capture_output=True)
+        assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
+
+
 ENDING = """
 import atexit, sys, time
 from indexer.cli.terminal.interrupts import second_ends

@@ -152,3 +152,34 @@ def test_rows_are_read_one_at_a_time() -> None:
     found = documents(rows(), Columns())
     next(found)
     assert read == 1
+
+
+def nested(depth: int) -> list[Any]:
+    inner: list[Any] = []
+    for _ in range(depth):
+        inner = [inner]
+    return inner
+
+
+class Unsaid:
+    def __str__(self) -> str:
+        raise OverflowError("no text")
+
+
+def test_values_that_json_can_not_have_cost_their_document_only(collection: indexer.Collection) -> None:
+    endless: dict[str, Any] = {}
+    endless["x"] = endless
+    wrong = [{"x": nested(9_000)}, endless, {"x": Unsaid()}, {"id": 10**5000}]
+    rows = [{"text": prose(number), **row} for number, row in enumerate(wrong)]
+    found = collection.add_many([*rows, {"id": "a", "text": prose(9)}])
+    assert (found.indexed, found.failed) == (1, {"malformed": 4})
+    assert [each.id for each in collection.failures()] == [f"document {number}" for number in range(1, 5)]
+    for row in wrong[:3]:
+        with pytest.raises(UsageError):
+            collection.add("b", prose(1), metadata=row)
+
+
+def test_ids_that_differ_in_half_a_surrogate_pair_stay_apart(collection: indexer.Collection) -> None:
+    names = ["a\ud800", "a\ud801", "a\ufffd"]
+    collection.add_many([{"id": name, "text": prose(number)} for number, name in enumerate(names)])
+    assert [collection[name].id for name in names] == names

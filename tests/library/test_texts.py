@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from written import changed, prose
 import indexer
 from indexer import core
 from indexer.errors import UsageError
+from indexer.library.memory import MemoryIndex
 from indexer.schemes.registry import scheme
 
 TEXTS = [prose(1), changed(prose(1)), prose(2), "", "!?", prose(1), changed(prose(2), 150), prose(3)]
@@ -276,3 +278,43 @@ def test_what_is_kept_is_the_greedy_choice_over_all_pairs(seed: int, keep: Any) 
         # The nearest of the kept ones; of equally near ones the first in the order.
         nearest = max(kept, key=lambda other: (edges.get((place, other), 0.0), -order.index(other)))
         assert (found.of[place], found.similarity[place]) == (nearest, edges[place, nearest])
+
+
+class Deep(list[Any]):
+    """Too deep to be shown, but for this."""
+
+    def __init__(self) -> None:
+        inner: list[Any] = []
+        for _ in range(9_000):
+            inner = [inner]
+        super().__init__(inner)
+
+    def __repr__(self) -> str:
+        return "Deep()"
+
+
+ODD = st.one_of(
+    st.none(), st.booleans(), st.integers(), st.floats(), st.text(), st.binary(), st.just(10**5000), st.builds(object),
+    st.lists(st.integers() | st.none()), st.just(np.array(3)), st.just(np.array([])), st.builds(Deep),
+)  # fmt: skip
+
+
+@given(ODD)
+@settings(max_examples=30, deadline=None)
+def test_whatever_is_given_is_taken_or_refused_in_words(odd: Any) -> None:
+    calls: list[Callable[[], object]] = [
+        lambda: indexer.fingerprint(odd), lambda: indexer.fingerprints(odd), lambda: indexer.sketches(odd),
+        lambda: indexer.sketches(["a"], odd), lambda: indexer.sketches([odd]), lambda: indexer.dedupe(odd),
+        lambda: indexer.dedupe([odd]), lambda: indexer.dedupe(["a"], odd), lambda: indexer.dedupe([], keep=odd),
+        lambda: indexer.pairs_of(odd), lambda: indexer.pairs_of(["a"], odd), lambda: indexer.parse_rule(odd),
+        lambda: indexer.find_pairs([1, 2], odd), lambda: indexer.find_pairs(odd), lambda: MemoryIndex(odd),
+        lambda: indexer.HammingIndex(odd), lambda: indexer.HammingIndex([1], odd),
+        lambda: MemoryIndex().insert(odd, "a"), lambda: MemoryIndex().insert("a", odd),
+        lambda: MemoryIndex().insert_many(odd), lambda: MemoryIndex().insert_many([odd]),
+        lambda: MemoryIndex().query("a", limit=odd), lambda: MemoryIndex().query("a", at_least=odd),
+    ]  # fmt: skip
+    if not (isinstance(odd, int) and odd > 0):
+        calls += [lambda: indexer.find_pairs([1, 2], 3, odd), lambda: indexer.dedupe(["a"], threads=odd)]
+    for call in calls:
+        with suppress(UsageError):
+            call()

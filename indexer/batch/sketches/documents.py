@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from indexer.batch.arrow import NO_TEXT, arrow, column_of, column_of_strings, compute, flags_of, repeated, scalar
-from indexer.ingest.readers.base import Asked, BadEntry, Columns
+from indexer.ingest.readers.base import Asked, BadEntry, Columns, json_text
 from indexer.ingest.readers.tables import plain_value, row_entry
 from indexer.model import REASON_KEY
 
@@ -126,6 +125,6 @@ def metadata_columns(items: Sequence[Any], time_field: str) -> tuple[Any, Any]:
     """The columns metadata and time of documents with these metadata."""
     times = [item.get(time_field) if time_field else None for item in items]
     return (
-        column_of_strings([json.dumps(item) if item else None for item in items]),
+        column_of_strings([json_text(item) if item else None for item in items]),
         column_of_strings([None if time is None else str(time) for time in times]),
     )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import json
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -218,6 +220,30 @@ def _without(item: Mapping[str, Any], path: Sequence[str]) -> dict[str, Any]:
         return rest
     left = _without(inner, path[1:]) if isinstance(inner, Mapping) else inner
     return {**rest, path[0]: left} if left else rest
+
+
+# What Python writes of a number that is not finite, beside strings that may say the same.
+_WRITTEN = re.compile(r'"(?:[^"\\]|\\.)*"|-?Infinity|NaN')
+_IN_JSON = {"Infinity": "1e999", "-Infinity": "-1e999", "NaN": "null"}
+
+
+def json_text(value: Any) -> str:
+    """A value as JSON in ASCII, which reads back as it was: a number beyond all bounds is written as such a number."""
+    try:
+        return json.dumps(value, allow_nan=False)
+    except ValueError:
+        return _WRITTEN.sub(lambda found: _IN_JSON.get(found[0], found[0]), json.dumps(value))
+
+
+# What an id would hold for half a surrogate pair, and for a backslash beside one.
+_WRITTEN_OUT = re.compile(r"[\ud800-\udfff]|\\(?:x5c|ud[89a-f][0-9a-f]{2})")
+
+
+def printable_id(text: str) -> str:
+    r"""An id as text that any store takes, of no two ids the same: half a surrogate pair is written \ud800."""
+    if not _WRITTEN_OUT.search(text):
+        return text
+    return text.replace("\\", "\\x5c").encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def value_at(item: Mapping[str, Any], name: str) -> Any:

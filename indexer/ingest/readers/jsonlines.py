@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+import re
 from collections.abc import Iterator
 from typing import BinaryIO, NoReturn
 
@@ -16,10 +18,14 @@ from indexer.ingest.readers.base import (
     Entry,
     Reader,
     entry_of,
+    printable_id,
     skip_line,
+    value_at,
 )
 from indexer.ingest.readers.compression import BROKEN, plain
 from indexer.text.counts import counted
+
+_HALVES = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
 class JsonLines(Reader):
@@ -58,11 +64,15 @@ class JsonLines(Reader):
 def _document(number: int, line: bytes, columns: Columns) -> Entry | BadEntry:
     try:
         item = _DECODER.decode(line.decode("utf-8"))
-        if b"\\u" in line:
-            # Halves of surrogate pairs can be written in JSON, and in no encoding.
-            text = json.dumps(item, ensure_ascii=False)
-            item = json.loads(text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace"))
-        return entry_of(number, item, columns)
+        if not _HALVES.search(line):
+            return entry_of(number, item, columns)
+        # Halves of surrogate pairs can be written in JSON, and in no encoding.
+        text = json.dumps(item, ensure_ascii=False)
+        entry = entry_of(
+            number, json.loads(text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")), columns
+        )
+        identity = value_at(item, columns.id or "id")
+        return dataclasses.replace(entry, id=printable_id(identity)) if isinstance(identity, str) else entry
     except UnicodeDecodeError as error:
         return BadEntry(number, "malformed", f"not UTF-8 at byte {error.start + 1}")
     except json.JSONDecodeError as error:

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from indexer.errors import UsageError
 from indexer.ingest.readers import JSON_LINES, Asked, BadEntry, Columns, Entry, base
+from indexer.ingest.readers.base import json_text, printable_id
 from indexer.ingest.sources import Input, Rejected, Selection, Sources
 
 PACKED: dict[str, Callable[[bytes], bytes]] = {
@@ -144,3 +145,41 @@ def test_damage_never_escapes(data: bytes, suffix: str) -> None:
     for stored in (packed, packed[:-3], packed[:8] + data + packed[8:]):
         for entry in JSON_LINES.entries(io.BytesIO(stored), f"a.jsonl{suffix}", Asked(50)):
             assert isinstance(entry, Entry | BadEntry)
+
+
+def no_constant(name: str) -> None:
+    raise AssertionError(f"{name} is not JSON")
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters()) | st.just('-Infinity "NaN'),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=8,
+)
+
+
+@given(VALUES)
+def test_numbers_without_bounds_are_json_all_the_same(value: Any) -> None:
+    written = json_text(value)
+    assert written.isascii()
+    read = json.loads(written, parse_constant=no_constant)
+    # What is no number is in no JSON; everything else reads back.
+    assert "NaN" in repr(value) or "nan" in repr(value) or read == value
+
+
+IDS = ["a\ud800", "a\ud801", "a\udc00\ud800", "a\ufffd", "a\\ud800", "a\\x5cud800", "a\\", "\ud83d", "😀", "a"]
+
+
+def test_ids_that_differ_in_half_a_surrogate_pair_stay_apart() -> None:
+    data = lines(*({"id": name, "text": "words \ud800"} for name in IDS))
+    found = list(JSON_LINES.entries(io.BytesIO(data), "a.jsonl", Asked(1000)))
+    names = [entry.id for entry in found if isinstance(entry, Entry)]
+    assert len(set(names)) == len(IDS)
+    assert (names[0], names[3], names[-4:]) == ("a\\ud800", "a\ufffd", ["a\\", "\\ud83d", "😀", "a"])
+    assert {entry.data for entry in found if isinstance(entry, Entry)} == {"words \ufffd".encode()}
+
+
+@given(st.text(st.sampled_from("\\xu5cd8a0\ud800\udfff")), st.text(st.sampled_from("\\xu5cd8a0\ud800\udfff")))
+def test_no_two_ids_are_written_alike(one: str, other: str) -> None:
+    assert (printable_id(one) == printable_id(other)) == (one == other)
+    printable_id(one).encode()
