@@ -14,6 +14,7 @@ from indexer.stores.search.client.gets import version_of
 from indexer.stores.search.context import Context
 from indexer.stores.search.fields import mapping, relaxed
 from indexer.stores.search.fields.bodies import (
+    ANNOTATIONS,
     CLUSTER_ID,
     FORMAT,
     ROOT,
@@ -89,7 +90,7 @@ class Reader:
         # A document that is in no cluster has one of its own, by which others collapse.
         alone = [{"term": {SINGLE: True}}] if clustered else []
         query = {"bool": {"filter": [is_record()], "must_not": alone}}
-        body = {"query": query, "_source": [TOKENS, f"{ROOT}.cluster", f"{ROOT}.annotations"]}
+        body = {"query": query, "_source": [TOKENS, *(f"{ROOT}.{name}" for name in ANNOTATIONS)]}
         for hits in self._lookup.pages(body, RECORDS_PAGE):
             for hit in hits:
                 yield self._context.ref(hit), annotations_of(own_part(hit["_source"]) or {})

@@ -17,7 +17,7 @@ from indexer.stores.search.fields.sketches import PAYLOAD, KeyFields, replacing_
 from indexer.stores.sketches import refusal
 
 ROOT = "neardup"
-MAPPING_VERSION = 3
+MAPPING_VERSION = 4
 SHORT = f"{ROOT}.short"
 # Every record has it, also one without a fingerprint: what distinguishes a record from an owner's other documents.
 TOKENS = f"{ROOT}.tokens"
@@ -34,6 +34,10 @@ CLUSTER_FIELDS: Mapping[str, tuple[type, ...]] = {
     "distance": (int,),
     "size_class": (str,),
 }
+# The annotation that prune marks with: its owner finds what is marked.
+DUPLICATE_OF = "duplicate_of"
+# Where annotations stand: the cluster and the mark in fields of their own, the rest as JSON.
+ANNOTATIONS = ("cluster", DUPLICATE_OF, "annotations")
 # Elasticsearch's own limit: bytes of an id.
 MAX_ID_BYTES = 512
 # As many as in the digest that clusters of several documents are named by.
@@ -99,13 +103,13 @@ class Bodies:
 
         The time at which the document first came stays, and of an identical text all that is known of it too.
         """
-        empty = dict.fromkeys(["bytes", *_TEXTS, "metadata", "annotations", "cluster", self.scheme, *self.schemes])
+        empty = dict.fromkeys(["bytes", *_TEXTS, "metadata", *ANNOTATIONS, self.scheme, *self.schemes])
         own = {name: replacing_fields(body[name], fields) for name, fields in self.key_fields.items() if name in body}
         fields = empty | dict(body) | own | {"cluster": dict.fromkeys(CLUSTER_FIELDS) | body["cluster"]}
         times = (source.get(name) or "" for source in (body, before) for name in ("first_indexed_at", "indexed_at"))
         fields["first_indexed_at"] = first_arrival(body.get("indexed_at", ""), *times) or None
         if body.get("text_digest") and before.get("text_digest") == body["text_digest"] and before.get("cluster"):
-            del fields["cluster"], fields["annotations"]
+            fields = {name: value for name, value in fields.items() if name not in ANNOTATIONS}
         return fields
 
     def _keys(self, keys: Sequence[int]) -> dict[str, Any]:
@@ -243,6 +247,8 @@ def alone() -> dict[str, Any]:
 def annotations_of(source: Mapping[str, Any]) -> dict[str, Any]:
     """The annotations in what stands under `neardup`."""
     annotations: dict[str, Any] = json.loads(source["annotations"]) if source.get("annotations") else {}
+    if source.get(DUPLICATE_OF) is not None:
+        annotations[DUPLICATE_OF] = source[DUPLICATE_OF]
     cluster = {name: value for name, value in (source.get("cluster") or {}).items() if value is not None}
     return annotations | ({"cluster": cluster} if cluster and not cluster.pop("single", False) else {})
 
@@ -258,7 +264,10 @@ def annotation_fields(annotations: Mapping[str, Any], there: Mapping[str, Any] |
     if isinstance(cluster, Mapping) and _fits(cluster):
         fields = {**dict.fromkeys((*CLUSTER_FIELDS, "single")), **cluster}
         del rest["cluster"]
-    return {"cluster": fields, "annotations": pack_json(rest, "annotation") if rest else None}
+    mark = rest.get(DUPLICATE_OF)
+    # What is longer than an id takes no place in the field.
+    mark = rest.pop(DUPLICATE_OF) if isinstance(mark, str) and len(mark) <= MAX_ID_BYTES else None
+    return {"cluster": fields, DUPLICATE_OF: mark, "annotations": pack_json(rest, "annotation") if rest else None}
 
 
 def _fits(cluster: Mapping[str, Any]) -> bool:
