@@ -65,14 +65,18 @@ def require_place(client: Client, index: str, mapping_found: Mapping[str, Any], 
 _ELSEWHERE = "nothing was changed; use another index for neardup, or keep the fingerprints beside it (annotate --to)"
 
 
-def _hits(client: Client, index: str, source: Mapping[str, Any]) -> Generator[dict[str, Any]]:
+def require_open(client: Client, name: str) -> None:
+    """Show what was written to the indices behind a name; StoreError where one of them is closed."""
     try:
-        # Fails for a closed index too, in which a search would find nothing.
-        client.request("POST", f"{path_of(index)}/_refresh")
+        client.request("POST", f"{path_of(name)}/_refresh")
     except StoreError as error:
         # A user who may only read, as in a dry run, changes nothing later either.
         if not (isinstance(error.__cause__, AnswerError) and error.__cause__.status == _FORBIDDEN):
             raise
+
+
+def _hits(client: Client, index: str, source: Mapping[str, Any]) -> Generator[dict[str, Any]]:
+    require_open(client, index)
     body = {"query": {"match_all": {}}, "_source": source}
     with Slices(client, path_of(index).removeprefix("/"), body, _SLICES, _PAGE) as pages:
         for page in pages:

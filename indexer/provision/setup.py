@@ -10,7 +10,7 @@ from hashlib import blake2b
 from typing import Any
 
 from indexer.errors import IncompatibleStoreError, StoreError, UsageError
-from indexer.provision.ownership import is_made, require_place
+from indexer.provision.ownership import is_made, require_open, require_place
 from indexer.provision.removal import Stripping, delete_made
 from indexer.schemes.keys.layout import SchemeInfo
 from indexer.stores import StoreInfo
@@ -113,9 +113,14 @@ class Provision:
         return sorted({scheme.name for mappings in indices.values() for scheme in mapping.schemes_of(mappings)})
 
     def removal(self) -> list[Step]:
-        """What takes away everything that set-up and commands added for this name, and nothing else."""
-        steps = []
-        for name, mappings in self._indices().items():
+        """What takes away everything that set-up and commands added for this name, and nothing else.
+
+        StoreError where an index behind the name is closed, so that no removal ends half-way.
+        """
+        steps, indices = [], self._indices()
+        if indices:
+            require_open(self.client, self.name)
+        for name, mappings in indices.items():
             steps += self._removal_of(name, mappings)
         for suffix, known in SIDES.items():
             side = f"{self.name}-neardup-{suffix}"

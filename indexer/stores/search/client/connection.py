@@ -29,6 +29,7 @@ _LEADS_AWAY = (
     "the server sends elsewhere (status {status}), where no credentials are sent after it; name the address where the "
     "cluster itself answers"
 )
+_CLOSED = "index_closed_exception"
 # Seconds for a request that nothing depends on.
 _BRIEFLY = 10.0
 # Seconds to wait for somebody to listen at a URL that has not answered yet.
@@ -125,6 +126,8 @@ class AnswerError(StoreError):
 def error_of(error: Mapping[str, Any], hidden: Callable[[str], str] = str) -> tuple[str, str]:
     """The type and the reason of an engine's error object, with the cause that says most."""
     reasons = [str(error.get("reason", ""))]
+    if error.get("type") == _CLOSED:
+        return _CLOSED, f"{error.get('index', 'an index')} is closed; open it first"
     cause = error.get("caused_by") or next(iter(error.get("root_cause") or ()), None)
     if isinstance(cause, Mapping) and cause.get("reason") and str(cause["reason"]) not in reasons[0]:
         reasons.append(str(cause["reason"]))
@@ -305,7 +308,7 @@ class Client(ABC):
             return None
         if error.status in RETRIED:
             return error.retry_after
-        if error.status in (400, 404, 405, 409):
+        if error.status in (400, 404, 405, 409) and error.kind != _CLOSED:
             raise error
         raise StoreError(explain_answer(error, self.target, self.access)) from error
 
@@ -337,6 +340,8 @@ def explain_answer(error: AnswerError, target: Target, access: Access) -> str:
         )
     if 300 <= error.status < 400:
         return f"{target.shown}: {_LEADS_AWAY.format(status=error.status)}"
+    if error.kind == _CLOSED:
+        return f"{target.shown}: {error.reason}"
     if error.status == 403:
         who = access.kind or "anonymous user"
         return f"{target.shown}: the engine does not allow this to the {who} (403): {error.reason}"
