@@ -85,20 +85,21 @@ class Context:
         except AnswerError as error:
             # Another process may have made it in this moment.
             if error.kind != "resource_already_exists_exception":
-                raise
+                raise StoreError(f"{self.shown}: can't make the index: {error.reason}") from error
 
     def _read_info(self) -> StoreInfo:
         """What the mappings say of the store; its schemes are those of any of the indices."""
         if not self.mappings:
             raise NoStoreError(
-                f"{self.shown}: there is no store; index some documents first, or `neardup setup` makes one"
+                f"{self.shown}: there is no store; index some documents first, or `neardup setup --store {self.shown}` "
+                "makes one"
             )
         infos = {index: mapping.info_of(one, f"{self.shown} ({index})") for index, one in self.mappings.items()}
         known = {index: info for index, info in infos.items() if info}
         if not known:
             raise StoreError(
                 f"{self.shown}: there is no store; the index is there without neardup's fields: "
-                "`neardup setup` adds them"
+                f"`neardup setup --store {self.shown}` adds them"
             )
         first = next(iter(known.values()))
         for index, info in known.items():

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from annotated import fill, left_by_removal, neardup, sources, write
+from annotated import annotate, fill, left_by_removal, neardup, owners, sources, write
 from made import INFO, put, record
-from owned import UNSEEN, remove, require, state
+from owned import UNSEEN, alias_of, remove, require, state
 from servers import Server
 from written import prose
 
@@ -133,3 +133,49 @@ def test_an_escape_in_a_name_is_part_of_it(server: Server, index_name: str) -> N
         assert state(server, owned) == before
     finally:
         server.request("DELETE", f"/{quoted}")
+
+
+def test_no_removal_ends_half_way_at_a_closed_index(server: Server, index_name: str) -> None:
+    names, alias = (f"{index_name}-1", f"{index_name}-2"), f"{index_name}-all"
+    for name in names:
+        fill(server, name, {"a": {"body": prose(1)}}, {"properties": {"body": {"type": "text"}}})
+    alias_of(server, *names, name=alias, write_index=names[0])
+    url = f"{server.url}/{alias}"
+    annotate(url, "--field", "body")
+    server.request("POST", f"/{names[1]}/_close")
+    for command in (
+        ("setup", "--remove", "--yes"),
+        ("annotate", "--field", "body"),
+        ("annotate", "--field", "body", "--to", f"{index_name}-side"),
+        ("cluster",),
+        ("doctor",),
+    ):
+        said = neardup(command[0], "--store", url, *command[1:], code=3).stderr
+        assert f"{names[1]} is closed; open it first" in said, command
+    assert sources(server, names[0])[f"{names[0]}/a"]["neardup"]["tokens"] == 200
+    server.request("POST", f"/{names[1]}/_open?wait_for_active_shards=1")
+    remove(url)
+    assert owners(sources(server, alias)) == {f"{name}/a": {"body": prose(1)} for name in names}
+    assert not server.request("GET", f"/{alias}/_mapping")[names[1]]["mappings"].get("_meta")
+
+
+@pytest.mark.parametrize("server", ["opensearch"], indirect=True)
+def test_an_index_that_can_not_be_made_beside_a_data_stream_is_named(server: Server, index_name: str) -> None:
+    """The owner's template is for all names that begin with the stream's."""
+    template = {"index_patterns": [f"{index_name}*"], "data_stream": {}, "priority": 500}
+    server.request("PUT", f"/_index_template/{index_name}", template)
+    try:
+        for day in (1, 2):
+            document = {"@timestamp": f"2026-01-0{day}T00:00:00Z", "body": prose(1)}
+            assert server.request("POST", f"/{index_name}/_doc?refresh=true", document)["result"] == "created"
+        url = f"{server.url}/{index_name}"
+        assert annotate(url, "--field", "body")["annotated"] == 2
+        said = neardup("cluster", "--store", url, code=3).stderr
+        assert f"can't make the index {index_name}-neardup-clusters beside it: cannot create index" in said
+        said = neardup("annotate", "--store", url, "--field", "body", "--to", f"{index_name}-side", code=3).stderr
+        assert f"{index_name}-side: can't make the index: cannot create index" in said
+        remove(url)
+        assert all(source.keys() == {"@timestamp", "body"} for source in sources(server, index_name).values())
+    finally:
+        server.request("DELETE", f"/_data_stream/{index_name}")
+        server.request("DELETE", f"/_index_template/{index_name}")

@@ -114,7 +114,8 @@ class SideIndex(Generic[T]):
             self._client.request("PUT", *wanted)
         except AnswerError as error:
             if error.kind != "resource_already_exists_exception":
-                raise
+                shown = self._client.target.shown
+                raise StoreError(f"{shown}: can't make the index {self.name} beside it: {error.reason}") from error
         self._exists, self._known = True, self._properties
 
     def put(self, items: Iterable[tuple[str, T]]) -> None:
