@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from indexer import __version__
+from indexer.errors import StoreError
 from indexer.extract.base import EXTRACTOR_VERSION, Content, Format, Limits, Options
 from indexer.ingest.outcomes import (
     Arrivals,
@@ -218,6 +219,13 @@ class _Run:
                     self._take(outcome)
                     self._write_when_due()
                     self._halt_when_told()
+        except StoreError:
+            # What is left would be refused too, after as long a wait; doing the same again brings it.
+            if self._batch:
+                with contextlib.suppress(StoreError):
+                    self._batch.results()
+            self._records, self._failures, self._batch = [], [], None
+            raise
         finally:
             while self._records or self._failures or self._batch:
                 self._write()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import socket
+import ssl
 import struct
 import threading
 from collections import deque
@@ -19,7 +20,7 @@ Fault = Callable[["Handler", bytes], bool]
 class Proxy:
     """Forwards to a server; each request to `_bulk` takes the next fault from `faults`, while there is one."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, tls: ssl.SSLContext | None = None) -> None:
         self.target = urlsplit(url)
         self.faults: deque[Fault] = deque()
         # Asked about every request.
@@ -28,7 +29,10 @@ class Proxy:
         self.headers: list[dict[str, str]] = []
         # Called with method and path before a request goes on.
         self.on_request: Callable[[str, str], None] | None = None
+        self._scheme = "https" if tls else "http"
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        if tls:
+            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
         self._server.daemon_threads = True
         self._server.proxy = self  # type: ignore[attr-defined]
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
@@ -37,7 +41,7 @@ class Proxy:
     @property
     def url(self) -> str:
         """Where it listens."""
-        return f"http://127.0.0.1:{self._server.server_port}"
+        return f"{self._scheme}://127.0.0.1:{self._server.server_port}"
 
     def close(self) -> None:
         """Stop listening."""
@@ -129,6 +133,19 @@ def half_an_answer(handler: Handler, body: bytes) -> bool:
     handler.wfile.write(answer[: len(answer) // 2])
     handler.wfile.flush()
     handler.reset()
+    return True
+
+
+def end_early(handler: Handler, body: bytes) -> bool:
+    """The work is done, and the answer, which does not say how long it is, ends in the middle as if it were whole."""
+    status, headers, answer = handler.forward(body)
+    handler.send_response(status)
+    for name, value in {**headers, "Connection": "close"}.items():
+        handler.send_header(name, value)
+    handler.end_headers()
+    handler.wfile.write(answer[: len(answer) // 2])
+    handler.wfile.flush()
+    handler.close_connection = True
     return True
 
 

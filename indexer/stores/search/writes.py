@@ -23,7 +23,6 @@ from indexer.stores.search.client.bulk import (
     unchanged,
     update,
 )
-from indexer.stores.search.client.connection import RETRIED
 from indexer.stores.search.client.gets import item_at, multi_get, place_of, version_of
 from indexer.stores.search.client.lines import RefusedError, encoded
 from indexer.stores.search.context import Context
@@ -399,5 +398,5 @@ class Writer:
 
 def _failed(row: _Row, outcome: Outcome) -> PutResult:
     # An index that may not be written now is no fault of the document's.
-    passing = outcome.status in (_CHANGED, _FORBIDDEN) or outcome.status in RETRIED
+    passing = outcome.status in (_CHANGED, _FORBIDDEN)
     return PutResult(row.ref, PutStatus.FAILED, outcome.reason, passing=passing)

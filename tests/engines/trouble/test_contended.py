@@ -16,12 +16,7 @@ from proxy import Proxy
 from servers import Server
 
 from indexer.cli import main
-from indexer.ingest.indexing import Settings, Summary, index, store_info
-from indexer.ingest.sources import Input
-from indexer.model import Ref
 from indexer.stores import open_store
-from indexer.stores.search.client.connection import Patience
-from indexer.stores.search.store import open_search_store
 
 Changing = Callable[[str], contextlib.AbstractContextManager[Proxy]]
 NAMES = [f"{letter}{number}" for letter in "ab" for number in range(20)]
@@ -148,19 +143,3 @@ def test_a_writer_that_never_rests(
     found = clusters(documents)
     assert len({found[name] for name in NAMES if name[0] == "a"}) == 1
     assert len(set(found.values())) == 2
-
-
-def test_what_a_busy_cluster_refused_is_tried_again_by_the_next_run(server: Server, index_name: str) -> None:
-    item = [Input("one", "one", "", b"some words of a text")]
-    between = Proxy(server.url)
-    brief = Patience(timeout=5, limit=1, first=0.05, longest=0.2)
-    with open_search_store(f"{between.url}/{index_name}", store_info("landmarks"), patience=brief) as store:
-        full = faults.reject_every(1)
-        between.always = lambda handler, body: b'{"create":' in body and full(handler, body)
-        assert index(item, store, Settings(jobs=1), summary=Summary()).failed == {"refused": 1}
-    between.close()
-    with open_store(f"{server.url}/{index_name}") as store:
-        assert [failure.ref for failure in store.failures()] == [Ref("one")]
-        done = index(item, store, Settings(jobs=1))
-        assert (done.indexed, done.failed_before) == (1, 0)
-        assert list(store.failures()) == []

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
+import ssl
 import subprocess
 import sys
 import threading
@@ -14,13 +16,20 @@ from pathlib import Path
 import proxy as faults
 import pytest
 from asked import values_of
+from certificates import Authority
 from made import INFO, put, record
 from proxy import Proxy
 from servers import Server
 
+from indexer.clustering.clusters import cluster
 from indexer.errors import StoreError
+from indexer.ingest.indexing import Settings, index, store_info
+from indexer.ingest.sources import Input
+from indexer.matching.rule import parse_rule
+from indexer.model import Ref
 from indexer.stores import PutStatus, open_store
-from indexer.stores.search.client.connection import Patience
+from indexer.stores.search.client.access import Access
+from indexer.stores.search.client.connection import Patience, connect
 from indexer.stores.search.store import SearchStore, open_search_store
 
 QUICK = Patience(timeout=20, limit=60, first=0.01, longest=0.1)
@@ -81,6 +90,59 @@ def test_documents_done_before_the_answer_was_lost_count_as_created(
         assert set(put(store, *RECORDS[:100])) == {PutStatus.CREATED}
 
 
+CUTS = [faults.reset_before, faults.reset_after, faults.half_an_answer, faults.end_early]
+
+
+def cut_often(seed: int) -> faults.Fault:
+    """Every third request, of whatever kind, is cut somewhere; the first one is let through."""
+    chance = random.Random(seed)
+
+    def cut(handler: faults.Handler, body: bytes) -> bool:
+        return handler.path != "/" and chance.random() < 1 / 3 and chance.choice(CUTS)(handler, body)
+
+    return cut
+
+
+@pytest.fixture(params=["http", "https"])
+def cutting(request: pytest.FixtureRequest, server: Server, tmp_path: Path) -> Iterator[tuple[Proxy, Access]]:
+    """A way to the engine on which connections are often cut, also secure ones, and what it takes to go it."""
+    tls, access = None, Access()
+    if request.param == "https":
+        authority = Authority(tmp_path, "authority")
+        authority.sign("server")
+        tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        tls.load_cert_chain(tmp_path / "server.pem", tmp_path / "server.key")
+        access = Access(ca_cert=str(authority.path))
+    between = Proxy(server.url, tls)
+    between.always = cut_often(7)
+    yield between, access
+    between.close()
+
+
+def test_connections_that_are_cut_everywhere_lose_and_double_nothing(
+    server: Server, cutting: tuple[Proxy, Access], index_name: str
+) -> None:
+    # What is cut in the middle of such a text is no trouble of the secure connection's.
+    names = NAMES[:300]
+    told = "an ssl certificate, tls v1, reset by peer"
+    records = [record(name, 3 * (number // 2), title=told) for number, name in enumerate(names)]
+    between, access = cutting
+    client = connect(f"{between.url}/{index_name}", patience=QUICK, access=access)
+    with SearchStore(client, create=INFO) as store:
+        results = list(store.put(records))
+        assert {result.status for result in results} == {PutStatus.CREATED}
+        assert [result.ref.id for result in results] == names
+        assert sorted(each.ref.id for each in store.scan()) == names
+        assert store.get([Ref(name) for name in names]) == records
+        cluster(store, parse_rule("simhash-doc@0bits"))
+        assert store.stats().documents == len(names)
+    with open_store(f"{server.url}/{index_name}", read_only=True) as store:
+        assert sorted(each.ref.id for each in store.scan()) == names
+        groups = {ref.id: fields["cluster"]["id"] for ref, fields in store.scan_annotations()}
+        assert len({each.id for each in store.clusters()}) == len(names) // 2
+    assert all(groups[first] == groups[second] for first, second in zip(names[::2], names[1::2], strict=True))
+
+
 def test_a_stall_is_a_time_out_and_tried_again(server: Server, proxy: Proxy, index_name: str) -> None:
     over = threading.Event()
     with through(server, proxy, index_name, Patience(timeout=1.5, limit=60, first=0.01, longest=0.1)) as store:
@@ -94,22 +156,63 @@ def test_a_stall_is_a_time_out_and_tried_again(server: Server, proxy: Proxy, ind
 def test_patience_ends_and_says_so(server: Server, proxy: Proxy, index_name: str) -> None:
     with through(server, proxy, index_name, Patience(timeout=5, limit=1, first=0.05, longest=0.2)) as store:
         proxy.faults.extend([faults.refuse(503)] * 10_000)
-        with pytest.raises(StoreError, match=r"given up after \d+ tries: 503"):
+        with pytest.raises(StoreError, match=r"given up after \d+ tries: 503 .*; run the same command again when"):
             list(store.put(RECORDS[:10]))
         # Nothing was lost in silence: the same put does all of it once the cluster is well.
         proxy.faults.clear()
         assert set(put(store, *RECORDS[:10])) == {PutStatus.CREATED}
 
 
-def test_items_that_stay_rejected_have_their_reason(server: Server, proxy: Proxy, index_name: str) -> None:
-    with through(server, proxy, index_name, Patience(timeout=5, limit=1, first=0.05, longest=0.2)) as store:
-        proxy.faults.extend([faults.reject_every(1)] * 10_000)
-        (result,) = store.put(RECORDS[:1])
-        proxy.faults.clear()
-        assert (result.status, result.reason) == (
-            PutStatus.FAILED,
-            "es_rejected_execution_exception: queue is full",
-        )
+def test_a_run_that_the_engine_ends_does_not_wait_for_it_again(
+    server: Server, proxy: Proxy, index_name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Nothing is written before the end.
+    monkeypatch.setattr("indexer.ingest.indexing._BATCH_SECONDS", 1e9)
+    brief = Patience(timeout=5, limit=1, first=0.05, longest=0.2)
+    with open_search_store(f"{proxy.url}/{index_name}", store_info("landmarks"), patience=brief) as store:
+
+        def inputs() -> Iterator[Input]:
+            for number in range(200):
+                yield Input(str(number), str(number), "", f"some words of the text {number}".encode())
+                if number == 100:
+                    proxy.requests.clear()
+                    proxy.always = faults.refuse(503)
+
+        with pytest.raises(StoreError, match="given up after"):
+            index(inputs(), store, Settings(jobs=0))
+        # What it could not ask about was given up; then nothing was sent after it.
+        assert {path.partition("?")[0] for _, path in proxy.requests} == {"/_mget"}
+        proxy.always = None
+        assert index(inputs(), store, Settings(jobs=0)).failures == 0
+    assert len(stored(server, index_name)) == 200
+
+
+def test_a_server_that_asks_for_more_time_than_there_is_is_told(server: Server, proxy: Proxy, index_name: str) -> None:
+    with through(server, proxy, index_name) as store:
+        proxy.faults.append(faults.refuse(429, Retry_After="3600"))
+        with pytest.raises(StoreError, match=r"given up after 1 try: 429 .*; it asks to wait for 3600 seconds; run"):
+            list(store.put(RECORDS[:10]))
+        assert not proxy.faults
+
+
+@pytest.mark.parametrize("nth", [1, 3], ids=["all", "some"])
+def test_items_that_stay_rejected_end_the_run_and_are_nobodys_fault(
+    server: Server, proxy: Proxy, index_name: str, nth: int
+) -> None:
+    items = [Input(name, name, "", f"some words of the text {name}".encode()) for name in NAMES]
+    brief = Patience(timeout=5, limit=1, first=0.05, longest=0.2)
+    with open_search_store(f"{proxy.url}/{index_name}", store_info("landmarks"), patience=brief) as store:
+        rejected = faults.reject_every(nth)
+        proxy.always = lambda handler, body: b'{"create":' in body and rejected(handler, body)
+        with pytest.raises(StoreError, match=r"given up after \d+ tries: the engine does not take \d+ changes? now"):
+            index(items, store, Settings(jobs=0))
+        proxy.always = None
+        # To wait for each batch anew, and to record each document as one that failed, would take days.
+        assert list(store.failures()) == []
+        already = len(stored(server, index_name))
+        done = index(items, store, Settings(jobs=0))
+        assert (done.indexed, done.unchanged, done.failures) == (len(NAMES) - already, already, 0)
+    assert stored(server, index_name) == NAMES
 
 
 def test_memory_stays_flat_while_the_cluster_is_slow(server: Server, proxy: Proxy, index_name: str) -> None:

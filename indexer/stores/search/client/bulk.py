@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from indexer.errors import STOPPED, StoreError
 from indexer.model import Ref
 from indexer.model.chunking import chunks_by_size
-from indexer.stores.search.client.connection import NDJSON, RETRIED, Client, error_of
+from indexer.stores.search.client.connection import NDJSON, RETRIED, Client, error_of, given_up
 from indexer.stores.search.client.lines import encoded
 from indexer.text.counts import counted
 
@@ -88,8 +88,9 @@ class Outcome:
 def send(client: Client, actions: Sequence[Action], **params: str) -> list[Outcome]:
     """Send actions, those again that the cluster had no room for; one outcome each, in order.
 
-    StoreError where no answer comes within the client's patience, and where a disk of the engine is full. Items that
-    are refused for another reason, and those that are still rejected at the end of the patience, have their reason.
+    StoreError where no answer comes within the client's patience, where some are still rejected at its end, and where
+    a disk of the engine is full; what was done until then stays done. Items that are refused for another reason have
+    their reason.
     """
     outcomes: list[Outcome | None] = [None] * len(actions)
     left = list(range(len(actions)))
@@ -118,15 +119,14 @@ def send(client: Client, actions: Sequence[Action], **params: str) -> list[Outco
                 f"{client.target.shown}: a disk of the engine is full, so it takes nothing more; free some "
                 f"space, and run the same command again ({full})"
             )
-        if left and time.monotonic() + seconds > deadline:
-            break
+        attempt += 1
         if left:
             first = outcomes[left[0]]
-            waiting(
-                seconds,
-                f"the engine does not take {counted(len(left), 'change')} now ({first.reason if first else ''})",
-            )
-        attempt += 1
+            trouble = f"the engine does not take {counted(len(left), 'change')} now ({first.reason if first else ''})"
+            if time.monotonic() + seconds > deadline:
+                # No document's fault either; to wait as long for each batch that comes would take days.
+                raise given_up(client.target, attempt, trouble)
+            waiting(seconds, trouble)
     return [outcome for outcome in outcomes if outcome]
 
 

@@ -16,6 +16,7 @@ from typing import Any
 from indexer.errors import StoreError, UsageError
 from indexer.stores.search.client.access import Access, load_access
 from indexer.stores.search.client.plain_http import Answer, CertificateError, UnknownHostError, UnreachableError, ask
+from indexer.text.counts import counted
 from indexer.text.hiding import PLACE, shown_name
 from indexer.text.remarks import remark
 
@@ -257,14 +258,13 @@ class Client(ABC):
                 answer = self.perform(method, path, params, body, content_type, self.patience.timeout)
                 self._answered = True
                 return answer
-            except CertificateError as error:
-                raise StoreError(explain_certificate(str(error), self.target)) from error
-            except (AnswerError, UnreachableError) as error:
+            except (AnswerError, UnreachableError, CertificateError) as error:
                 self._answered |= isinstance(error, AnswerError)
                 asked = self._passing(error)
                 wait = self.patience.wait(attempt, asked)
                 if time.monotonic() + wait > (deadline if self._answered else min(deadline, start + FIRST_CONTACT)):
-                    raise StoreError(f"{self.target.shown}: given up after {attempt + 1} tries: {error}") from error
+                    wish = f"; it asks to wait for {asked:.0f} seconds" if asked else ""
+                    raise given_up(self.target, attempt + 1, f"{error}{wish}") from error
                 trouble = _trouble(error)
             except StoreError:
                 raise
@@ -302,9 +302,11 @@ class Client(ABC):
         with suppress(Exception):
             self.perform_once("DELETE", *self._closing(snapshot))
 
-    def _passing(self, error: AnswerError | UnreachableError) -> float | None:
+    def _passing(self, error: AnswerError | UnreachableError | CertificateError) -> float | None:
         """The wait that the server asked for, for trouble that may pass; raise where it won't."""
-        if isinstance(error, UnreachableError):
+        if isinstance(error, CertificateError) and not (self._answered and is_broken_off(str(error))):
+            raise StoreError(explain_certificate(str(error), self.target)) from error
+        if not isinstance(error, AnswerError):
             return None
         if error.status in RETRIED:
             return error.retry_after
@@ -313,7 +315,15 @@ class Client(ABC):
         raise StoreError(explain_answer(error, self.target, self.access)) from error
 
 
-def _trouble(error: AnswerError | UnreachableError) -> str:
+def given_up(target: Target, tries: int, trouble: str) -> StoreError:
+    """The error for trouble that did not pass in time."""
+    return StoreError(
+        f"{target.shown}: given up after {counted(tries, 'try', 'tries')}: {trouble}; run the same command again when "
+        "the cluster is well"
+    )
+
+
+def _trouble(error: Exception) -> str:
     return f"the cluster answers {error}" if isinstance(error, AnswerError) else f"no answer ({error})"
 
 
@@ -346,6 +356,11 @@ def explain_answer(error: AnswerError, target: Target, access: Access) -> str:
         who = access.kind or "anonymous user"
         return f"{target.shown}: the engine does not allow this to the {who} (403): {error.reason}"
     return f"{target.shown}: the cluster answered {error.status} {error.kind}: {error.reason}"
+
+
+def is_broken_off(text: str) -> bool:
+    """Whether a secure connection broke, which may pass, by the library's words; certificates refused stay refused."""
+    return not re.search("certificate|mismatch|doesn't match|unknown ca", text, re.IGNORECASE)
 
 
 def explain_certificate(text: str, target: Target) -> str:

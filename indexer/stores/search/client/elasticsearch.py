@@ -20,7 +20,7 @@ from indexer.stores.search.client.connection import (
     Target,
     retry_after,
 )
-from indexer.stores.search.client.plain_http import trouble
+from indexer.stores.search.client.plain_http import UnreachableError, trouble
 
 # The owner's deprecations and the licence's remarks are no errors of a command.
 warnings.filterwarnings("ignore", category=elasticsearch.ElasticsearchWarning)
@@ -62,10 +62,14 @@ class ElasticsearchClient(Client):
             if client is None:
                 client = self._with_timeout[timeout] = self._client.options(request_timeout=timeout)
             return client.perform_request(method, path, params=params, headers=headers, body=body).body
+        except elastic_transport.SerializationError:
+            # What it says holds the answer.
+            raise UnreachableError("the answer is not whole, or not JSON") from None
         except elastic_transport.TransportError as error:
             # The library's own errors are not chained: --debug would print what they say of what was sent.
             explanation = " ".join(map(str, (error.message, *error.errors, error.__cause__ or "")))
-            raise trouble(self.access.hidden(explanation)) from None
+            secure = isinstance(error, elastic_transport.TlsError)
+            raise trouble(self.access.hidden(explanation), secure=secure) from None
         except elasticsearch.UnsupportedProductError:
             raise StoreError(
                 f"{self.target.shown}: is not Elasticsearch; for OpenSearch write opensearch+https:// and "

@@ -117,9 +117,10 @@ class OpenSearchClient(Client):
             )
         except opensearchpy.exceptions.ConnectionError as error:
             # The library's own errors are not chained: --debug would print what they say of what was sent.
-            raise trouble(self.access.hidden(str(error.error))) from None
+            secure = isinstance(error, opensearchpy.exceptions.SSLError)
+            raise trouble(self.access.hidden(str(error.error)), secure=secure) from None
         except opensearchpy.exceptions.SerializationError:
-            raise UnreachableError("the answer is not JSON") from None
+            raise UnreachableError("the answer is not whole, or not JSON") from None
 
     def open_snapshot(self, name: str, keep_alive: str) -> str:
         """See Client.open_snapshot."""

@@ -28,14 +28,12 @@ class UnknownHostError(UnreachableError):
 
 
 class CertificateError(Exception):
-    """The server's certificate was not accepted, or it did not accept the client's."""
+    """TLS failed: a certificate was not accepted, or the secure connection broke off."""
 
 
-def trouble(text: str) -> CertificateError | UnreachableError:
-    """The exception for a connection that failed, by what the library says of it."""
-    if re.search(r"\bssl|_ssl\.c|tls[v ]|certificate", text, re.IGNORECASE):
-        return CertificateError(text)
-    return UnreachableError(text[:300])
+def trouble(text: str, *, secure: bool) -> CertificateError | UnreachableError:
+    """The exception for a connection that failed, as the library words it; `secure` where TLS itself failed."""
+    return (CertificateError if secure else UnreachableError)(text[:300])
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,12 +94,12 @@ class _Stay(urllib.request.HTTPRedirectHandler):
 
 def _trouble(reason: object, access: Access) -> CertificateError | UnreachableError:
     if isinstance(reason, ssl.SSLError):
-        return CertificateError(str(reason))
+        return trouble(str(reason), secure=True)
     if isinstance(reason, socket.gaierror):
         return UnknownHostError(str(reason.strerror))
     # What a library says of a value holds the value.
     explanation = access.hidden(str(reason)) if isinstance(reason, OSError) else f"no HTTP ({type(reason).__name__})"
-    return UnreachableError(explanation[:300])
+    return trouble(explanation, secure=False)
 
 
 def _lower(headers: Any) -> dict[str, str]:
