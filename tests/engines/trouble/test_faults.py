@@ -171,15 +171,15 @@ def test_a_run_that_the_engine_ends_does_not_wait_for_it_again(
     brief = Patience(timeout=5, limit=1, first=0.05, longest=0.2)
     with open_search_store(f"{proxy.url}/{index_name}", store_info("landmarks"), patience=brief) as store:
 
-        def inputs() -> Iterator[Input]:
+        def inputs(end: int = -1) -> Iterator[Input]:
             for number in range(200):
                 yield Input(str(number), str(number), "", f"some words of the text {number}".encode())
-                if number == 100:
+                if number == end:
                     proxy.requests.clear()
                     proxy.always = faults.refuse(503)
 
         with pytest.raises(StoreError, match="given up after"):
-            index(inputs(), store, Settings(jobs=0))
+            index(inputs(100), store, Settings(jobs=0))
         # What it could not ask about was given up; then nothing was sent after it.
         assert {path.partition("?")[0] for _, path in proxy.requests} == {"/_mget"}
         proxy.always = None
