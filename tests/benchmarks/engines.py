@@ -118,7 +118,7 @@ def measure_storing(client: Client, collection: Collection) -> dict[str, Any]:
     # The first part warms the engine up. Medians, because merges and other users of the machine fall on some parts.
     rates = {name: 1 / float(np.median(seconds[1:] or seconds)) for name, seconds in spent.items()}
     work = {name: float(np.mean(seconds[1:] or seconds)) for name, seconds in engine.items()}
-    sizes = {name: _settled(client, name) / collection.size for name in (PLAIN, WITH)}
+    sizes = {name: settled(client, name) / collection.size for name in (PLAIN, WITH)}
     share = rates[WITH] / rates[PLAIN]
     for name, label in ((PLAIN, "its own fields alone"), (WITH, "with the fingerprint")):
         print(f"bulk,  {label}: {rates[name]:>7,.0f} documents/s, {work[name]:.3f} ms of the engine's processors each")
@@ -275,7 +275,7 @@ def _store(client: Client, actions: Iterable[Action]) -> None:
             raise NeardupError(f"a document was refused: {outcome.reason}")
 
 
-def _settled(client: Client, name: str) -> int:
+def settled(client: Client, name: str) -> int:
     """The bytes of an index, merged to one segment."""
     client.request("POST", f"/{name}/_refresh")
     client.request("POST", f"/{name}/_forcemerge", max_num_segments="1")

@@ -1,14 +1,14 @@
 """Starts each engine that is at hand and measures it: `PYTHONPATH=tests python tests/engines/bench.py [OPTION]...`.
 
 `--engine NAME` measures that one only (it can be repeated); other options are those of `benchmarks.engines`, or of
-`benchmarks.large` with `--large`, of `benchmarks.at_once` with `--at-once`.
+`benchmarks.large` with `--large`, of `benchmarks.at_once` with `--at-once`, of `benchmarks.price` with `--price`.
 """
 
 from __future__ import annotations
 
 import argparse
 
-from benchmarks import at_once, engines, large
+from benchmarks import at_once, engines, large, price
 from downloads import MissingError
 from servers import Elasticsearch, OpenSearch, Server
 
@@ -21,6 +21,7 @@ def main() -> None:
     parser.add_argument("--engine", action="append", choices=list(ENGINES))
     parser.add_argument("--large", action="store_true")
     parser.add_argument("--at-once", action="store_true")
+    parser.add_argument("--price", action="store_true")
     asked, options = parser.parse_known_args()
     for name in asked.engine or ENGINES:
         try:
@@ -36,6 +37,8 @@ def main() -> None:
                 large.main(["--store", f"{server.url}/large", *options])
             elif asked.at_once:
                 at_once.main(["--store", f"{server.url}/at-once", *options])
+            elif asked.price:
+                price.main(["--cluster", server.url, *options])
             else:
                 engines.main(["--cluster", server.url, *options])
         finally:
