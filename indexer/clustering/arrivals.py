@@ -24,6 +24,7 @@ from indexer.matching.nodes import found_of, nodes_of
 from indexer.matching.question import Question
 from indexer.matching.rule import MatchRule, Reading, default_rule
 from indexer.model import ClusterRecord, Record, Ref, first_of
+from indexer.model.chunking import chunks
 from indexer.model.origins import origin_of
 from indexer.model.refs import ref_order
 from indexer.schemes.base import Positions
@@ -35,6 +36,9 @@ REMEMBERED = 50_000
 _MOST_NEAR = 1000
 # Clusters that together are larger are not grouped anew for each document that comes.
 _REGROUPED = 1000
+_NOTHING = np.empty(0)
+# Clusters of about this many documents together are read, grouped and written at once.
+_AT_ONCE = 5000
 
 
 class Near(NamedTuple):
@@ -60,13 +64,35 @@ class _Touching:
     clusters: set[str] = field(default_factory=set)
     loose: list[Ref] = field(default_factory=list)
 
+    @property
+    def lone(self) -> bool:
+        """Whether it is one document that touches nothing."""
+        return not self.clusters and not self.loose and len(self.new) == 1
+
+    def add(self, other: _Touching) -> None:
+        """Take in what another one has."""
+        self.new += other.new
+        self.clusters |= other.clusters
+        self.loose += other.loose
+
 
 class _RememberingAssigner(Assigner):
-    """An assigner that knows where it has put the latest documents, for stores that show a write later."""
+    """An assigner that knows where it has put the latest documents, for stores that show a write later.
+
+    `read` are the documents that were just read.
+    """
 
     def __init__(self, store: Store, rule: CanonicalRule) -> None:
         super().__init__(store, rule)
         self.latest: dict[Ref, str] = {}
+        self.read: dict[Ref, Record] = {}
+
+    def described(self, refs: Sequence[Ref]) -> list[tuple[Record, Mapping[str, Any]] | None]:
+        """The records and annotations of documents that were read."""
+        annotations = self.store.annotations(refs)
+        return [
+            None if known is None else (self.read[ref], known) for ref, known in zip(refs, annotations, strict=True)
+        ]
 
     def note(self, wanted: Sequence[tuple[Ref, Mapping[str, Any], Mapping[str, Any]]]) -> None:
         """Write the membership of documents."""
@@ -252,7 +278,7 @@ class Arrivals:
         for (name, asking), batches in zip(distinct.items(), results, strict=True):
             near: dict[Ref, Near] = {}
             for batch in batches:
-                values = asking.near(batch)
+                values = asking.near(batch) if len(batch.refs) else _NOTHING
                 for place in np.flatnonzero(values >= 0).tolist():
                     ref = batch.refs[place]
                     if ref not in coming:
@@ -276,8 +302,7 @@ class Arrivals:
                 self.on_stored(record, near[0] if near else None)
         if self.cluster:
             self._begin()
-            for touching in self._components(fresh):
-                self._assign(touching)
+            self._assign(self._components(fresh))
         if not self.store.capabilities.visible_at_once:
             for record in fresh:
                 self._latest.add(record)
@@ -334,24 +359,37 @@ class Arrivals:
                     names[ref] = "" if is_alone(ref, fields) else cluster_of(fields) or ""
         return names
 
-    def _assign(self, touching: _Touching) -> None:
-        if not touching.clusters and not touching.loose and len(touching.new) == 1:
-            self._set_alone([touching.new[0].ref])
-            return
-        names = sorted(touching.clusters)
-        known = dict(zip(names, self.store.get_clusters(names), strict=True))
-        large = [known_cluster for known_cluster in known.values() if known_cluster]
-        if sum(known_cluster.size for known_cluster in large) <= _REGROUPED:
-            self._regroup(touching)
-            return
-        canonical = dict(zip(large, self.store.get([known_cluster.canonical for known_cluster in large]), strict=True))
+    def _assign(self, components: Sequence[_Touching]) -> None:
+        names = sorted({name for touching in components for name in touching.clusters})
+        known = {name: cluster for name, cluster in zip(names, self.store.get_clusters(names), strict=True) if cluster}
+        self._set_alone([touching.new[0].ref for touching in components if touching.lone])
+        together, size = _Touching(), 0
+        for touching in components:
+            if touching.lone:
+                continue
+            touched = [known[name] for name in sorted(touching.clusters) if name in known]
+            documents = sum(cluster.size for cluster in touched)
+            if documents > _REGROUPED:
+                self._join_nearest(touching.new, touched)
+                continue
+            together.add(touching)
+            size += documents + len(touching.loose) + len(touching.new) + 1
+            if size >= _AT_ONCE:
+                self._regroup(together)
+                together, size = _Touching(), 0
+        if size:
+            self._regroup(together)
+
+    def _join_nearest(self, records: Sequence[Record], clusters: Sequence[ClusterRecord]) -> None:
+        """Add each document to the cluster whose canonical document it is nearest to, if that is near."""
+        canonical = dict(zip(clusters, self.store.get([cluster.canonical for cluster in clusters]), strict=True))
         there = [record for record in canonical.values() if record]
-        for record in touching.new:
+        for record in records:
             asking = self._asking(record)
             values = asking.near(found_of(there, self.rule, keys=False)) if asking and there else np.empty(0)
             best = int(values.argmax()) if values.size else -1
             if best >= 0 and values[best] >= 0:
-                [name] = [known_cluster.id for known_cluster, document in canonical.items() if document is there[best]]
+                [name] = [cluster.id for cluster, document in canonical.items() if document is there[best]]
                 self._join(name, record, float(values[best]))
             else:
                 self._set_alone([record.ref])
@@ -369,8 +407,11 @@ class Arrivals:
     def _regroup(self, touching: _Touching) -> None:
         """Group the members of the clusters touched and the new documents anew."""
         names = sorted(touching.clusters)
-        refs = list(dict.fromkeys([*self._members(names), *touching.loose, *(record.ref for record in touching.new)]))
-        records = [record for record in self._read(refs) if not record.short and record.fingerprint is not None]
+        new = {record.ref: record for record in touching.new}
+        refs = list(dict.fromkeys([*self._members(names), *touching.loose, *new]))
+        read = [*self._read([ref for ref in refs if ref not in new]), *new.values()]
+        records = [record for record in read if not record.short and record.fingerprint is not None]
+        self._assigner.read = {record.ref: record for record in records}
         nodes = nodes_of(self.rule, [found_of(records, self.rule)] if records else [])
         comparison = Comparison(self.rule, nodes.payloads)
         grouped = group(nodes, comparison, radius=radius_of(self.by.bound), threads=1)
@@ -381,21 +422,20 @@ class Arrivals:
 
         kept = set(self._assigner.assign(nodes.refs, groups, similar))
         inside = {ref for members in groups for ref in nodes.refs.take(members)}
-        outside = [ref for ref in refs if ref not in inside]
-        for start in range(0, len(outside), READ_AT_ONCE):
-            self._set_alone(outside[start : start + READ_AT_ONCE])
+        self._set_alone([ref for ref in refs if ref not in inside])
         stale = [name for name in names if name not in kept]
         there = self.store.get_clusters(stale)
         self._assigner.remove_clusters([name for name, members in zip(stale, there, strict=True) if members])
 
     def _set_alone(self, refs: Sequence[Ref]) -> None:
-        annotations = self.store.annotations(refs)
-        changed = [
-            (ref, alone(ref), fields)
-            for ref, fields in zip(refs, annotations, strict=True)
-            if fields is not None and not is_alone(ref, fields)
-        ]
-        self._assigner.note(changed)
+        for some in chunks(refs, READ_AT_ONCE):
+            annotations = self.store.annotations(some)
+            changed = [
+                (ref, alone(ref), fields)
+                for ref, fields in zip(some, annotations, strict=True)
+                if fields is not None and not is_alone(ref, fields)
+            ]
+            self._assigner.note(changed)
 
     def _read(self, refs: Sequence[Ref]) -> Iterator[Record]:
         for start in range(0, len(refs), READ_AT_ONCE):

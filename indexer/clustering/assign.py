@@ -170,6 +170,10 @@ class Assigner:
         self.put_clusters([group.cluster_record() for group in real])
         return [group.id for group in real]
 
+    def described(self, refs: Sequence[Ref]) -> list[tuple[Record, Mapping[str, Any]] | None]:
+        """The records and annotations of documents, as those of a store."""
+        return self.store.described(refs)
+
     def _members(self, table: RefTable, groups: Sequence[Positions]) -> Iterator[list[Member]]:
         if not groups:
             return
@@ -185,7 +189,7 @@ class Assigner:
                     numbers[start : start + READ_AT_ONCE].tolist(),
                     places[start : start + READ_AT_ONCE].tolist(),
                     part.tolist(),
-                    self.store.described(refs),
+                    self.described(refs),
                     strict=True,
                 )
                 if known is not None

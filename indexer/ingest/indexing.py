@@ -206,7 +206,7 @@ class _Run:
         self._unwritten: dict[str, Record] = {}
         self._failures: list[Failure] = []
         self._batch: _Batch | None = None
-        self._written = time.monotonic()
+        self._written, self._took = time.monotonic(), 0.0
         self._kinds: dict[Format | None, Options] = {}
 
     def run(self, inputs: Iterable[Input | Rejected]) -> None:
@@ -400,11 +400,15 @@ class _Run:
 
     def _write_when_due(self) -> None:
         waiting = len(self._records) + len(self._failures)
-        if waiting >= _BATCH_RECORDS or (waiting and time.monotonic() - self._written >= _BATCH_SECONDS):
+        # Where documents are compared as they come, larger batches take less for each: a batch then waits as long as
+        # the one before it took.
+        seconds = max(_BATCH_SECONDS, self._took)
+        if waiting >= _BATCH_RECORDS or (waiting and time.monotonic() - self._written >= seconds):
             self._write()
 
     def _write(self) -> None:
         """Begin to write what is there, when the batch before it is written."""
+        begin = time.monotonic()
         self._settle()
         if self._failures:
             self.store.put_failures(self._failures)
@@ -413,6 +417,7 @@ class _Run:
             kept, self._records = self._repeats.sift(self._records), []
             self._batch = _Batch(kept, self.store.begin_put([record for _, record in kept]))
         self._written = time.monotonic()
+        self._took = self._written - begin
 
     def _settle(self) -> None:
         """Wait for the batch that is being written, and take note of what became of it."""

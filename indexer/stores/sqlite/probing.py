@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ import numpy as np
 
 from indexer.errors import UsageError
 from indexer.model import SIMHASH_DOC, Record, Ref
+from indexer.model.chunking import chunks_by_size
 from indexer.model.ragged import Ragged
 from indexer.schemes.keys.layout import KeyLayout
 from indexer.stores.sketches import Check, Few, Found, Probe, require_schemes
@@ -30,6 +31,8 @@ FEW = 200
 _READ = 16_384
 # SQLite takes 32,766 parameters; longer lists come as one of JSON, which takes it a little longer to read.
 _MAX_MARKS = 4000
+# Questions whose keys are looked up together, and about how many keys.
+_ASKED_AT_ONCE, _KEYS_AT_ONCE = 500, 100_000
 _RECORD_WIDTH = RECORD_COLUMNS.count(",") + 1
 
 
@@ -74,6 +77,37 @@ class SketchLookups(OnFile):
             while rows := cursor.fetchmany(_READ):
                 yield Found([Ref(cells.text(row[0])) for row in rows], _payloads(rows, names, 1), lacking=lacking)
                 lacking = None
+
+    def probe_many(
+        self, questions: Sequence[Sequence[Probe]], schemes: Sequence[str] = (), *, include_short: bool = False
+    ) -> Iterator[Iterable[Found]]:
+        for some in chunks_by_size(questions, _ASKED_AT_ONCE, _key_count, _KEYS_AT_ONCE):
+            there = self._there(some)
+            empty = Found([], {name: Ragged.joined([]) for name in schemes}, records=(), lacking=self.lacking(schemes))
+            for probes in some:
+                # Most documents that come are near nothing, and a query for each takes far longer than one for all.
+                if any(not there[probe.scheme].isdisjoint(probe.keys) for probe in probes):
+                    yield self.probe(probes, schemes, include_short=include_short)
+                else:
+                    yield (empty,)
+
+    def _there(self, questions: Sequence[Sequence[Probe]]) -> dict[str, set[int]]:
+        """Those of the keys, by scheme, that some document has."""
+        asked: dict[str, set[int]] = {}
+        for probes in questions:
+            for probe in probes:
+                asked.setdefault(probe.scheme, set()).update(probe.keys)
+        self._require(list(asked))
+        there: dict[str, set[int]] = {}
+        with self._reading() as connection:
+            for scheme, keys in asked.items():
+                given = list(keys)
+                stored = self._packer.stored_keys(given) if scheme == SIMHASH_DOC else given
+                by_stored = dict(zip(stored, given, strict=True))
+                values = (json.dumps(sorted(stored)), *([] if scheme == SIMHASH_DOC else [scheme]))
+                rows = connection.execute(_THERE[scheme == SIMHASH_DOC], values)
+                there[scheme] = {by_stored[key] for (key,) in rows}
+        return there
 
     def _record(self, row: Sequence[Any]) -> Record:
         with self._reading():
@@ -125,6 +159,10 @@ class SketchLookups(OnFile):
         self._require(schemes)
         with self._reading() as connection:
             return _lacking(connection, schemes)
+
+
+def _key_count(probes: Sequence[Probe]) -> int:
+    return sum(len(probe.keys) for probe in probes)
 
 
 def _lacking(connection: sqlite3.Connection, schemes: Sequence[str]) -> dict[str, int]:
@@ -254,3 +292,14 @@ def _keys(packed: Sequence[Any], layout: KeyLayout) -> Ragged:
 
 # Without a name: of all schemes.
 _COMPARABLE = "SELECT '', number FROM counts WHERE name = 'comparable' UNION ALL SELECT name, comparable FROM schemes"
+
+# Which of the keys, of a secondary scheme and of the first one, are there.
+_THERE = tuple(
+    " UNION ".join(
+        f"SELECT t.key FROM json_each(?1) k CROSS JOIN {table} t ON {scheme}t.key = k.value" for table in tables
+    )
+    for scheme, tables in (
+        ("scheme = (SELECT number FROM schemes WHERE name = ?2) AND ", ("scheme_postings", "scheme_recent")),
+        ("", ("postings", "recent")),
+    )
+)
