@@ -50,6 +50,11 @@ _XML = re.compile(rb"\s*(?:<\?xml[\s?]|<!doctype\s|<!--|<\?|<[A-Za-z_][\w.:-]*[\
 _HTML_ROOT = re.compile(rb"<(?:!doctype\s+html|html)[\s>]", re.IGNORECASE)
 _ELEMENT = re.compile(rb"<[A-Za-z_]")
 _MARKUP_END = re.compile(rb"</[A-Za-z_][\w.:-]*\s*>|/>")
+_MAIL_NAMES = (".eml", ".emlx", ".mbox", ".mht", ".mhtml")
+# The fields that a mail begins with (RFC 5322), in a mailbox after a line of its own; no text begins with two of these.
+_FIELDS = re.compile(rb"(?:From [^\n]*\n)?(?:[!-9;-~]+:[^\n]*\n(?:[ \t][^\n]*\n)*)+")
+_FIELD = re.compile(rb"^([!-9;-~]+):", re.MULTILINE)
+_OF_MAIL = frozenset((b"message-id", b"mime-version", b"received", b"return-path", b"delivered-to", b"dkim-signature"))
 # The bytes that mark binary data in the MIME Sniffing Standard, section 3.
 _BINARY = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]")
 
@@ -117,6 +122,12 @@ def sniff(data: bytes, name: str = "") -> Format:
     named = _SUFFIXES.get(os.path.splitext(name)[1].lower())
     if marked_up := _markup(head, named):
         return marked_up
+    if os.path.splitext(name)[1].lower() in _MAIL_NAMES or _is_mail(head):
+        raise ExtractionError(
+            "unsupported",
+            "this is a mail, whose headers and encoded parts would count as words: export it as text or HTML, or "
+            "read it as it is with --format text",
+        )
     if named == "pdf":
         return "pdf" if data.strip() else "text"
     if _is_binary(head):
@@ -146,6 +157,14 @@ def _markup(head: bytes, named: Format | None) -> Format | None:
     if _XML.match(head) and (_MARKUP_END.search(head) or b"xmlns" in head):
         return "xml"
     return None
+
+
+def _is_mail(head: bytes) -> bool:
+    fields = _FIELDS.match(head)
+    if not fields:
+        return False
+    names = {found.lower() for found in _FIELD.findall(fields[0])}
+    return len(names & _OF_MAIL) >= (1 if b"from" in names else 2)
 
 
 def _ascii_view(head: bytes) -> bytes:

@@ -52,6 +52,37 @@ def test_unknown_kinds_are_named(data: bytes) -> None:
     assert caught.value.reason == "unsupported"
 
 
+MAIL = b"Received: from a\r\n\tby b; Mon, 1 Jan 2024\r\nFrom: A <a@b>\r\nSubject: tea\r\nMIME-Version: 1.0\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("data", "name"),
+    [
+        (MAIL + b"words", ""), (MAIL + b"words", "a.txt"), (b"From a@b Mon Jan  1 00:00:00 2024\n" + MAIL, "a"),
+        (b"\xef\xbb\xbf" + MAIL, ""), (b"712\n" + MAIL, "1.emlx"), (b"words", "a.EML"), (b"words", "all.mbox"),
+        (b"From: <Saved by Blink>\r\nSubject: x\r\nMIME-Version: 1.0\r\n\r\n", "page"), (gzip.compress(MAIL), "a.gz"),
+        (b"Delivered-To: a@b\n" + MAIL.replace(b"\tby b", b"\tby b" * 2000), ""),
+    ],
+)  # fmt: skip
+def test_a_mail_is_refused_with_a_sentence(data: bytes, name: str) -> None:
+    with pytest.raises(ExtractionError, match=r"this is a mail, .* --format text") as caught:
+        read_document(data, name, Options(), Limits())
+    assert caught.value.reason == "unsupported"
+    assert read_document(data, name, Options(format="text"), Limits()).format == "text"
+
+
+@pytest.mark.parametrize(
+    ("data", "name"),
+    [
+        (b"From: a@b\nSubject: a post without an envelope\nLines: 3\n\nwords", ""), (b"PEP: 1\nTitle: a\n\nw", ""),
+        (b"Received: in March\n\nwords", ""), (b"From here on: words\n", ""), (b"words\n\n" + MAIL, "about-mail.md"),
+        (b"Message-ID: is a field\n", ""),
+    ],
+)  # fmt: skip
+def test_a_text_that_only_resembles_a_mail_is_read(data: bytes, name: str) -> None:
+    assert sniff(data, name) == "text"
+
+
 def test_gzip_is_seen_through() -> None:
     assert unpack(gzip.compress(b"one ") + gzip.compress(b"two") + b"\0" * 9, "a.html.gz", LIMITS)[:2] == (
         b"one two",
