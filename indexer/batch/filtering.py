@@ -3,36 +3,28 @@
 from __future__ import annotations
 
 import os
-import shutil
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, BinaryIO
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from indexer import own_files
-from indexer.batch.arrow import arrow, column_of, compute, numbers_of, parquet, repeated
+from indexer.batch.arrow import arrow, column_of, compute, parquet, repeated
 from indexer.batch.clusters.clustering import BEFORE
+from indexer.batch.copying import DECIDED, Output
 from indexer.batch.form import read_footer
 from indexer.batch.reading import CLUSTERS, clustering_of
 from indexer.batch.sketches.inputs import SKETCHES
 from indexer.batch.sketches.parts import Part, parts_of
 from indexer.errors import StoreError, UsageError
-from indexer.ingest.readers.base import Asked
-from indexer.ingest.readers.compression import BROKEN, packed, plain
-from indexer.ingest.readers.jsonlines import JsonLines
-from indexer.ingest.readers.tables import BATCH_ROWS, Parquet, parquet_file
 from indexer.ingest.remote import is_remote
 from indexer.ingest.sources import Rejected, Sources
 from indexer.model.paths import printable_path
 from indexer.text.counts import counted
 
-# What a group of rows has about, in bytes.
-_PIECE = 1 << 20
-_GROUP = 64 << 20
 _REMOVED = arrow.schema(
     [
         ("source", arrow.string()),
@@ -43,6 +35,7 @@ _REMOVED = arrow.schema(
         ("cluster", arrow.string()),
     ]
 )
+_OF = {"similarity": "duplicate_similarity"}
 
 
 @dataclass(slots=True)
@@ -52,6 +45,7 @@ class Filtered:
     files: int = 0
     kept: int = 0
     removed: int = 0
+    seconds: float = 0.0
 
 
 def removed_file(out: str) -> str:
@@ -60,29 +54,34 @@ def removed_file(out: str) -> str:
 
 
 def keep(
-    paths: Sequence[str], clusters: str, out: str, *, against: Sequence[str] = (), unverified: bool = False
+    paths: Sequence[str],
+    clusters: str,
+    output: Output,
+    *,
+    against: Sequence[str] = (),
+    unverified: bool = False,
+    parts: Sequence[Part] | None = None,
 ) -> Filtered:
-    """Write of the files that are named what is to be kept to `out`, and list what is not in `removed_file(out)`.
+    """Write of the files that are named what is to be kept to `output`, and list what is not in `removed_file`.
 
     No two documents that are kept are near, and each removed one is near one that is kept; of several documents with
-    one id the last one counts; what gave no text is kept. What stands for a removed document is kept with it, or is
-    of a batch in `against`, folders of sketches whose documents are said to be kept elsewhere.
+    one id the last one counts; what gave no text is kept. What stands for a removed document is kept with it, or is of
+    a batch in `against`, folders of sketches whose documents are said to be kept elsewhere. What is only to be tagged
+    needs no such thing, and all of it is written. `parts` are what the paths stand for, if that is known.
 
-    Raises UsageError for an output inside of what is read, for files that can't be taken apart line by line, that have
-    changed since they were sketched, or that never were, where what stands for a removed document would not be kept,
-    and where a simhash alone decided unless that is said to be meant. StoreError where something can't be written.
+    Raises UsageError for an output inside of what is read, for files in object stores, that have changed since they
+    were sketched, or that never were, where what stands for a removed document would not be kept, and where a simhash
+    alone decided unless that is said to be meant. StoreError where something can't be written.
     """
-    _require_apart(out, (*paths, clusters))
+    if parts is None:
+        parts = parts_to_write(Sources(list(paths)), (*paths, clusters), output)
     known = _clusters_of(clusters, unverified=unverified)
-    rejected: list[Rejected] = []
-    parts = parts_of(Sources(list(paths)), rejected.append)
-    if rejected:
-        raise UsageError(f"{rejected[0].source}: {rejected[0].detail}; nothing was written")
     # What can't be done is said before anything is written.
     chosen = [(part, _found(part, known, clusters)) for part in parts]
-    _require_room(out, parts)
-    _require_kept([path for _, path in chosen], clusters, against)
-    done = Filtered()
+    if not output.tag:
+        _require_kept([path for _, path in chosen], clusters, against)
+    done, out = Filtered(), output.out
+    begin = time.monotonic()
     try:
         Path(out).mkdir(parents=True, exist_ok=True)
         own_files.remove_left(os.path.dirname(removed_file(out)) or os.curdir)
@@ -91,16 +90,36 @@ def keep(
             parquet.ParquetWriter(file, _REMOVED, compression="zstd") as listed,
         ):
             for part, path in chosen:
-                gone, rows = _gone(path, done)
-                _copy(part, out, gone)
+                decided = parquet.read_table(path, columns=DECIDED).combine_chunks()
+                decided = arrow.RecordBatch.from_arrays(
+                    [decided[name].combine_chunks() for name in DECIDED], names=DECIDED
+                )
+                output.way_of(part)(part, decided, read_footer(os.fspath(path), CLUSTERS), output)
+                gone = decided.filter(compute.invert(decided["keep"]))
                 done.files += len(part.files)
-                done.removed += rows.num_rows
-                source = repeated(printable_path(part.path), rows.num_rows)
-                listed.write_table(arrow.Table.from_arrays([source, *rows.columns], schema=_REMOVED))
+                done.kept += decided.num_rows - gone.num_rows
+                done.removed += gone.num_rows
+                source = repeated(printable_path(part.path), gone.num_rows)
+                columns = [source, *(gone[_OF.get(name, name)] for name in _REMOVED.names[1:])]
+                listed.write_table(arrow.Table.from_arrays(columns, schema=_REMOVED))
     except (OSError, arrow.ArrowException) as error:
         named = getattr(error, "filename", None) or out
         raise StoreError(f"{named}: {getattr(error, 'strerror', None) or error}") from error
+    done.seconds = time.monotonic() - begin
     return done
+
+
+def parts_to_write(sources: Sources, apart: Sequence[str], output: Output) -> list[Part]:
+    """The parts of what is named. Raises UsageError where they can't be written so, or lie where they would be."""
+    _require_apart(output.out, apart)
+    rejected: list[Rejected] = []
+    parts = parts_of(sources, rejected.append)
+    if rejected:
+        raise UsageError(f"{rejected[0].source}: {rejected[0].detail}; nothing was written")
+    for part in parts:
+        output.require_possible(part)
+    _require_room(output, parts)
+    return parts
 
 
 def _require_apart(out: str, given: Sequence[str]) -> None:
@@ -111,14 +130,15 @@ def _require_apart(out: str, given: Sequence[str]) -> None:
             raise UsageError(f"--out {out}: lies inside {name}, which is read; name a folder beside it")
 
 
-def _require_room(out: str, parts: Sequence[Part]) -> None:
+def _require_room(output: Output, parts: Sequence[Part]) -> None:
+    out = output.out
     if os.path.isdir(out) and os.listdir(out):
         raise UsageError(f"--out {out}: is not empty; name a new folder")
     targets: dict[Path, str] = {}
-    for file in (file for part in parts for file in part.files):
-        other = targets.setdefault(_target(file, out), file.path)
-        if other != file.path:
-            raise UsageError(f"{file.path} and {other} would be one file in {out}; name the folder that holds both")
+    for target, path in (each for part in parts for each in output.targets(part)):
+        other = targets.setdefault(target, path)
+        if other != path:
+            raise UsageError(f"{path} and {other} would be one file in {out}; name the folder that holds both")
 
 
 def _require_kept(chosen: Sequence[Path], clusters: str, against: Sequence[str]) -> None:
@@ -207,93 +227,9 @@ def _clusters_of(folder: str, *, unverified: bool) -> dict[str, Path]:
 def _found(part: Part, known: dict[str, Path], folder: str) -> Path:
     """The clusters of a part."""
     named = printable_path(part.path)
-    if part.reader and not isinstance(part.reader, JsonLines | Parquet):
-        raise UsageError(
-            f"{named}: is neither Parquet nor JSON lines; {folder}/{CLUSTERS} says which documents to keep"
-        )
-    if any(file.opened for file in part.files):
-        raise UsageError(f"{named}: lies in an object store; {folder}/{CLUSTERS} says what to keep of it")
     path = known.get(part.place)
     if path is None:
         raise UsageError(f"{named}: has no clusters in {folder}; run neardup batch sketch and cluster over it first")
     if read_footer(os.fspath(path), CLUSTERS)["state"] != part.state():
         raise UsageError(f"{named}: has changed since it was sketched; run neardup batch sketch and cluster again")
     return path
-
-
-def _gone(path: Path, done: Filtered) -> tuple[npt.NDArray[np.int64], Any]:
-    """The rows of a file that are not kept, in order, and what is listed of each."""
-    table = parquet.read_table(path)
-    rows = table.filter(compute.invert(table["keep"]))
-    rows = rows.select(["row", "id", "duplicate_of", "duplicate_similarity", "cluster"])
-    done.kept += table.num_rows - rows.num_rows
-    return np.sort(numbers_of(rows["row"].combine_chunks())), rows
-
-
-def _copy(part: Part, out: str, gone: npt.NDArray[np.int64]) -> None:
-    """Write of a part what is not gone."""
-    if part.reader is None:
-        left = set(range(1, len(part.files) + 1)) - set(gone.tolist())
-        for file in (part.files[number - 1] for number in sorted(left)):
-            with _written(file, out) as copied, open(file.path, "rb", opener=own_files.reader) as given:
-                shutil.copyfileobj(given, copied)
-        return
-    [file] = part.files
-    with _written(file, out) as target, part.opened() as stream:
-        if isinstance(part.reader, Parquet):
-            _copy_rows(stream, file.path, target, gone)
-        else:
-            _copy_lines(stream, file.path, target, gone)
-
-
-@contextmanager
-def _written(file: Any, out: str) -> Iterator[IO[Any]]:
-    path = _target(file, out)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with own_files.written_whole(path) as written:
-        yield written
-
-
-def _target(file: Any, out: str) -> Path:
-    """Where a file's copy goes: as it lies below the folder that was named; a file that was named, by its name."""
-    relative = os.path.basename(file.path) if file.named else file.relative
-    return Path(out, relative)
-
-
-def _copy_rows(stream: Any, name: str, target: Any, gone: npt.NDArray[np.int64]) -> None:
-    with parquet_file(stream, name) as file:
-        known = file.metadata
-        packed = known.row_group(0).column(0).compression if known.num_row_groups and known.num_columns else "snappy"
-        codec = {"UNCOMPRESSED": "none"}.get(packed, packed.lower())
-        first, size = 1, 0
-        waiting: list[Any] = []
-        with parquet.ParquetWriter(target, file.schema_arrow, compression=codec) as out:
-            for batch in file.iter_batches(BATCH_ROWS):
-                number = np.arange(first, first + batch.num_rows)
-                waiting.append(batch.filter(column_of(~np.isin(number, gone))))
-                first += batch.num_rows
-                size += waiting[-1].nbytes
-                if size >= _GROUP:
-                    out.write_table(arrow.Table.from_batches(waiting))
-                    waiting, size = [], 0
-            if waiting:
-                out.write_table(arrow.Table.from_batches(waiting))
-
-
-def _copy_lines(stream: BinaryIO, name: str, target: IO[Any], gone: npt.NDArray[np.int64]) -> None:
-    left = iter(gone.tolist())
-    following = next(left, 0)
-    asked, number = Asked(0), 1
-    with packed(target, name) as out:
-        try:
-            lines = plain(stream, name, asked)
-            # In pieces, as a line may be larger than the memory.
-            while piece := lines.readline(_PIECE):
-                if number != following:
-                    out.write(piece)
-                    asked.unpacked.used(len(piece))
-                if piece.endswith(b"\n"):
-                    following = next(left, 0) if number == following else following
-                    number += 1
-        except BROKEN as error:
-            raise StoreError(f"{name}: can't be read to its end: {error}") from error

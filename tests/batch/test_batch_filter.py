@@ -14,6 +14,7 @@ from batched import LONGEST, MINHASH, clusters_in, sketched
 from planted import collection, named
 
 from indexer.batch.clusters.clustering import Wanted, cluster
+from indexer.batch.copying import Output
 from indexer.batch.filtering import keep, removed_file
 from indexer.batch.form import Form
 from indexer.batch.reading import rule_of
@@ -46,7 +47,7 @@ def test_parquet_keeps_its_columns_and_rows(tmp_path: Path) -> None:
     clustered(given, tmp_path / "batch")
     gone = surplus(tmp_path / "batch")
     assert len(gone) > 10
-    done = keep([str(given)], str(tmp_path / "batch"), str(tmp_path / "kept"))
+    done = keep([str(given)], str(tmp_path / "batch"), Output(str(tmp_path / "kept")))
     assert (done.files, done.kept, done.removed) == (2, 120 - len(gone), len(gone))
     for name, part in (("a.parquet", rows[:50]), ("deep/b.parquet", rows[50:])):
         kept = pq.read_table(tmp_path / "kept" / name)
@@ -72,7 +73,7 @@ def test_json_lines_stay_as_they_are_written(suffix: str, tmp_path: Path) -> Non
     given.write_bytes(gzip.compress(data) if suffix.endswith("gz") else data)
     clustered(given, tmp_path / "batch")
     gone = surplus(tmp_path / "batch")
-    keep([str(given)], str(tmp_path / "batch"), str(tmp_path / "kept"))
+    keep([str(given)], str(tmp_path / "batch"), Output(str(tmp_path / "kept")))
     kept = (tmp_path / "kept" / f"d.{suffix}").read_bytes()
     expected = [line for line in lines if not line.startswith('{"') or json.loads(line)["id"] not in gone]
     assert (gzip.decompress(kept) if suffix.endswith("gz") else kept).decode() == "\n".join(expected)
@@ -85,7 +86,7 @@ def test_files_are_copied_as_they_are(tmp_path: Path) -> None:
         path.write_text(text)
     clustered(tmp_path / "in", tmp_path / "batch")
     gone = {name.removeprefix("in/") for name in surplus(tmp_path / "batch")}
-    keep([str(tmp_path / "in")], str(tmp_path / "batch"), str(tmp_path / "kept"))
+    keep([str(tmp_path / "in")], str(tmp_path / "batch"), Output(str(tmp_path / "kept")))
     there = {path.relative_to(tmp_path / "in").as_posix() for path in (tmp_path / "in").rglob("*.txt")}
     kept = {path.relative_to(tmp_path / "kept").as_posix() for path in (tmp_path / "kept").rglob("*.txt")}
     assert gone
@@ -98,19 +99,19 @@ def test_what_would_do_harm_is_refused_before_anything_is_written(tmp_path: Path
     rows = [{"id": name, "text": text} for name, text in TEXTS.items()]
     pq.write_table(pa.Table.from_pylist(rows), given / "a.parquet")
     with pytest.raises(StoreError, match="neardup batch cluster"):
-        keep([str(given)], str(tmp_path / "batch"), str(tmp_path / "kept"))
+        keep([str(given)], str(tmp_path / "batch"), Output(str(tmp_path / "kept")))
     clustered(given, tmp_path / "batch", schemes=())
     with pytest.raises(UsageError, match="--unverified"):
-        keep([str(given)], str(tmp_path / "batch"), str(tmp_path / "kept"))
+        keep([str(given)], str(tmp_path / "batch"), Output(str(tmp_path / "kept")))
     clustered(given, tmp_path / "verified")
     for out in (given, given / "kept", tmp_path / "verified" / "kept"):
         with pytest.raises(UsageError, match="lies inside"):
-            keep([str(given)], str(tmp_path / "verified"), str(out))
+            keep([str(given)], str(tmp_path / "verified"), Output(str(out)))
     (tmp_path / "b.parquet").write_bytes((given / "a.parquet").read_bytes())
     with pytest.raises(UsageError, match="has no clusters"):
-        keep([str(given), str(tmp_path / "b.parquet")], str(tmp_path / "verified"), str(tmp_path / "kept"))
+        keep([str(given), str(tmp_path / "b.parquet")], str(tmp_path / "verified"), Output(str(tmp_path / "kept")))
     pq.write_table(pa.Table.from_pylist(rows[1:]), given / "a.parquet")
     with pytest.raises(UsageError, match="has changed"):
-        keep([str(given)], str(tmp_path / "verified"), str(tmp_path / "kept"))
+        keep([str(given)], str(tmp_path / "verified"), Output(str(tmp_path / "kept")))
     assert not (tmp_path / "kept").exists()
     assert not Path(removed_file(str(tmp_path / "kept"))).exists()

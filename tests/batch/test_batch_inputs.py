@@ -15,6 +15,7 @@ from batched import LONGEST, MINHASH, clusters_in, sketched
 
 from indexer import own_files
 from indexer.batch.clusters.clustering import Wanted, cluster
+from indexer.batch.copying import Output
 from indexer.batch.filtering import keep, removed_file
 from indexer.batch.form import Form
 from indexer.batch.reading import rule_of
@@ -67,7 +68,7 @@ def test_an_input_that_is_gone_is_forgotten_and_nothing_is_lost(how: str, tmp_pa
         clustered(batch)
     assert len(sketched(given, batch, FORM).forgotten) == 1
     clustered(batch)
-    keep([str(given)], str(batch), str(tmp_path / "kept"))
+    keep([str(given)], str(batch), Output(str(tmp_path / "kept")))
     assert set(texts_in(tmp_path / "kept")) == set(texts_in(given)) == set(TEXTS)
 
 
@@ -102,7 +103,7 @@ def test_what_cannot_be_seen_is_not_gone(tmp_path: Path, monkeypatch: pytest.Mon
         assert sketched(given, batch, FORM).forgotten == []
         assert clustered(batch)["unseen"] == [gone]
         with pytest.raises(UsageError, match=r"z\.jsonl: 'z\d+' of it"):
-            keep([str(given)], str(batch), str(tmp_path / "kept"))
+            keep([str(given)], str(batch), Output(str(tmp_path / "kept")))
     with monkeypatch.context() as patch:
         # As where the file system that had it is not mounted, and its folder there is empty.
         patch.setattr(inputs, "seen_from", lambda folder: f"{own_files.machine()}:-1")
@@ -120,8 +121,8 @@ def test_older_batches_count_on_and_are_named(tmp_path: Path) -> None:
     said = clustered(june, against=str(batch))
     assert said["unseen"] == [str(given / "a.jsonl")]
     with pytest.raises(UsageError, match=r"[az]\.jsonl: .* --against"):
-        keep([str(new)], str(june), str(tmp_path / "kept"))
-    keep([str(new)], str(june), str(tmp_path / "kept"), against=[str(batch)])
+        keep([str(new)], str(june), Output(str(tmp_path / "kept")))
+    keep([str(new)], str(june), Output(str(tmp_path / "kept")), against=[str(batch)])
     gone = pq.read_table(removed_file(str(tmp_path / "kept"))).to_pylist()
     assert len(gone) >= 25
     found = clusters_in(june)
@@ -131,7 +132,7 @@ def test_older_batches_count_on_and_are_named(tmp_path: Path) -> None:
 def test_nothing_is_removed_for_what_is_not_copied_with_it(tmp_path: Path) -> None:
     given, batch = crawl(tmp_path), tmp_path / "batch"
     with pytest.raises(UsageError, match=r"z\.jsonl: 'z\d+' of it"):
-        keep([str(given / "a.jsonl")], str(batch), str(tmp_path / "kept"))
+        keep([str(given / "a.jsonl")], str(batch), Output(str(tmp_path / "kept")))
     assert not (tmp_path / "kept").exists()
     # A later document of the same id, too.
     lines(given / "b.jsonl", TEXTS[:3], "a")
@@ -139,7 +140,7 @@ def test_nothing_is_removed_for_what_is_not_copied_with_it(tmp_path: Path) -> No
     clustered(batch)
     os.utime(given / "b.jsonl", (0, 0))
     with pytest.raises(UsageError, match="would not be kept"):
-        keep([str(given / "a.jsonl"), str(given / "z.jsonl")], str(batch), str(tmp_path / "kept"))
+        keep([str(given / "a.jsonl"), str(given / "z.jsonl")], str(batch), Output(str(tmp_path / "kept")))
     # Who says that the rest is kept elsewhere can copy each file by itself.
-    done = keep([str(given / "a.jsonl")], str(batch), str(tmp_path / "kept"), against=[str(batch)])
+    done = keep([str(given / "a.jsonl")], str(batch), Output(str(tmp_path / "kept")), against=[str(batch)])
     assert done.removed >= 25

@@ -257,6 +257,7 @@ def test_the_command_runs_on_spark(
         assert (again["files"], again["done_before"]) == (0, 5)
         grouped = ["--most-grouped", "3"] if more else []
         clustered = answered("cluster", out, "--out", out, *more, *grouped)
+        assert clustered.pop("seconds") > 0
         told.append((clustered, {**counts, "out": "", "seconds": 0}))
     assert same_said(told[1][0], told[0][0], verified_before=True)
     assert told[0][1] == told[1][1]

@@ -229,7 +229,7 @@ def write_clusters(
     """
     known = read_footer(os.fspath(path), SKETCHES)
     footer = written_footer(
-        CLUSTERS, form, {**more, "input": known["input"], "state": known["state"], "together": known["together"]}
+        CLUSTERS, form, {**more, **{name: known[name] for name in ("input", "state", "together", "read")}}
     )
     target.parent.mkdir(parents=True, exist_ok=True)
     counts, older = Counts(), older_clusters(path, DECIDED) if is_older else None

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from typing import Any
 
 from indexer.batch.sketches.inputs import seen_from, state_of
-from indexer.ingest.readers import Reader, reader_by_head, reader_of
+from indexer.ingest.readers import Columns, Reader, reader_by_head, reader_of
 from indexer.ingest.readers.compression import BROKEN, plain
 from indexer.ingest.remote import is_remote
-from indexer.ingest.sources import Rejected, Sources, UnreadableError, id_of_path, open_regular
+from indexer.ingest.sources import Rejected, Selection, Sources, UnreadableError, id_of_path, open_regular
 from indexer.model.paths import printable_path
 
 _FILES_TOGETHER = 5000
 _HEAD = 512
+# What of a selection decides which documents a file has.
+_READ_BY = ("include", "exclude", "hidden", "id_from", "base", "line_limit")
 _UNFIT = re.compile(r"[^\w.-]+")
 
 
@@ -53,10 +55,18 @@ class Part:
         """See `indexer.batch.sketches.inputs.state_of`."""
         return state_of(file.place for file in self.files)
 
-    def noted(self) -> dict[str, Any]:
-        """What a footer of its sketches says of it."""
+    def noted(self, selection: Selection) -> dict[str, Any]:
+        """What a footer of its sketches says of it, and of how it was read."""
         together = 0 if self.reader else len(self.files)
-        return {"input": self.place, "state": self.state(), "seen": self.seen, "together": together}
+        how = {name: getattr(selection, name) for name in _READ_BY} | {"columns": asdict(selection.columns)}
+        return {"input": self.place, "state": self.state(), "seen": self.seen, "together": together, "read": how}
+
+
+def selection_of(footer: Mapping[str, Any]) -> Selection:
+    """How the part was read that a footer notes."""
+    how = dict(footer["read"])
+    names = {name: tuple(how.pop(name)) for name in ("include", "exclude")}
+    return Selection(**{**how, **names, "columns": Columns(**how.pop("columns"))})
 
 
 def parts_of(sources: Sources, rejected: Callable[[Rejected], object]) -> list[Part]:

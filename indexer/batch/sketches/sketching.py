@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import os
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
@@ -143,7 +143,7 @@ def sketch_parts(sources: Sources, parts: Iterable[Part], folder: str, making: M
         with _Workers(making) as workers:
             for part in parts:
                 path = target / f"{part.name}.parquet"
-                footer = written_footer(SKETCHES, making.form, part.noted())
+                footer = written_footer(SKETCHES, making.form, part.noted(sources.selection))
                 with own_files.written_whole(path) as file:
                     _write(file, making.form, footer, _sketches(sources, part, making, workers), counts)
                 counts.parts += 1
@@ -258,55 +258,64 @@ def _bad(entries: Sequence[BadEntry], place: Place, form: Form) -> list[Any]:
 def _by_rows(sources: Sources, part: Part, workers: _Workers) -> Iterator[Any]:
     """The sketches of documents that workers extract, in the order of the input."""
     rows: list[Sketched] = []
-    for row in _InOrder(sources, part, workers).rows():
-        rows.append(row)
+    form = workers.making.form
+    for number, outcome, data in InOrder(
+        sources, part, workers.making.limits.input_bytes, workers.outcomes, _MOST_AHEAD
+    ).outcomes():
+        rows.append(_row(number, outcome, data, form))
         if len(rows) >= _ROWS_TOGETHER:
-            yield batch_of(rows, workers.making.form)
+            yield batch_of(rows, form)
             rows = []
     if rows:
-        yield batch_of(rows, workers.making.form)
+        yield batch_of(rows, form)
 
 
-class _InOrder:
-    """The documents of a part as rows in their order, although workers end with one sooner than with another.
+def _row(number: int, outcome: Any, data: bytes | None, form: Form) -> Sketched:
+    if data is None:
+        item, failed = outcome.key, f"{outcome.reason}: {outcome.detail}"
+        return Sketched(0, Record(Ref(item.id or item.source), None, source=item.source), failed)
+    one = sketched_one(outcome, form, data)
+    # A file is no line: it is counted among those of its part.
+    return one if one.row else one._replace(row=number)
 
-    A row waits for those before it. Where _MOST_AHEAD wait for one, no further document is begun until it has ended.
+
+class InOrder:
+    """The documents of a part in their order, although what makes their `outcomes` ends with one sooner than another.
+
+    One waits for those before it. Where `ahead` wait for one, no further document is begun until it has ended.
     """
 
-    def __init__(self, sources: Sources, part: Part, workers: _Workers) -> None:
-        self._workers = workers
-        limit = workers.making.limits.input_bytes
+    def __init__(
+        self,
+        sources: Sources,
+        part: Part,
+        limit: int,
+        outcomes: Callable[[Iterator[Any]], Iterator[Any]],
+        ahead: int,
+    ) -> None:
+        self._outcomes, self._ahead = outcomes, ahead
         given: Iterator[Any] = (each for file in part.files for each in read(sources.inputs_of(file), limit))
         self._inputs = enumerate(given, 1)
         self._data: dict[int, bytes] = {}
-        self._done: dict[int, Sketched] = {}
+        self._done: dict[int, Any] = {}
         self._begun, self._given = 0, 0
 
-    def rows(self) -> Iterator[Sketched]:
-        """Every row."""
+    def outcomes(self) -> Iterator[tuple[int, Any, bytes | None]]:
+        """(place from 1 on, outcome, bytes) of each document; no bytes where it could not be read."""
         before = -1
         while before < self._begun:
             before = self._begun
-            for outcome in self._workers.outcomes(self._items()):
+            for outcome in self._outcomes(self._items()):
                 number, item = outcome.key
-                self._done[number] = self._row(number, replace(outcome, key=item))
+                self._done[number] = replace(outcome, key=item)
                 while self._given + 1 in self._done:
                     self._given += 1
-                    yield self._done.pop(self._given)
+                    yield self._given, self._done.pop(self._given), self._data.pop(self._given, None)
 
     def _items(self) -> Iterator[Any]:
         """The documents that are not begun yet; numbers tell one from another, also where it is a file of its own."""
-        while self._begun - self._given < _MOST_AHEAD and (following := next(self._inputs, None)):
+        while self._begun - self._given < self._ahead and (following := next(self._inputs, None)):
             self._begun, outcome = following
             if isinstance(outcome, Item):
                 self._data[self._begun] = outcome.data
             yield replace(outcome, key=(self._begun, outcome.key))
-
-    def _row(self, number: int, outcome: Any) -> Sketched:
-        data = self._data.pop(number, None)
-        if data is None:
-            item, failed = outcome.key, f"{outcome.reason}: {outcome.detail}"
-            return Sketched(0, Record(Ref(item.id or item.source), None, source=item.source), failed)
-        one = sketched_one(outcome, self._workers.making.form, data)
-        # A file is no line: it is counted among those of its part.
-        return one if one.row else one._replace(row=number)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from indexer.cli.batch import clustering, filtering, loading, reporting, sketching
+from indexer.cli.batch import clustering, deduping, filtering, loading, reporting, sketching
 
 
 @click.group(
@@ -12,6 +12,7 @@ from indexer.cli.batch import clustering, filtering, loading, reporting, sketchi
     epilog="""
 \b
 Examples:
+  neardup batch dedupe crawl/ --out kept
   neardup batch sketch crawl/*.parquet --out batch
   neardup batch cluster batch --out batch
   neardup batch filter crawl/*.parquet --clusters batch --out kept
@@ -25,7 +26,7 @@ def batch() -> None:
     """Sketch and cluster a collection in files of Parquet, on one machine or in many tasks, without a store."""
 
 
-PARTS = (sketching, clustering, filtering, reporting, loading)
+PARTS = (deduping, sketching, clustering, filtering, reporting, loading)
 for command in (command for part in PARTS for command in part.COMMANDS):
     batch.add_command(command)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -82,8 +83,8 @@ were indexed into a store of the older ones. What was kept of the older document
 With --json one object: rule, bound, canonical, similarity and by_hash_alone (of the rule), documents, replaced,
 differing (of these), compared, kept, removed, unseen and stale (inputs that are not as they were and count on),
 clusters, clustered, largest, split, comparisons, and the ten largest buckets (documents that share a key) and
-components with what they took; with --against also older, new and repeating. OUT/clustering.json keeps it, and neardup
-batch report shows it again.
+components with what they took; with --against also older, new and repeating; seconds. OUT/clustering.json keeps it, and
+neardup batch report shows it again.
 """,
 )
 @click.argument("folder", metavar="DIR", type=A_PATH)
@@ -126,7 +127,9 @@ def cluster(
         stale=given.stale,
         latest=given.latest,
     )
+    begin = time.monotonic()
     said = _clustered(folder, out, wanted, spread)
+    said["seconds"] = round(time.monotonic() - begin, 3)
     if json:
         answer_json(said)
     else:
@@ -168,6 +171,7 @@ def show_clusters(said: dict[str, Any]) -> None:
             ("split", f"{counted(said['split'], 'chain was', 'chains were')} too wide" if said["split"] else ""),
             ("compared", f"{counted(said['comparisons'], 'pair')}"),
             ("not seen", f"{named_few(said['unseen'])}; counted on" if said["unseen"] else ""),
+            ("took", f"{said['seconds']:.1f} s" if "seconds" in said else ""),
             ("stale", f"{named_few(said['stale'])}; counted on" if said["stale"] else ""),
         ]
     )

@@ -2,11 +2,35 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import click
 
+from indexer.cli.options.groups import Group
 from indexer.cli.options.paths import A_PATH
 from indexer.cli.options.shared import json_option
 from indexer.cli.terminal.output import answer_json, fields, shown_store
+
+
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """Where documents go, and how."""
+
+    out: str
+    tag: bool
+    texts: bool
+
+
+writing_options = Group(
+    Writing,
+    click.option("--out", required=True, type=A_PATH, metavar="OUT", help="The folder to write to, a new one."),
+    click.option(
+        "--tag",
+        is_flag=True,
+        help="Write all documents, with neardup_keep, neardup_duplicate_of and neardup_cluster as columns or members.",
+    ),
+    click.option("--texts", is_flag=True, help="Write the texts of single files too, in Parquet, and no copies."),
+)
 
 
 @click.command(
@@ -19,21 +43,23 @@ Examples:
   neardup batch filter dump.jsonl.gz --clusters batch --out kept --json
 
 No two documents that are kept are near, and each one that is removed is near one that is kept. OUT has the files of
-the input, in their own format: Parquet, JSON lines, compressed or not, and single files. What was removed is listed
-beside it, in OUT.removed.parquet: source, row, id, duplicate_of (the kept document that it repeats), similarity to that
-one (null where a later document has the same id), and cluster. The input stays as it is.
+the input: Parquet and JSON lines in their own format, compressed or not, and single files. Of everything else (WARC,
+archives, CSV, feeds) the texts are written as Parquet: id, source, row, title, text, metadata (JSON), and failed, the
+reason where a document gave no text. What was removed is listed beside OUT, in OUT.removed.parquet: source, row, id,
+duplicate_of (the kept document that it repeats), similarity to that one (null where a later document has the same id),
+and cluster. With --tag nothing is removed. The input stays as it is.
 
 What stands for a removed document has to be among what is written, or in a batch that --against names; otherwise
 nothing is written, and the file that has it is named.
 
-With --json one object: out, removed_list, files, kept, removed.
+With --json one object: out, removed_list, files, kept, removed, seconds.
 """,
 )
 @click.argument("paths", nargs=-1, required=True, metavar="PATH|DIR|GLOB...")
 @click.option(
     "--clusters", required=True, type=A_PATH, metavar="DIR", help="The folder that neardup batch cluster wrote."
 )
-@click.option("--out", required=True, type=A_PATH, metavar="OUT", help="The folder to write to.")
+@writing_options
 @click.option(
     "--against",
     type=A_PATH,
@@ -45,21 +71,31 @@ With --json one object: out, removed_list, files, kept, removed.
 @click.option("--unverified", is_flag=True, help="Filter also by clusters that were made by a simhash alone.")
 @json_option
 def filter_command(
-    paths: tuple[str, ...], clusters: str, out: str, against: tuple[str, ...], unverified: bool, json: bool
+    paths: tuple[str, ...], clusters: str, writing: Writing, against: tuple[str, ...], unverified: bool, json: bool
 ) -> None:
     """Write the documents to keep of files that were clustered, each file in its own format."""
+    from indexer.batch.copying import Output
     from indexer.batch.filtering import keep, removed_file
 
-    done = keep(paths, clusters, out, against=against, unverified=unverified)
+    out = writing.out
+    done = keep(paths, clusters, Output(out, writing.tag, writing.texts), against=against, unverified=unverified)
     if json:
         counts = {name: getattr(done, name) for name in ("files", "kept", "removed")}
-        answer_json({"out": shown_store(out), "removed_list": shown_store(removed_file(out)), **counts})
+        answer_json(
+            {
+                "out": shown_store(out),
+                "removed_list": shown_store(removed_file(out)),
+                **counts,
+                "seconds": round(done.seconds, 3),
+            }
+        )
         return
     fields(
         [
             ("files", f"{done.files:,}"),
             ("kept", f"{done.kept:,}"),
             ("removed", f"{done.removed:,}, listed in {removed_file(out)}"),
+            ("took", f"{done.seconds:.1f} s"),
         ]
     )
 

@@ -121,8 +121,8 @@ def sketch(
 
     if running.on_spark and batch.task:
         raise UsageError("--task is for machines that are started one by one; --run-on spark has tasks of its own")
-    sources = _sources(paths, batch.out, walk, extraction)
-    form = _form(making, extraction, batch.time_field)
+    sources = sources_of_options(paths, batch.out, walk, extraction)
+    form = form_of_options(making, extraction, batch.time_field)
     rejected: list[Rejected] = []
     parts = parts_of(sources, rejected.append)
     begin = time.monotonic()
@@ -155,7 +155,8 @@ def _sketch(
         sketch_on_spark(spark, sources, parts, batch.out, how, summary=summary)
 
 
-def _sources(paths: tuple[str, ...], out: str, walk: Walk, extraction: Extraction) -> Sources:
+def sources_of_options(paths: tuple[str, ...], out: str, walk: Walk, extraction: Extraction) -> Sources:
+    """What is read for a batch in the folder `out`."""
     from indexer.cli.files.path_lists import list_of_paths
     from indexer.ingest.sources import Selection, Sources
 
@@ -173,7 +174,8 @@ def _sources(paths: tuple[str, ...], out: str, walk: Walk, extraction: Extractio
     return Sources(paths, selection, paths_from=list_of_paths(walk.paths_from) if walk.paths_from else ())
 
 
-def _form(making: Fingerprinting, extraction: Extraction, time_field: str | None) -> Form:
+def form_of_options(making: Fingerprinting, extraction: Extraction, time_field: str | None) -> Form:
+    """What sketches are made with."""
     from indexer.batch.form import Form
     from indexer.matching.kept import schemes_of_new
 

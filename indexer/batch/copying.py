@@ -1,0 +1,281 @@
+"""Documents of a batch written to a folder: what is to be kept, or all with columns that say what would be."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from indexer import own_files
+from indexer.batch.arrow import arrow, column_of, flags_of, numbers_of, parquet
+from indexer.batch.form import form_of
+from indexer.batch.sketches.parts import Part, selection_of
+from indexer.batch.sketches.sketching import InOrder
+from indexer.errors import StoreError, UsageError
+from indexer.extract.base import Limits
+from indexer.ingest.indexing import default_jobs
+from indexer.ingest.outcomes import Extracted, texts
+from indexer.ingest.readers.base import Asked
+from indexer.ingest.readers.compression import BROKEN, packed, plain
+from indexer.ingest.readers.jsonlines import JsonLines
+from indexer.ingest.readers.tables import BATCH_ROWS, Parquet, parquet_file
+from indexer.ingest.sources import Sources
+from indexer.model.paths import printable_path
+
+TAGS = {"neardup_keep": arrow.bool_(), "neardup_duplicate_of": arrow.string(), "neardup_cluster": arrow.string()}
+"""The columns or members that say of a document what was decided."""
+DECIDED = ["row", "id", "keep", "duplicate_of", "duplicate_similarity", "cluster"]
+_TEXTS = [
+    ("id", arrow.string()),
+    ("source", arrow.string()),
+    ("row", arrow.int64()),
+    ("title", arrow.string()),
+    ("text", arrow.string()),
+    ("metadata", arrow.string()),
+    ("failed", arrow.string()),
+]
+# What a group of rows has about, in bytes, and how much is read of a line at once.
+_PIECE, _GROUP = 1 << 20, 64 << 20
+# Texts that wait for one before them.
+_AHEAD = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """How documents are written to the folder `out`.
+
+    With `tag` nothing is left out, and each document has the columns or members TAGS. With `texts` single files are
+    written as their texts in Parquet too, as what is neither Parquet nor JSON lines always is.
+    """
+
+    out: str
+    tag: bool = False
+    texts: bool = False
+
+    def way_of(self, part: Part) -> Callable[[Part, Any, dict[str, Any], Output], None]:
+        """What writes a part: (part, rows of clusters in order, footer, output)."""
+        if isinstance(part.reader, Parquet):
+            return _copy_rows
+        if isinstance(part.reader, JsonLines):
+            return _copy_lines
+        return _write_texts if part.reader or self.texts or self.tag else _copy_files
+
+    def targets(self, part: Part) -> list[tuple[Path, str]]:
+        """(file that is written, what it is written of) of a part."""
+        files = part.files
+        if self.way_of(part) is not _write_texts:
+            return [(_target(file, self.out), file.path) for file in files]
+        first = _target(files[0], self.out)
+        if part.reader:
+            return [(first.with_name(f"{first.name}.parquet"), files[0].path)]
+        return [(first.with_name(f"documents-{part.name.rpartition('.')[2]}.parquet"), part.place)]
+
+    def require_possible(self, part: Part) -> None:
+        """UsageError for a part that can't be written so."""
+        named = printable_path(part.path)
+        if any(file.opened for file in part.files):
+            raise UsageError(f"{named}: lies in an object store; the clusters say what to keep of it")
+        if self.tag and isinstance(part.reader, Parquet):
+            with part.opened() as stream, parquet_file(stream, named) as file:
+                if there := TAGS.keys() & set(file.schema_arrow.names):
+                    raise UsageError(f"{named}: has a column {min(there)} already; name the data without it")
+
+
+def _target(file: Any, out: str) -> Path:
+    """Where a file's copy goes: as it lies below the folder that was named; a file that was named, by its name."""
+    return Path(out, os.path.basename(file.path) if file.named else file.relative)
+
+
+@contextmanager
+def _written(path: Path) -> Iterator[IO[Any]]:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with own_files.written_whole(path) as written:
+        yield written
+
+
+def _copy_files(part: Part, decided: Any, footer: dict[str, Any], output: Output) -> None:  # noqa: ARG001
+    """Write the files themselves."""
+    gone = set(_gone(decided))
+    for number, file in enumerate(part.files, 1):
+        if number not in gone:
+            with _written(_target(file, output.out)) as copied, open(file.path, "rb", opener=own_files.reader) as given:
+                shutil.copyfileobj(given, copied)
+
+
+def _gone(decided: Any) -> list[int]:
+    """The rows that are not kept, in order."""
+    rows = numbers_of(decided["row"])[~flags_of(decided["keep"])]
+    return sorted(rows.tolist())
+
+
+class _Tags:
+    """What was decided of the rows of a file, by their numbers; a row of which nothing is known is kept."""
+
+    def __init__(self, decided: Any) -> None:
+        self._decided = decided
+        self._rows = numbers_of(decided["row"])
+        self._order = np.argsort(self._rows, kind="stable")
+        self._rows = self._rows[self._order]
+
+    def columns(self, first: int, count: int) -> list[Any]:
+        """The columns TAGS of `count` rows from `first` on."""
+        places = np.full(count, -1, dtype=np.int64)
+        start, end = np.searchsorted(self._rows, (first, first + count))
+        places[self._rows[start:end] - first] = self._order[start:end]
+        taken = self._decided.take(column_of(np.maximum(places, 0), places < 0)) if len(self._rows) else None
+        if taken is None:
+            return [column_of(np.ones(count, dtype=np.bool_)), *(arrow.nulls(count, arrow.string()) for _ in range(2))]
+        return [taken["keep"].fill_null(True), taken["duplicate_of"], taken["cluster"]]
+
+    def members(self, number: int) -> str:
+        """The members of a JSON object of one row."""
+        values = [column[0].as_py() for column in self.columns(number, 1)]
+        return json.dumps(dict(zip(TAGS, values, strict=True)))[1:-1]
+
+
+def _copy_rows(part: Part, decided: Any, footer: dict[str, Any], output: Output) -> None:  # noqa: ARG001
+    """Write a file of Parquet with all its columns."""
+    [file] = part.files
+    gone, tags = np.array(_gone(decided), dtype=np.int64), _Tags(decided)
+
+    def batches(known: Any) -> Iterator[Any]:
+        first = 1
+        for batch in known.iter_batches(BATCH_ROWS):
+            if output.tag:
+                columns = [*batch.columns, *tags.columns(first, batch.num_rows)]
+                yield arrow.RecordBatch.from_arrays(columns, schema=_tagged(known.schema_arrow))
+            else:
+                number = np.arange(first, first + batch.num_rows)
+                yield batch.filter(column_of(~np.isin(number, gone)))
+            first += batch.num_rows
+
+    with part.opened() as stream, parquet_file(stream, file.path) as known, _written(_target(file, output.out)) as out:
+        metadata = known.metadata
+        named = metadata.row_group(0).column(0).compression if metadata.num_row_groups and metadata.num_columns else ""
+        codec = {"UNCOMPRESSED": "none", "": "snappy"}.get(named, named.lower())
+        schema = _tagged(known.schema_arrow) if output.tag else known.schema_arrow
+        _write_groups(out, schema, batches(known), codec)
+
+
+def _tagged(schema: Any) -> Any:
+    for name, kind in TAGS.items():
+        schema = schema.append(arrow.field(name, kind))
+    return schema
+
+
+def _write_groups(target: Any, schema: Any, batches: Iterable[Any], codec: str) -> None:
+    waiting: list[Any] = []
+    size = 0
+    with parquet.ParquetWriter(target, schema, compression=codec) as out:
+        for batch in batches:
+            waiting.append(batch)
+            size += batch.nbytes
+            if size >= _GROUP:
+                out.write_table(arrow.Table.from_batches(waiting))
+                waiting, size = [], 0
+        if waiting:
+            out.write_table(arrow.Table.from_batches(waiting))
+
+
+def _copy_lines(part: Part, decided: Any, footer: dict[str, Any], output: Output) -> None:
+    """Write JSON lines as they are, compressed or not."""
+    [file] = part.files
+    left = iter(() if output.tag else _gone(decided))
+    following, number, begins = next(left, 0), 1, True
+    tags, asked = _Tags(decided), Asked(0)
+    # In pieces, as a line may be larger than the memory; only what was read as a document is looked at whole.
+    piece_size = footer["read"]["line_limit"] if output.tag else _PIECE
+    with part.opened() as stream, _written(_target(file, output.out)) as target, packed(target, file.path) as out:
+        try:
+            lines = plain(stream, file.path, asked)
+            while piece := lines.readline(piece_size):
+                is_whole = begins and (len(piece) < piece_size or piece.endswith(b"\n"))
+                if number != following:
+                    out.write(_with_tags(piece, tags, number, file.path) if output.tag and is_whole else piece)
+                    asked.unpacked.used(len(piece))
+                begins = piece.endswith(b"\n")
+                if begins:
+                    following = next(left, 0) if number == following else following
+                    number += 1
+        except BROKEN as error:
+            raise StoreError(f"{file.path}: can't be read to its end: {error}") from error
+
+
+def _with_tags(line: bytes, tags: _Tags, number: int, name: str) -> bytes:
+    """A line with the members TAGS, or as it is where it is no object."""
+    try:
+        known = json.loads(line)
+    except (ValueError, RecursionError):
+        return line
+    if not isinstance(known, dict):
+        return line
+    if there := TAGS.keys() & known.keys():
+        raise UsageError(f"{printable_path(name)}: line {number:,} has {min(there)} already; name the data without it")
+    end = line.rindex(b"}")
+    return line[:end] + (", " if known else "").encode() + tags.members(number).encode() + line[end:]
+
+
+def _write_texts(part: Part, decided: Any, footer: dict[str, Any], output: Output) -> None:
+    """Write the texts of documents as Parquet, read as they were when they were sketched.
+
+    Raises StoreError where the part has other documents now.
+    """
+    schema = arrow.schema(_TEXTS)
+    schema = _tagged(schema) if output.tag else schema
+    [(target, _)] = set(output.targets(part))
+    with _written(target) as file:
+        _write_groups(file, schema, _texts_of(part, decided, footer, output, schema), "zstd")
+
+
+def _texts_of(part: Part, decided: Any, footer: dict[str, Any], output: Output, schema: Any) -> Iterator[Any]:
+    selection, limits = selection_of(footer), Limits()
+    sources = Sources([], selection)
+    keep, place = flags_of(decided["keep"]), 0
+    ids, rows = decided["id"], decided["row"]
+    tags = [decided[name.removeprefix("neardup_")] for name in TAGS] if output.tag else []
+    waiting: list[tuple[int, list[Any]]] = []
+
+    def batch() -> Any:
+        places, values = zip(*waiting, strict=True)
+        columns = [arrow.array(each, kind) for each, (_, kind) in zip(zip(*values, strict=True), _TEXTS, strict=True)]
+        return arrow.RecordBatch.from_arrays(
+            [*columns, *(tag.take(arrow.array(places)) for tag in tags)], schema=schema
+        )
+
+    with texts(default_jobs(), form_of(footer).options, limits) as workers:
+        for _, outcome, _ in InOrder(sources, part, limits.input_bytes, workers.outcomes, _AHEAD).outcomes():
+            if place < len(decided) and (keep[place] or output.tag):
+                waiting.append((place, [ids[place].as_py(), outcome.key.source, rows[place].as_py(), *_text(outcome)]))
+            place += 1
+            if len(waiting) >= _AHEAD:
+                yield batch()
+                waiting = []
+    if place != len(decided):
+        raise StoreError(
+            f"{printable_path(part.path)}: has {place:,} documents, and had {len(decided):,} when it was sketched; "
+            "sketch and cluster again"
+        )
+    if waiting:
+        yield batch()
+
+
+def _text(outcome: Any) -> Sequence[str | None]:
+    """Title, text and metadata of a document, and why it has none."""
+    item, metadata = outcome.key, getattr(outcome.key, "metadata", None)
+    written = json.dumps(metadata, default=str) if metadata else None
+    if not isinstance(outcome, Extracted):
+        return (getattr(item, "title", ""), None, written, f"{outcome.reason}: {outcome.detail}")
+    title, text = item.title or outcome.document.title, outcome.document.text
+    return (_plain(title), _plain(text), written, None)
+
+
+def _plain(text: str) -> str:
+    """Parquet's text is UTF-8, which has no lone surrogates."""
+    return text.encode("utf-8", "backslashreplace").decode()

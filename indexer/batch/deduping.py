@@ -1,0 +1,92 @@
+"""Sketches, clusters and the documents to keep in one go, of files to files."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from indexer.batch.clusters.clustering import Wanted, cluster
+from indexer.batch.copying import Output
+from indexer.batch.filtering import Filtered, keep, parts_to_write
+from indexer.batch.form import Form, Making
+from indexer.batch.reading import canonical_of, rule_of
+from indexer.batch.sketches.sketching import Summary, sketch
+from indexer.clustering.canonical import CanonicalRule, canonical_asked
+from indexer.errors import UsageError
+from indexer.extract.base import Limits
+from indexer.ingest.indexing import default_jobs
+from indexer.ingest.sources import Sources
+from indexer.matching.kept import schemes_of_new
+
+
+@dataclass(frozen=True, slots=True)
+class Deduplicated:
+    """What became of the documents: what each step says, where its files are, and how many seconds it took."""
+
+    batch: str
+    sketched: Summary
+    clustered: dict[str, Any]
+    filtered: Filtered
+    seconds: dict[str, float] = field(default_factory=dict)
+
+
+def batch_folder(out: str) -> str:
+    """Where the sketches and clusters of an output are kept: beside it, so that it holds nothing but documents."""
+    return os.path.normpath(out) + ".batch"
+
+
+def dedupe(  # noqa: PLR0913 - they are options of the command
+    paths: Sequence[str],
+    out: str,
+    *,
+    match: str | None = None,
+    canonical: str | CanonicalRule | None = None,
+    time_field: str = "",
+    tag: bool = False,
+    texts: bool = False,
+    sources: Sources | None = None,
+    making: Making | None = None,
+    wanted: dict[str, Any] | None = None,
+    unverified: bool = False,
+) -> Deduplicated:
+    """Write of the documents of files and folders those to keep to the folder `out`, as `indexer.batch.filtering.keep`.
+
+    Sketches and clusters go to `batch_folder(out)`; run again, it goes on with what is there. `match` and `canonical`
+    are as for `neardup batch cluster`, `time_field` says when a document was there first, `tag` and `texts` are as in
+    `indexer.batch.copying.Output`. `sources`, in place of the paths, says more of what is read, `making` how, and
+    `wanted` has further fields of `indexer.batch.clusters.clustering.Wanted`.
+
+    What can't be written is refused before anything is read. Raises UsageError, StoreError and IncompatibleStoreError.
+    """
+    folder, output = batch_folder(out), Output(out, tag=tag, texts=texts)
+    if making is None:
+        form = Form(tuple(scheme.id for scheme in schemes_of_new(None)), time_field=time_field)
+        making = Making(form, Limits(), default_jobs())
+    form, more = making.form, wanted or {}
+    rule = rule_of(form, match)
+    preferred = canonical_of(form, canonical_asked(canonical) if isinstance(canonical, str) else canonical)
+    if rule.by_hash_alone and not unverified:
+        raise UsageError(
+            f"{rule}: alone also calls documents near that share nothing but their language; take a verified rule, or "
+            "say --unverified"
+        )
+    given = sources or Sources(list(paths))
+    parts = parts_to_write(given, (*paths, *((more["against"],) if more.get("against") else ())), output)
+    seconds, begin = {}, time.monotonic()
+
+    def took(step: str) -> None:
+        nonlocal begin
+        seconds[step], begin = round(time.monotonic() - begin, 3), time.monotonic()
+
+    sketched = sketch(given, parts, folder, making)
+    took("sketch")
+    asked = Wanted(rule, preferred, **more)
+    clustered = cluster(folder, folder, asked)
+    took("cluster")
+    against = [asked.against] if asked.against else []
+    filtered = keep(paths, folder, output, against=against, unverified=unverified, parts=parts)
+    took("filter")
+    return Deduplicated(folder, sketched, clustered, filtered, seconds)

@@ -1,0 +1,177 @@
+"""One command from files to files: what is kept of each kind of input, what is tagged, and what is refused at once."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import tarfile
+import zipfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from indexer.batch.deduping import batch_folder, dedupe
+from indexer.batch.filtering import removed_file
+from indexer.errors import UsageError
+
+ORIGINALS = [" ".join(f"word{number}x{place}" for place in range(60)) for number in range(6)]
+# Each has a longer copy, which stays.
+TEXTS = [*ORIGINALS, *(f"{text} and more" for text in ORIGINALS[:4])]
+KEPT = sorted([*ORIGINALS[4:], *TEXTS[6:]])
+
+
+def page(text: str) -> bytes:
+    return f"<html><body><p>{text}</p></body></html>".encode()
+
+
+def as_jsonl(folder: Path) -> None:
+    (folder / "a.jsonl").write_text("".join(json.dumps({"id": str(n), "text": t}) + "\n" for n, t in enumerate(TEXTS)))
+
+
+def as_gzip(folder: Path) -> None:
+    lines = "".join(json.dumps({"id": str(n), "text": t}) + "\n" for n, t in enumerate(TEXTS))
+    (folder / "a.jsonl.gz").write_bytes(gzip.compress(lines.encode()))
+
+
+def as_parquet(folder: Path) -> None:
+    pq.write_table(pa.table({"id": [str(n) for n in range(len(TEXTS))], "text": TEXTS}), folder / "a.parquet")
+
+
+def as_csv(folder: Path) -> None:
+    (folder / "a.csv").write_text("id,text\n" + "".join(f"{n},{text}\n" for n, text in enumerate(TEXTS)))
+
+
+def as_warc(folder: Path) -> None:
+    data = b""
+    for number, text in enumerate(TEXTS):
+        http = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n" + page(text)
+        head = (
+            f"WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: https://host/{number}\r\n"
+            f"WARC-Record-ID: <urn:uuid:00000000-0000-0000-0000-{number:012}>\r\nWARC-Date: 2026-01-01T00:00:00Z\r\n"
+            f"Content-Type: application/http; msgtype=response\r\nContent-Length: {len(http)}\r\n\r\n"
+        )
+        data += gzip.compress(head.encode() + http + b"\r\n\r\n")
+    (folder / "a.warc.gz").write_bytes(data)
+
+
+def as_zip(folder: Path) -> None:
+    with zipfile.ZipFile(folder / "a.zip", "w") as archive:
+        for number, text in enumerate(TEXTS):
+            archive.writestr(f"deep/{number}.html", page(text))
+
+
+def as_tar(folder: Path) -> None:
+    with tarfile.open(folder / "a.tar.gz", "w:gz") as archive:
+        for number, text in enumerate(TEXTS):
+            info = tarfile.TarInfo(f"{number}.txt")
+            info.size = len(text)
+            archive.addfile(info, io.BytesIO(text.encode()))
+
+
+def as_files(folder: Path) -> None:
+    for number, text in enumerate(TEXTS):
+        path = folder / ("even" if number % 2 else "odd") / f"{number}.html"
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(page(text))
+
+
+def rows_in(out: Path) -> list[dict[str, Any]]:
+    """The documents of an output of tables and lines."""
+    rows = [row for path in out.rglob("*.parquet") for row in pq.read_table(path).to_pylist()]
+    for path in out.rglob("*.jsonl*"):
+        data = path.read_bytes()
+        lines = (gzip.decompress(data) if path.suffix == ".gz" else data).splitlines()
+        rows += [json.loads(line) for line in lines]
+    return rows
+
+
+def texts_in(rows: Sequence[dict[str, Any]]) -> list[str]:
+    return sorted(row["text"].strip() for row in rows)
+
+
+@pytest.mark.parametrize("write", [as_jsonl, as_gzip, as_parquet, as_csv, as_warc, as_zip, as_tar, as_files])
+def test_what_is_kept_of_each_kind_of_input(write: Callable[[Path], None], tmp_path: Path) -> None:
+    given, out = tmp_path / "in", tmp_path / "kept"
+    given.mkdir()
+    write(given)
+    done = dedupe([str(given)], str(out), texts=True)
+    assert texts_in(rows_in(out)) == KEPT
+    assert (done.filtered.kept, done.filtered.removed) == (6, 4)
+    assert set(done.seconds) == {"sketch", "cluster", "filter"}
+    listed = pq.read_table(removed_file(str(out))).to_pylist()
+    ids = {row["id"] for row in rows_in(out)}
+    assert {row["duplicate_of"] for row in listed} <= ids
+    assert len(listed) == 4
+    # All of it, with what was decided.
+    tagged = dedupe([str(given)], str(tmp_path / "tagged"), tag=True)
+    assert tagged.sketched.done_before == 0
+    rows = rows_in(tmp_path / "tagged")
+    assert texts_in(rows) == sorted(TEXTS)
+    assert texts_in([row for row in rows if row["neardup_keep"]]) == KEPT
+    for row in rows:
+        assert (row["neardup_duplicate_of"] is None) == row["neardup_keep"]
+        assert row["neardup_keep"] or row["neardup_duplicate_of"] in ids
+        assert row["neardup_cluster"]
+
+
+def test_single_files_are_copied_unless_their_texts_are_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    as_files(tmp_path / "in")
+    dedupe([str(tmp_path / "in")], str(tmp_path / "kept"))
+    names = sorted(path.relative_to(tmp_path / "kept").as_posix() for path in (tmp_path / "kept").rglob("*.html"))
+    assert names == ["even/5.html", "even/7.html", "even/9.html", "odd/4.html", "odd/6.html", "odd/8.html"]
+    assert (tmp_path / "kept" / names[0]).read_bytes() == (tmp_path / "in" / names[0]).read_bytes()
+
+
+def test_lines_that_are_no_documents_and_columns_stay_as_they_are(tmp_path: Path) -> None:
+    as_jsonl(tmp_path)
+    path = tmp_path / "a.jsonl"
+    path.write_text("{broken\n\n[1]\n{}\n" + path.read_text().replace('"id": ', '"n":1e3,  "id": '))
+    dedupe([str(path)], str(tmp_path / "tagged"), tag=True)
+    lines = (tmp_path / "tagged" / "a.jsonl").read_text().splitlines()
+    assert lines[:3] == ["{broken", "", "[1]"]
+    assert all('"n":1e3,  "id": ' in line for line in lines[4:])
+    assert json.loads(lines[3])["neardup_keep"] is True
+    with pytest.raises(UsageError, match="line 4 has neardup_"):
+        dedupe([str(tmp_path / "tagged" / "a.jsonl")], str(tmp_path / "again"), tag=True)
+    failing = dedupe([str(path)], str(tmp_path / "kept"))
+    assert failing.sketched.failures == 3
+    assert (tmp_path / "kept" / "a.jsonl").read_text().startswith("{broken\n\n[1]\n{}\n")
+
+
+def test_it_goes_on_with_what_is_there_and_an_older_run_counts(tmp_path: Path) -> None:
+    (tmp_path / "may").mkdir()
+    (tmp_path / "june").mkdir()
+    as_jsonl(tmp_path / "may")
+    may, june = str(tmp_path / "may-kept"), str(tmp_path / "june-kept")
+    first = dedupe([str(tmp_path / "may")], may)
+    assert first.batch == batch_folder(may)
+    with pytest.raises(UsageError, match="is not empty"):
+        dedupe([str(tmp_path / "may")], may)
+    new = [f"{ORIGINALS[5]} again", " ".join(f"other{place}" for place in range(60))]
+    pq.write_table(pa.table({"id": ["x", "y"], "text": new}), tmp_path / "june" / "b.parquet")
+    done = dedupe([str(tmp_path / "june")], june, wanted={"against": first.batch})
+    assert [row["id"] for row in rows_in(tmp_path / "june-kept")] == ["y"]
+    assert done.filtered.removed == 1
+
+
+def test_what_cannot_be_done_is_refused_before_anything_is_read(tmp_path: Path) -> None:
+    as_parquet(tmp_path)
+    given = tmp_path / "a.parquet"
+    pq.write_table(pq.read_table(given).append_column("neardup_keep", [[True] * len(TEXTS)]), given)
+    out = str(tmp_path / "kept")
+    for more, said in (
+        ({"tag": True}, "a column neardup_keep"),
+        ({"match": "simhash-doc@3bits"}, "--unverified"),
+        ({"canonical": "earliest"}, "--time-field"),
+    ):
+        with pytest.raises(UsageError, match=said):
+            dedupe([str(given)], out, **more)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="lies inside"):
+        dedupe([str(tmp_path)], out)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.parquet"]
