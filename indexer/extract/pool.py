@@ -8,6 +8,7 @@ import pickle
 import queue
 import select
 import signal
+import site
 import subprocess
 import sys
 import threading
@@ -28,6 +29,36 @@ from indexer.text.counts import counted
 _AHEAD = 2
 _START_SECONDS = 60.0
 _READ = 1 << 20
+# What of the environment workers need: where programs, libraries and temporary files are, the language, the time zone,
+# how Python and numeric libraries behave, and what sanitizers are told.
+_PASSED = frozenset(
+    [
+        "PATH",
+        "LD_LIBRARY_PATH",
+        "LD_PRELOAD",
+        "DYLD_LIBRARY_PATH",
+        "DYLD_FALLBACK_LIBRARY_PATH",
+        "TMPDIR",
+        "LANG",
+        "LANGUAGE",
+        "TZ",
+        "PYTHONHOME",
+        "PYTHONUTF8",
+        "PYTHONHASHSEED",
+        "PYTHONMALLOC",
+        "PYTHONDONTWRITEBYTECODE",
+        "PYTHONPYCACHEPREFIX",
+        "PYTHONWARNINGS",
+        "OPENBLAS_NUM_THREADS",
+        "OMP_NUM_THREADS",
+        "MKL_NUM_THREADS",
+        "ASAN_OPTIONS",
+        "LSAN_OPTIONS",
+        "UBSAN_OPTIONS",
+    ]
+)
+# Not a folder anywhere, as for users of systems who have none.
+_NO_HOME = "/nonexistent"
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,9 +373,18 @@ class _Worker:
 
 
 def _environment() -> dict[str, str]:
-    """The environment of a worker: it imports what this process would import, and knows no credentials."""
+    """The environment of a worker: it imports what this process would import, and knows no credentials.
+
+    There is no HOME either, where libraries look for files of credentials; the file system itself is as it is.
+    """
     home = str(Path(__file__).resolve().parents[2])
     paths = [*(path for path in sys.path if path and os.path.isabs(path)), home]
-    # A numeric library's threads would only take address space.
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("NEARDUP_", "AWS_"))}
-    return {"OPENBLAS_NUM_THREADS": "1", **kept, "PYTHONPATH": os.pathsep.join(dict.fromkeys(paths))}
+    kept = {name: value for name, value in os.environ.items() if name in _PASSED or name.startswith("LC_")}
+    return {
+        # A numeric library's threads would only take address space.
+        "OPENBLAS_NUM_THREADS": "1",
+        **kept,
+        "HOME": _NO_HOME,
+        "PYTHONUSERBASE": site.getuserbase(),
+        "PYTHONPATH": os.pathsep.join(dict.fromkeys(paths)),
+    }

@@ -24,7 +24,7 @@ def obey(document: Document) -> Any:
         "raise": lambda: os.environ["NO SUCH NAME"],
         "odd": object,
         "pid": os.getpid,
-        "environment": lambda: " ".join(os.environ),
+        "environment": lambda: [list(pair) for pair in os.environ.items()],
         "read": sys.stdin.read,
     }
     if document.text in orders:

@@ -50,13 +50,30 @@ def test_every_request_has_one_outcome_with_the_tasks_answer() -> None:
 
 
 def test_a_worker_knows_no_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("NEARDUP_PASSWORD", "NEARDUP_API_KEY", "AWS_SECRET_ACCESS_KEY", "ANOTHER"):
+    secrets = [
+        "NEARDUP_PASSWORD",
+        "NEARDUP_API_KEY",
+        "AWS_SECRET_ACCESS_KEY",
+        "GOOGLE_APPLICATION_CREDENTIALS",
+        "GITHUB_TOKEN",
+        "PGPASSWORD",
+        "SSH_AUTH_SOCK",
+        "HTTPS_PROXY",
+        "PIP_INDEX_URL",
+        "ANOTHER",
+        "XDG_CONFIG_HOME",
+    ]
+    for name in secrets:
         monkeypatch.setenv(name, "secret")
+    monkeypatch.setenv("LC_TIME", "C.UTF-8")
+    monkeypatch.setenv("TMPDIR", "/var/tmp")
     with pool(1) as workers:
         [outcome] = by_key(workers.map(orders("environment"))).values()
-    assert "ANOTHER" in outcome.result
-    assert "NEARDUP_" not in outcome.result
-    assert "AWS_" not in outcome.result
+    known = dict(outcome.result)
+    assert not set(secrets) & known.keys()
+    assert "secret" not in known.values()
+    assert not os.path.exists(known["HOME"])
+    assert (known["LC_TIME"], known["TMPDIR"], known["PATH"]) == ("C.UTF-8", "/var/tmp", os.environ["PATH"])
 
 
 @pytest.mark.parametrize(
