@@ -83,13 +83,15 @@ class SketchLookups(OnFile):
     ) -> Iterator[Iterable[Found]]:
         for some in chunks_by_size(questions, _ASKED_AT_ONCE, _key_count, _KEYS_AT_ONCE):
             there = self._there(some)
-            empty = Found([], {name: Ragged.joined([]) for name in schemes}, records=(), lacking=self.lacking(schemes))
+            payloads = {name: Ragged.joined([]) for name in schemes}
+            lacking = self.lacking([*schemes, *there])
             for probes in some:
                 # Most documents that come are near nothing, and a query for each takes far longer than one for all.
                 if any(not there[probe.scheme].isdisjoint(probe.keys) for probe in probes):
                     yield self.probe(probes, schemes, include_short=include_short)
                 else:
-                    yield (empty,)
+                    missing = {name: lacking[name] for name in (*schemes, *(probe.scheme for probe in probes))}
+                    yield (Found([], payloads, records=(), lacking=missing),)
 
     def _there(self, questions: Sequence[Sequence[Probe]]) -> dict[str, set[int]]:
         """Those of the keys, by scheme, that some document has."""
