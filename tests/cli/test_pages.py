@@ -90,6 +90,14 @@ def test_the_readme_is_a_front_page() -> None:
     assert len(README.read_text("utf-8").splitlines()) <= 150
 
 
+def warc(url: str, page: bytes | str) -> bytes:
+    """A record of a web archive: the answer of a server."""
+    body = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n" + (page.encode() if isinstance(page, str) else page)
+    head = f"WARC/1.1\r\nWARC-Type: response\r\nWARC-Target-URI: {url}\r\nWARC-Date: 2024-01-02T03:04:05Z\r\n"
+    head += f"WARC-Record-ID: <urn:uuid:{url[-1]}>\r\nContent-Type: application/http; msgtype=response\r\n"
+    return f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body + b"\r\n\r\n"
+
+
 def write_collection(folder: Path) -> None:
     """What the how-tos name, beside the documents of the tutorial."""
     table = BytesIO()
@@ -114,6 +122,9 @@ def write_collection(folder: Path) -> None:
             "pages.jsonl": "".join(lines[:2]),
             "more.jsonl.gz": gzip.compress("".join(lines[2:4]).encode()),
             "dump.jsonl.gz": gzip.compress("".join(lines[4:]).encode()),
+            "crawls/collections/example/archive/rec-0.warc.gz": gzip.compress(
+                b"".join(warc(f"https://example.org/{number}", html(prose(number % 2))) for number in range(3))
+            ),
             "headlines.jsonl": "".join(json.dumps({"text": prose(number, 12)}) + "\n" for number in range(9)),
             "draft.pdf": pdf(prose(4)),
             "lean/one.txt": prose(6),

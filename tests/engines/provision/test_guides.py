@@ -22,7 +22,7 @@ from servers import Server
 from written import pdf, prose
 
 HOST = "https://host:9200"
-INDICES = "articles,articles-*,archive-*,news-*"
+INDICES = "articles,articles-*,archive-*,news-*,papers_docs,papers_docs-*"
 # Written for a reader's own machine: an installation, a secret (the engine of the tests asks for none), a measurement.
 NOT_HERE = re.compile(r"^(?:pip install|export NEARDUP_|python -m benchmarks).*\n", re.MULTILINE)
 SHELL = f"""set -eo pipefail
@@ -36,6 +36,7 @@ GUIDES = {
     "how-to/annotating.md": "",
     "how-to/pipelines.md": "",
     "how-to/pruning.md": "neardup annotate --store https://host:9200/articles --field body\n",
+    "how-to/recipes.md": "",
     "operations.md": "",
 }
 
@@ -52,6 +53,9 @@ def owned(painless: Server) -> Iterator[Server]:
     for index, name in (("articles", "42"), ("archive-2024", "42"), ("news-2024", "17")):
         document: dict[str, Any] = {"title": "A title", "body": prose(1), "lang": "en", "date": "2024-05-01"}
         painless.request("PUT", f"/{index}/_doc/{name}?refresh=true", document)
+    # As FSCrawler leaves it.
+    about = {"content": prose(1), "meta": {"title": "A title"}, "path": {"real": "/papers/a.pdf", "virtual": "/a.pdf"}}
+    painless.request("PUT", "/papers_docs/_doc/9b1c?refresh=true", about)
     painless.request("PUT", "/archive-2024/_alias/archive")
     yield painless
     painless.request("DELETE", f"/{INDICES}?ignore_unavailable=true")
