@@ -32,8 +32,9 @@ def load_settings(path: Path | None) -> tuple[Mapping[str, Any], Path | None]:
         raise UsageError(f"{path}: not valid TOML: {error}") from error
 
 
-# The settings that a command knows, and whether each takes several values; or the commands of a command.
-Known = Mapping[str, "bool | Known"]
+# The settings that a command knows, and whether each takes several values, None for an option that is given on the
+# command line alone; or the commands of a command.
+Known = Mapping[str, "bool | Known | None"]
 
 
 def command_defaults(settings: Mapping[str, Any], known: Known, path: Path | None) -> dict[str, Any]:
@@ -41,7 +42,8 @@ def command_defaults(settings: Mapping[str, Any], known: Known, path: Path | Non
 
     `settings` are those of a file. A key at the top holds for every command that knows it, one in the table of a
     command for that command ([batch]: for its commands, [batch.sketch]: for that one), and the nearest one wins.
-    Raises UsageError, which names the key and the file, for a key or table that no command knows.
+    Raises UsageError, which names the key and the file, for a key or table that no command knows, and for one that
+    stands on the command line alone.
     """
     return _defaults(settings, known, {}, f"{path}: ", "")
 
@@ -49,10 +51,12 @@ def command_defaults(settings: Mapping[str, Any], known: Known, path: Path | Non
 def _defaults(table: Mapping[str, Any], known: Known, above: Mapping[str, Any], file: str, name: str) -> dict[str, Any]:
     """Those of the command `name`, whose table this is; `above` is what stands nearer to the top."""
     commands = {key: each for key, each in known.items() if isinstance(each, Mapping)}
-    own, inside = _names(known), f" in [{name}]" if name else ""
+    own, refused, inside = _names(known), _names(known, refused=True), f" in [{name}]" if name else ""
     here = dict(above)
     for key, value in table.items():
         if not isinstance(value, Mapping):
+            if key in refused - own:
+                raise UsageError(f"{file}{key!r}{inside} is no setting: it is given on the command line alone")
             _require_known(key, own, f"{file}unknown setting {key!r}{inside}")
             here[key] = value
         elif commands:
@@ -61,7 +65,7 @@ def _defaults(table: Mapping[str, Any], known: Known, above: Mapping[str, Any], 
             _require_known(key, own, f"{file}unknown setting {key!r}{inside}")
             raise UsageError(f"{file}{key!r}{inside} takes a value, not a table")
     if not commands:
-        return _values({key: value for key, value in here.items() if key in known}, known, file)
+        return _values({key: value for key, value in here.items() if key in own}, known, file)
     tables = {key: value for key, value in table.items() if isinstance(value, Mapping)}
     return {key: _defaults(tables.get(key, {}), each, here, file, _joined(name, key)) for key, each in commands.items()}
 
@@ -70,9 +74,12 @@ def _joined(*names: str) -> str:
     return ".".join(filter(None, names))
 
 
-def _names(known: Known) -> set[str]:
-    """The settings that a command, or one of its commands, knows."""
-    inner = [_names(each) if isinstance(each, Mapping) else {key} for key, each in known.items()]
+def _names(known: Known, *, refused: bool = False) -> set[str]:
+    """The settings that a command, or one of its commands, knows; or the options that are no settings."""
+    inner = [
+        _names(each, refused=refused) if isinstance(each, Mapping) else {key} if (each is None) is refused else set()
+        for key, each in known.items()
+    ]
     return set().union(*inner)
 
 

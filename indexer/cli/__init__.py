@@ -44,22 +44,8 @@ BROKEN_PIPE = 141
 
 LOG_FORMATS = ("text", "json")
 
-# Options that ask for one answer and are no settings.
-_NO_SETTINGS = frozenset(
-    {
-        "help",
-        "id",
-        "text",
-        "hash",
-        "from",
-        "paths-from",
-        "dry-run",
-        "against",
-        "output",
-        "picture",
-        "new-to",
-    }
-)
+# Options that say what one run is about.
+_NO_SETTINGS = frozenset({"id", "text", "hash", "from", "paths-from"})
 
 EPILOG = """
 \b
@@ -140,18 +126,17 @@ def _known(group: click.Group) -> Known:
     }
 
 
-def _settings_of(command: click.Command) -> dict[str, bool]:
-    """The options that can stand in a settings file, and whether each takes several values."""
+def _settings_of(command: click.Command) -> dict[str, bool | None]:
+    """The options by their names as settings, and whether each takes several values; None for those that are none."""
     options = {
         max(parameter.opts, key=len).lstrip("-"): parameter
         for parameter in command.params
         if isinstance(parameter, click.Option)
     }
+    # So is what decides on a deletion.
     return {
-        name: option.multiple
+        name: None if name in _NO_SETTINGS or not option.allow_from_autoenv else option.multiple
         for name, option in options.items()
-        # What allows a deletion stands on the command line alone.
-        if name not in _NO_SETTINGS and option.allow_from_autoenv
     }
 
 

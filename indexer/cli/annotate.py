@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 import click
 
-from indexer.cli.options.groups import Group
+from indexer.cli.options.groups import Group, Related
 from indexer.cli.options.schemes import Fingerprinting, fingerprint_options
 from indexer.cli.options.shared import (
     CONTENTS,
@@ -58,7 +58,9 @@ annotating_options = Group(
         help="A field with the text; several are joined in the order given.  [default: the fields that the index "
         "remembers]",
     ),
-    click.option("--html", is_flag=True, help="The fields hold HTML, whose text is extracted."),
+    click.option(
+        "--html", cls=Related, goes_with=["field"], is_flag=True, help="The fields hold HTML, whose text is extracted."
+    ),
     click.option(
         "--fields-changed", is_flag=True, help="Compute all fingerprints again, from other fields than before."
     ),
@@ -152,13 +154,11 @@ def annotate_command(
         raise UsageError(
             f"{shown_store(store)}: only an index in a search engine has documents to annotate; name https://host:9200/INDEX"
         )
-    if annotating.html and not annotating.field:
-        raise UsageError("--html says what the fields hold; name them with --field")
     from indexer.matching.kept import schemes_of_new
 
     wanted = Wanted(
         fields=annotating.field,
-        html=annotating.html,
+        html=annotating.html and bool(annotating.field),
         fields_changed=annotating.fields_changed,
         source_field=annotating.source_field,
         title_field=annotating.title_field,

@@ -13,7 +13,7 @@ import click
 
 from indexer import own_files
 from indexer.cli.options.clustering import Arriving, Clustering, cluster_options
-from indexer.cli.options.groups import Group
+from indexer.cli.options.groups import Group, Related
 from indexer.cli.options.matching import Matching, match_options, show_rule, tell_lacking, tell_uncompared, tell_unread
 from indexer.cli.options.paths import A_PATH
 from indexer.cli.options.shared import (
@@ -43,8 +43,6 @@ if TYPE_CHECKING:
 def arrivals(store: Store, asked: Arriving) -> Iterator[Arrivals | None]:
     """What looks at documents as they come, None where nothing was asked about clusters."""
     if not asked.cluster and not asked.skip_duplicates:
-        if asked.new_to:
-            raise UsageError("--new-to goes with --cluster or --skip-duplicates")
         yield None
         return
     from indexer.clustering.arrivals import Arrivals, rule_for
@@ -121,12 +119,20 @@ and b in the other one. Standard error says how many documents were not compared
 @click.option("-o", "--output", metavar="FILE", type=A_PATH, help="Write to FILE instead of standard output.")
 @click.option(
     "--against",
+    cls=Related,
+    setting="against",
     metavar="FILE|STORE",
     type=A_PATH,
     help="Pair the documents with those of another store, or with a list of fingerprints as printed by neardup "
     "hash --json.",
 )
-@click.option("--collapse", is_flag=True, help="Pair documents with equal sketches only with the first of them.")
+@click.option(
+    "--collapse",
+    cls=Related,
+    setting="against",
+    is_flag=True,
+    help="Pair documents with equal sketches only with the first of them.",
+)
 @click.option(
     "--include-short", is_flag=True, help="Also compare documents with too few words for a meaningful fingerprint."
 )
@@ -315,7 +321,14 @@ prune_options = Group(
         allow_from_autoenv=False,
         help="Delete the documents from the store instead of marking them.",
     ),
-    click.option("--yes", is_flag=True, allow_from_autoenv=False, help="With --delete: don't ask for confirmation."),
+    click.option(
+        "--yes",
+        cls=Related,
+        goes_with=["delete"],
+        is_flag=True,
+        allow_from_autoenv=False,
+        help="With --delete: don't ask for confirmation.",
+    ),
     click.option(
         "--identical",
         is_flag=True,
@@ -328,6 +341,8 @@ prune_options = Group(
     ),
     click.option(
         "--unverified",
+        cls=Related,
+        goes_with=["delete"],
         is_flag=True,
         allow_from_autoenv=False,
         help="With --delete: allow deleting by the simhash alone. Some of the deleted documents may be unrelated "

@@ -12,7 +12,7 @@ import click
 
 from indexer.cli.files.path_lists import list_of_paths
 from indexer.cli.options.arguments import found, only
-from indexer.cli.options.groups import Group, Partnered
+from indexer.cli.options.groups import Group, Related
 from indexer.cli.options.shared import Gone, json_option, opened, refresh_option, store_option, tell_contended
 from indexer.cli.terminal.hints import with_store
 from indexer.cli.terminal.output import about, answer, answer_json, can_ask, fields, record_json, say, shown_store, size
@@ -126,7 +126,7 @@ copy_options = Group(
     ),
     click.option(
         "--similarity",
-        cls=Partnered,
+        cls=Related,
         goes_with=["copies_of"],
         type=click.FloatRange(0, 1),
         allow_from_autoenv=False,
@@ -135,23 +135,16 @@ copy_options = Group(
     ),
     click.option(
         "--match",
-        cls=Partnered,
+        cls=Related,
         goes_with=["copies_of"],
         metavar="RULE",
         allow_from_autoenv=False,
         help="With --copies-of: also what is near by this rule, as in neardup similar.",
     ),
-    click.option(
-        "--dry-run",
-        cls=Partnered,
-        goes_with=["copies_of"],
-        is_flag=True,
-        allow_from_autoenv=False,
-        help="With --copies-of: list what would be deleted, and delete nothing.",
-    ),
+    click.option("--dry-run", is_flag=True, help="List what would be deleted, and delete nothing."),
     click.option(
         "--yes",
-        cls=Partnered,
+        cls=Related,
         goes_with=["copies_of"],
         is_flag=True,
         allow_from_autoenv=False,
@@ -178,10 +171,10 @@ there, and how many documents could not be compared. Run it with --dry-run first
 text that is only quoted in a longer document is no copy of it.
 
 Ends with exit code 5 if an id was not found, or several documents have it; the others are deleted. With --json one
-object: deleted, stripped (an owner's documents, which stayed), missing, contended (others change them constantly); with
---copies-of also not_compared, failures (documents that could not be stored), and documents, each with copy_of,
-similarity, identical, left (the file or document that still holds the text), outcome (deleted, stripped or changed; in
-a dry run listed), and the document as in "neardup show --json".
+object: deleted, stripped (an owner's documents, which stayed), missing, contended (others change them constantly), and
+in a dry run listed, the ids; with --copies-of also not_compared, failures (documents that could not be stored), and
+documents, each with copy_of, similarity, identical, left (the file or document that still holds the text), outcome
+(deleted, stripped or changed; in a dry run listed), and the document as in "neardup show --json".
 """,
 )
 @click.argument("identities", nargs=-1, metavar="[ID]...")
@@ -203,14 +196,23 @@ def delete(
     if not identities and not listed:
         raise UsageError("name at least one id, or give --from or --copies-of")
     missing, deleted = 0, 0
-    with opened(store, refresh=refresh) as target:
+    listed_ids: list[str] = []
+    with opened(store, read_only=copying.dry_run, refresh=refresh) as target:
         for batch in _batches((*identities, *(map(printable_path, list_of_paths(listed)) if listed else ()))):
             chosen, lost = _chosen(target, batch)
             missing += lost
-            deleted += target.delete(chosen)
+            if copying.dry_run:
+                listed_ids += map(name_of, chosen)
+            else:
+                deleted += target.delete(chosen)
         contended, gone = tell_contended(target), Gone.of(target, deleted)
     if json:
-        answer_json({**dataclasses.asdict(gone), "missing": missing, "contended": contended})
+        would = {"listed": listed_ids} if copying.dry_run else {}
+        answer_json({**dataclasses.asdict(gone), "missing": missing, "contended": contended, **would})
+    elif copying.dry_run:
+        for name in listed_ids:
+            answer(name)
+        say(f"a dry run: {counted(len(listed_ids), 'document')}; nothing was deleted")
     else:
         gone.show()
     return NotFoundError.exit_code if missing else 0

@@ -13,7 +13,7 @@ import click
 
 from indexer import own_files
 from indexer.cli.options.fields import NamedFields, explained, field_options
-from indexer.cli.options.groups import Group
+from indexer.cli.options.groups import Group, Related
 from indexer.cli.options.paths import A_PATH
 from indexer.cli.options.shared import Extraction, extraction_options, jobs_option, json_option, opened, store_option
 from indexer.cli.terminal.output import answer, answer_json, say, table
@@ -58,6 +58,8 @@ measuring_options = Group(
     ),
     click.option(
         "--root",
+        cls=Related,
+        goes_with=["truth"],
         type=A_PATH,
         metavar="DIR",
         help="The folder that paths in TRUTH are relative to. [default: TRUTH's folder]",

@@ -12,6 +12,7 @@ import click
 
 from indexer import own_files
 from indexer.cli.options import arguments
+from indexer.cli.options.groups import Related
 from indexer.cli.options.paths import A_PATH
 from indexer.cli.options.shared import Extraction, content_of, extraction_options, json_option, opened, store_option
 from indexer.cli.terminal.output import answer, answer_json, printable, say, shown_store, size
@@ -79,6 +80,8 @@ and says what it leaves out. The other formats hold the same figures without tex
 )
 @click.option(
     "--pairs",
+    cls=Related,
+    goes_with=["format=html"],
     type=click.IntRange(0, 200),
     metavar="N",
     default=25,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from indexer.cli.options.fields import NamedFields, explained, field_options
+from indexer.cli.options.groups import Related
 from indexer.cli.options.paths import A_PATH
 from indexer.cli.options.shared import (
     Extraction,
@@ -60,11 +61,18 @@ also stored (name, id, documents).
     envvar="NEARDUP_STORE",
     help="Also list the schemes of this store.",
 )
-@click.option("--remove", metavar="NAME", help="With --store: remove a secondary scheme and its sketches.")
+@click.option(
+    "--remove",
+    cls=Related,
+    goes_with=["store"],
+    allow_from_autoenv=False,
+    metavar="NAME",
+    help="With --store: remove a secondary scheme and its sketches.",
+)
 @json_option
 def schemes_command(store: str | None, remove: str | None, json: bool) -> None:
     """List all schemes: what each measures, its parameters, its costs; with --store also those of the store."""
-    if remove is not None:
+    if remove is not None and store is not None:
         _remove(store, remove)
         return
     listed, broken = _listed()
@@ -116,9 +124,7 @@ def _stored(source: Store) -> list[dict[str, Any]]:
     return [{"name": first, "id": first, "documents": source.stats().fingerprinted}, *beside]
 
 
-def _remove(store: str | None, name: str) -> None:
-    if store is None:
-        raise UsageError("--remove goes with --store")
+def _remove(store: str, name: str) -> None:
     with opened(store) as target:
         if name == target.info.scheme:
             raise UsageError(f"{name} is the store's first scheme, by which its documents are known; it stays")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import click
 
-from indexer.cli.options.groups import Group
+from indexer.cli.options.groups import Group, Related
 from indexer.cli.options.schemes import only_new_option
 from indexer.cli.options.shared import CONTENTS, index_option, json_option
 from indexer.cli.terminal.output import answer, answer_json, can_ask, say, shown_store
@@ -40,13 +40,25 @@ class NewIndex:
 new_index_options = Group(
     NewIndex,
     click.option(
-        "--shards", type=click.IntRange(1), metavar="N", help="Shards of a new index.  [default: the engine's]"
+        "--shards",
+        cls=Related,
+        not_with=["remove", "repair"],
+        type=click.IntRange(1),
+        metavar="N",
+        help="Shards of a new index.  [default: the engine's]",
     ),
     click.option(
-        "--replicas", type=click.IntRange(0), metavar="N", help="Replicas of a new index.  [default: the engine's]"
+        "--replicas",
+        cls=Related,
+        not_with=["remove", "repair"],
+        type=click.IntRange(0),
+        metavar="N",
+        help="Replicas of a new index.  [default: the engine's]",
     ),
     click.option(
         "--content",
+        cls=Related,
+        not_with=["remove", "repair"],
         type=CONTENTS,
         default="landmarks",
         show_default=True,
@@ -75,17 +87,26 @@ pipeline_options = Group(
     ),
     click.option(
         "--field",
+        cls=Related,
+        goes_with=["pipelines"],
+        not_with=["remove", "repair"],
         multiple=True,
         metavar="NAME",
         help="A field with the text, for --pipelines.  [default: those that the index remembers, else body]",
     ),
     click.option(
         "--default-pipeline",
+        cls=Related,
+        goes_with=["pipelines"],
+        not_with=["remove", "repair"],
         type=_KINDS,
         help="Make this the index's default pipeline; an existing one is never replaced.",
     ),
     click.option(
         "--final-pipeline",
+        cls=Related,
+        goes_with=["pipelines"],
+        not_with=["remove", "repair"],
         type=_KINDS,
         help="Make this the index's final pipeline; an existing one is never replaced.",
     ),
@@ -106,7 +127,14 @@ mode_options = Group(
     Mode,
     click.option("--dry-run", is_flag=True, help="Print the exact requests, and send none that change anything."),
     click.option("--remove", is_flag=True, help="Remove what neardup added."),
-    click.option("--yes", is_flag=True, allow_from_autoenv=False, help="With --remove: don't ask for confirmation."),
+    click.option(
+        "--yes",
+        cls=Related,
+        goes_with=["remove"],
+        is_flag=True,
+        allow_from_autoenv=False,
+        help="With --remove: don't ask for confirmation.",
+    ),
     click.option(
         "--repair",
         is_flag=True,
@@ -145,6 +173,8 @@ versions of them; with --remove, only these are removed. Credentials come from t
 )
 @click.option(
     "--space",
+    cls=Related,
+    goes_with=["dashboards"],
     default="",
     metavar="NAME",
     help="The space or tenant for --dashboards.  [default: the product's default]",
@@ -212,8 +242,6 @@ def _dashboards(name: str, url: str | None, space: str) -> Dashboards | None:
 
     if url:
         return Dashboards(url, name, space=space)
-    if space:
-        raise UsageError("--space needs --dashboards")
     return None
 
 
@@ -232,9 +260,7 @@ def _set_up(provision: Provision, new: NewIndex, pipelines: PipelineChoice, dash
     from indexer.provision.pipelines import Pipelines
     from indexer.stores.schemes import require_exactly
 
-    default, final = pipelines.default_pipeline, pipelines.final_pipeline
-    if not pipelines.pipelines and (pipelines.field or default or final):
-        raise UsageError("--field, --default-pipeline and --final-pipeline need --pipelines")
+    default, final = (pipelines.default_pipeline, pipelines.final_pipeline) if pipelines.pipelines else (None, None)
     wanted = schemes_of_new(new.schemes)
     info = store_info(new.content, wanted)
     if new.schemes is not None and (there := provision.schemes()) is not None:

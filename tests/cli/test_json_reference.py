@@ -30,7 +30,11 @@ ASKED: dict[str, list[list[str]]] = {
     "report": [["report", "--format", "json"]],
     "evaluate": [["evaluate", "--sample", "20"]],
     "diff": [["diff", "docs/a.html", "docs/near.txt"]],
-    "delete": [["delete", "docs/broken.pdf"], ["delete", "--copies-of", "docs/a.html", "--yes"]],
+    "delete": [
+        ["delete", "docs/broken.pdf", "--dry-run"],
+        ["delete", "docs/broken.pdf"],
+        ["delete", "--copies-of", "docs/a.html", "--yes"],
+    ],
     "failures": [["failures"]],
     "stats": [["stats"]],
     "doctor": [["doctor"]],

@@ -7,9 +7,8 @@ from typing import Literal
 
 import click
 
-from indexer.cli.options.groups import Group
+from indexer.cli.options.groups import Group, Related
 from indexer.cli.options.shared import Size
-from indexer.errors import UsageError
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,9 +20,7 @@ class Running:
 
     @property
     def on_spark(self) -> bool:
-        """Whether tasks of Spark do the work. Raises UsageError for a master without them."""
-        if self.master and self.run_on != "spark":
-            raise UsageError("--master goes with --run-on spark")
+        """Whether tasks of Spark do the work."""
         return self.run_on == "spark"
 
 
@@ -39,9 +36,7 @@ class Spread:
 
     @property
     def on_spark(self) -> bool:
-        """Whether tasks of Spark do the work. Raises UsageError for options of theirs without them."""
-        if not self.running.on_spark and (self.partitions or self.most_joined or self.most_grouped):
-            raise UsageError("--partitions, --most-joined and --most-grouped go with --run-on spark")
+        """Whether tasks of Spark do the work."""
         return self.running.on_spark
 
 
@@ -57,6 +52,8 @@ running_options = Group(
     ),
     click.option(
         "--master",
+        cls=Related,
+        goes_with=["run_on=spark"],
         metavar="URL",
         help="Where Spark runs, as in spark://host:7077 or local[4]; otherwise as spark-submit or its settings say.",
     ),
@@ -67,6 +64,8 @@ spread_options = Group(
     running_options,
     click.option(
         "--memory",
+        cls=Related,
+        goes_with=["run_on=local"],
         type=Size(),
         metavar="SIZE",
         default="2GiB",
@@ -76,12 +75,16 @@ spread_options = Group(
     ),
     click.option(
         "--partitions",
+        cls=Related,
+        goes_with=["run_on=spark"],
         type=click.IntRange(1),
         metavar="N",
         help="How many partitions Spark shuffles into.  [default: one for each 64 MiB of sketches]",
     ),
     click.option(
         "--most-joined",
+        cls=Related,
+        goes_with=["run_on=spark"],
         type=click.IntRange(1),
         metavar="N",
         help="How many documents that share keys with others one task of Spark may put into components, in 100 bytes "
@@ -89,6 +92,8 @@ spread_options = Group(
     ),
     click.option(
         "--most-grouped",
+        cls=Related,
+        goes_with=["run_on=spark"],
         type=click.IntRange(1),
         metavar="N",
         help="How many documents that may be near each other one task of Spark may compare, in four times the size of "

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from indexer.cli.options.groups import Group
+from indexer.cli.options.groups import Group, Related
 from indexer.cli.options.matching import distance_option, match_option
 from indexer.cli.options.paths import A_PATH
 
@@ -35,6 +35,8 @@ cluster_options = Group(
     Clustering,
     click.option(
         "--bound",
+        cls=Related,
+        goes_with=["cluster"],
         type=click.FloatRange(0, 1),
         metavar="S",
         help="How far apart two documents of a cluster may be, as 1 - similarity; longer chains are split.  "
@@ -42,6 +44,9 @@ cluster_options = Group(
     ),
     click.option(
         "--canonical",
+        cls=Related,
+        goes_with=["cluster"],
+        setting="canonical",
         metavar="RULE",
         help="The canonical document of a cluster: earliest (first indexed), longest (most words), field:NAME or "
         "field:NAME:desc (smallest or largest metadata field), source (by --prefer).  "
@@ -49,6 +54,9 @@ cluster_options = Group(
     ),
     click.option(
         "--prefer",
+        cls=Related,
+        goes_with=["canonical"],
+        setting="canonical",
         multiple=True,
         metavar="GLOB",
         help="With --canonical source: preferred paths or URLs; can be repeated, the best first.",
@@ -79,6 +87,8 @@ arrival_options = Group(
     ),
     click.option(
         "--new-to",
+        cls=Related,
+        goes_with=["cluster", "skip_duplicates"],
         metavar="FILE",
         type=A_PATH,
         help="With --cluster or --skip-duplicates: write the ids of documents that had no near-duplicate on "

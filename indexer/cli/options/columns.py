@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from indexer.cli.options.groups import Group
+from indexer.cli.options.groups import Group, Related
 
 if TYPE_CHECKING:
     from indexer.cli.options.shared import Extraction
@@ -34,14 +34,24 @@ column_options = Group(
     NamedColumns,
     click.option(
         "--text-field",
+        cls=Related,
+        goes_with=["files"],
         metavar="NAME",
         help="The field of JSON lines or column of a table with the text, or with HTML if --format html is given; "
         "a dot selects a field of an object, as in article.body.  [default: text, or html]",
     ),
     click.option(
         "--id-field",
+        cls=Related,
+        goes_with=["files"],
         metavar="NAME",
         help="The field or column with the id.  [default: id; without one, the number of the line or row]",
     ),
-    click.option("--title-field", metavar="NAME", help="The field or column with the title.  [default: title]"),
+    click.option(
+        "--title-field",
+        cls=Related,
+        goes_with=["files"],
+        metavar="NAME",
+        help="The field or column with the title.  [default: title]",
+    ),
 )

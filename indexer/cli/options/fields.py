@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from indexer.cli.options.columns import NamedColumns, column_options
-from indexer.cli.options.groups import Group
+from indexer.cli.options.groups import Group, Related
 from indexer.errors import UsageError
 
 if TYPE_CHECKING:
@@ -26,8 +26,6 @@ class NamedFields:
     def fields(self, *, stored: bool) -> TextFields | None:
         """The fields that were named; UsageError where documents of no store are read (`stored` False)."""
         if not self.field:
-            if self.html:
-                raise UsageError("--html says what the fields hold; name them with --field")
             return None
         if not stored:
             raise UsageError("--field names fields of the store's documents; other documents have none")
@@ -45,7 +43,9 @@ field_options = Group(
         help="For an annotated index: a field with the text, as for neardup annotate, in the same order. "
         "[default: the fields that the index remembers]",
     ),
-    click.option("--html", is_flag=True, help="The fields hold HTML, whose text is extracted."),
+    click.option(
+        "--html", cls=Related, goes_with=["field"], is_flag=True, help="The fields hold HTML, whose text is extracted."
+    ),
     column_options,
 )
 

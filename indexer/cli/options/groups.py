@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 Result = TypeVar("Result")
 Decorator = Callable[[Callable[..., object]], Callable[..., object]]
@@ -70,33 +71,78 @@ class Group:
             raise TypeError(f"the options of {self.kind.__name__} are not its fields, {named}: {error}") from None
 
 
-class Partnered(click.Option):
-    """An option that does nothing without one of those named in `goes_with`: on a command line without, it is refused.
+class Related(click.Option):
+    """An option that does nothing without those in `goes_with`, or with one in `not_with`, or is part of a `setting`.
 
-    In a settings file or the environment it is for the runs that have one.
+    One of the former is enough. Others are named as parameters, or as NAME=VALUE; those that the command has not count
+    for nothing. On a command line where it would do nothing it is refused; in a settings file or the environment it is
+    for the other runs. Of the options of one setting those that are given nearest hold, and none that is given farther
+    away: on the command line, then in the environment, then in the settings file.
     """
 
-    def __init__(self, declarations: Sequence[str], *, goes_with: Sequence[str], **attributes: Any) -> None:
+    def __init__(
+        self,
+        declarations: Sequence[str],
+        *,
+        goes_with: Sequence[str] = (),
+        not_with: Sequence[str] = (),
+        setting: str = "",
+        **attributes: Any,
+    ) -> None:
         super().__init__(declarations, **attributes)
-        self.goes_with = tuple(goes_with)
+        self.goes_with, self.not_with, self.setting = tuple(goes_with), tuple(not_with), setting
 
     def handle_parse_result(
         self, ctx: click.Context, opts: Mapping[str, Any], args: list[str]
     ) -> tuple[Any, list[str]]:
         """Read the value. Raises UsageError where it would do nothing."""
         if self.name in opts and not ctx.resilient_parsing:
-            partners = [each for each in ctx.command.params if each.name in self.goes_with]
-            if not any(_given(partner, ctx, opts) for partner in partners):
-                flags = " or ".join(_flag(partner) for partner in partners)
+            partners = _named(ctx, self.goes_with)
+            if partners and not any(_given(each, value, ctx, opts) for each, value in partners):
+                flags = " or ".join(_flag(each, value) for each, value in partners)
                 raise click.UsageError(f"{_flag(self)} goes with {flags}", ctx)
+            for each, value in _named(ctx, self.not_with):
+                if _given(each, value, ctx, opts):
+                    raise click.UsageError(f"{_flag(self)} does nothing with {_flag(each, value)}", ctx)
         return super().handle_parse_result(ctx, opts, args)
 
+    def consume_value(self, ctx: click.Context, opts: Mapping[str, Any]) -> tuple[Any, ParameterSource]:
+        """The value from where it is given nearest, unless another of its setting is given nearer."""
+        value, source = super().consume_value(ctx, opts)
+        if not self.setting or source not in _FARTHER:
+            return value, source
+        others = [each for each in ctx.command.params if isinstance(each, Related) and each.setting == self.setting]
+        sources = [click.Option.consume_value(each, ctx, opts)[1] for each in others if each is not self]
+        if any(each not in (source, *_FARTHER[source]) for each in sources):
+            # Not by get_default(), which reads the settings file.
+            return self.default, ParameterSource.DEFAULT
+        return value, source
 
-def _given(parameter: click.Parameter, ctx: click.Context, opts: Mapping[str, Any]) -> bool:
-    """Whether a parameter has a value from anywhere."""
-    value = parameter.process_value(ctx, parameter.consume_value(ctx, opts)[0])
-    return value is not None and value is not False and value != ()
+
+# A source of values, and those that are farther away than it.
+_FARTHER = {
+    ParameterSource.ENVIRONMENT: (ParameterSource.DEFAULT_MAP, ParameterSource.DEFAULT),
+    ParameterSource.DEFAULT_MAP: (ParameterSource.DEFAULT,),
+}
 
 
-def _flag(parameter: click.Parameter) -> str:
-    return max(parameter.opts, key=len)
+def _named(ctx: click.Context, others: Sequence[str]) -> list[tuple[click.Parameter, str]]:
+    """Those of the command's parameters that are named, each with the value that is meant, empty for any."""
+    known = {each.name: each for each in ctx.command.params}
+    named = (other.partition("=") for other in others)
+    return [(known[name], value) for name, _, value in named if name in known]
+
+
+def _given(parameter: click.Parameter, wanted: str, ctx: click.Context, opts: Mapping[str, Any]) -> bool:
+    """Whether a parameter is given from anywhere, or has the value wanted."""
+    value, source = parameter.consume_value(ctx, opts)
+    if source == ParameterSource.DEFAULT and not wanted:
+        return False
+    made = parameter.process_value(ctx, value)
+    return made == wanted if wanted else made is not None and made is not False and made != ()
+
+
+def _flag(parameter: click.Parameter, value: str = "") -> str:
+    if isinstance(parameter, click.Argument):
+        return "a file" if parameter.name == "files" else str(parameter.name).upper()
+    return max(parameter.opts, key=len) + f" {value}" * bool(value)

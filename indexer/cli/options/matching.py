@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from indexer.cli.options.groups import Group
+from indexer.cli.options.groups import Group, Related
 from indexer.cli.terminal.output import say
 from indexer.model import Ref, name_of
 from indexer.text.counts import counted
@@ -24,6 +24,9 @@ _SHOWN = 5
 
 match_option = click.option(
     "--match",
+    cls=Related,
+    goes_with=["cluster", "skip_duplicates"],
+    setting="rule",
     metavar="RULE",
     help="What counts as near, for example simhash-doc@3bits, minhash@0.6, or simhash-doc@7bits+minhash@0.6 "
     "(found by the first, verified by the second).  [default: the store's own rule: found by simhash or "
@@ -32,6 +35,9 @@ match_option = click.option(
 distance_option = click.option(
     "-k",
     "--distance",
+    cls=Related,
+    goes_with=["cluster", "skip_duplicates"],
+    setting="rule",
     type=click.IntRange(0, 16),
     metavar="BITS",
     help="Short for --match simhash-doc@BITSbits: how many of the 64 bits of the simhash may differ (0 to 7 in "
@@ -74,19 +80,31 @@ match_options = Group(
     distance_option,
     click.option(
         "--similarity",
+        cls=Related,
+        setting="rule",
         type=click.FloatRange(0, 1),
         metavar="S",
         help="The minimum similarity, 0 to 1, by --scheme or the best scheme of the store.",
     ),
-    click.option("--scheme", metavar="NAME", help="Compare by this scheme of the store (see neardup schemes --store)."),
+    click.option(
+        "--scheme",
+        cls=Related,
+        setting="rule",
+        metavar="NAME",
+        help="Compare by this scheme of the store (see neardup schemes --store).",
+    ),
     click.option(
         "--verify",
+        cls=Related,
+        setting="rule",
         type=click.Choice(["hamming", "sketch", "text"]),
         help="Verify candidates by the bits of the simhash (within -k), by stored sketches, or by the texts, "
         "which are read again.",
     ),
     click.option(
         "--min-jaccard",
+        cls=Related,
+        setting="rule",
         type=click.FloatRange(0, 1),
         metavar="J",
         help="With --verify sketch or text: the minimum share of all 5-word passages of two documents that are in "
@@ -94,6 +112,8 @@ match_options = Group(
     ),
     click.option(
         "--min-containment",
+        cls=Related,
+        setting="rule",
         type=click.FloatRange(0, 1),
         metavar="C",
         help="The minimum share of the shorter document's 5-word passages that are in the other one; the texts "

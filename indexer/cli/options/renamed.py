@@ -9,8 +9,10 @@ from typing import Any
 
 import click
 
+from indexer.cli.options.groups import Related
 
-class Renamed(click.Option):
+
+class Renamed(Related):
     """An option with a former name, without its hyphens, by which command lines, settings and variables know it too."""
 
     def __init__(self, declarations: Sequence[str], *, former: str, **attributes: Any) -> None:

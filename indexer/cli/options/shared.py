@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar, cast, get_args
 
 import click
 
-from indexer.cli.options.groups import Decorator, Group
+from indexer.cli.options.groups import Decorator, Group, Related
 from indexer.cli.options.paths import A_PATH
 from indexer.cli.options.renamed import Renamed
 from indexer.cli.terminal.hints import name_store
@@ -85,6 +85,8 @@ limit_options = Group(
     WorkerLimits,
     click.option(
         "--timeout",
+        cls=Related,
+        goes_with=["files"],
         type=Seconds(),
         metavar="SECONDS",
         default=Limits().seconds,
@@ -93,6 +95,8 @@ limit_options = Group(
     ),
     click.option(
         "--memory",
+        cls=Related,
+        goes_with=["files"],
         type=Size(),
         metavar="SIZE",
         default="2GiB",
@@ -136,6 +140,8 @@ extraction_options = Group(
     Extraction,
     click.option(
         "--content",
+        cls=Related,
+        goes_with=["files"],
         type=CONTENTS,
         help="What counts as the text of HTML: everything but navigation, banners and footers that are marked or "
         "named so (landmarks), everything (full), or the main block only (main, needs the extra main-content). "
@@ -144,6 +150,7 @@ extraction_options = Group(
     click.option(
         "--extractor",
         cls=Renamed,
+        goes_with=["files"],
         former="engine",
         type=click.Choice(get_args(Extractor)),
         default="auto",
@@ -153,12 +160,16 @@ extraction_options = Group(
     ),
     click.option(
         "--format",
+        cls=Related,
+        goes_with=["files"],
         type=click.Choice(get_args(Format)),
         help="The format of the documents.  [default: detected from the content, then from the name]",
     ),
     limit_options,
     click.option(
         "--max-size",
+        cls=Related,
+        goes_with=["files"],
         type=Size(),
         metavar="SIZE",
         default="200MB",
