@@ -106,7 +106,7 @@ def test_what_spark_has_no_part_in_is_refused(neardup: Neardup) -> None:
     neardup(*made)
     for option in ("--partitions", "--most-joined", "--most-grouped"):
         printed = neardup("batch", "cluster", "b", "--out", "b", option, "3", code=2).err
-        assert "go with --run-on spark" in printed
+        assert f"{option} goes with --run-on spark" in printed
     write(neardup.folder, {"hidden/pyspark/__init__.py": "raise ModuleNotFoundError('no', name='pyspark')"})
     environment = {"PYTHONPATH": str(neardup.folder / "hidden")}
     printed = neardup("batch", "cluster", "b", "--out", "b", "--run-on", "spark", code=2, **environment).err
