@@ -15,6 +15,7 @@ from indexer.batch.destinations import Destination
 from indexer.batch.rows import Batch, Places, Row
 from indexer.clustering.assign import READ_AT_ONCE, Assigner, Changes, alone, cluster_of, is_alone
 from indexer.clustering.canonical import CanonicalRule
+from indexer.clustering.choosing import Choice
 from indexer.clustering.clusters import batched
 from indexer.clustering.memory import finished, in_progress
 from indexer.errors import IncompatibleStoreError
@@ -236,17 +237,19 @@ class _Members:
         self._refs = RefTable()
         self._names = bytearray()
         self._ranks = array("d")
+        self._keep = array("b")
 
     def add(self, refs: Sequence[Ref], rows: Any) -> list[Ref]:
         """Take in those that are in a cluster; the others."""
         together = np.array(rows["size"].to_pylist(), dtype=np.int64) > 1
         inside = np.flatnonzero(together).tolist()
         clusters, ranks = rows["cluster"].to_pylist(), rows["similarity"].to_pylist()
-        canonical = rows["is_canonical"].to_pylist()
+        canonical, keep = rows["is_canonical"].to_pylist(), rows["keep"].to_pylist()
         self._refs.extend(refs[place] for place in inside)
         for place in inside:
             self._names += clusters[place].encode("ascii")
             self._ranks.append(2.0 if canonical[place] else ranks[place])
+            self._keep.append(keep[place])
         return [refs[place] for place in np.flatnonzero(~together).tolist()]
 
     def assign(self, assigner: Assigner) -> npt.NDArray[np.bytes_]:
@@ -260,12 +263,22 @@ class _Members:
         def similar(_canonical: Positions, members: Positions) -> npt.NDArray[np.float64]:
             return np.asarray(np.minimum(ranks[members], 1.0), dtype=np.float64)
 
+        keep = np.array(self._keep, dtype=np.bool_)
+        stands = np.arange(order.size)
+        for group in groups:
+            stands[group] = group[np.argmax(ranks[group])]
+
+        def choice(members: Positions, _ranks: Positions) -> Choice:
+            of = np.where(keep[members], members, stands[members])
+            return Choice(of, np.where(keep[members], 1.0, np.minimum(ranks[members], 1.0)))
+
         kept: list[str] = []
-        for some in batched(groups):
+        for batch in batched([group] for group in groups):
+            some = [group for [group] in batch]
             positions = np.concatenate(some)
             own = zip(self._refs.take(positions), ranks[positions].tolist(), strict=True)
             assigner.rule = _Given(ranks={ref.id: rank for ref, rank in own})
-            kept += assigner.assign(self._refs, some, similar)
+            kept += assigner.assign(self._refs, some, similar, choice)
         return np.sort(np.array(kept, dtype=_ID))
 
 

@@ -9,11 +9,10 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from indexer.clustering.assign import READ_AT_ONCE, Assigner, Changes, alone, cluster_of, is_alone, membership
 from indexer.clustering.canonical import CanonicalRule
-from indexer.clustering.clusters import document_groups, similar_documents
+from indexer.clustering.clusters import assigned, component_groups
 from indexer.clustering.grouping import group, radius_of
 from indexer.clustering.memory import arriving, note_of, remembered
 from indexer.clustering.recent import Recent
@@ -27,7 +26,6 @@ from indexer.model import ClusterRecord, Record, Ref, first_of
 from indexer.model.chunking import chunks
 from indexer.model.origins import origin_of
 from indexer.model.refs import ref_order
-from indexer.schemes.base import Positions
 from indexer.stores.base import Store
 
 # A search engine finds a document only after its next refresh; this many of the latest are looked up here too.
@@ -415,13 +413,10 @@ class Arrivals:
         nodes = nodes_of(self.rule, [found_of(records, self.rule)] if records else [])
         comparison = Comparison(self.rule, nodes.payloads)
         grouped = group(nodes, comparison, radius=radius_of(self.by.bound), threads=1)
-        groups = document_groups(nodes, grouped)
-
-        def similar(left: Positions, right: Positions) -> npt.NDArray[np.float64]:
-            return similar_documents(nodes, comparison, left, right)
-
-        kept = set(self._assigner.assign(nodes.refs, groups, similar))
-        inside = {ref for members in groups for ref in nodes.refs.take(members)}
+        components = component_groups(nodes, grouped)
+        ids = assigned(self._assigner, nodes, comparison, grouped, components, threads=1)
+        kept = {name for names in ids for name in names}
+        inside = {ref for groups in components for members in groups for ref in nodes.refs.take(members)}
         self._set_alone([ref for ref in refs if ref not in inside])
         stale = [name for name in names if name not in kept]
         there = self.store.get_clusters(stale)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from indexer.clustering.canonical import CanonicalRule
+from indexer.clustering.choosing import Choice, ranks_of
 from indexer.model import ClusterRecord, Record, Ref, first_of, own_cluster_id, size_class
 from indexer.model.origins import origin_of
 from indexer.model.refs import RefTable
@@ -19,6 +20,8 @@ from indexer.stores.base import Store
 Positions = npt.NDArray[np.int64]
 # The similarities (float64) of pairs of documents, by their positions.
 Similar = Callable[[Positions, Positions], npt.NDArray[np.float64]]
+# What to keep of documents, by their positions and ranks: all of whole components.
+Choose = Callable[[Positions, Positions], Choice]
 
 READ_AT_ONCE = 2000
 
@@ -61,6 +64,8 @@ class Gathered:
     origins: tuple[str, ...] = ()
     least_similarity: float = 1.0
     id: str = ""
+    redundant: int = 0
+    redundant_bytes: int = 0
 
     def add(self, member: Member, rule: CanonicalRule) -> None:
         """Take a member in."""
@@ -104,7 +109,8 @@ class Gathered:
             least_similarity=self.least_similarity,
             first_seen=self.first_seen,
             last_seen=self.last_seen,
-            redundant_bytes=self.total_bytes - canonical.size,
+            redundant=self.redundant,
+            redundant_bytes=self.redundant_bytes,
             formats=self.formats,
             origins=self.origins,
         )
@@ -140,6 +146,32 @@ def named(
     return near
 
 
+@dataclass(frozen=True, slots=True)
+class _Repeated:
+    """What documents repeat: those at `positions` (in order) that at `of`, so similar."""
+
+    refs: RefTable
+    positions: Positions
+    of: Positions
+    similarity: npt.NDArray[np.float64]
+
+    @classmethod
+    def chosen(cls, refs: RefTable, positions: Positions, choice: Choice) -> Self:
+        order = np.argsort(positions)
+        # To four decimal places, as the similarity to the canonical document.
+        similarity = np.asarray(np.round(choice.similarity[order], 4), dtype=np.float64)
+        return cls(refs, positions[order], choice.of[order], similarity)
+
+    def said(self, members: Sequence[Member]) -> list[dict[str, Any]]:
+        """What the annotation of each says of that, nothing where it is kept."""
+        places = np.searchsorted(self.positions, [member.position for member in members])
+        others, shares = self.refs.take(self.of[places]), self.similarity[places].tolist()
+        return [
+            {} if other == member.record.ref else repeating(member.record.ref, other, share)
+            for member, other, share in zip(members, others, shares, strict=True)
+        ]
+
+
 class Assigner:
     """Assigns documents to clusters in a store; with `dry_run` it only counts."""
 
@@ -147,10 +179,14 @@ class Assigner:
         self.store, self.rule, self.dry_run = store, rule, dry_run
         self.changes = Changes()
 
-    def assign(self, refs: RefTable, groups: Sequence[Positions], similar: Similar) -> list[str]:
+    def assign(
+        self, refs: RefTable, groups: Sequence[Positions], similar: Similar, choose: Choose | None = None
+    ) -> list[str]:
         """Make each group of positions a cluster; the ids of those that have two members or more.
 
-        Reads the groups twice where they have more than READ_AT_ONCE documents together, and keeps none of them in
+        `choose` says which documents are kept and what each other one repeats; the groups are then those of whole
+        components, of which one of one document is alone, but may repeat one of another group. Reads the groups twice
+        where they have more than READ_AT_ONCE documents together, and keeps of each only what it is preferred by in
         memory then. Documents that are gone meanwhile are left out.
         """
         batches: Iterator[list[Member]] = self._members(refs, groups)
@@ -159,13 +195,29 @@ class Assigner:
             kept = list(batches)
             batches = iter(kept)
         new_groups = [Gathered() for _ in groups]
+        positions, keys = array("q"), list[tuple[Any, ...]]()
         for batch in batches:
             for member in batch:
                 new_groups[member.group].add(member, self.rule)
+                if choose:
+                    positions.append(member.position)
+                    keys.append(self.rule.key(member.record))
         near = named(new_groups, groups, similar)
+        there = np.array(positions, dtype=np.int64)
+        repeated = _Repeated.chosen(refs, there, choose(there, ranks_of(keys))) if choose else None
+        del keys
         for batch in iter(kept) if kept is not None else self._members(refs, groups):
-            wanted = [self._wanted(m, new_groups[m.group], float(near[m.group][m.place])) for m in batch]
-            self.note([(m.record.ref, new, m.annotation) for m, new in zip(batch, wanted, strict=True)])
+            said = repeated.said(batch) if repeated else [{} for _ in batch]
+            noted = []
+            for member, repeats in zip(batch, said, strict=True):
+                group = new_groups[member.group]
+                group.redundant += bool(repeats)
+                group.redundant_bytes += member.record.size * bool(repeats)
+                wanted = self._wanted(member, group, float(near[member.group][member.place])) | repeats
+                # One of which nothing is said is alone.
+                if group.size > 1 or repeats or not is_alone(member.record.ref, member.annotation):
+                    noted.append((member.record.ref, wanted, member.annotation))
+            self.note(noted)
         real = [group for group in new_groups if group.size > 1]
         self.put_clusters([group.cluster_record() for group in real])
         return [group.id for group in real]
@@ -231,6 +283,22 @@ def membership(cluster: str, is_canonical: bool, similarity: float, size: int) -
     return {"id": cluster, "is_canonical": is_canonical, "similarity": similarity, **kept}
 
 
+def repeating(ref: Ref, other: Ref, similarity: float) -> dict[str, Any]:
+    """What the annotation `cluster` of a document says that repeats another one, which is kept."""
+    place = {"repeats_index": other.index} if other.index != ref.index else {}
+    if other.routing is not None:
+        place["repeats_routing"] = other.routing
+    return {"repeats": other.id, "repeats_similarity": similarity, **place}
+
+
+def repeated_by(ref: Ref, annotations: Mapping[str, Any]) -> Ref | None:
+    """The kept document that a document repeats, as its annotations have it; None where it is kept itself."""
+    cluster = annotations.get("cluster")
+    if not isinstance(cluster, dict) or not isinstance(name := cluster.get("repeats"), str):
+        return None
+    return Ref(name, cluster.get("repeats_index", ref.index), cluster.get("repeats_routing"))
+
+
 def alone(ref: Ref) -> dict[str, Any]:
     """The annotation `cluster` of a document that has no near-duplicates."""
     return membership(own_cluster_id(ref), True, 1.0, 1)
@@ -239,7 +307,10 @@ def alone(ref: Ref) -> dict[str, Any]:
 def is_alone(ref: Ref, annotations: Mapping[str, Any]) -> bool:
     """Whether a document's annotations say that it has no near-duplicates; saying nothing says so too."""
     name = cluster_of(annotations)
-    return name is None or (name == own_cluster_id(ref) and not annotations["cluster"].get("size_class"))
+    if name is None:
+        return True
+    said = annotations["cluster"]
+    return name == own_cluster_id(ref) and not said.get("size_class") and not said.get("repeats")
 
 
 def cluster_of(annotations: Mapping[str, Any]) -> str | None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
 from indexer.clustering.assign import READ_AT_ONCE, Assigner, Changes, alone, is_alone
 from indexer.clustering.canonical import CanonicalRule
+from indexer.clustering.choosing import Choice, choose
 from indexer.clustering.grouping import Bucket, Groups, group, radius_of
 from indexer.clustering.memory import finished, in_progress, note_of
 from indexer.matching.measures.reading import Reader, reader_of
@@ -73,10 +75,11 @@ def cluster(
 
     Clusters are the groups of `indexer.clustering.grouping.group`. `bound` is how far apart two documents of a cluster
     may be, as 1 - similarity (0 to 1): each lies within half of it from the cluster's centre, and 1 cuts nothing; twice
-    the rule's own distance where None. A document that is short, or lacks what the rule compares, is alone. A cluster
-    keeps its id as long as the document that it was named after stays in it. Doing it again writes nothing. `reader` is
-    what verifies by reading, if the caller wants to know what could not be read. Memory: what `read_nodes` takes, and
-    100 bytes a node. Raises UsageError and StoreError.
+    the rule's own distance where None. Each document that could be removed is noted with the kept one that it repeats:
+    see `indexer.clustering.choosing.choose`; the order is that of the canonical rule. A document that is short, or
+    lacks what the rule compares, is alone. A cluster keeps its id as long as the document that it was named after stays
+    in it. Doing it again writes nothing. `reader` is what verifies by reading, if the caller wants to know what could
+    not be read. Memory: what `read_nodes` takes, and 100 bytes a node. Raises UsageError and StoreError.
     """
     radius = radius_of(bound)
     chosen = canonical or CanonicalRule()
@@ -90,24 +93,21 @@ def cluster(
     nodes = read_nodes(store, rule, whole=reading is not None)
     comparison = Comparison(rule, nodes.payloads, measured_by(nodes, reading) if reading else None)
     grouped = group(nodes, comparison, radius=radius, threads=threads)
-    groups = document_groups(nodes, grouped)
-
-    def similar(left: Positions, right: Positions) -> npt.NDArray[np.float64]:
-        return similar_documents(nodes, comparison, left, right)
-
-    kept = [np.array(assigner.assign(nodes.refs, batch, similar), dtype=_ID) for batch in batched(groups)]
+    components = component_groups(nodes, grouped)
+    kept = [np.array(names, dtype=_ID) for names in assigned(assigner, nodes, comparison, grouped, components, threads)]
+    groups = [members for groups in components for members in groups]
     together = RefSet(nodes.refs, np.concatenate(groups) if groups else np.empty(0, dtype=np.int64))
     _set_alone(store, assigner, together)
     _forget(store, assigner, np.sort(np.concatenate(kept)) if kept else np.empty(0, dtype=_ID))
     if not dry_run:
         finished(store, note)
-    sizes = [group_of_nodes.size for group_of_nodes in groups]
+    sizes = [members.size for members in groups if members.size > 1]
     return Clustering(
         rule=rule,
         documents=store.count(),
         compared=len(nodes.refs),
         lacking=nodes.lacking,
-        clusters=len(groups),
+        clusters=len(sizes),
         clustered=sum(sizes),
         largest=max(sizes, default=0),
         split=grouped.split,
@@ -132,6 +132,40 @@ def document_groups(nodes: Nodes, grouped: Groups) -> list[Positions]:
     return np.split(ordered, ends[:-1]) if ends.size else []
 
 
+def component_groups(nodes: Nodes, grouped: Groups) -> list[list[Positions]]:
+    """For each component of two documents or more the positions of those of each of its groups, also of one."""
+    whole, labels = grouped.whole[nodes.node_of], grouped.labels[nodes.node_of]
+    sizes = np.bincount(whole) if whole.size else np.empty(0, dtype=np.int64)
+    inside = np.flatnonzero(sizes[whole] > 1)
+    ordered = inside[np.lexsort((labels[inside], whole[inside]))]
+    fresh = np.flatnonzero(np.diff(labels[ordered])) + 1
+    groups = np.split(ordered, fresh) if ordered.size else []
+    of = whole[ordered[np.concatenate(([0], fresh))]] if ordered.size else ordered
+    ends = np.flatnonzero(np.diff(of)) + 1
+    return [groups[first:last] for first, last in pairwise([0, *ends.tolist(), len(groups)])] if groups else []
+
+
+def assigned(
+    assigner: Assigner,
+    nodes: Nodes,
+    comparison: Comparison,
+    grouped: Groups,
+    components: Sequence[list[Positions]],
+    threads: int | None = None,
+) -> Iterator[list[str]]:
+    """Assign the groups of components, those that are read together at once; gives the ids of their clusters."""
+
+    def similar(left: Positions, right: Positions) -> npt.NDArray[np.float64]:
+        return similar_documents(nodes, comparison, left, right)
+
+    def choice(documents: Positions, ranks: Positions) -> Choice:
+        return choose(nodes, comparison, grouped.whole, documents, ranks, threads=threads)
+
+    for batch in batched(components):
+        groups = [members for groups in batch for members in groups]
+        yield assigner.assign(nodes.refs, groups, similar, choice)
+
+
 def similar_documents(
     nodes: Nodes, comparison: Comparison, left: Positions, right: Positions
 ) -> npt.NDArray[np.float64]:
@@ -144,16 +178,17 @@ def similar_documents(
     return similar
 
 
-def batched(groups: Iterable[Positions]) -> Iterator[list[Positions]]:
-    """Groups that are read and written together."""
-    batch: list[Positions] = []
+def batched(components: Iterable[list[Positions]]) -> Iterator[list[list[Positions]]]:
+    """Components, each as the positions of its groups, that are read and written together."""
+    batch: list[list[Positions]] = []
     count = 0
-    for members in groups:
-        if batch and count + members.size > READ_AT_ONCE:
+    for groups in components:
+        size = sum(members.size for members in groups)
+        if batch and count + size > READ_AT_ONCE:
             yield batch
             batch, count = [], 0
-        batch.append(members)
-        count += members.size
+        batch.append(groups)
+        count += size
     if batch:
         yield batch
 

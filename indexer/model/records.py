@@ -281,11 +281,11 @@ def size_class(size: int) -> str:
 class ClusterRecord:
     """What a store keeps of a cluster of two or more documents as a whole.
 
-    `title` is the canonical document's; `size` counts the members, `total_bytes` sums their sizes and `redundant_bytes`
-    those of the members other than the canonical one. `radius` is the largest distance of a member to the canonical
-    document, in bits, `least_similarity` (0 to 1) the smallest similarity. `first_seen` and `last_seen` are the
-    earliest and latest `arrived_at` of the members. `formats` and `origins` (see `indexer.model.origins`) are those of
-    the members, sorted, at most MOST_ORIGINS of them.
+    `title` is the canonical document's; `size` counts the members and `redundant` those of them that repeat a document
+    which is kept, `total_bytes` and `redundant_bytes` sum their sizes. `radius` is the largest distance of a member to
+    the canonical document, in bits, `least_similarity` (0 to 1) the smallest similarity. `first_seen` and `last_seen`
+    are the earliest and latest `arrived_at` of the members. `formats` and `origins` (see `indexer.model.origins`) are
+    those of the members, sorted, at most MOST_ORIGINS of them.
     """
 
     id: str
@@ -300,6 +300,7 @@ class ClusterRecord:
     formats: tuple[str, ...] = ()
     origins: tuple[str, ...] = ()
     least_similarity: float = 1.0
+    redundant: int = 0
 
 
 @dataclass(frozen=True, slots=True)

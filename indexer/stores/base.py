@@ -230,8 +230,10 @@ class Store(SketchStore, ABC):
         """Merge fields into the stored annotations of documents; how many of those named were there and were changed.
 
         What is known of a document's cluster is the annotation `cluster`: `{"id", "is_canonical", "similarity" (0 to 1,
-        to the canonical document), "size_class"}`. A document without it is in no cluster; stores where documents are
-        grouped by the cluster's id then keep one of its own for it, a new one at each put().
+        to the canonical document), "size_class"}`, and of one that could be removed the id of the kept document that it
+        `repeats`, and how similar it is to that one, `repeats_similarity`; `repeats_index` where that is in another
+        index, and `repeats_routing` where it has one. A document without it is in no cluster; stores where documents
+        are grouped by the cluster's id then keep one of its own for it, a new one at each put().
 
         Values are JSON types (UsageError otherwise), None removes a field, a field is replaced as a whole. Kept in
         batches like put().

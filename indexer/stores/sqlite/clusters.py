@@ -18,7 +18,7 @@ from indexer.stores.sqlite.rows import pack_text
 _BATCH = 2000
 _READ = 1000
 _COLUMNS = """id, canonical, title, size, octets, radius, first_seen, last_seen, redundant_octets, formats, origins,
-    least_similarity"""
+    least_similarity, redundant"""
 _NOTE = "clustering"
 _NOTED = {"rule": str, "bound": str, "canonical": str, "finished": bool, "at": str, "arrived": list}
 
@@ -54,7 +54,7 @@ class ClusterTable(OnFile):
         for chunk in chunks(clusters, _BATCH):
             with self._writing() as connection:
                 connection.executemany(
-                    "INSERT OR REPLACE INTO clusters VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", map(_row, chunk)
+                    "INSERT OR REPLACE INTO clusters VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", map(_row, chunk)
                 )
 
     def get_clusters(self, ids: Sequence[str]) -> list[ClusterRecord | None]:
@@ -103,16 +103,17 @@ def _row(cluster: ClusterRecord) -> tuple[Any, ...]:
     names = (pack_text(cluster.id), pack_text(cluster.canonical.id), pack_text(cluster.title))
     places = (json.dumps(cluster.formats), json.dumps(cluster.origins))
     numbers = (cluster.size, cluster.total_bytes, cluster.radius)
-    return (*names, *numbers, *seen, cluster.redundant_bytes, *places, cluster.least_similarity)
+    return (*names, *numbers, *seen, cluster.redundant_bytes, *places, cluster.least_similarity, cluster.redundant)
 
 
 def _cluster(row: Sequence[Any]) -> ClusterRecord:
-    name, canonical, title, size, total, radius, first, last, redundant, formats, origins, least = row
+    name, canonical, title, size, total, radius, first, last, octets, formats, origins, least, redundant = row
     names = (cells.text(name), Ref(cells.text(canonical)), cells.text(title))
     figures = (cells.count(size), cells.count(total), cells.count(radius))
     seen = (cells.text(first), cells.text(last))
     places = (cells.json_strings(formats), cells.json_strings(origins))
-    return ClusterRecord(*names, *figures, *seen, cells.count(redundant), *places, cells.share(least))
+    shares = (cells.share(least), cells.count(redundant))
+    return ClusterRecord(*names, *figures, *seen, cells.count(octets), *places, *shares)
 
 
 def _note(held: dict[str, Any]) -> ClusteringNote:

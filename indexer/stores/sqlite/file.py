@@ -83,6 +83,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     ("ALTER TABLE documents ADD COLUMN container BLOB NOT NULL DEFAULT x''",),
     # Empty where it is indexed_at.
     ("ALTER TABLE documents ADD COLUMN first_indexed_at BLOB NOT NULL DEFAULT x''",),
+    ("ALTER TABLE clusters ADD COLUMN redundant INTEGER NOT NULL DEFAULT 0",),
 )
 
 _HEADER_BYTES = 100

@@ -33,6 +33,10 @@ CLUSTER_FIELDS: Mapping[str, tuple[type, ...]] = {
     "similarity": (float, int),
     "distance": (int,),
     "size_class": (str,),
+    "repeats": (str,),
+    "repeats_index": (str,),
+    "repeats_routing": (str,),
+    "repeats_similarity": (float, int),
 }
 # The annotation that prune marks with: its owner finds what is marked.
 DUPLICATE_OF = "duplicate_of"
@@ -276,9 +280,9 @@ def _fits(cluster: Mapping[str, Any]) -> bool:
         isinstance(cluster.get("id"), str)
         and len(cluster["id"]) <= MAX_ID_BYTES
         and all(type(value) in CLUSTER_FIELDS.get(name, ()) for name, value in cluster.items())
-        and 0 <= cluster.get("similarity", 0) <= 1
+        and all(0 <= cluster.get(name, 0) <= 1 for name in ("similarity", "repeats_similarity"))
         and 0 <= cluster.get("distance", 0) <= 64
-        and len(cluster.get("size_class", "")) <= MAX_ID_BYTES
+        and all(len(cluster.get(name, "")) <= MAX_ID_BYTES for name in ("size_class", "repeats"))
     )
 
 

@@ -227,13 +227,14 @@ def _cluster_body(cluster: ClusterRecord) -> Mapping[str, Any]:
     texts = {"id": cluster.id, "title": cluster.title}
     texts |= {"first_seen": cluster.first_seen, "last_seen": cluster.last_seen}
     numbers: dict[str, Any] = {"size": cluster.size, "octets": cluster.total_bytes, "radius": cluster.radius}
+    numbers |= {"redundant": cluster.redundant}
     numbers |= {"redundant_octets": cluster.redundant_bytes, "least_similarity": cluster.least_similarity}
     lists = {"formats": cluster.formats, "origins": cluster.origins}
     exact = json.dumps([list(canonical.values()), texts, numbers, lists])
     formats, origins = ([_passing(name) for name in names] for names in lists.values())
     shared: dict[str, Any] = {"format": formats, "origin": origins}
     shared["cluster"] = _readable({"id": cluster.id, "size_class": size_class(cluster.size)})
-    body = {**_readable(texts), **numbers, "redundant": cluster.size - 1, ROOT: shared}
+    body = {**_readable(texts), **numbers, ROOT: shared}
     return {**body, "canonical": _readable(canonical), "exact": exact}
 
 
