@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from indexer.ingest.indexing import store_info
 from indexer.matching.measures import exact
@@ -23,6 +23,7 @@ from indexer.stores import Store, open_store
 SLACK = 1e-9
 
 Edge = tuple[str, str]
+Name = TypeVar("Name", str, int)
 
 
 def collection(seed: int, count: int) -> list[str]:
@@ -143,6 +144,24 @@ class Oracle:
         """Every pair that is near, with its similarity."""
         pairs = combinations(sorted(self.texts), 2)
         return {(one, other): self.similarity(one, other) for one, other in pairs if self.near(one, other)}
+
+
+def greedy(order: Sequence[Name], edges: Mapping[tuple[Name, Name], float]) -> dict[Name, tuple[Name, float]]:
+    """What stands for each of some in an order of preference, and how similar it is: itself for what is kept.
+
+    The slow way, one after the other. `edges` are pairs that are near, in either direction or both.
+    """
+    near = {**{pair[::-1]: value for pair, value in edges.items()}, **edges}
+    kept: list[Name] = []
+    for one in order:
+        if not any((one, other) in near for other in kept):
+            kept.append(one)
+    stands = {one: (one, 1.0) for one in kept}
+    for one in order:
+        if one not in stands:
+            nearest = max((other for other in kept if (one, other) in near), key=lambda other: near[one, other])
+            stands[one] = nearest, near[one, nearest]
+    return stands
 
 
 @lru_cache(maxsize=10_000)

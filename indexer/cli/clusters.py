@@ -356,21 +356,22 @@ prune_options = Group(
     epilog="""
 \b
 Examples:
-  neardup prune --keep canonical --dry-run   list what is not canonical
+  neardup prune --keep canonical --dry-run   list what repeats another document
   neardup prune --keep canonical             mark it: annotation duplicate_of
   neardup prune --keep canonical --delete    delete it, after the question
   neardup prune --keep canonical --identical --delete
 
-Run "neardup cluster" first. A document is selected only if it is, compared again now, as near to the canonical
-document of its cluster as the rule of the clustering demands; the others are kept, and --dry-run says why. After
-clustering by a simhash alone, --delete requires a verification. The files themselves stay. In a search engine, a
+Run "neardup cluster" first. It chooses what to keep in the order of --canonical: no two documents that stay are near,
+and each that could be removed repeats one that stays, maybe of another cluster. A document is selected only if it is,
+compared again now, as near to that one as the rule of the clustering demands; else it is kept, and --dry-run says why.
+After clustering by a simhash alone, --delete requires a verification. The files themselves stay. In a search engine, a
 document with fields other than neardup's belongs to its owner: --delete leaves it in place and removes neardup's
 fields.
 
-With --dry-run --json one object per line: cluster, canonical, similarity, identical (whether the texts are equal except
-for case and white space), kept (why; empty for documents that would be marked or deleted), and the document as in
-"neardup show --json"; otherwise one object: marked and unmarked, or deleted and stripped (an owner's documents, which
-stayed); and contended, the number of documents that others change constantly.
+With --dry-run --json one object per line: cluster, repeats, similarity (to that one), identical (whether the texts are
+equal except for case and white space), kept (why; empty for documents that would be marked or deleted), and the
+document as in "neardup show --json"; otherwise one object: marked and unmarked, or deleted and stripped (an owner's
+documents, which stayed); and contended, the number of documents that others change constantly.
 """,
 )
 @store_option
@@ -378,7 +379,7 @@ stayed); and contended, the number of documents that others change constantly.
 @refresh_option
 @json_option
 def prune(store: str, pruned: Pruned, refresh: Refresh, json: bool) -> None:
-    """Mark the documents of each cluster that are not canonical, or delete them from the store."""
+    """Mark the documents that repeat another one which is kept, or delete them from the store."""
     from indexer.clustering.prune import Pruning, verification
 
     with opened(store, read_only=pruned.dry_run, refresh=refresh) as target:
@@ -411,9 +412,9 @@ def _delete(pruning: Pruning, shown: str, *, asked: bool) -> int:
     for document in pruning.surplus():
         tally.add(document)
     count, total = tally.named, pruning.store.count()
-    more = f"; {counted(tally.kept, 'other')} of their clusters will be kept, --dry-run says why" if tally.kept else ""
+    more = f"; {counted(tally.kept, 'other')} will be kept all the same, --dry-run says why" if tally.kept else ""
     owners = "" if pruning.store.capabilities.embedded else "; what is its owner's stays, and loses neardup's fields"
-    say(f"deletes {count:,} of {counted(total, 'document')} from {shown}; their canonical ones stay{owners}{more}")
+    say(f"deletes {count:,} of {counted(total, 'document')} from {shown}; what they repeat stays{owners}{more}")
     if count and asked:
         if not can_ask():
             raise UsageError("--delete asks for confirmation on a terminal; give --yes to delete without it")
@@ -431,23 +432,23 @@ def _list_surplus(pruning: Pruning, *, as_json: bool) -> None:
     for document in pruning.surplus():
         tally.add(document)
         if as_json:
-            about = {"cluster": document.cluster, "canonical": document.canonical.id, "similarity": document.similarity}
+            about = {"cluster": document.cluster, "repeats": document.repeats.id, "similarity": document.similarity}
             answer_json(
                 {**about, "identical": document.identical, "kept": document.kept, **record_json(document.record)}
             )
         elif document.kept:
             say(f"kept: {document.record.ref.id}: {document.kept}")
         elif document.identical:
-            answer(f"{document.record.ref.id}  is identical with {document.canonical.id}")
+            answer(f"{document.record.ref.id}  is identical with {document.repeats.id}")
         else:
-            answer(f"{document.record.ref.id}  {pruning.rule.said(document.similarity, document.canonical.id)}")
+            answer(f"{document.record.ref.id}  {pruning.rule.said(document.similarity, document.repeats.id)}")
     count, same = tally.named, tally.identical
     summary = f"{counted(count, 'document')} with another in place ({size(tally.total_bytes)})"
     kinds = [f"{same:,} identical"] * bool(same)
     kinds += [f"{count - same:,} near, the least similar {pruning.rule.shown(tally.least)}"] * (count > same)
     say(f"a dry run: {summary}" + f": {' and '.join(kinds)}" * bool(kinds) + "; nothing was changed")
     if tally.kept:
-        say(f"{counted(tally.kept, 'document')} of the same clusters will be kept")
+        say(f"{counted(tally.kept, 'document')} will be kept all the same")
 
 
 COMMANDS = (pairs, cluster, prune)

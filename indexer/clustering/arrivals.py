@@ -10,7 +10,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from indexer.clustering.assign import READ_AT_ONCE, Assigner, Changes, alone, cluster_of, is_alone, membership
+from indexer.clustering.assign import (
+    READ_AT_ONCE,
+    Assigner,
+    Changes,
+    alone,
+    cluster_of,
+    is_alone,
+    membership,
+    repeated_by,
+    repeating,
+)
 from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.clusters import assigned, component_groups
 from indexer.clustering.grouping import group, radius_of
@@ -399,8 +409,11 @@ class Arrivals:
         if cluster is None or annotations is None:
             return
         value = round(similarity, 4)
-        self._assigner.note([(record.ref, membership(name, False, value, cluster.size + 1), annotations)])
-        self._assigner.put_clusters([_grown(cluster, record, value)])
+        [beside] = self.store.annotations([cluster.canonical])
+        stays = beside is not None and repeated_by(cluster.canonical, beside) is None
+        said = repeating(record.ref, cluster.canonical, value) if stays else {}
+        self._assigner.note([(record.ref, membership(name, False, value, cluster.size + 1) | said, annotations)])
+        self._assigner.put_clusters([_grown(cluster, record, value, redundant=stays)])
 
     def _regroup(self, touching: _Touching) -> None:
         """Group the members of the clusters touched and the new documents anew."""
@@ -476,7 +489,7 @@ def _nearest(near: Near) -> tuple[float, tuple[str, str, str]]:
     return -near.similarity, ref_order(near.ref)
 
 
-def _grown(cluster: ClusterRecord, record: Record, similarity: float) -> ClusterRecord:
+def _grown(cluster: ClusterRecord, record: Record, similarity: float, *, redundant: bool) -> ClusterRecord:
     seen = [record.arrived_at] if record.arrived_at else []
     return replace(
         cluster,
@@ -485,7 +498,8 @@ def _grown(cluster: ClusterRecord, record: Record, similarity: float) -> Cluster
         least_similarity=min(cluster.least_similarity, similarity),
         first_seen=min(filter(None, (cluster.first_seen, *seen)), default=""),
         last_seen=max(cluster.last_seen, *seen, ""),
-        redundant_bytes=cluster.redundant_bytes + record.size,
+        redundant=cluster.redundant + redundant,
+        redundant_bytes=cluster.redundant_bytes + record.size * redundant,
         formats=first_of(cluster.formats, (record.format,)),
         origins=first_of(cluster.origins, (origin_of(record.source),)),
     )

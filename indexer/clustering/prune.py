@@ -1,20 +1,20 @@
-"""What to do with the documents of a cluster that another one stands for: mark or delete them.
+"""What to do with documents that repeat a kept one: mark or delete them.
 
-Nothing is named that is not, compared anew at this moment, as near to the canonical document as the rule demands by
-which the clusters were made. A document wrongly called a near-duplicate would be lost.
+Which these are, and what each repeats, was chosen when the clusters were made. Nothing is named that is not, compared
+anew at this moment, as near to that document as the rule demands, nor where that one is gone or to be removed itself. A
+document wrongly called a near-duplicate would be lost.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from indexer.clustering.assign import READ_AT_ONCE, Changes, alone, cluster_of
+from indexer.clustering.assign import READ_AT_ONCE, Changes, alone, cluster_of, repeated_by
 from indexer.clustering.memory import Remembered, require_remembered
-from indexer.clustering.stored import Cluster, stored_clusters
+from indexer.clustering.stored import stored_clusters
 from indexer.errors import UsageError
 from indexer.matching.measures.reading import Reader, TextReader, preferred, reader_of
 from indexer.matching.rule import DEFAULT_SHARE, DEFAULT_VERIFIED, Finder, MatchRule, Reading
@@ -27,28 +27,26 @@ from indexer.stores.base import Store, Versioned
 
 # The annotation of a marked document: the id of the document that stands for it.
 MARK = "duplicate_of"
-_GONE = "the canonical document of its cluster is gone; run neardup cluster again"
+_GONE = "the document that it repeats is gone, or is to be removed itself; run neardup cluster again"
 
 Measure = Finder | Reading
 
 
 @dataclass(frozen=True, slots=True)
 class Surplus:
-    """A document that is not canonical in its cluster; `kept` says why it is kept all the same, empty where it is not.
+    """A document that `repeats` a kept one; `kept` says why it is kept all the same, empty where it is not.
 
-    `similarity` (0 to 1) is that to the canonical document, found anew; below 0 where it is unknown.
-    `identical` is whether their texts are known to be equal but for case and white space. `version` is the document's
-    at that moment, and `others` how many documents of the cluster are not canonical.
+    `similarity` (0 to 1) is that to the one that it repeats, found anew; below 0 where it is unknown. `identical` is
+    whether their texts are known to be equal but for case and white space. `version` is the document's at that moment.
     """
 
     record: Record
     cluster: str
-    canonical: Ref
+    repeats: Ref
     similarity: float
     kept: str = ""
     identical: bool = False
     version: Hashable = None
-    others: int = 0
 
 
 @dataclass(slots=True)
@@ -77,12 +75,12 @@ class Tally:
 
 
 class Pruning:
-    """The documents of a store's clusters that another one stands for.
+    """The documents of a store that repeat another one, which is kept.
 
     `verify` demands another measure beside the remembered rule. A clustering by a simhash alone has called documents
     near that share nothing but their language, so delete() then takes a verification, or `unverified`. With
-    `identical` nothing is named whose text is not known to be the canonical document's. Raises StoreError where the
-    store does not remember how its clusters were made.
+    `identical` nothing is named whose text is not known to be that of the document that it repeats. Raises StoreError
+    where the store does not remember how its clusters were made.
     """
 
     def __init__(
@@ -100,42 +98,43 @@ class Pruning:
         return self.remembered.rule
 
     def surplus(self) -> Iterator[Surplus]:
-        """The documents of clusters that are not canonical, by cluster, the most similar first."""
+        """The documents that repeat a kept one, by their clusters."""
         for page in self._checked():
             yield from page
 
     def _checked(self) -> Iterator[list[Surplus]]:
         """The same in batches, each read together with the documents that stand for it, and compared as it is then."""
-        pairs = ((stored, ref) for stored in stored_clusters(self.store, least=2) for ref in stored.members[1:])
-        for page in chunks(pairs, READ_AT_ONCE):
-            stand_ins = list(dict.fromkeys(cluster.canonical for cluster, _ in page))
-            versions = self.store.versioned([*stand_ins, *(ref for _, ref in page)])
+        repeating = (
+            (stored.id, ref, other)
+            for stored in stored_clusters(self.store, least=2, repeating=True)
+            for ref, other in zip(stored.members, stored.repeats, strict=True)
+            if other
+        )
+        for page in chunks(repeating, READ_AT_ONCE):
+            stand_ins = list(dict.fromkeys(other for _, _, other in page))
+            versions = self.store.versioned([*stand_ins, *(ref for _, ref, _ in page)])
             first = dict(zip(stand_ins, versions, strict=False))
             members = [
-                (cluster, stored, stored.record)
-                for (cluster, _), stored in zip(page, versions[len(stand_ins) :], strict=True)
-                if stored and stored.record and cluster_of(stored.annotations) == cluster.id
+                _Member(cluster, other, stored.record, stored.version, _staying(other, first[other]))
+                for (cluster, ref, other), stored in zip(page, versions[len(stand_ins) :], strict=True)
+                if stored and stored.record and repeated_by(ref, stored.annotations) == other
             ]
-            canonical = [_still_canonical(first[cluster.canonical]) for cluster, _, _ in members]
-            yield self._surplus(members, canonical)
+            yield self._surplus(members)
 
-    def _surplus(
-        self, members: Sequence[tuple[Cluster, Versioned, Record]], canonical: Sequence[Record | None]
-    ) -> list[Surplus]:
+    def _surplus(self, members: Sequence[_Member]) -> list[Surplus]:
         values, reasons = np.full(len(members), -1.0), [_GONE] * len(members)
-        there = [place for place, one in enumerate(canonical) if one is not None]
-        beside = [one for one in canonical if one is not None]
-        values[there], judged = self._compared(beside, [members[place][2] for place in there])
+        there = [place for place, member in enumerate(members) if member.beside is not None]
+        beside = [member.beside for member in members if member.beside is not None]
+        values[there], judged = self._compared(beside, [members[place].record for place in there])
         for place, why in zip(there, judged, strict=True):
             reasons[place] = why
         surplus = []
-        for (cluster, one, record), own, value, why in zip(members, canonical, values.tolist(), reasons, strict=True):
-            same = own is not None and record.is_identical(own)
-            other = f"its text is not identical with that of {cluster.canonical.id}" * (self.identical and not same)
+        for member, value, why in zip(members, values.tolist(), reasons, strict=True):
+            same = member.beside is not None and member.record.is_identical(member.beside)
+            other = f"its text is not identical with that of {member.repeats.id}" * (self.identical and not same)
             surplus.append(
                 Surplus(
-                    record, cluster.id, cluster.canonical, value, why or other, same, one.version,
-                    len(cluster.members) - 1,
+                    member.record, member.cluster, member.repeats, value, why or other, same, member.version
                 )
             )  # fmt: skip
         return surplus
@@ -206,7 +205,7 @@ class Pruning:
         return self._readers[str(reading)]
 
     def mark(self, *, dry_run: bool = False) -> Changes:
-        """Give each surplus document the annotation `duplicate_of`, the id of its canonical one; take old marks away.
+        """Give each surplus document the annotation `duplicate_of`, the id of what it repeats; take old marks away.
 
         Only what changed is written. The counts are of documents marked (`documents`) and unmarked (`removed`).
         """
@@ -217,9 +216,9 @@ class Pruning:
             marked.extend(refs)
             annotations = store.annotations(refs)
             changed = [
-                (document.record.ref, {MARK: document.canonical.id})
+                (document.record.ref, {MARK: document.repeats.id})
                 for document, old in zip(page, annotations, strict=True)
-                if old is not None and old.get(MARK) != document.canonical.id
+                if old is not None and old.get(MARK) != document.repeats.id
             ]
             changes.documents += len(changed)
             if changed and not dry_run:
@@ -248,38 +247,54 @@ class Pruning:
             )
 
     def delete(self) -> int:
-        """Delete each surplus document that is still as it was checked; how many were. Their clusters become singles.
+        """Delete each surplus document that is still as it was checked; how many were.
 
-        Raises UsageError where that needs a verification; see `require_verified`.
+        A document that is left alone in its cluster is then in none. Raises UsageError where that needs a verification;
+        see `require_verified`.
         """
         self.require_verified()
         store, count = self.store, 0
         # A store whose marks can't be written keeps its documents.
         store.annotate(())
-        gone: Counter[str] = Counter()
+        touched: set[str] = set()
         for page in self._checked():
             named = {document.record.ref: document for document in page if not document.kept}
-            deleted = store.delete(list(named), versions={ref: document.version for ref, document in named.items()})
-            count += deleted
-            if deleted < len(named):
-                left = zip(list(named), store.get(list(named), sketches=False), strict=True)
-                for ref in [ref for ref, record in left if record is not None]:
-                    del named[ref]
-            gone.update(document.cluster for document in named.values())
-            emptied = {
-                document.cluster: document.canonical for document in page if gone[document.cluster] == document.others
-            }
-            if emptied:
-                store.annotate([(ref, {"cluster": alone(ref)}) for ref in emptied.values()])
-                store.delete_clusters(list(emptied))
+            count += store.delete(list(named), versions={ref: document.version for ref, document in named.items()})
+            touched |= {document.cluster for document in named.values()}
             # The members of one cluster come one after the other.
-            gone = Counter({document.cluster: gone[document.cluster] for document in page[-1:]})
+            going_on = touched & {document.cluster for document in page[-1:]}
+            self._leave(sorted(touched - going_on))
+            touched = going_on
+        self._leave(sorted(touched))
         return count
 
+    def _leave(self, clusters: Sequence[str]) -> None:
+        """Forget those of some clusters that have lost all members but one."""
+        store = self.store
+        left: dict[str, list[Ref]] = {name: [] for name in clusters}
+        for page in chunks(store.cluster_members(clusters), READ_AT_ONCE):
+            # An engine may still find what was deleted just now.
+            for (name, ref), said in zip(page, store.annotations([ref for _, ref in page]), strict=True):
+                if said and cluster_of(said) == name:
+                    left[name].append(ref)
+        store.annotate([(refs[0], {"cluster": alone(refs[0])}) for refs in left.values() if len(refs) == 1])
+        store.delete_clusters([name for name, refs in left.items() if len(refs) < 2])
 
-def _still_canonical(read: Versioned | None) -> Record | None:
-    """The record of a document that still stands for its cluster."""
-    return read.record if read and read.annotations.get("cluster", {}).get("is_canonical") else None
+
+@dataclass(frozen=True, slots=True)
+class _Member:
+    """A document of a cluster as it is read; `beside` is the one that it repeats, None where that doesn't stay."""
+
+    cluster: str
+    repeats: Ref
+    record: Record
+    version: Hashable
+    beside: Record | None
+
+
+def _staying(ref: Ref, read: Versioned | None) -> Record | None:
+    """The record of a document that is there and is not to be removed itself."""
+    return read.record if read and repeated_by(ref, read.annotations) is None else None
 
 
 def verification(store: Store, way: str) -> Measure:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
@@ -9,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from indexer.clustering.assign import cluster_of
+from indexer.clustering.assign import cluster_of, repeated_by
 from indexer.model import CLUSTER_ID_LENGTH, Ref, own_cluster_id
 from indexer.model.refs import RefTable, ref_order
 from indexer.stores.base import Store
@@ -21,24 +22,31 @@ _ID = f"S{CLUSTER_ID_LENGTH}"
 class Cluster:
     """Documents that belong together: `members` has the canonical one first, the others by similarity to it, then ref.
 
-    `similarities[i]` (0 to 1) is that of `members[i]` to the canonical document, by the rule that made the clusters. A
-    cluster of one is a document without near-duplicates.
+    `similarities[i]` (0 to 1) is that of `members[i]` to the canonical document, by the rule that made the clusters.
+    `repeats[i]` is the kept document, maybe of another cluster, for which it could be removed, None where it is kept
+    itself, and `shares[i]` (0 to 1) how similar it is to that one. A cluster of one is a document without
+    near-duplicates, or one that was cut off from those of its component.
     """
 
     id: str
     canonical: Ref
     members: tuple[Ref, ...]
     similarities: tuple[float, ...]
+    repeats: tuple[Ref | None, ...]
+    shares: tuple[float, ...]
 
 
-def stored_clusters(store: Store, *, least: int = 1) -> Iterator[Cluster]:
+def stored_clusters(store: Store, *, least: int = 1, repeating: bool = False) -> Iterator[Cluster]:
     """The clusters that a store holds, by id, as the annotations of its documents have them.
 
-    Those with fewer than `least` members are left out; 2 leaves out the documents without near-duplicates. A document
-    of which nothing is said, as one that came since the last clustering, is alone. Where the canonical document was
-    deleted since, the nearest to it stands in its place. Memory: some 160 bytes a document beside its id.
+    Those with fewer than `least` members are left out; 2 leaves out the documents without near-duplicates, but with
+    `repeating` not those of clusters of one that could be removed. A document of which nothing is said, as one that
+    came since the last clustering, is alone. Where the canonical document was deleted since, the nearest to it stands
+    in its place. Memory: some 180 bytes a document beside its id.
     """
-    refs = RefTable()
+    refs, others = RefTable(), RefTable()
+    # By document: the place of what it repeats, below 0 where it is kept, and how similar it is to that one.
+    of, shares = array("q"), array("d")
     names = bytearray()
     ranks: list[float] = []
     for ref, fields in store.scan_clustered() if least > 1 else store.scan_annotations():
@@ -55,20 +63,29 @@ def stored_clusters(store: Store, *, least: int = 1) -> Iterator[Cluster]:
         cluster = fields.get("cluster", {"is_canonical": True})
         # The canonical document before those that equal it.
         ranks.append(2.0 if cluster.get("is_canonical") else similarity_of(cluster))
+        other = repeated_by(ref, fields)
+        of.append(len(others) if other else -1)
+        shares.append(cluster.get("repeats_similarity", 0.0) if other else 1.0)
+        others.extend((other,) if other else ())
     ids = np.frombuffer(bytes(names), dtype=_ID)
     order = np.argsort(ids, kind="stable")
     ordered = ids[order]
     starts = [0, *(np.flatnonzero(ordered[1:] != ordered[:-1]) + 1).tolist()] if ordered.size else []
     for start, end in pairwise([*starts, int(ordered.size)]):
-        if end - start >= least:
-            positions = order[start:end]
+        positions = order[start:end].tolist()
+        if end - start >= least or (repeating and any(of[position] >= 0 for position in positions)):
             in_order = sorted(
-                zip((ranks[position] for position in positions.tolist()), refs.take(positions), strict=True),
-                key=lambda pair: (-pair[0], ref_order(pair[1])),
+                zip(refs.take(positions), positions, strict=True),
+                key=lambda pair: (-ranks[pair[1]], ref_order(pair[0])),
             )
-            members = tuple(ref for _, ref in in_order)
+            places = [place for _, place in in_order]
             yield Cluster(
-                ordered[start].decode("ascii"), members[0], members, tuple(min(rank, 1.0) for rank, _ in in_order)
+                ordered[start].decode("ascii"),
+                in_order[0][0],
+                tuple(ref for ref, _ in in_order),
+                tuple(min(ranks[place], 1.0) for place in places),
+                tuple(others.take([of[place]])[0] if of[place] >= 0 else None for place in places),
+                tuple(shares[place] for place in places),
             )
 
 

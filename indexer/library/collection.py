@@ -358,11 +358,11 @@ class Collection:
         verify: Literal["sketch", "text"] | None = None,
         unverified: bool = False,
     ) -> Pruned:
-        """Mark the documents of each cluster that are not canonical, or delete them, as `neardup prune` does.
+        """Mark the documents that repeat a kept one, or delete them, as `neardup prune` does.
 
-        `dry_run` lists them and changes nothing. `identical` selects only documents with the same text as the canonical
-        one, `verify` requires a further verification, and `unverified` allows deleting by a simhash alone. Raises
-        UsageError if deleting requires a verification.
+        `dry_run` lists them and changes nothing. `identical` selects only documents with the same text as the one that
+        they repeat, `verify` requires a further verification, and `unverified` allows deleting by a simhash alone.
+        Raises UsageError if deleting requires a verification.
         """
         from indexer.clustering.prune import Pruning, verification
 
@@ -380,7 +380,7 @@ class Collection:
                 return Pruned(none, marked=done.documents, unmarked=done.removed)
             rows = [
                 Surplus(
-                    name_of(one.record.ref), name_of(one.canonical), one.similarity, one.identical, one.kept,
+                    name_of(one.record.ref), name_of(one.repeats), one.similarity, one.identical, one.kept,
                     one.record.title, one.record.source, one.cluster,
                 )
                 for one in pruning.surplus()

@@ -97,14 +97,14 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Surplus:
-    """A document that repeats the `canonical` one; `kept` says why it is kept, and is empty if it is not.
+    """A document that `repeats` a kept one; `kept` says why it is kept, and is empty if it is not.
 
     `similarity` (0 to 1) is computed again, and below 0 if unknown; `identical` texts differ at most in case and white
     space.
     """
 
     id: str
-    canonical: str
+    repeats: str
     similarity: float
     identical: bool
     kept: str

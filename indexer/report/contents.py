@@ -263,7 +263,7 @@ def report_markdown(report: Report) -> str:
         [(row.label, f"{row.clusters:,}", f"{row.documents:,}") for row in numbers.sizes],
     )
     lines += _md_table(
-        "Similarity to the canonical document",
+        "Similarity to what stays",
         ("bits that differ" if numbers.rule.unit == "bits" else "shared passages", "documents"),
         [(row.label, f"{row.documents:,}") for row in numbers.similarities],
     )

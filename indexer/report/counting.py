@@ -47,7 +47,7 @@ _SIZE_BOUNDS = (2, 3, 4, 5, 6, 11, 21, 51, 101, 1001, 10_001, 100_001)
 class Share:
     """How much of a part of the collection is redundant: documents and their bytes.
 
-    Redundant are the members of clusters beside the canonical one: what could go and leave one of each.
+    Redundant are the documents that repeat one which is kept: what could go, each with something near it left.
     """
 
     documents: int = 0
@@ -85,7 +85,7 @@ class SizeClass:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """This many redundant documents whose similarity to their canonical one is `least` or more, up to the step before.
+    """This many redundant documents whose similarity to what they repeat is `least` or more, up to the step before.
 
     `label` says it in the rule's unit: "3" bits, or "85 to 89%".
     """
@@ -116,10 +116,10 @@ class LeftOut:
 class Figures:
     """What a report says in numbers.
 
-    `left_out` is what was not compared, by reason, the most frequent first. `clusters` have two members or more.
-    `unclustered` documents came since the last clustering. `similarities` counts the redundant documents by how similar
-    they are to their canonical one, in the unit of `rule`. `by_source` is by host, or by folder as deep as stays
-    readable; `by_time` by hour, day, month or year.
+    `left_out` is what was not compared, by reason, the most frequent first. `clusters` have two members or more,
+    `in_clusters` together. `unclustered` documents came since the last clustering. `similarities` counts the redundant
+    documents by how similar they are to what they repeat, in the unit of `rule`. `by_source` is by host, or by folder
+    as deep as stays readable; `by_time` by hour, day, month or year.
     """
 
     rule: MatchRule
@@ -129,6 +129,7 @@ class Figures:
     short: int
     unclustered: int
     clusters: int
+    in_clusters: int
     sizes: tuple[SizeClass, ...]
     similarities: tuple[Step, ...]
     by_format: dict[str, Share]
@@ -141,13 +142,8 @@ class Figures:
         return sum(each.documents for each in self.left_out if not each.compared)
 
     @property
-    def in_clusters(self) -> int:
-        """How many documents have a near-duplicate."""
-        return self.clusters + self.total.redundant
-
-    @property
     def exact(self) -> int:
-        """How many redundant documents are as similar to their canonical one as can be."""
+        """How many redundant documents are as similar to what they repeat as can be."""
         return sum(step.documents for step in self.similarities if step.least == 1.0)
 
 
@@ -216,24 +212,27 @@ def figures(store: Store, made: Remembered, *, most: int, time_field: str = "") 
     redundant, inside = RefTable(), RefTable()
 
     def counted() -> Iterable[Cluster]:
-        for cluster in stored_clusters(store, least=2):
-            sizes[len(cluster.members)] += 1
-            near.update(_step(similarity, made.rule) for similarity in cluster.similarities[1:])
-            inside.extend(cluster.members[:1])
-            redundant.extend(cluster.members[1:])
-            yield cluster
+        for cluster in stored_clusters(store, least=2, repeating=True):
+            for ref, other, share in zip(cluster.members, cluster.repeats, cluster.shares, strict=True):
+                if other is not None:
+                    redundant.extend((ref,))
+                    near[_step(share, made.rule)] += 1
+            inside.extend(cluster.members)
+            if len(cluster.members) > 1:
+                sizes[len(cluster.members)] += 1
+                yield cluster
 
     largest = heapq.nsmallest(most, counted(), key=lambda cluster: (-len(cluster.members), cluster.id))
     scan = _Scan(time_field)
     gone = RefSet(redundant, np.arange(len(redundant), dtype=np.int64))
-    kept = RefSet(inside, np.arange(len(inside), dtype=np.int64))
+    clustered = RefSet(inside, np.arange(len(inside), dtype=np.int64))
     unclustered = 0
     records = store.scan(sketches=False)
     for page in chunks(records, _READ_AT_ONCE):
         refs = [record.ref for record in page]
-        for record, is_redundant, is_kept in zip(page, gone.contains(refs), kept.contains(refs), strict=True):
+        for record, is_redundant, known in zip(page, gone.contains(refs), clustered.contains(refs), strict=True):
             scan.count(record, is_redundant)
-            unclustered += not (is_redundant or is_kept) and not made.has_seen(record.indexed_at)
+            unclustered += not known and not made.has_seen(record.indexed_at)
     return (
         Figures(
             rule=made.rule,
@@ -243,6 +242,7 @@ def figures(store: Store, made: Remembered, *, most: int, time_field: str = "") 
             short=scan.short,
             unclustered=unclustered,
             clusters=sizes.total(),
+            in_clusters=sum(size * count for size, count in sizes.items()),
             sizes=_size_classes(sizes),
             similarities=tuple(Step(label, -below, near[below, label]) for below, label in sorted(near)),
             by_format=_by_amount(scan.formats),

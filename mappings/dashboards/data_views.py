@@ -11,6 +11,7 @@ MEMBER_COLUMNS = (
     "neardup.cluster.id",
     "neardup.cluster.is_canonical",
     "neardup.cluster.similarity",
+    "neardup.cluster.repeats",
     "_id",
     "neardup.title",
     "neardup.source",
@@ -62,12 +63,14 @@ DOCUMENTS = View(
         "_id": _link(_DOCUMENT),
         "neardup.cluster.id": _link(_MEMBERS),
         "neardup.cluster.similarity": _PERCENT,
+        "neardup.cluster.repeats_similarity": _PERCENT,
     },
     # No label that an owner's field may well have as its name.
     {
         "neardup.cluster.id": "cluster",
         "neardup.cluster.is_canonical": "canonical",
         "neardup.cluster.similarity": "shares",
+        "neardup.cluster.repeats": "repeats",
     },
     # What documents are found and compared by, which tells a reader nothing.
     ("neardup.*.bits", "neardup.*.t0*", "neardup.*.t1*", "neardup.*.keys", "neardup.*.sketch"),

@@ -9,7 +9,8 @@ from typing import Any, Literal
 from data_views import MEMBER_COLUMNS, MEMBER_ORDER, VIEWS
 
 RECORDS = "_exists_:neardup.tokens"
-REDUNDANT = "neardup.cluster.is_canonical:false"
+# A document that repeats one which is kept.
+REDUNDANT = "_exists_:neardup.cluster.repeats"
 # A document that has left its cluster is canonical in one of its own, and has no class of size.
 IN_CLUSTER = "_exists_:neardup.cluster.size_class"
 KEPT = f"{RECORDS} AND NOT {REDUNDANT}"
@@ -159,11 +160,11 @@ class Dashboard:
 
 
 def _share() -> Vega:
-    redundant = {"redundant": {"filter": {"term": {"neardup.cluster.is_canonical": False}}}}
+    redundant = {"redundant": {"filter": {"exists": {"field": "neardup.cluster.repeats"}}}}
     return Vega(
         name="share",
         title="Share of duplicates",
-        about="The documents beside the canonical one of their cluster, as a part of all documents.",
+        about="The documents that repeat one which is kept, as a part of all documents.",
         view="documents",
         width=10,
         aggregation={"filters": {"filters": [{"exists": {"field": "neardup.tokens"}}]}, "aggs": redundant},
@@ -252,7 +253,7 @@ CLUSTER_PANELS: tuple[Panel, ...] = (
     Metric(
         name="redundant-metric",
         title="Could be removed",
-        about="The documents beside the canonical one of their cluster, and their bytes.",
+        about="The documents that repeat one which is kept, and their bytes.",
         view="documents",
         query=REDUNDANT,
         aggregations=(count("documents"), measure("sum", "neardup.bytes", "size")),
@@ -261,12 +262,12 @@ CLUSTER_PANELS: tuple[Panel, ...] = (
     _sizes(),
     Chart(
         name="similarities",
-        title="Similarity to the canonical document",
-        about="How many documents that could be removed are so similar to the canonical one, by the rule of the last "
-        "clustering: the share of common passages, or of equal bits of the simhash.",
+        title="Similarity to what stays",
+        about="How many documents that could be removed are so similar to the one that they repeat, by the rule of the "
+        "last clustering: the share of common passages, or of equal bits of the simhash.",
         view="documents",
         query=REDUNDANT,
-        aggregations=(count("documents"), in_steps("neardup.cluster.similarity", "shares at least", 0.05)),
+        aggregations=(count("documents"), in_steps("neardup.cluster.repeats_similarity", "shares at least", 0.05)),
     ),
     Chart(
         name="formats",

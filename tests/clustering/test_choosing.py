@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from planted import collection
+from planted import collection, greedy
 from word_minhash import ProbingWordMinhash, WordMinhash
 
 from indexer.clustering import choosing, grouping
@@ -55,17 +55,8 @@ def edges_of(nodes: Nodes, measured: Measured | None = None) -> Edges:
     return found
 
 
-def greedy(ranks: Sequence[int], edges: Edges) -> dict[int, tuple[int, float]]:
-    """The slow way, one after the other: what stands for each document, and how similar it is."""
-    kept: list[int] = []
-    for one in sorted(range(len(ranks)), key=ranks.__getitem__):
-        if not any((one, other) in edges for other in kept):
-            kept.append(one)
-    stands = {one: (one, 1.0) for one in kept}
-    for one in set(range(len(ranks))) - set(kept):
-        near = [(other, edges[one, other]) for other in kept if (one, other) in edges]
-        stands[one] = max(near, key=lambda pair: pair[1])
-    return stands
+def by_rank(ranks: Sequence[int]) -> list[int]:
+    return sorted(range(len(ranks)), key=ranks.__getitem__)
 
 
 def chosen(nodes: Nodes, ranks: Sequence[int], measured: Measured | None = None) -> Choice:
@@ -118,7 +109,7 @@ def test_the_choice_is_the_greedy_one_over_all_pairs(
         found = as_listed(chosen(nodes, ranks))
     finally:
         grouping._BLOCK, choosing._BLOCK, choosing._WIDEST, choosing._HELD = before
-    assert found == greedy(ranks, edges_of(nodes))
+    assert found == greedy(by_rank(ranks), edges_of(nodes))
 
 
 @pytest.mark.parametrize(
@@ -147,7 +138,7 @@ def test_schemes_of_every_kind_choose_what_their_pairs_say(
     assert edges
     for seed in range(3):
         ranks = random.Random(seed).sample(range(len(texts)), len(texts))
-        assert as_listed(chosen(nodes, ranks)) == greedy(ranks, edges)
+        assert as_listed(chosen(nodes, ranks)) == greedy(by_rank(ranks), edges)
 
 
 def test_a_measure_that_is_given_decides(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,7 +151,7 @@ def test_a_measure_that_is_given_decides(monkeypatch: pytest.MonkeyPatch) -> Non
         return np.array([-1.0 if (a + b) % 5 == 0 else 0.5 + (a * b % 7) / 14 for a, b in np.stack((left, right)).T])
 
     ranks = random.Random(1).sample(range(60), 60)
-    assert as_listed(chosen(nodes, ranks, measured)) == greedy(ranks, edges_of(nodes, measured))
+    assert as_listed(chosen(nodes, ranks, measured)) == greedy(by_rank(ranks), edges_of(nodes, measured))
 
 
 def drifting(families: int, size: int, seed: int = 1) -> list[str]:
@@ -198,7 +189,7 @@ def test_documents_left_out_count_as_not_there() -> None:
     some = np.array([23, 3, 4, 5, 9, 10, 11, 12, 15, 14])
     found = choose(nodes, comparison, whole, some, some)
     within = {pair: value for pair, value in edges.items() if set(pair) <= set(some.tolist())}
-    expected = greedy([place if place in some else 1000 + place for place in range(24)], within)
+    expected = greedy(sorted(some.tolist()), within)
     assert dict(zip(some.tolist(), found.of.tolist(), strict=True)) == {one: expected[one][0] for one in some.tolist()}
     nothing = choose(nodes, comparison, whole, some[:0], some[:0])
     assert nothing.of.size == nothing.similarity.size == 0

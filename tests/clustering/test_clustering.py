@@ -155,14 +155,16 @@ def test_every_document_has_a_cluster_and_the_lone_ones_their_own(store: Store) 
     assert (found.documents, found.compared, found.clusters, found.clustered, found.largest) == (5, 3, 1, 2, 2)
     assert partition(store) == {"ab": "b", "far": "far", "short": "short", "empty": "empty"}
     b = own_cluster_id(Ref("b"))
+    repeats = {"repeats": "b", "repeats_similarity": 0.9531}
     assert store.annotations([Ref("a"), Ref("b"), Ref("short")]) == [
-        {"cluster": {"id": b, "is_canonical": False, "similarity": 0.9531, "size_class": "2"}},
+        {"cluster": {"id": b, "is_canonical": False, "similarity": 0.9531, "size_class": "2"} | repeats},
         {"cluster": {"id": b, "is_canonical": True, "similarity": 1.0, "size_class": "2"}},
         {},
     ]
     [whole] = store.clusters()
     assert (whole.id, whole.canonical, whole.title, whole.size, whole.total_bytes) == (b, Ref("b"), "B", 2, 30)
     assert (whole.least_similarity, whole.first_seen, whole.last_seen) == (0.9531, "2026-01-01", "2026-01-02")
+    assert (whole.redundant, whole.redundant_bytes) == (1, 10)
     [cluster] = stored_clusters(store, least=2)
     assert (cluster.members, cluster.similarities) == ((Ref("b"), Ref("a")), (1.0, 0.9531))
 

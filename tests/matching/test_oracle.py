@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from planted import Edge, Oracle, components, empty, put, record
+from planted import Edge, Oracle, components, empty, greedy, put, record
 
 from indexer.clustering.arrivals import Arrivals, rule_for
 from indexer.clustering.clusters import cluster
@@ -273,19 +273,18 @@ def test_clusters_prune_and_report(
             cluster(other, by, threads=1)
         assert members(other) == clusters
         assert cluster(other, by, threads=1).changes.documents == 0
-        is_pruned(store, oracle)
+        is_pruned(store, by, records)
         is_reported(store, collected, clusters)
 
 
-def is_pruned(store: Store, oracle: Oracle) -> None:
-    """Prune names what is near the canonical document, and says of all others why they are kept."""
-    surplus = list(Pruning(store).surplus())
-    wanted = {
-        member.id: oracle.near(each.canonical.id, member.id)
-        for each in stored_clusters(store, least=2)
-        for member in each.members[1:]
-    }
-    assert {each.record.ref.id: not each.kept for each in surplus} == wanted
+def is_pruned(store: Store, by: MatchRule, records: Sequence[Record]) -> None:
+    """Prune names what is near what it keeps, each with the nearest of these."""
+    edges = found_pairs(store, by)
+    order = [name for _, name in sorted((record.indexed_at, record.ref.id) for record in records)]
+    wanted = greedy(order, edges)
+    surplus = {each.record.ref.id: (each.repeats.id, each.similarity, each.kept) for each in Pruning(store).surplus()}
+    removed = {name: (of, pytest.approx(value), "") for name, (of, value) in wanted.items() if of != name}
+    assert surplus == removed
 
 
 def is_reported(store: Store, collected: Collected, clusters: set[frozenset[str]]) -> None:
@@ -294,13 +293,14 @@ def is_reported(store: Store, collected: Collected, clusters: set[frozenset[str]
     assert made
     found, largest = figures(store, made, most=3)
     sizes = sorted((len(each) for each in clusters if len(each) > 1), reverse=True)
-    redundant = sum(sizes) - len(sizes)
+    shares = [each.similarity for each in Pruning(store).surplus()]
+    redundant = len(shares)
     assert (found.total.documents, found.total.redundant) == (len(collected.texts), redundant)
     assert (found.clusters, found.in_clusters, found.unclustered) == (len(sizes), sum(sizes), 0)
     assert [len(each.members) for each in largest] == sizes[:3]
     assert sum(each.documents for each in found.sizes) == sum(sizes)
     assert sum(each.documents for each in found.similarities) == redundant
-    assert found.exact == sum(value == 1 for each in stored_clusters(store, least=2) for value in each.similarities[1:])
+    assert found.exact == sum(round(value, 4) == 1 for value in shares)
     counted = Counter(len(each) for each in clusters)
     assert [each.clusters for each in found.sizes if each.low == each.high] == [
         counted[each.low] for each in found.sizes if each.low == each.high
@@ -423,6 +423,6 @@ def test_what_is_verified_by_reading(
         assert asked(store, by, collected, oracle) >= set(pairs)
         cluster(store, by, threads=1)
         are_groups(members(store), collected.texts, pairs, oracle)
-        is_pruned(store, oracle)
+        is_pruned(store, by, records)
         with pytest.raises(UsageError, match="can't be verified by reading"):
             rule_for(store)
