@@ -348,7 +348,7 @@ def test_prune_marks_lists_and_deletes_only_when_told(indexed: Neardup) -> None:
     listed = indexed("prune", "--keep", "canonical", "--dry-run", "--json").lines
     surplus = sorted(set(ALIKE) - {"docs/b.pdf"})
     assert sorted(line["id"] for line in listed) == surplus
-    assert {line["canonical"] for line in listed} == {"docs/b.pdf"}
+    assert {line["repeats"] for line in listed} == {"docs/b.pdf"}
     assert {line["kept"] for line in listed} == {""}
     assert {line["id"] for line in listed if line["similarity"] == 1} == set(surplus) - {"docs/near.txt"}
     plain = indexed("prune", "--keep", "canonical", "--dry-run")
@@ -387,15 +387,15 @@ def test_prune_leaves_what_is_no_longer_true(indexed: Neardup) -> None:
     indexed("index", "docs")
     indexed("delete", "docs/b.pdf")
     listed = indexed("prune", "--keep", "canonical", "--dry-run", "--json").lines
-    assert [line["kept"][:26] for line in listed] == ["the canonical document of "] * 2
+    assert [line["kept"][:34] for line in listed] == ["the document that it repeats is go"] * 3
     plain = indexed("prune", "--keep", "canonical", "--dry-run")
     assert plain.out == ""
-    assert plain.err.count("neardup: kept: docs/") == 2
-    assert "2 documents of the same clusters will be kept" in plain.err
+    assert plain.err.count("neardup: kept: docs/") == 3
+    assert "3 documents will be kept all the same" in plain.err
     assert indexed("prune", "--keep", "canonical", "--json").json == {"marked": 0, "unmarked": 3, "contended": 0}
     gone = indexed("prune", "--keep", "canonical", "--delete", "--yes", "--json")
     assert gone.json == {"deleted": 0, "stripped": 0, "contended": 0}
-    assert "2 others of their clusters will be kept, --dry-run says why" in gone.err
+    assert "3 others will be kept all the same, --dry-run says why" in gone.err
 
 
 def test_a_simhash_alone_deletes_nothing_unless_told(indexed: Neardup) -> None:
