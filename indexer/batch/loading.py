@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -203,7 +203,7 @@ class _Run:
             refs = self._lying(list(map(Ref, names)), searched=self._places.named)
             self._older += sum(known is not None for known in self._store.annotations(refs))
             self._alone(assigner, members.add(refs, rows))
-        kept = members.assign(assigner)
+        kept = members.assign(assigner, lambda refs: self._lying(refs, searched=self._places.named))
         if self._had_clusters:
             _forget(self._store, assigner, kept)
         self.summary.changes = assigner.changes
@@ -231,29 +231,40 @@ class _Run:
 
 
 class _Members:
-    """The documents of clusters, each with its similarity to the canonical one, and 2 for that itself."""
+    """The documents of clusters, each with its similarity to the canonical one, and 2 for that itself.
+
+    So also those that are alone in theirs and repeat a document of another.
+    """
 
     def __init__(self) -> None:
         self._refs = RefTable()
         self._names = bytearray()
         self._ranks = array("d")
-        self._keep = array("b")
+        # Which of them repeat a kept document, the ids of these, and how similar they are to it.
+        self._repeating = array("q")
+        self._kept = RefTable()
+        self._shares = array("d")
 
     def add(self, refs: Sequence[Ref], rows: Any) -> list[Ref]:
         """Take in those that are in a cluster; the others."""
+        repeated, shares = rows["duplicate_of"].to_pylist(), rows["duplicate_similarity"].to_pylist()
         together = np.array(rows["size"].to_pylist(), dtype=np.int64) > 1
+        together |= np.array([name is not None for name in repeated], dtype=np.bool_)
         inside = np.flatnonzero(together).tolist()
         clusters, ranks = rows["cluster"].to_pylist(), rows["similarity"].to_pylist()
-        canonical, keep = rows["is_canonical"].to_pylist(), rows["keep"].to_pylist()
-        self._refs.extend(refs[place] for place in inside)
+        canonical = rows["is_canonical"].to_pylist()
         for place in inside:
+            if repeated[place] is not None:
+                self._repeating.append(len(self._refs))
+                self._kept.extend((Ref(repeated[place]),))
+                self._shares.append(shares[place])
+            self._refs.extend((refs[place],))
             self._names += clusters[place].encode("ascii")
             self._ranks.append(2.0 if canonical[place] else ranks[place])
-            self._keep.append(keep[place])
         return [refs[place] for place in np.flatnonzero(~together).tolist()]
 
-    def assign(self, assigner: Assigner) -> npt.NDArray[np.bytes_]:
-        """Write the clusters; their ids, in order."""
+    def assign(self, assigner: Assigner, lying: Callable[[Sequence[Ref]], Sequence[Ref]]) -> npt.NDArray[np.bytes_]:
+        """Write the clusters; their ids, in order. `lying` says where documents are of which only the id is known."""
         ranks = np.array(self._ranks)
         names = np.frombuffer(bytes(self._names), dtype=_ID)
         order = np.argsort(names, kind="stable")
@@ -263,14 +274,10 @@ class _Members:
         def similar(_canonical: Positions, members: Positions) -> npt.NDArray[np.float64]:
             return np.asarray(np.minimum(ranks[members], 1.0), dtype=np.float64)
 
-        keep = np.array(self._keep, dtype=np.bool_)
-        stands = np.arange(order.size)
-        for group in groups:
-            stands[group] = group[np.argmax(ranks[group])]
+        stands, shares = self._repeated(lying)
 
         def choice(members: Positions, _ranks: Positions) -> Choice:
-            of = np.where(keep[members], members, stands[members])
-            return Choice(of, np.where(keep[members], 1.0, np.minimum(ranks[members], 1.0)))
+            return Choice(stands[members], shares[members])
 
         kept: list[str] = []
         for batch in batched([group] for group in groups):
@@ -280,6 +287,22 @@ class _Members:
             assigner.rule = _Given(ranks={ref.id: rank for ref, rank in own})
             kept += assigner.assign(self._refs, some, similar, choice)
         return np.sort(np.array(kept, dtype=_ID))
+
+    def _repeated(self, lying: Callable[[Sequence[Ref]], Sequence[Ref]]) -> tuple[Positions, npt.NDArray[np.float64]]:
+        """The place of what stands for each document, and their similarity; those that are alone get a place last."""
+        count = len(self._refs)
+        ids = [ref.id for ref in self._kept.take(range(len(self._kept)))]
+        wanted, place = set(ids), dict[str, int]()
+        for start in range(0, count, READ_AT_ONCE):
+            taken = self._refs.take(range(start, min(start + READ_AT_ONCE, count)))
+            place.update((ref.id, start + at) for at, ref in enumerate(taken) if ref.id in wanted)
+        alone = sorted(wanted - place.keys())
+        place.update((name, count + at) for at, name in enumerate(alone))
+        self._refs.extend(lying([Ref(name) for name in alone]))
+        stands, shares = np.arange(count), np.ones(count)
+        repeating = np.array(self._repeating, dtype=np.int64)
+        stands[repeating], shares[repeating] = [place[name] for name in ids], self._shares
+        return stands, shares
 
 
 @dataclass(frozen=True, slots=True)
