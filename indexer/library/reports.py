@@ -73,6 +73,7 @@ class Report:
         return [
             ("collection", self.contents.store),
             ("rule", str(numbers.rule)),
+            ("not compared", f"{numbers.not_compared:,}"),
             ("documents", f"{numbers.total.documents:,}"),
             ("redundant", f"{numbers.total.redundant:,} ({numbers.total.part:.1%})"),
             ("clusters", f"{numbers.clusters:,}"),
