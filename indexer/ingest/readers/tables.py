@@ -40,6 +40,7 @@ _SHARED_BEGINNINGS = "DELTA_BYTE_ARRAY"
 _STRINGS, _CONTAINERS = 64 << 20, 4_000_000
 _BUFFER = 1 << 20
 _BROKEN_OFF = "the file can't be read from here on"
+_AS_IT_IS = frozenset((str, int, bool))
 _BAD_ROW = (csv.Error, UnicodeDecodeError, OverflowError)
 
 
@@ -206,7 +207,8 @@ def _limited(file: Any, columns: Sequence[str], limit: int) -> Iterator[Any]:
     """The rows of a file, few enough at once for what they may unpack to. Raises OverflowError."""
     for group in range(file.num_row_groups):
         rows = min(BATCH_ROWS, _most_rows(file.metadata.row_group(group), columns, limit))
-        yield from file.iter_batches(rows, row_groups=[group], columns=columns)
+        # To start threads for so few rows takes longer than they save.
+        yield from file.iter_batches(rows, row_groups=[group], columns=columns, use_threads=False)
 
 
 def _together(arrow: Any, batches: Iterator[Any], batch_bytes: int) -> Iterator[Any]:
@@ -284,7 +286,13 @@ def row_entry(number: int, item: dict[str, Any], asked: Asked) -> Entry | BadEnt
     """The document of a row of a table, as Python has its values."""
     try:
         entry = entry_of(
-            number, {name: plain_value(value) for name, value in item.items() if value is not None}, asked.columns
+            number,
+            {
+                name: value if type(value) in _AS_IT_IS else plain_value(value)
+                for name, value in item.items()
+                if value is not None
+            },
+            asked.columns,
         )
     except ValueError as error:
         return BadEntry(number, "malformed", str(error))
