@@ -19,7 +19,6 @@ from indexer.batch.clusters.grouping import OLDER_CLUSTER, OLDER_KEEP, replaced
 from indexer.batch.form import Form, cluster_schema, form_of, read_footer
 from indexer.batch.sketches.inputs import SKETCHES
 from indexer.batch.sketches.sketching import sketch_files
-from indexer.clustering.canonical import CanonicalRule
 from indexer.errors import StoreError, UsageError
 from indexer.matching.rule import LEAN_RULE, PREFERRED, MatchRule, Reading, parse_rule, verified_text
 from indexer.model import SIMHASH_DOC
@@ -251,15 +250,3 @@ def rule_of(form: Form, text: str | None) -> MatchRule:
     if isinstance(rule.verifier, Reading):
         raise UsageError(f"{rule}: a batch has no texts to read again; verify by a sketch")
     return rule
-
-
-def canonical_of(form: Form, asked: CanonicalRule | None) -> CanonicalRule:
-    """The rule for the canonical document: earliest where a time is known, else longest, unless another is asked for.
-
-    Raises UsageError for "earliest" without a time.
-    """
-    if asked is None:
-        return CanonicalRule("earliest" if form.time_field else "longest")
-    if asked.kind == "earliest" and not form.time_field:
-        raise UsageError("--canonical earliest: the sketches have no time; sketch again with --time-field NAME")
-    return asked

@@ -93,7 +93,7 @@ class Batch:
                 raise StoreError(f"{made}: the sketches have changed since; run neardup batch cluster again")
         said = read_footer(os.fspath(where / CLUSTERS / sketched.files[0].name), CLUSTERS)
         canonical = read_canonical(said["canonical"])
-        if canonical.kind == "earliest":
+        if canonical.kind == "earliest" and sketched.form.time_field:
             # What a store calls the earliest is what it was given first.
             canonical = CanonicalRule("field", sketched.form.time_field)
         rule = rule_of(sketched.form, said["rule"])

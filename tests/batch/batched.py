@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from indexer.batch.clusters.clustering import MEMORY, Wanted
 from indexer.batch.clusters.clustering import cluster as cluster_batch
 from indexer.batch.form import Form, Making
-from indexer.batch.reading import canonical_of, rule_of
+from indexer.batch.reading import rule_of
 from indexer.batch.sketches.parts import parts_of
 from indexer.batch.sketches.sketching import Summary, sketch
 from indexer.clustering.canonical import CanonicalRule
@@ -95,7 +95,7 @@ def by_batch(
     """What a batch makes of the documents, in so many files and partitions, and what it says of it."""
     given = write_files(folder / "in", case.rows(), files, seed)
     sketched(given, folder / "out", case.form)
-    rule, canonical = rule_of(case.form, case.rule), canonical_of(case.form, case.canonical)
+    rule, canonical = rule_of(case.form, case.rule), case.canonical
     wanted = Wanted(rule, canonical, case.bound, memory, parts, most_grouped=most_grouped, threads=1)
     said = cluster_batch(str(folder / "out"), str(folder / "out"), wanted)
     return clusters_in(folder / "out"), said

@@ -24,7 +24,7 @@ from indexer.batch.clusters.clustering import Wanted, cluster
 from indexer.batch.clusters.grouping import partitions
 from indexer.batch.clusters.verifying import verified
 from indexer.batch.form import Form
-from indexer.batch.reading import canonical_of, rule_of
+from indexer.batch.reading import rule_of
 from indexer.batch.summary import figures
 from indexer.clustering.canonical import CanonicalRule
 from indexer.errors import StoreError, UsageError
@@ -290,7 +290,5 @@ def test_rules_that_need_what_is_not_there_are_refused(tmp_path: Path) -> None:
         rule_of(form, "minhash@0.6")
     with pytest.raises(UsageError, match="no texts to read again"):
         rule_of(form, "simhash-doc@3bits+text@0.5")
-    with pytest.raises(UsageError, match="--time-field"):
-        canonical_of(form, EARLIEST)
     with pytest.raises(StoreError, match="neardup batch sketch"):
         cluster(str(tmp_path), str(tmp_path), Wanted(rule_of(form, None), LONGEST))

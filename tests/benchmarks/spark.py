@@ -117,8 +117,9 @@ def here(folder: str, out: str, partitions: int) -> None:
     from pyspark.sql import SparkSession
 
     from indexer.batch.clusters.clustering import Wanted
-    from indexer.batch.reading import canonical_of, form_in, rule_of
+    from indexer.batch.reading import form_in, rule_of
     from indexer.batch.spark.clustering import cluster
+    from indexer.clustering.canonical import CanonicalRule
 
     os.environ["PYSPARK_PYTHON"] = sys.executable
     builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
@@ -126,7 +127,7 @@ def here(folder: str, out: str, partitions: int) -> None:
     builder = builder.config("spark.driver.memory", _MEMORY)
     spark = builder.config("spark.ui.showConsoleProgress", "false").getOrCreate()
     form = form_in(folder)
-    said = cluster(spark, folder, out, Wanted(rule_of(form, None), canonical_of(form, None), parts=partitions))
+    said = cluster(spark, folder, out, Wanted(rule_of(form, None), CanonicalRule(), parts=partitions))
     context: Any = spark.sparkContext
     nothing = context._gateway.new_array(context._jvm.double, 0)
     stages = context._jsc.sc().statusStore().stageList(None, False, False, nothing, None)

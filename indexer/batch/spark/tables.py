@@ -12,13 +12,13 @@ from typing import Any
 from indexer.batch.arrow import arrow
 from indexer.batch.clusters.grouping import OLDER_CLUSTER, OLDER_KEEP, found_by
 from indexer.batch.form import Form, Making, cluster_schema, form_of, sketch_schema
-from indexer.batch.reading import Sketched, canonical_of, rule_of
+from indexer.batch.reading import Sketched, rule_of
 from indexer.batch.sketches.inputs import SKETCHES, Stale, inputs_for
 from indexer.batch.spark import tasks
 from indexer.batch.spark.components import Kept
 from indexer.batch.spark.frames import MOST_GROUPED, MOST_JOINED, Documents, Run, found
 from indexer.batch.spark.session import functions, mapped, partitions_of, plain_errors, sql
-from indexer.clustering.canonical import canonical_asked
+from indexer.clustering.canonical import CanonicalRule, canonical_asked
 from indexer.errors import UsageError
 from indexer.extract.base import Limits
 from indexer.ingest.indexing import DEFAULT_MIN_TOKENS
@@ -112,7 +112,7 @@ def clusters(  # noqa: PLR0913 - they are options of the command
     known = _form_in(sketches)
     rule = rule_of(known, match)
     run = Run(
-        rule, canonical_of(known, canonical_asked(canonical)), bound,
+        rule, canonical_asked(canonical) or CanonicalRule(), bound,
         partitions_of(sketches.sparkSession, partitions), most_joined, most_grouped, against=against is not None,
     )  # fmt: skip
     wanted = (

@@ -109,13 +109,14 @@ def cluster(
 ) -> None:
     """Put the documents of a folder's sketches into clusters of near-duplicates."""
     from indexer.batch.clusters.clustering import Wanted
-    from indexer.batch.reading import canonical_of, form_in, rule_of
+    from indexer.batch.reading import form_in, rule_of
+    from indexer.clustering.canonical import CanonicalRule
 
     form = form_in(folder)
     rule = rule_of(form, match)
     if explain:
         show_rule(rule)
-    chosen = canonical_of(form, clustering.canonical_rule)
+    chosen = clustering.canonical_rule or CanonicalRule()
     wanted = Wanted(
         rule,
         chosen,

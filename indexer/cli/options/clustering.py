@@ -48,9 +48,9 @@ cluster_options = Group(
         goes_with=["cluster"],
         setting="canonical",
         metavar="RULE",
-        help="The canonical document of a cluster: earliest (first indexed), longest (most words), field:NAME or "
-        "field:NAME:desc (smallest or largest metadata field), source (by --prefer).  "
-        "[default: earliest; without known times, as in a batch without --time-field: longest]",
+        help="The canonical document of a cluster: earliest (the first to come; in a batch by --time-field, else by "
+        "files and rows), longest (most words), field:NAME or field:NAME:desc (smallest or largest field), source "
+        "(by --prefer).  [default: earliest]",
     ),
     click.option(
         "--prefer",
