@@ -15,7 +15,8 @@ from pages import ROOT
 
 # Notes what each process imports, the extracting ones too.
 NOTING = """import os, sys
-noted, log = set(), os.open(os.environ["IMPORTED"], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+beside = os.path.join(os.path.dirname(__file__), "imported")
+noted, log = set(), os.open(beside, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
 def note(event, about):
     if event == "import" and about[0] not in noted:
         noted.add(about[0])
@@ -48,7 +49,6 @@ def test_the_demonstration_on_a_folder(neardup: Neardup) -> None:
     # What the fast extractors find no text in goes to the others.
     (neardup.folder / "docs" / "menu.html").write_text("<nav></nav>", "utf-8")
     (neardup.folder / "docs" / "torn.xml").write_text("<text>no end &", "utf-8")
-    imported = neardup.folder / "imported"
     (neardup.folder / "sitecustomize.py").write_text(NOTING, "utf-8")
     for folder, code, words in (
         (
@@ -61,7 +61,7 @@ def test_the_demonstration_on_a_folder(neardup: Neardup) -> None:
         done = subprocess.run(
             [sys.executable, str(ROOT / "docker" / "demo.py"), folder],
             cwd=neardup.folder,
-            env={**clean_environment(), "PYTHONPATH": str(neardup.folder), "IMPORTED": str(imported)},
+            env={**clean_environment(), "PYTHONPATH": str(neardup.folder)},
             capture_output=True,
             text=True,
             timeout=120,
@@ -70,7 +70,7 @@ def test_the_demonstration_on_a_folder(neardup: Neardup) -> None:
         for word in words:
             assert word in done.stdout + done.stderr
     brought_by = packages_distributions()
-    names = set(imported.read_text("utf-8").split())
+    names = set((neardup.folder / "imported").read_text("utf-8").split())
     used = {canonicalize_name(each) for name in names for each in brought_by.get(name, ())}
     assert used <= closure("neardup")
     assert needed("neardup") - used <= OTHER_USES
