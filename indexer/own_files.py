@@ -19,6 +19,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import IO, Any
 
 if sys.platform != "win32":
@@ -95,13 +96,20 @@ def writer(path: AnyPath, flags: int, mode: int = 0o666) -> int:
 def written_whole(path: AnyPath, mode: str = "wb", **options: Any) -> Iterator[IO[Any]]:
     """A file to write, as by open(), that takes the place at a path when it is complete, and is gone otherwise.
 
-    What a killed process leaves is gone with `remove_left`. Raises OwnFileError as require_free(), and OSError.
+    It is read by whom the file there was read by. What a killed process leaves is gone with `remove_left`. Raises
+    OwnFileError as require_free(), and OSError.
     """
     require_free(path)
     part, lock = part_beside(path), -1
     try:
+        permissions = stat.S_IMODE(os.stat(path).st_mode)
+    except OSError:
+        permissions = -1
+    try:
         while True:
-            with open(part, mode, **options) as file:
+            with open(part, mode, opener=partial(os.open, mode=permissions & 0o666), **options) as file:
+                if permissions >= 0:
+                    os.chmod(part, permissions)
                 lock = os.dup(file.fileno())
                 _locked(lock)
                 if os.fstat(lock).st_nlink:
@@ -124,7 +132,7 @@ def written_whole(path: AnyPath, mode: str = "wb", **options: Any) -> Iterator[I
 def temporary_folder(parent: AnyPath) -> Iterator[str]:
     """A folder in another one that is there for a while; what a killed process leaves is gone with `remove_left`."""
     folder = part_beside(os.path.join(os.fsdecode(parent), "any"))
-    os.mkdir(folder)
+    os.mkdir(folder, 0o700)
     lock = os.open(folder, os.O_RDONLY) if sys.platform != "win32" else -1
     try:
         _locked(lock)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sqlite3
+import stat
 import subprocess
 import sys
 import threading
@@ -205,3 +206,17 @@ def test_what_a_killed_process_leaves_is_hidden_and_removed_and_what_a_living_on
     own_files.remove_left(tmp_path)
     assert os.listdir(tmp_path) == [elsewhere[0].name]
     own_files.remove_left(tmp_path / "nowhere")
+
+
+def test_what_takes_the_place_of_a_file_is_read_by_nobody_else(tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    path.write_bytes(b"before")
+    for permissions in (0o600, 0o640, 0o400):
+        path.chmod(permissions)
+        with own_files.written_whole(path) as file:
+            file.write(b"after")
+            file.flush()
+            assert {stat.S_IMODE(each.stat().st_mode) for each in tmp_path.iterdir()} == {permissions}
+        assert (path.read_bytes(), stat.S_IMODE(path.stat().st_mode)) == (b"after", permissions)
+    with own_files.temporary_folder(tmp_path) as folder:
+        assert stat.S_IMODE(Path(folder).stat().st_mode) == 0o700
