@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -25,8 +26,9 @@ from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.clusters import assigned, component_groups
 from indexer.clustering.grouping import group, radius_of
 from indexer.clustering.memory import arriving, note_of, remembered
-from indexer.clustering.recent import Recent
+from indexer.clustering.recent import Held, Judging, Recent, held_of
 from indexer.errors import StoreError, UsageError
+from indexer.hamming.components import NamedComponents
 from indexer.matching.lookups import Asking, plans
 from indexer.matching.measures.tables import Comparison
 from indexer.matching.nodes import found_of, nodes_of
@@ -35,7 +37,9 @@ from indexer.matching.rule import MatchRule, Reading, default_rule
 from indexer.model import ClusterRecord, Record, Ref, first_of
 from indexer.model.chunking import chunks
 from indexer.model.origins import origin_of
+from indexer.model.ragged import Ragged
 from indexer.model.refs import ref_order
+from indexer.schemes.base import Similarities
 from indexer.stores.base import Store
 
 # A search engine finds a document only after its next refresh; this many of the latest are looked up here too.
@@ -44,7 +48,6 @@ REMEMBERED = 50_000
 _MOST_NEAR = 1000
 # Clusters that together are larger are not grouped anew for each document that comes.
 _REGROUPED = 1000
-_NOTHING = np.empty(0)
 # Clusters of about this many documents together are read, grouped and written at once.
 _AT_ONCE = 5000
 
@@ -244,25 +247,41 @@ class Arrivals:
         kept = Recent(self.rule)
         answers: list[Near | None] = []
         askings = [self._asking(record) if record.ref in coming else None for record in records]
-        stored = self._stored_near([asking for asking in askings if asking], coming)
-        for record, before, asking in zip(records, annotations, askings, strict=True):
+        rows = found_of(records, self.rule, keys=False).payloads
+        stored = self._stored_near(
+            {held_of(one): (place, one) for place, one in enumerate(askings) if one}, rows, coming
+        )
+        judging, place_of = Judging(self.rule, rows), dict[Ref, int]()
+        for place, (record, before, asking) in enumerate(zip(records, annotations, askings, strict=True)):
             later[record.ref] -= 1
             if asking is None or later[record.ref]:
                 # What another document replaces in this batch is near nothing.
                 answers.append(None)
                 continue
+            near = self._near[record.ref] = list(stored[held_of(asking)])
             same = kept.equal(record)
             if same is not None:
                 # That one leads on to all that is near both.
-                near = [Near(same, 1.0)]
-            else:
-                earlier = [Near(ref, value) for value, ref in kept.near(asking)]
-                near = sorted([*stored[_held(asking)], *earlier], key=_nearest)
-            out = near[0] if near and self.skip and before is None and often[record.ref] == 1 else None
+                near[:] = [Near(same, 1.0)]
+            elif met := kept.met(asking):
+                payloads = {
+                    name: payload.take(np.array([place_of[ref] for ref in met])) for name, payload in rows.items()
+                }
+                judging.add(place, payloads, len(met), partial(_add_near, near, met))
+            out = None
+            if self.skip and before is None and often[record.ref] == 1:
+                # What is left out is near nothing that comes later in the batch.
+                judging.flush()
+                out = min(near, key=_nearest, default=None)
             answers.append(out)
             if out is None:
                 kept.add(record)
-                self._near[record.ref] = near
+                place_of[record.ref] = place
+            else:
+                del self._near[record.ref]
+        judging.flush()
+        for found in self._near.values():
+            found.sort(key=_nearest)
         return answers
 
     def said(self, near: Near) -> str:
@@ -278,25 +297,28 @@ class Arrivals:
         asking = Asking(self.store, self.rule, Question(record.ref.id, record=record))
         return asking if asking.probes else None
 
-    def _stored_near(self, askings: Sequence[Asking], coming: set[Ref]) -> dict[tuple[bytes, ...], list[Near]]:
-        """What is stored and near, and not about to be replaced, by what is asked; equal questions are asked once."""
-        distinct = {_held(asking): asking for asking in askings}
-        answers: dict[tuple[bytes, ...], list[Near]] = {}
-        results = self.store.probe_many([one.probes for one in distinct.values()], list(self.rule.schemes))
-        for (name, asking), batches in zip(distinct.items(), results, strict=True):
-            near: dict[Ref, Near] = {}
-            for batch in batches:
-                values = asking.near(batch) if len(batch.refs) else _NOTHING
-                for place in np.flatnonzero(values >= 0).tolist():
-                    ref = batch.refs[place]
-                    if ref not in coming:
-                        near[ref] = Near(ref, float(values[place]))
+    def _stored_near(
+        self, asked: Mapping[Held, tuple[int, Asking]], rows: Mapping[str, Ragged], coming: set[Ref]
+    ) -> dict[Held, list[Near]]:
+        """What is stored and near, and not about to be replaced, by what is asked, given with its place in `rows`."""
+        answers: dict[Held, list[Near]] = {}
+        judging = Judging(self.rule, rows)
+        results = self.store.probe_many([one.probes for _, one in asked.values()], list(self.rule.schemes))
+        for (held, (place, _)), batches in zip(asked.items(), results, strict=True):
+            near = answers[held] = []
+            for number, batch in enumerate(batches):
+                if len(batch.refs):
+                    judging.add(place, batch.payloads, len(batch.refs), partial(_add_near, near, batch.refs))
+                if number:
+                    judging.flush()
                 if len(near) >= _MOST_NEAR:
                     break
-            for value, ref in self._latest.near(asking, coming):
-                near.setdefault(ref, Near(ref, value))
-            answers[name] = list(near.values())
-        return answers
+        judging.flush()
+        for held, (_, asking) in asked.items() if len(self._latest) else ():
+            there = {each.ref for each in answers[held]}
+            latest = self._latest.near(asking, coming)
+            answers[held] += [Near(ref, value) for value, ref in latest if ref not in there]
+        return {held: [each for each in near if each.ref not in coming] for held, near in answers.items()}
 
     def stored(self, records: Sequence[Record]) -> None:
         """Put documents that were examined, and are stored now, into their clusters."""
@@ -322,7 +344,7 @@ class Arrivals:
 
     def _components(self, fresh: Sequence[Record]) -> list[_Touching]:
         """The new documents, put together where they are near each other or touch the same cluster."""
-        joined = _Joined()
+        joined = NamedComponents()
         new = {record.ref for record in fresh}
         others = sorted({near.ref for ref in new for near in self._near[ref]} - new, key=ref_order)
         cluster_names = self._names(others)
@@ -458,31 +480,8 @@ class Arrivals:
         yield from (ref for ref, name in latest.items() if name in wanted)
 
 
-class _Joined:
-    """A union-find over a few names of any kind."""
-
-    def __init__(self) -> None:
-        self._parent: dict[object, object] = {}
-
-    def add(self, name: object) -> None:
-        self._parent.setdefault(name, name)
-
-    def root(self, name: object) -> object:
-        while (up := self._parent[name]) != name:
-            self._parent[name] = name = self._parent[up]
-        return name
-
-    def join(self, a: object, b: object) -> None:
-        self.add(a)
-        self.add(b)
-        self._parent[self.root(b)] = self.root(a)
-
-
-def _held(asking: Asking) -> tuple[bytes, ...]:
-    """What a question is asked by: equal for documents with equal sketches."""
-    return tuple(asking.sketches[name].payload for name in sorted(asking.sketches)) + tuple(
-        np.array(probe.keys, dtype=np.int64).tobytes() for probe in asking.probes
-    )
+def _add_near(near: list[Near], refs: Sequence[Ref], similarities: Similarities) -> None:
+    near += [Near(refs[place], float(similarities[place])) for place in np.flatnonzero(similarities >= 0).tolist()]
 
 
 def _nearest(near: Near) -> tuple[float, tuple[str, str, str]]:

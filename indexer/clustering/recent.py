@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from indexer.matching.lookups import Asking
+from indexer.matching.measures.tables import Comparison
 from indexer.matching.nodes import found_of
 from indexer.matching.rule import MatchRule
 from indexer.model import Record, Ref
+from indexer.model.ragged import Ragged
+from indexer.schemes.base import Similarities
 from indexer.schemes.keys.layout import KeyLayout
 from indexer.stores.sketches import Probe
 
@@ -19,6 +22,7 @@ Slot = tuple[str, int]
 Held = tuple[object, ...]
 
 _COMPARED_AT_ONCE = 500
+_JUDGED_AT_ONCE = 10_000
 
 
 @dataclass(slots=True)
@@ -89,12 +93,7 @@ class Recent:
 
         Those in `without` are passed over.
         """
-        if not self._held:
-            return
-        met = dict.fromkeys(
-            held for probe in asking.probes for held in self._meeting(probe, asking.rule.schemes[probe.scheme].layout)
-        )
-        listed = [self._equal[held] for held in met]
+        listed = self._met(asking)
         for start in range(0, len(listed), _COMPARED_AT_ONCE):
             part = listed[start : start + _COMPARED_AT_ONCE]
             values = asking.near(found_of([holder.record for holder in part], asking.rule, keys=False))
@@ -102,6 +101,18 @@ class Recent:
                 ref = _first(part[place], without)
                 if ref is not None:
                     yield float(values[place]), ref
+
+    def met(self, asking: Asking) -> list[Ref]:
+        """What shares enough keys with a question to be near: of equal documents the first."""
+        return [next(iter(equal.refs)) for equal in self._met(asking)]
+
+    def _met(self, asking: Asking) -> list[_Equal]:
+        if not self._held:
+            return []
+        met = dict.fromkeys(
+            held for probe in asking.probes for held in self._meeting(probe, asking.rule.schemes[probe.scheme].layout)
+        )
+        return [self._equal[held] for held in met]
 
     def _sketches(self, record: Record) -> Held:
         """All that a rule needs of a document."""
@@ -117,6 +128,45 @@ class Recent:
         tables = {(held, table) for table, holders in owners for held in holders}
         counts = Counter(held for held, _ in tables)
         return [held for held, count in counts.items() if count >= probe.agreeing]
+
+
+class Judging:
+    """Judges many questions at once: a question by its row in `asked`, against the rows of what was met for it."""
+
+    def __init__(self, rule: MatchRule, asked: Mapping[str, Ragged]) -> None:
+        self._rule, self._asked = rule, asked
+        self._met: list[tuple[int, Mapping[str, Ragged], int, Callable[[Similarities], None]]] = []
+        self.rows = 0
+
+    def add(self, asked: int, met: Mapping[str, Ragged], rows: int, take: Callable[[Similarities], None]) -> None:
+        """Judge so many rows at the next flush(); `take` gets their similarities, below 0 for what is not near."""
+        self._met.append((asked, met, rows, take))
+        self.rows += rows
+        if self.rows >= _JUDGED_AT_ONCE:
+            self.flush()
+
+    def flush(self) -> None:
+        """Judge what waits."""
+        met, self._met, self.rows = self._met, [], 0
+        if not met:
+            return
+        places = np.array([asked for asked, *_ in met], dtype=np.int64)
+        tables = {
+            name: Ragged.joined([rows.take(places), *(payloads[name] for _, payloads, *_ in met)])
+            for name, rows in self._asked.items()
+        }
+        sizes = np.array([rows for _, _, rows, _ in met], dtype=np.int64)
+        left = np.repeat(np.arange(sizes.size), sizes)
+        values = Comparison(self._rule, tables).judged(left, sizes.size + np.arange(left.size))
+        for (*_, take), own in zip(met, np.split(values, np.cumsum(sizes)[:-1]), strict=True):
+            take(own)
+
+
+def held_of(asking: Asking) -> Held:
+    """What a question is asked by: equal for documents with equal sketches."""
+    return tuple(asking.sketches[name].payload for name in sorted(asking.sketches)) + tuple(
+        np.array(probe.keys, dtype=np.int64).tobytes() for probe in asking.probes
+    )
 
 
 def _first(equal: _Equal, without: Collection[Ref]) -> Ref | None:

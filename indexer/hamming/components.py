@@ -38,3 +38,26 @@ class Components:
     def labels(self) -> Labels:
         """The smallest position of each position's component."""
         return self.roots(np.arange(self._parent.size, dtype=np.int64)).copy()
+
+
+class NamedComponents:
+    """A union-find over a few names of any kind."""
+
+    def __init__(self) -> None:
+        self._parent: dict[object, object] = {}
+
+    def add(self, name: object) -> None:
+        """Have a name, alone at first."""
+        self._parent.setdefault(name, name)
+
+    def root(self, name: object) -> object:
+        """The name that stands for all of a component, until the next join."""
+        while (up := self._parent[name]) != name:
+            self._parent[name] = name = self._parent[up]
+        return name
+
+    def join(self, a: object, b: object) -> None:
+        """Put two names into one component."""
+        self.add(a)
+        self.add(b)
+        self._parent[self.root(b)] = self.root(a)

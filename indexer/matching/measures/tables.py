@@ -58,6 +58,12 @@ class Comparison:
             similarities[passed] = np.where(values >= least, values, -1.0)
         return similarities
 
+    def judged(self, left: Positions, right: Positions) -> Similarities:
+        """The similarities by the measure of those pairs that the rule calls near, below 0 for others."""
+        reached = [self.by(finder, left, right) >= finder.similarity - SLACK for finder in self.rule.finders]
+        values = self.similarities(left, right)
+        return np.where(np.logical_or.reduce(reached) & (values >= self.least), values, -1.0)
+
     def by(self, finder: Finder, left: Positions, right: Positions) -> Similarities:
         """The similarities of pairs by a finder's scheme, below 0 where one has no sketch; shape (len(left),)."""
         self.compared += left.size
