@@ -1,7 +1,9 @@
 """Texts as JSON lines or Parquet into a new embedded store in its default form: documents a second, and peak memory.
 
-Run as `python -m benchmarks ingest [--documents N] [--jobs N] [--kind jsonl]`. Beside the time that passed stands what
-processors spent, of this process and of its workers, which a busy machine changes less.
+Run as `python -m benchmarks ingest [--documents N] [--jobs N] [--kind jsonl] [--arriving N] [--store URL]`. Beside the
+time that passed stands what processors spent, of this process and of its workers, which a busy machine changes less. At
+the end texts are put into their clusters as they come, beside the same indexed and then clustered: in a file, or with
+`--store` in indices of an engine whose names begin so, which are made and left there.
 """
 
 from __future__ import annotations
@@ -17,8 +19,11 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from indexer.clustering.arrivals import Arrivals, rule_for
+from indexer.clustering.clusters import cluster
 from indexer.ingest.indexing import Settings, default_jobs, index, store_info
 from indexer.ingest.sources import Sources
+from indexer.matching.rule import default_rule
 from indexer.schemes import registry
 from indexer.stores import open_store
 
@@ -57,6 +62,12 @@ def write(path: Path, documents: int) -> None:
 
 def run(documents: int = 200_000, jobs: int | None = None, kinds: Sequence[str] = KINDS) -> None:
     """Measure and print."""
+    index_texts(documents, jobs, kinds)
+    compare_arrivals(20_000, jobs)
+
+
+def index_texts(documents: int, jobs: int | None, kinds: Sequence[str]) -> None:
+    """What indexing takes."""
     schemes = [registry.scheme("minhash")]
     for kind in kinds:
         with tempfile.TemporaryDirectory() as folder:
@@ -80,14 +91,66 @@ def run(documents: int = 200_000, jobs: int | None = None, kinds: Sequence[str] 
             )
 
 
+def families(documents: int, size: int) -> Iterator[tuple[str, str]]:
+    """Texts of 200 words in families of that size, in which each has four words of its own, in no order."""
+    draw = random.Random(1)
+    words = ["".join(draw.choices("abcdefghijklmnopqrstuvwxyz", k=draw.randint(2, 9))) for _ in range(_WORDS)]
+    made = []
+    for number in range(documents):
+        if number % size == 0:
+            first = draw.choices(words, k=200)
+        text = list(first)
+        for place in draw.sample(range(200), 4 if number % size else 0):
+            text[place] = draw.choice(words)
+        made.append((f"doc-{number}", " ".join(text)))
+    draw.shuffle(made)
+    yield from made
+
+
+def compare_arrivals(documents: int, jobs: int | None, url: str = "") -> None:
+    """What `index --cluster` takes beside `index` and then `cluster`, for texts near nothing and in families."""
+    schemes = [registry.scheme("minhash")]
+    for size in (1, 16):
+        spent: list[tuple[float, float]] = []
+        for arriving in (False, True):
+            with tempfile.TemporaryDirectory() as folder:
+                path = Path(folder, "texts.jsonl")
+                with open(path, "w", encoding="utf-8") as file:
+                    file.writelines(
+                        json.dumps({"id": id, "text": text}) + "\n" for id, text in families(documents, size)
+                    )
+                place = f"{url}-{size}-{'arriving' if arriving else 'after'}" if url else Path(folder, "c.neardup")
+                with open_store(place, create=store_info("landmarks", schemes)) as store:
+                    begin, used = time.perf_counter(), time.process_time()
+                    coming = Arrivals(store, rule_for(store)) if arriving else None
+                    settings = Settings(jobs=jobs or default_jobs(), schemes=schemes)
+                    index(Sources([str(path)]), store, settings, arrivals=coming)
+                    if coming:
+                        coming.close()
+                    else:
+                        cluster(store, default_rule(store))
+                    spent.append((time.perf_counter() - begin, time.process_time() - used))
+        (after, used_after), (together, used_together) = spent
+        print(
+            f"{documents:,} texts in families of {size}: indexed and then clustered {after:.1f} s, as they come "
+            f"{together:.1f} s: {together / after:.2f} times; of processor time here "
+            f"{used_together / used_after:.2f} times"
+        )
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--documents", type=int, default=200_000)
     parser.add_argument("--jobs", type=int)
     parser.add_argument("--kind", choices=KINDS, action="append")
+    parser.add_argument("--arriving", type=int, default=20_000, help="how many are put into clusters as they come")
+    parser.add_argument("--store", default="", help="an index of an engine for these: http://127.0.0.1:9200/NAME")
     options = parser.parse_args(arguments)
-    run(options.documents, options.jobs, options.kind or KINDS)
+    if options.documents:
+        index_texts(options.documents, options.jobs, options.kind or KINDS)
+    if options.arriving:
+        compare_arrivals(options.arriving, options.jobs, options.store)
 
 
 if __name__ == "__main__":
