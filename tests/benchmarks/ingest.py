@@ -117,7 +117,7 @@ def compare_arrivals(documents: int, jobs: int | None, url: str = "") -> None:
                 path = Path(folder, "texts.jsonl")
                 with open(path, "w", encoding="utf-8") as file:
                     file.writelines(
-                        json.dumps({"id": id, "text": text}) + "\n" for id, text in families(documents, size)
+                        json.dumps({"id": name, "text": text}) + "\n" for name, text in families(documents, size)
                     )
                 place = f"{url}-{size}-{'arriving' if arriving else 'after'}" if url else Path(folder, "c.neardup")
                 with open_store(place, create=store_info("landmarks", schemes)) as store:
