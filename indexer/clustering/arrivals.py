@@ -459,13 +459,8 @@ class Arrivals:
 
     def _set_alone(self, refs: Sequence[Ref]) -> None:
         for some in chunks(refs, READ_AT_ONCE):
-            annotations = self.store.annotations(some)
-            changed = [
-                (ref, alone(ref), fields)
-                for ref, fields in zip(some, annotations, strict=True)
-                if fields is not None and not is_alone(ref, fields)
-            ]
-            self._assigner.note(changed)
+            known = [(ref, fields) for ref, fields in zip(some, self.store.annotations(some), strict=True) if fields]
+            self._assigner.note([(ref, alone(ref), fields) for ref, fields in known if not is_alone(ref, fields)])
 
     def _read(self, refs: Sequence[Ref]) -> Iterator[Record]:
         for start in range(0, len(refs), READ_AT_ONCE):
