@@ -12,7 +12,7 @@ from indexer.batch.clusters.clustering import Wanted, cluster
 from indexer.batch.copying import Output
 from indexer.batch.filtering import Filtered, keep, parts_to_write
 from indexer.batch.form import Form, Making
-from indexer.batch.reading import canonical_of, rule_of
+from indexer.batch.reading import rule_of
 from indexer.batch.sketches.sketching import Summary, sketch
 from indexer.clustering.canonical import CanonicalRule, canonical_asked
 from indexer.errors import UsageError
@@ -67,7 +67,7 @@ def dedupe(  # noqa: PLR0913 - they are options of the command
         making = Making(form, Limits(), default_jobs())
     form, more = making.form, wanted or {}
     rule = rule_of(form, match)
-    preferred = canonical_of(form, canonical_asked(canonical) if isinstance(canonical, str) else canonical)
+    preferred = (canonical_asked(canonical) if isinstance(canonical, str) else canonical) or CanonicalRule()
     if rule.by_hash_alone and not unverified:
         raise UsageError(
             f"{rule}: alone also calls documents near that share nothing but their language; take a verified rule, or "
