@@ -41,6 +41,19 @@ def collection(seed: int, count: int) -> list[str]:
     return [" ".join(words) for words in texts]
 
 
+def drifting(families: int, size: int, seed: int = 1) -> list[str]:
+    """Families of texts, each of 200 words of which 2% are other ones than in the text before."""
+    draw = random.Random(seed)
+    texts = []
+    for family in range(families):
+        words = [f"f{family}w{draw.randrange(10**6)}" for _ in range(200)]
+        for _ in range(size):
+            texts.append(" ".join(words))
+            for place in draw.sample(range(200), 4):
+                words[place] = f"f{family}w{draw.randrange(10**6)}"
+    return texts
+
+
 def record(name: str, text: str, schemes: Iterable[Scheme] = (), **fields: Any) -> Record:
     """A document with its simhash and the sketches of other schemes."""
     found = _sketch(SimhashDoc(), text)

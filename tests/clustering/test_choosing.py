@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from planted import collection, greedy
+from planted import collection, drifting, greedy
 from word_minhash import ProbingWordMinhash, WordMinhash
 
 from indexer.clustering import choosing, grouping
@@ -152,19 +152,6 @@ def test_a_measure_that_is_given_decides(monkeypatch: pytest.MonkeyPatch) -> Non
 
     ranks = random.Random(1).sample(range(60), 60)
     assert as_listed(chosen(nodes, ranks, measured)) == greedy(by_rank(ranks), edges_of(nodes, measured))
-
-
-def drifting(families: int, size: int, seed: int = 1) -> list[str]:
-    """Families of texts, each of 200 words of which 2% are other ones than in the text before."""
-    draw = random.Random(seed)
-    texts = []
-    for family in range(families):
-        words = [f"f{family}w{draw.randrange(10**6)}" for _ in range(200)]
-        for _ in range(size):
-            texts.append(" ".join(words))
-            for place in draw.sample(range(200), 4):
-                words[place] = f"f{family}w{draw.randrange(10**6)}"
-    return texts
 
 
 def test_families_that_drift_leave_nothing_near() -> None:

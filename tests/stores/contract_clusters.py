@@ -6,12 +6,22 @@ import dataclasses
 import random
 from collections.abc import Callable
 
+import planted
 import pytest
 from clustered import cluster_store
 from made import INFO, cluster, put, record
+from planted import drifting
 
+from indexer.clustering import clusters
+from indexer.clustering.assign import repeated_by
+from indexer.clustering.memory import remembered
+from indexer.clustering.prune import Pruning
 from indexer.errors import StoreError
+from indexer.library.texts import dedupe
+from indexer.matching.pairing import pairs_of
+from indexer.matching.rule import parse_rule
 from indexer.model import ClusteringNote, Record, Ref
+from indexer.report.counting import figures
 from indexer.stores import Store
 
 
@@ -92,6 +102,43 @@ class ClusterContract:
         put(store, record("c", 1, text_digest="0b", indexed_at="2026-01-09"))
         cluster_store(store)
         assert [(one.id, one.canonical, one.size) for one in store.clusters()] == [(named.id, Ref("c"), 3)]
+
+    def test_what_prune_names_and_the_report_counts_is_what_dedupe_removes(self, store: Store) -> None:
+        rule = parse_rule("simhash-doc@3bits/minhash@0.6+minhash@0.6")
+        minhash = rule.schemes["minhash"]
+        store.add_scheme(minhash.info)
+        texts = drifting(4, 14)
+        random.Random(3).shuffle(texts)
+        put(
+            store,
+            *[
+                planted.record(f"d{56 - at}", text, [minhash], indexed_at=f"2026-01-01T00:00:{at:02}Z", size=at)
+                for at, text in enumerate(texts)
+            ],
+        )
+        clustering = clusters.cluster(store, rule, threads=1)
+        assert clustering.split > 0
+        found = dedupe(texts, rule, threads=1)
+        wanted = {f"d{56 - copy.position}": (f"d{56 - copy.of}", copy.similarity) for copy in found.copies}
+        assert 20 < len(wanted) < 50
+        surplus = {one.record.ref.id: (one.repeats.id, one.similarity) for one in Pruning(store).surplus()}
+        assert surplus == wanted
+        noted = {
+            ref.id: (repeated.id, fields["cluster"]["repeats_similarity"])
+            for ref, fields in store.scan_annotations()
+            if (repeated := repeated_by(ref, fields))
+        }
+        assert noted == {name: (of, round(share, 4)) for name, (of, share) in wanted.items()}
+        made = remembered(store)
+        assert made
+        share = figures(store, made, most=1)[0].total
+        assert (share.redundant, share.redundant_bytes) == (len(wanted), sum(56 - int(name[1:]) for name in wanted))
+        # Those of clusters of two or more; some are alone in theirs, and repeat one of another.
+        assert 20 < sum(one.redundant for one in store.clusters()) <= share.redundant
+        assert clusters.cluster(store, rule, threads=1).changes.documents == 0
+        assert Pruning(store).delete() == len(wanted)
+        left = clusters.cluster(store, rule, threads=1)
+        assert (left.documents, left.clusters, list(pairs_of(store, rule))) == (56 - len(wanted), 0, [])
 
     def test_clusters_come_back_as_they_were(self, store: Store) -> None:
         full = cluster(

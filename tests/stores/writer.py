@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from contract import INFO
+from made import INFO
 
 from indexer.model import Fingerprint, Record, Ref
 from indexer.schemes.keys.simhash64 import simhash_keys
