@@ -481,13 +481,16 @@ class _Run:
         self.summary.taken(record)
 
     def _forget_failure(self, item: Input) -> None:
-        """Remove a failure that was recorded by path, because the document had no id then."""
-        by_path = Ref(item.source)
-        if not item.path or item.id == item.source or by_path not in self._known_failures:
-            return
-        del self._known_failures[by_path]
-        # A document of that name stays, also one that comes in this moment.
-        self.store.delete([by_path], versions={})
+        """Remove failures recorded by place: of the document when it had no id, and of its file as a whole."""
+        place = item.place or item.id
+        whole = place.removesuffix(f":{item.number}") if item.number else ""
+        names = {item.source if item.path else "", item.place, whole} - {"", item.id}
+        mended = [ref for ref in map(Ref, names) if ref in self._known_failures]
+        if mended:
+            for ref in mended:
+                del self._known_failures[ref]
+            # A document of that name stays, also one that comes in this moment.
+            self.store.delete(mended, versions={})
 
 
 def default_jobs() -> int:

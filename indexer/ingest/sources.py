@@ -59,7 +59,7 @@ class Input:
     `id` is empty where it is to be made from the content. `source` is what a user would open: an absolute path
     or a URL. `name` is the name of a file whose bytes are at hand. `again` asks for a document to be tried that failed
     before and has not changed. `container` is the file with many documents that it was read from, where `source` does
-    not say so; `number` its line, row or record there.
+    not say so; `number` its line, row or record there, and `place` the id that this place gives where `id` is another.
     """
 
     id: str
@@ -73,16 +73,21 @@ class Input:
     name: str = ""
     container: str = ""
     number: int = 0
+    place: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """Something named or found that can't be a document; `reason` is a short fixed word."""
+    """Something named or found that can't be a document; `reason` is a short fixed word.
+
+    `id` is the one that it would have had by its place; `number` is its line, row or record in a file with many.
+    """
 
     id: str
     source: str
     reason: str
     detail: str
+    number: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +183,7 @@ class Sources:
             elif os.path.lexists(name):
                 yield from self._walk_or_file(name)
             else:
-                yield _rejected(name, "unreadable", "no such file or folder")
+                yield self._rejected(name, "unreadable", "no such file or folder")
 
     def count(self) -> int | None:
         """How many documents there will be, found by walking without reading; None where only reading would tell."""
@@ -261,7 +266,7 @@ class Sources:
         except OSError as error:
             if fault := machines_fault(error, printable_path(folder)):
                 raise fault from None
-            yield _rejected(folder, "unreadable", f"the folder can't be listed: {error.strerror}")
+            yield self._rejected(folder, "unreadable", f"the folder can't be listed: {error.strerror}")
             return
         yield from part
 
@@ -301,9 +306,9 @@ class Sources:
             with _stream(file) as stream:
                 data = stream.read(limit + 1)
         except OSError as error:
-            return _rejected(file.path, "unreadable", str(error))
+            return self._rejected(file, "unreadable", str(error))
         if len(data) > limit:
-            return _rejected(file.path, "too-large", f"the limit is {counted(limit, 'byte')}")
+            return self._rejected(file, "too-large", f"the limit is {counted(limit, 'byte')}")
         return Input(self._id(file), file.path, data=data, name=os.path.basename(file.path))
 
     def _id(self, file: _File) -> str:
@@ -321,6 +326,17 @@ class Sources:
             }[rule]
         )
 
+    def _named_by_place(self, file: _File) -> str:
+        """The id of a file, also where ids are digests of content that is not there."""
+        return self._id(file) or id_of_path(file.path, self.selection.base)
+
+    def _rejected(self, file: _File | str, reason: str, detail: str) -> Rejected:
+        if isinstance(file, str):
+            name, place = id_of_path(file, self.selection.base), printable_path(_absolute(file))
+        else:
+            name, place = self._named_by_place(file), file.place
+        return Rejected(name, place, reason, detail)
+
     def parts(self, path: str, stream: BinaryIO) -> Iterator[Input | Rejected]:
         """The documents of one file that holds many, as far as a stream of it is read."""
         reader = reader_of(path)
@@ -332,9 +348,9 @@ class Sources:
             with _stream(file) as stream:
                 yield from self._entries(file, stream, reader)
         except UnreadableError as error:
-            yield _rejected(file.path, error.reason, error.detail)
+            yield self._rejected(file, error.reason, error.detail)
         except OSError as error:
-            yield _rejected(file.path, "unreadable", str(error))
+            yield self._rejected(file, "unreadable", str(error))
 
     def _entries(self, file: _File, stream: BinaryIO, reader: Reader) -> Iterator[Input | Rejected]:
         chosen, is_stdin = self.selection, stream is sys.stdin.buffer
@@ -358,20 +374,22 @@ class Sources:
             inner = file.inside(entry.member)
             source = whole if inner is file else inner.path if is_stdin else inner.place
             place = f":{entry.number}" if entry.number else ""
+            by_place = (printable_path(inner.path) if is_stdin else self._named_by_place(inner)) + place
             if isinstance(entry, BadEntry):
-                yield Rejected(f"{printable_path(inner.path)}{place}", source, entry.reason, entry.detail)
+                yield Rejected(by_place, source, entry.reason, entry.detail, entry.number)
                 continue
             asked.unpacked.used(len(entry.data))
-            own = entry.id or (inner.path if is_stdin else self._id(inner)) + place
+            own = entry.id or by_place
             if entry.number and source != last_source and not is_stdin:
                 last_source = source
                 chosen.known.note(source, columns_of(entry.member))
-            yield _input(entry, "" if chosen.id_from == "digest" else own, source, "" if is_stdin else whole)
+            own = "" if chosen.id_from == "digest" else own
+            yield _input(entry, own, source, "" if is_stdin else whole, by_place)
 
 
-def _input(entry: Entry, identity: str, source: str, container: str) -> Input:
+def _input(entry: Entry, identity: str, source: str, container: str, place: str) -> Input:
     name, within = entry.name or os.path.basename(entry.member), container if entry.url else ""
-    about = entry.title, entry.metadata, entry.again, name, within, entry.number
+    about = entry.title, entry.metadata, entry.again, name, within, entry.number, place if place != identity else ""
     return Input(identity, entry.url or source, "", entry.data, entry.format, *about)
 
 
@@ -466,11 +484,6 @@ def container_of(source: str) -> str:
             return path
         path = os.path.dirname(path)
     return source if reader else ""
-
-
-def _rejected(path: str, reason: str, detail: str) -> Rejected:
-    absolute = printable_path(_absolute(path))
-    return Rejected(absolute, absolute, reason, detail)
 
 
 def _stem(path: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import subprocess
@@ -312,3 +313,42 @@ def test_named_fields_of_lines_and_rows_are_read_by_every_command(neardup: Neard
     assert neardup("pairs", "--verify", "text").out.splitlines()[1:] in (["copy,k3,1.0"], ["k3,copy,1.0"])
     counting = ("corpus", *named, "--scheme", "i-match", "--store", "new.neardup", "--json")
     assert neardup(*counting, "a.jsonl", "b.csv").json["documents"] == 13
+
+
+def test_failures_are_named_as_ids_are_and_cleared_by_what_mends_them(neardup: Neardup) -> None:
+    lines = [json.dumps({"id": "one", "text": prose(1)}), "{broken", json.dumps({"text": prose(3)})]
+    write(neardup.folder, {"docs/rows.jsonl": "\n".join(lines), "docs/cut.jsonl.gz": b"\x1f\x8bnothing"})
+
+    def failed() -> dict[str, str]:
+        return {one["id"]: one["source"] for one in neardup("failures", "--json").lines}
+
+    # However the file is named, one line is one failure.
+    for named in ("docs", "./docs/rows.jsonl", neardup.folder / "docs/rows.jsonl", "docs/../docs"):
+        neardup("index", named)
+    rows, cut = f"{neardup.folder}/docs/rows.jsonl", f"{neardup.folder}/docs/cut.jsonl.gz"
+    assert {name.partition(":")[0]: source for name, source in failed().items()} == {
+        "docs/rows.jsonl": rows,
+        "docs/cut.jsonl.gz": cut,
+    }
+    assert "docs/rows.jsonl:2" in failed()
+    assert set(contents(neardup)[0]) == {"one", "docs/rows.jsonl:3"}
+    # The line is mended, with an id of its own, and so is the file that broke off.
+    lines[1] = json.dumps({"id": "two", "text": prose(2)})
+    whole = gzip.compress(json.dumps({"id": "four", "text": prose(4)}).encode())
+    write(neardup.folder, {"docs/rows.jsonl": "\n".join(lines), "docs/cut.jsonl.gz": whole})
+    neardup("index", "docs")
+    assert failed() == {}
+    assert set(contents(neardup)[0]) == {"one", "two", "four", "docs/rows.jsonl:3"}
+
+
+def test_the_row_of_a_bad_line_is_its_number(neardup: Neardup) -> None:
+    from pyarrow import parquet
+
+    write(neardup.folder, {"rows.jsonl": f"{json.dumps({'id': 'one', 'text': prose(1)})}\n{{broken\n"})
+    neardup("batch", "sketch", "rows.jsonl", "--out", "made")
+    [file] = (neardup.folder / "made/sketches").glob("*.parquet")
+    rows = parquet.read_table(file).to_pylist()
+    assert [(each["id"], each["row"], bool(each["failed"])) for each in rows] == [
+        ("one", 1, False),
+        ("rows.jsonl:2", 2, True),
+    ]

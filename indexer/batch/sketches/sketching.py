@@ -273,7 +273,7 @@ def _by_rows(sources: Sources, part: Part, workers: _Workers) -> Iterator[Any]:
 def _row(number: int, outcome: Any, data: bytes | None, form: Form) -> Sketched:
     if data is None:
         item, failed = outcome.key, f"{outcome.reason}: {outcome.detail}"
-        return Sketched(0, Record(Ref(item.id or item.source), None, source=item.source), failed)
+        return Sketched(item.number, Record(Ref(item.id or item.source), None, source=item.source), failed)
     one = sketched_one(outcome, form, data)
     # A file is no line: it is counted among those of its part.
     return one if one.row else one._replace(row=number)
