@@ -1,13 +1,14 @@
 """Texts in Parquet to clusters in files, without a store, beside the same through the embedded store.
 
-Run as `python -m benchmarks batch [--documents N] [--without-store]`. Every fourth text is another with a few words
-changed.
+Run as `python -m benchmarks batch [--documents N] [--without-store]`: every fourth text is another with a few words
+changed. With `--kept` it prints what is kept of texts of which half drift (`write_drifting`), and whether any are near.
 Each command runs as a process of its own, of which the time that passed, that of processors, and peak memory are shown.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import random
 import subprocess
@@ -62,6 +63,41 @@ def write(path: Path, documents: int) -> None:
                 rows = []
 
 
+def write_drifting(path: Path, documents: int, family: int = 16, share: float = 0.02) -> None:
+    """Texts as JSON lines, of which every other one is of a family, as the one before it with some words changed.
+
+    The others are as those of `write`.
+    """
+    draw, words = random.Random(3), [f"drift{number}" for number in range(20_000)]
+    plain = path.with_suffix(".plain")
+    write(plain, documents // 2)
+    from pyarrow import parquet
+
+    lines = [json.dumps(row) for row in parquet.read_table(plain).to_pylist()]
+    plain.unlink()
+    for number in range(documents - len(lines)):
+        if number % family == 0:
+            text = draw.choices(words, k=draw.choice((60, 100, 200)))
+        lines.append(json.dumps({"id": f"drift-{number}", "text": " ".join(text)}))
+        for place in draw.sample(range(len(text)), round(share * len(text))):
+            text[place] = draw.choice(words)
+    draw.shuffle(lines)
+    path.write_text("\n".join(lines) + "\n")
+
+
+def kept(documents: int = 100_000) -> None:
+    """Print what `batch dedupe` keeps, what that takes, and how many pairs of what is kept are near."""
+    import indexer
+
+    with tempfile.TemporaryDirectory() as folder:
+        path, out = Path(folder, "texts.jsonl"), Path(folder, "kept")
+        write_drifting(path, documents)
+        show("batch dedupe", documents, cost("batch", "dedupe", path, "--out", out))
+        left = [json.loads(line)["text"] for line in (out / path.name).read_text().splitlines()]
+        pairs = sum(1 for _ in indexer.pairs_of(left))
+        print(f"kept {len(left):,} of {documents:,}; {pairs:,} pairs of these are near")
+
+
 def cost(*arguments: str | Path) -> Cost:
     """What `neardup` takes with these arguments; CalledProcessError where it fails."""
     command = [sys.executable, "-m", "indexer", *map(str, arguments)]
@@ -113,7 +149,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--documents", type=int, default=200_000)
     parser.add_argument("--without-store", action="store_true")
+    parser.add_argument("--kept", action="store_true")
     options = parser.parse_args(arguments)
+    if options.kept:
+        kept(min(options.documents, 100_000))
+        return
     run(options.documents, store=not options.without_store)
 
 
