@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +22,15 @@ from indexer.batch.clusters.clustering import Wanted, cluster
 from indexer.batch.form import Form
 from indexer.batch.reading import rule_of
 from indexer.clustering.canonical import CanonicalRule
+from indexer.clustering.clusters import cluster as cluster_store
+from indexer.clustering.prune import Pruning
+from indexer.ingest.indexing import Settings, index, store_info
+from indexer.ingest.sources import Sources
 from indexer.library.rows import Rows
 from indexer.library.texts import TextPair
+from indexer.matching.rule import default_rule
+from indexer.schemes import registry
+from indexer.stores import open_store
 
 FORM = Form((MINHASH,), time_field="seen")
 EARLIEST = CanonicalRule("earliest")
@@ -128,6 +136,20 @@ def test_families_that_drift_leave_no_pair_and_lose_nothing(tmp_path: Path) -> N
     assert len(list(indexer.pairs_of([texts[place] for place in kept]))) == 0
     deduped = indexer.dedupe(texts)
     assert [f"t{place}" for place in deduped.kept.tolist()] == [f"t{place}" for place in kept]
+
+
+@pytest.mark.parametrize("texts", [drifting(6), mixed(7, 80)], ids=["drifting", "mixed"])
+def test_a_store_would_remove_the_same_for_the_same(texts: list[str], tmp_path: Path) -> None:
+    found, schemes = chosen(batch(tmp_path, texts)), [registry.scheme(MINHASH)]
+    info = store_info("landmarks", schemes)
+    with open_store(tmp_path / "first.neardup", create=info) as store:
+        index(Sources([str(tmp_path / "in")]), store, Settings(jobs=1, schemes=schemes))
+        records = [replace(record, indexed_at=f"{int(record.ref.id[1:]):09}") for record in store.scan()]
+    with open_store(tmp_path / "second.neardup", create=info) as store:
+        store.put(records)
+        cluster_store(store, default_rule(store), canonical=EARLIEST, threads=1)
+        surplus = {each.record.ref.id: each.repeats.id for each in Pruning(store).surplus() if not each.kept}
+    assert surplus == {name: of for name, (kept, of, _) in found.items() if not kept}
 
 
 @settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

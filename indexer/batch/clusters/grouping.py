@@ -19,7 +19,7 @@ from indexer.clustering.assign import Gathered, Member, named
 from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.choosing import choose, ranks_of
 from indexer.clustering.clusters import similar_documents
-from indexer.clustering.grouping import Bucket, Component, group
+from indexer.clustering.grouping import Bucket, Component, Groups, group
 from indexer.matching.measures.tables import Comparison
 from indexer.matching.nodes import Nodes, comparable, keyed, nodes_of_sketches
 from indexer.matching.rule import MatchRule
@@ -94,7 +94,7 @@ class Clusters:
     removed for, with the similarity `to_kept`; -1 and NaN where it is kept itself. See
     `indexer.clustering.choosing.choose`; the order is that of the canonical rule, what an older batch kept before it.
 
-    `split` components were cut, `comparisons` pairs compared for clusters. The largest `buckets` and `components` are
+    `split` components were cut, `comparisons` pairs compared. The largest `buckets` and `components` are
     as those of `indexer.clustering.grouping.Groups`, each with the id of an example.
     """
 
@@ -173,16 +173,8 @@ def clusters_of(
     similarity = np.concatenate(near) if near else np.empty(0)
     first = np.array([one.position for one in gathered], dtype=np.int64)[numbers] == members
     similarity[first] = 1.0
-    compared_for_clusters = comparison.compared
-    # Of an older batch what was kept stays, and what was removed is not there.
-    stayed = np.array([known[1] if (known := before[place]) else None for place in order.tolist()], dtype=object)
-    there = np.flatnonzero(stayed != np.array(False, dtype=object))
-    preferred = ranks[there] - np.where(stayed[there] == np.array(True, dtype=object), members.size, 0)
-    choice = choose(nodes, comparison, grouped.whole, members[there], preferred, threads=threads)
-    gone = np.flatnonzero(choice.of != members[there])
-    kept, place_of = np.unique(choice.of[gone], return_inverse=True)
-    repeats, to_kept = np.full(members.size, -1, dtype=np.int64), np.full(members.size, np.nan)
-    repeats[there[gone]], to_kept[there[gone]] = place_of, np.round(choice.similarity[gone], 4)
+    stayed = [known[1] if (known := before[place]) else None for place in order.tolist()]
+    repeats, to_kept, kept = _chosen(nodes, comparison, grouped, members, ranks, stayed, threads)
     return Clusters(
         positions[members],
         numbers,
@@ -195,12 +187,36 @@ def clusters_of(
         to_before,
         repeats,
         to_kept,
-        [ref.id for ref in nodes.refs.take(kept)],
+        kept,
         grouped.split,
-        compared_for_clusters,
+        comparison.compared,
         with_example(nodes, grouped.buckets),
         with_example(nodes, grouped.components),
     )
+
+
+def _chosen(
+    nodes: Nodes,
+    comparison: Comparison,
+    grouped: Groups,
+    members: Positions,
+    ranks: Positions,
+    stayed: Sequence[bool | None],
+    threads: int,
+) -> tuple[Positions, npt.NDArray[np.float64], list[str]]:
+    """`repeats`, `to_kept` and `kept` of Clusters; what an older batch kept comes first, what it removed is not there.
+
+    `stayed` says which of both a document is, and None of a new one.
+    """
+    there = np.array([place for place, one in enumerate(stayed) if one is not False], dtype=np.int64)
+    first = np.array([stayed[place] is True for place in there.tolist()], dtype=np.bool_)
+    preferred = ranks[there] - np.where(first, members.size, 0)
+    choice = choose(nodes, comparison, grouped.whole, members[there], preferred, threads=threads)
+    gone = np.flatnonzero(choice.of != members[there])
+    kept, place_of = np.unique(choice.of[gone], return_inverse=True)
+    repeats, to_kept = np.full(members.size, -1, dtype=np.int64), np.full(members.size, np.nan)
+    repeats[there[gone]], to_kept[there[gone]] = place_of, np.round(choice.similarity[gone], 4)
+    return repeats, to_kept, [ref.id for ref in nodes.refs.take(kept)]
 
 
 def _name(gathered: Gathered | None) -> str | None:
