@@ -146,7 +146,7 @@ def test_a_store_would_remove_the_same_for_the_same(texts: list[str], tmp_path: 
         index(Sources([str(tmp_path / "in")]), store, Settings(jobs=1, schemes=schemes))
         records = [replace(record, indexed_at=f"{int(record.ref.id[1:]):09}") for record in store.scan()]
     with open_store(tmp_path / "second.neardup", create=info) as store:
-        store.put(records)
+        assert len(list(store.put(records))) == len(texts)
         cluster_store(store, default_rule(store), canonical=EARLIEST, threads=1)
         surplus = {each.record.ref.id: each.repeats.id for each in Pruning(store).surplus() if not each.kept}
     assert surplus == {name: of for name, (kept, of, _) in found.items() if not kept}

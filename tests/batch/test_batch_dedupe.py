@@ -99,7 +99,7 @@ def test_what_is_kept_of_each_kind_of_input(write: Callable[[Path], None], tmp_p
     given, out = tmp_path / "in", tmp_path / "kept"
     given.mkdir()
     write(given)
-    done = dedupe([str(given)], str(out), texts=True)
+    done = dedupe([str(given)], str(out), texts=True, canonical="longest")
     assert texts_in(rows_in(out)) == KEPT
     assert (done.filtered.kept, done.filtered.removed) == (6, 4)
     assert set(done.seconds) == {"sketch", "cluster", "filter"}
@@ -108,7 +108,7 @@ def test_what_is_kept_of_each_kind_of_input(write: Callable[[Path], None], tmp_p
     assert {row["duplicate_of"] for row in listed} <= ids
     assert len(listed) == 4
     # All of it, with what was decided.
-    tagged = dedupe([str(given)], str(tmp_path / "tagged"), tag=True)
+    tagged = dedupe([str(given)], str(tmp_path / "tagged"), tag=True, canonical="longest")
     assert tagged.sketched.done_before == 0
     rows = rows_in(tmp_path / "tagged")
     assert texts_in(rows) == sorted(TEXTS)
@@ -122,7 +122,7 @@ def test_what_is_kept_of_each_kind_of_input(write: Callable[[Path], None], tmp_p
 def test_single_files_are_copied_unless_their_texts_are_asked_for(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     as_files(tmp_path / "in")
-    dedupe([str(tmp_path / "in")], str(tmp_path / "kept"))
+    dedupe([str(tmp_path / "in")], str(tmp_path / "kept"), canonical="longest")
     names = sorted(path.relative_to(tmp_path / "kept").as_posix() for path in (tmp_path / "kept").rglob("*.html"))
     assert names == ["even/5.html", "even/7.html", "even/9.html", "odd/4.html", "odd/6.html", "odd/8.html"]
     assert (tmp_path / "kept" / names[0]).read_bytes() == (tmp_path / "in" / names[0]).read_bytes()
@@ -168,7 +168,6 @@ def test_what_cannot_be_done_is_refused_before_anything_is_read(tmp_path: Path) 
     for more, said in (
         ({"tag": True}, "a column neardup_keep"),
         ({"match": "simhash-doc@3bits"}, "--unverified"),
-        ({"canonical": "earliest"}, "--time-field"),
     ):
         with pytest.raises(UsageError, match=said):
             dedupe([str(given)], out, **more)  # type: ignore[arg-type]
