@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 from command import leaves
 
+from indexer.batch.sketches.inputs import Stale
 from indexer.cli import cli
 from indexer.cli.batch.sketching import Task
 from indexer.cli.options.groups import Group
@@ -21,7 +22,7 @@ from indexer.matching.shorthand import Way
 from indexer.stores.base import Refresh
 
 # What the commands import for mypy alone.
-NAMES = {"Content": Content, "Refresh": Refresh, "Way": Way}
+NAMES = {"Content": Content, "Stale": Stale, "Refresh": Refresh, "Way": Way}
 
 
 def values_of(kind: Callable[..., Any]) -> Iterator[tuple[str, Any]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import click
 
@@ -19,7 +19,6 @@ from indexer.text.counts import counted
 if TYPE_CHECKING:
     from indexer.batch.loading import Loaded
     from indexer.batch.rows import Batch
-    from indexer.batch.sketches.inputs import Stale
     from indexer.stores.base import Refresh
 
 
@@ -33,7 +32,7 @@ class Loading:
     create: bool
     allow_version_change: bool
     dry_run: bool
-    stale: Stale
+    stale: Literal["refuse", "keep"]
 
 
 loading_options = Group(
