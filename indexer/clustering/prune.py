@@ -8,7 +8,7 @@ document wrongly called a near-duplicate would be lost.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -77,10 +77,10 @@ class Tally:
 class Pruning:
     """The documents of a store that repeat another one, which is kept.
 
-    `verify` demands another measure beside the remembered rule. A clustering by a simhash alone has called documents
-    near that share nothing but their language, so delete() then takes a verification, or `unverified`. With
-    `identical` nothing is named whose text is not known to be that of the document that it repeats. Raises StoreError
-    where the store does not remember how its clusters were made.
+    `verify` demands another measure beside the remembered rule; of shares it demands no less than the rule does. A
+    clustering by a simhash alone has called documents near that share nothing but their language, so delete() then
+    takes a verification, or `unverified`. With `identical` nothing is named whose text is not known to be that of the
+    document that it repeats. Raises StoreError where the store does not remember how its clusters were made.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class Pruning:
         self.store = store
         self.remembered: Remembered = require_remembered(store)
         self.unverified, self.identical = unverified, identical
-        self._verify = verify
+        self.verify = None if verify is None else _no_less(verify, self.rule.measure)
         self._readers: dict[str, Reader] = {}
 
     @property
@@ -145,8 +145,8 @@ class Pruning:
         judged = [reasons]
         if self.rule.verifier is not None:
             judged.append(self._found(canonical, records))
-        if self._verify is not None:
-            judged.append(self._judged(self._verify, canonical, records)[1])
+        if self.verify is not None:
+            judged.append(self._judged(self.verify, canonical, records)[1])
         return values, [next(filter(None, why), "") for why in zip(*judged, strict=True)]
 
     def _judged(
@@ -238,7 +238,7 @@ class Pruning:
 
     def require_verified(self) -> None:
         """UsageError where documents would be deleted that a simhash alone calls near."""
-        verified = self._verify is not None and self._verify.unit == "share"
+        verified = self.verify is not None and self.verify.unit == "share"
         if self.rule.by_hash_alone and not (verified or self.unverified or self.identical):
             raise UsageError(
                 f"the clusters were made by {self.rule} alone, which also calls documents near that share nothing but "
@@ -295,6 +295,13 @@ class _Member:
 def _staying(ref: Ref, read: Versioned | None) -> Record | None:
     """The record of a document that is there and is not to be removed itself."""
     return read.record if read and repeated_by(ref, read.annotations) is None else None
+
+
+def _no_less(verify: Measure, measure: Measure) -> Measure:
+    """A verification that lets through nothing that the rule's own measure would not, where both are shares."""
+    if verify.unit != "share" or measure.unit != "share":
+        return verify
+    return replace(verify, similarity=max(verify.similarity, measure.similarity))
 
 
 def verification(store: Store, way: str) -> Measure:

@@ -268,6 +268,29 @@ def test_verification_demands_more_and_never_less(tmp_path: Path) -> None:
         assert sketched.delete() == len(wanted)
 
 
+def test_a_verification_asks_for_no_less_than_the_rule(tmp_path: Path) -> None:
+    for demanded, by in (("60%", "minhash@0.6"), ("80%", "minhash@0.8"), ("50%", "simhash-doc@3bits")):
+        with filled(tmp_path / f"{demanded}.neardup", TEXTS, [scheme("minhash")]) as store:
+            cluster(store, rule(by))
+            verify = Pruning(store, verify=verification(store, "text")).verify
+            assert verify is not None
+            assert f"{verify.similarity:.0%}" == demanded
+
+
+def test_two_long_invoices_are_near_and_only_identical_keeps_both(tmp_path: Path) -> None:
+    words = [f"word{number}" for number in range(131)]
+    other = [*words]
+    other[20], other[110] = "4711", "95.50"
+    texts = {"a": " ".join(words), "b": " ".join(other)}
+    with filled(tmp_path / "a.neardup", texts, [scheme("minhash")]) as store:
+        cluster(store, rule("minhash@0.6"))
+        assert [each.kept for each in Pruning(store).surplus()] == [""]
+        [kept] = Pruning(store, identical=True).surplus()
+        assert "not identical" in kept.kept
+    one, two = ({tuple(each[at : at + 5]) for at in range(127)} for each in (words, other))
+    assert f"{len(one & two) / len(one | two):.0%}" == "85%"
+
+
 def test_verification_by_the_texts_keeps_what_it_can_not_read(tmp_path: Path) -> None:
     by = rule("simhash-doc@7bits")
     with empty(tmp_path / "a.neardup", []) as store:
