@@ -21,6 +21,7 @@ from indexer.clustering.assign import (
     membership,
     repeated_by,
     repeating,
+    repeating_others,
 )
 from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.clusters import assigned, component_groups
@@ -226,7 +227,7 @@ class Arrivals:
     def examine(self, records: Sequence[Record]) -> list[Near | None]:
         """For each document about to be stored, in order, the stored or earlier one that it is left out for, or None.
 
-        Only with `skip` is one left out, and only one that is not stored yet and comes once; short documents never are.
+        Only with `skip` is one left out, if it is not stored yet, comes once, is not short, and what is near stays.
         """
         often = Counter(record.ref for record in records)
         there = self.store.described([record.ref for record in records])
@@ -248,9 +249,9 @@ class Arrivals:
         answers: list[Near | None] = []
         askings = [self._asking(record) if record.ref in coming else None for record in records]
         rows = found_of(records, self.rule, keys=False).payloads
-        stored = self._stored_near(
-            {held_of(one): (place, one) for place, one in enumerate(askings) if one}, rows, coming
-        )
+        asked = {held_of(one): (place, one) for place, one in enumerate(askings) if one}
+        stored = self._stored_near(asked, rows, coming)
+        leaving = repeating_others(self.store, {one.ref for near in stored.values() for one in near if self.skip})
         judging, place_of = Judging(self.rule, rows), dict[Ref, int]()
         for place, (record, before, asking) in enumerate(zip(records, annotations, askings, strict=True)):
             later[record.ref] -= 1
@@ -272,7 +273,7 @@ class Arrivals:
             if self.skip and before is None and often[record.ref] == 1:
                 # What is left out is near nothing that comes later in the batch.
                 judging.flush()
-                out = min(near, key=_nearest, default=None)
+                out = min((one for one in near if one.ref not in leaving), key=_nearest, default=None)
             answers.append(out)
             if out is None:
                 kept.add(record)

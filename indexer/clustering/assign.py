@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Self
 
@@ -13,6 +13,7 @@ import numpy.typing as npt
 from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.choosing import Choice, ranks_of
 from indexer.model import ClusterRecord, Record, Ref, first_of, own_cluster_id, size_class
+from indexer.model.chunking import chunks
 from indexer.model.origins import origin_of
 from indexer.model.refs import RefTable
 from indexer.stores.base import Store
@@ -297,6 +298,15 @@ def repeated_by(ref: Ref, annotations: Mapping[str, Any]) -> Ref | None:
     if not isinstance(cluster, dict) or not isinstance(name := cluster.get("repeats"), str):
         return None
     return Ref(name, cluster.get("repeats_index", ref.index), cluster.get("repeats_routing"))
+
+
+def repeating_others(store: Store, refs: Collection[Ref]) -> set[Ref]:
+    """Those of some documents that could be removed, because each repeats another one."""
+    found: set[Ref] = set()
+    for page in chunks(refs, READ_AT_ONCE):
+        there = zip(page, store.annotations(page), strict=True)
+        found.update(ref for ref, fields in there if fields and repeated_by(ref, fields))
+    return found
 
 
 def alone(ref: Ref) -> dict[str, Any]:

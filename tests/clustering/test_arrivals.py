@@ -22,6 +22,7 @@ from indexer.clustering.arrivals import Arrivals, rule_for
 from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.clusters import cluster
 from indexer.clustering.memory import now, remembered
+from indexer.clustering.prune import Pruning
 from indexer.clustering.recent import Recent
 from indexer.clustering.stored import stored_clusters
 from indexer.errors import IncompatibleStoreError, UsageError
@@ -363,3 +364,16 @@ def test_what_is_remembered_is_found_like_what_is_stored(
     assert len(recent) == 0
     assert not recent._holders
     assert not recent._equal
+
+
+def test_what_is_near_only_to_what_could_be_removed_is_not_left_out(tmp_path: Path) -> None:
+    with open_store(tmp_path / "a.neardup", create=INFO) as store:
+        list(store.put([record("a", 0), record("b", 0b111)]))
+        cluster_store(store)
+        # Near b, which repeats a; prune would take b away, and nothing near would be left.
+        new, near = record("c", 0b111111), record("d", 0b1)
+        answers = arrivals_of(store, skip=True).examine([new, near])
+        assert [answer and answer.ref.id for answer in answers] == [None, "a"]
+        list(store.put([new]))
+        cluster_store(store)
+        assert {one.record.ref.id: one.repeats.id for one in Pruning(store).surplus()} == {"b": "a"}
