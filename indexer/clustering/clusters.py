@@ -14,6 +14,7 @@ from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.choosing import Choice, choose
 from indexer.clustering.grouping import Bucket, Groups, group, radius_of
 from indexer.clustering.memory import finished, in_progress, note_of
+from indexer.errors import ExtractionError
 from indexer.matching.measures.reading import Reader, reader_of
 from indexer.matching.measures.tables import Comparison
 from indexer.matching.nodes import Nodes, read_nodes
@@ -79,7 +80,8 @@ def cluster(
     see `indexer.clustering.choosing.choose`; the order is that of the canonical rule. A document that is short, or
     lacks what the rule compares, is alone. A cluster keeps its id as long as the document that it was named after stays
     in it. Doing it again writes nothing. `reader` is what verifies by reading, if the caller wants to know what could
-    not be read. Memory: what `read_nodes` takes, and 100 bytes a node. Raises UsageError and StoreError.
+    not be read; where that is every text that is needed, ExtractionError is raised and nothing is changed. Memory: what
+    `read_nodes` takes, and 100 bytes a node. Raises UsageError and StoreError.
     """
     radius = radius_of(bound)
     chosen = canonical or CanonicalRule()
@@ -87,12 +89,21 @@ def cluster(
     if not dry_run:
         # A store that can't be written says so now, and not when everything was read.
         store.annotate(())
+        before = next(iter(store.clustering_notes().values()), None)
         in_progress(store, note)
     assigner = Assigner(store, chosen, dry_run=dry_run)
     reading = reader or reader_of(store, rule)
     nodes = read_nodes(store, rule, whole=reading is not None)
     comparison = Comparison(rule, nodes.payloads, measured_by(nodes, reading) if reading else None)
     grouped = group(nodes, comparison, radius=radius, threads=threads)
+    if reading:
+        try:
+            reading.require_read()
+        except ExtractionError:
+            if not dry_run:
+                # The clusters that stand are as they were.
+                store.put_clustering_note(before)
+            raise
     components = component_groups(nodes, grouped)
     kept = [np.array(names, dtype=_ID) for names in assigned(assigner, nodes, comparison, grouped, components, threads)]
     groups = [members for groups in components for members in groups]

@@ -19,6 +19,7 @@ from indexer.model import Document, Ref
 from indexer.model.chunking import chunks, chunks_by_size
 from indexer.model.paths import printable_path
 from indexer.stores.base import Store
+from indexer.stores.sketches import Found
 
 T = TypeVar("T")
 
@@ -77,12 +78,17 @@ def lookup_each(
             each = askings.popleft()
             if isinstance(each, Unanswered):
                 yield each
-            elif inside and each.probes:
-                check = check_of(rule, each.question)
-                one = each.found(include_short=include_short, check=check)
-                yield Answered(each.question, each.answer(one, limit))
+                continue
+            if inside and each.probes:
+                one: Iterable[Found] = each.found(include_short=include_short, check=check_of(rule, each.question))
             else:
-                yield Answered(each.question, each.answer(next(found) if each.probes else (), limit))
+                one = next(found) if each.probes else ()
+            try:
+                answer = each.answer(one, limit)
+            except ExtractionError as error:
+                yield Unanswered(each.question.name, error)
+            else:
+                yield Answered(each.question, answer)
 
 
 def _asking(

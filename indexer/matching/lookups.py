@@ -173,6 +173,8 @@ class Asking:
         best = sorted(entries, key=_nearest) if limit is None else heapq.nsmallest(limit, entries, key=_nearest)
         # For none at all, nothing was read yet.
         deque(entries, maxlen=0)
+        if self.reader:
+            self.reader.require_read(self.exclude)
         missing = [entry.ref for entry in best if entry.record is None]
         read = dict(zip(missing, self.store.get(missing, sketches=False), strict=True)) if missing else {}
         same = self.question.text_digest if best else ""

@@ -47,7 +47,8 @@ def pairs_of(
     With `against` pairs of a document of the store (left) and one of another collection (right). With `collapse` each
     set of documents with equal sketches is stood for by its first one, and the others are paired with that one only.
     `reader` is what verifies by reading, if the caller wants to know what it could not read. Memory: what `read_nodes`
-    takes, and a few blocks of pairs. Raises UsageError where a plan can't serve a threshold.
+    takes, and a few blocks of pairs. Raises UsageError where a plan can't serve a threshold, and ExtractionError at the
+    end where none of the texts that it needs could be read.
     """
     reading = reader or reader_of(store, rule)
     if reading and against is not None:
@@ -58,6 +59,8 @@ def pairs_of(
         return
     measured = measured_by(nodes, reading) if reading else None
     yield from document_pairs(nodes, Comparison(rule, nodes.payloads, measured), collapse=collapse, threads=threads)
+    if reading:
+        reading.require_read()
 
 
 def measured_by(nodes: Nodes, reader: Reader) -> Measured:

@@ -13,6 +13,7 @@ from typing import Any, Literal, Self
 
 from indexer.errors import IncompatibleStoreError, UsageError
 from indexer.model import ClusteringNote, ClusterRecord, Failure, Record, Ref, name_of
+from indexer.model.paths import MovableFolder
 from indexer.schemes.keys.layout import KeyLayout, SchemeInfo
 from indexer.stores.sketches import SketchStore
 from indexer.text.counts import counted
@@ -157,6 +158,8 @@ class Store(SketchStore, ABC):
 
     capabilities: Capabilities
     info: StoreInfo
+    folder: MovableFolder = MovableFolder()
+    """The folder that can be moved together with the store; of an engine's none."""
     created: bool = False
     """Whether opening it has made it."""
     refresh: Refresh = "wait"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from indexer.errors import StoreError
 from indexer.ingest.readers.base import Columns
+from indexer.model.paths import MovableFolder
 
 if TYPE_CHECKING:
     from indexer.stores.base import Store
@@ -24,7 +25,8 @@ class KnownColumns:
 
     def __init__(self, store: Store | None = None) -> None:
         data = store.get_resource(COLUMNS) if store else None
-        self._columns = dict(_read(data)) if data else {}
+        folder = store.folder if store else MovableFolder()
+        self._columns = {folder.now(path): columns for path, columns in _read(data)} if data else {}
         self._changed = False
 
     def of(self, path: str, named: Columns) -> Columns:
@@ -48,7 +50,7 @@ class KnownColumns:
             return True
         files: dict[Columns, list[str]] = {}
         for path, columns in list(self._columns.items())[-MOST_FILES:]:
-            files.setdefault(columns, []).append(path)
+            files.setdefault(columns, []).append(store.folder.kept(path))
         notes = [
             {"text": each.text, "id": each.id, "title": each.title, "html": each.html, "files": paths}
             for each, paths in files.items()

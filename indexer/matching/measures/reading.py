@@ -14,10 +14,11 @@ from indexer.ingest.rereading import Texts
 from indexer.matching.measures import exact
 from indexer.matching.question import Question
 from indexer.matching.rule import PREFERRED, MatchRule, Reading
-from indexer.model import SIMHASH_DOC, Record, Ref
+from indexer.model import SIMHASH_DOC, Record, Ref, name_of
 from indexer.schemes.base import Scheme, Similarities, runs
 from indexer.stores.base import Store
 from indexer.stores.schemes import scheme_of
+from indexer.text.counts import counted
 
 _READ = 500
 UNKNOWN = -1.0
@@ -34,6 +35,9 @@ class Reader(ABC):
         self.store = store
         self.unread: dict[Ref, str] = {}
         self._known: OrderedDict[Ref, Any] = OrderedDict()
+        # Two are enough to know of another one than the document that is asked about.
+        self._some_read: set[Ref] = set()
+        self._first: ExtractionError | None = None
 
     @abstractmethod
     def _evidence_of(self, records: Sequence[Record]) -> Iterator[tuple[Record, Any]]:
@@ -68,6 +72,17 @@ class Reader(ABC):
         known = self._evidence(refs)
         return self._to(asked, [known[ref] for ref in refs])
 
+    def require_read(self, besides: Ref | None = None) -> None:
+        """Raise ExtractionError where texts were needed, and none could be read but that of the document `besides`."""
+        if self._first and not self._some_read - {besides}:
+            count, ref = counted(len(self.unread), "document"), name_of(next(iter(self.unread)))
+            why = self._first.detail or self._first.reason
+            raise ExtractionError(
+                self._first.reason,
+                f"none of the texts of {count} that have to be compared can be read: {ref}: {why}; if files were "
+                "moved, index them again, or verify by a sketch, as minhash",
+            )
+
     def _to(self, one: Any, others: Sequence[Any]) -> Similarities:
         similarities = np.full(len(others), UNKNOWN)
         there = [place for place, other in enumerate(others) if other is not None]
@@ -94,10 +109,13 @@ class Reader(ABC):
         for record, evidence in self._evidence_of(list(there.values())):
             if isinstance(evidence, ExtractionError):
                 self.unread[record.ref] = evidence.detail or evidence.reason
+                self._first = self._first or evidence
                 yield record.ref, None
                 continue
             if evidence is None:
                 self.unread[record.ref] = _NOTHING
+            if len(self._some_read) < 2:
+                self._some_read.add(record.ref)
             yield record.ref, evidence
         for ref in refs:
             if ref not in there:

@@ -54,7 +54,8 @@ class ClusterTable(OnFile):
         for chunk in chunks(clusters, _BATCH):
             with self._writing() as connection:
                 connection.executemany(
-                    "INSERT OR REPLACE INTO clusters VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", map(_row, chunk)
+                    "INSERT OR REPLACE INTO clusters VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    map(self._row, chunk),
                 )
 
     def get_clusters(self, ids: Sequence[str]) -> list[ClusterRecord | None]:
@@ -64,12 +65,12 @@ class ClusterTable(OnFile):
             for start in range(0, len(names), _READ):
                 chunk = names[start : start + _READ]
                 sql = f"SELECT {_COLUMNS} FROM clusters WHERE id IN ({','.join('?' * len(chunk))})"  # noqa: S608
-                records.update((row[0], _cluster(row)) for row in connection.execute(sql, chunk))
+                records.update((row[0], self._cluster(row)) for row in connection.execute(sql, chunk))
         return [records.get(name) for name in names]
 
     def clusters(self) -> Iterator[ClusterRecord]:
         with self._snapshot() as connection:
-            yield from map(_cluster, connection.execute(f"SELECT {_COLUMNS} FROM clusters ORDER BY id"))  # noqa: S608
+            yield from map(self._cluster, connection.execute(f"SELECT {_COLUMNS} FROM clusters ORDER BY id"))  # noqa: S608
 
     def delete_clusters(self, ids: Sequence[str]) -> int:
         count = 0
@@ -90,30 +91,28 @@ class ClusterTable(OnFile):
             if note is not None:
                 connection.execute("INSERT INTO meta VALUES (?, ?)", (_NOTE, json.dumps(dataclasses.asdict(note))))
 
+    def _row(self, cluster: ClusterRecord) -> tuple[Any, ...]:
+        seen = (pack_text(cluster.first_seen), pack_text(cluster.last_seen))
+        names = (pack_text(cluster.id), pack_text(cluster.canonical.id), pack_text(cluster.title))
+        places = (json.dumps(cluster.formats), json.dumps([self.folder.kept(origin) for origin in cluster.origins]))
+        numbers = (cluster.size, cluster.total_bytes, cluster.radius)
+        return (*names, *numbers, *seen, cluster.redundant_bytes, *places, cluster.least_similarity, cluster.redundant)
+
+    def _cluster(self, row: Sequence[Any]) -> ClusterRecord:
+        name, canonical, title, size, total, radius, first, last, octets, formats, origins, least, redundant = row
+        names = (cells.text(name), Ref(cells.text(canonical)), cells.text(title))
+        figures = (cells.count(size), cells.count(total), cells.count(radius))
+        seen = (cells.text(first), cells.text(last))
+        places = (cells.json_strings(formats), tuple(map(self.folder.now, cells.json_strings(origins))))
+        shares = (cells.share(least), cells.count(redundant))
+        return ClusterRecord(*names, *figures, *seen, cells.count(octets), *places, *shares)
+
 
 def cluster_name(annotations: Mapping[str, Any]) -> bytes | None:
     """The cluster id in a document's annotations as it is looked up by, None where there is none."""
     cluster = annotations.get("cluster")
     name = cluster.get("id") if isinstance(cluster, dict) else None
     return pack_text(name) if isinstance(name, str) else None
-
-
-def _row(cluster: ClusterRecord) -> tuple[Any, ...]:
-    seen = (pack_text(cluster.first_seen), pack_text(cluster.last_seen))
-    names = (pack_text(cluster.id), pack_text(cluster.canonical.id), pack_text(cluster.title))
-    places = (json.dumps(cluster.formats), json.dumps(cluster.origins))
-    numbers = (cluster.size, cluster.total_bytes, cluster.radius)
-    return (*names, *numbers, *seen, cluster.redundant_bytes, *places, cluster.least_similarity, cluster.redundant)
-
-
-def _cluster(row: Sequence[Any]) -> ClusterRecord:
-    name, canonical, title, size, total, radius, first, last, octets, formats, origins, least, redundant = row
-    names = (cells.text(name), Ref(cells.text(canonical)), cells.text(title))
-    figures = (cells.count(size), cells.count(total), cells.count(radius))
-    seen = (cells.text(first), cells.text(last))
-    places = (cells.json_strings(formats), cells.json_strings(origins))
-    shares = (cells.share(least), cells.count(redundant))
-    return ClusterRecord(*names, *figures, *seen, cells.count(octets), *places, *shares)
 
 
 def _note(held: dict[str, Any]) -> ClusteringNote:

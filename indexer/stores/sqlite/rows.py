@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from indexer.model import Failure, Fingerprint, Record, Ref, Sketch, first_arrival, to_signed, to_unsigned
+from indexer.model.paths import MovableFolder
 from indexer.stores.base import StoreInfo
 from indexer.stores.sketches import refusal
 from indexer.stores.sqlite import cells
@@ -91,9 +92,10 @@ def pack_json(value: Mapping[str, Any], name: str) -> str:
 
 
 class Packer:
-    """Turns records into rows for a store with this info."""
+    """Turns records into rows for a store with this info; paths below `folder` are kept relative to it."""
 
-    def __init__(self, info: StoreInfo) -> None:
+    def __init__(self, info: StoreInfo, folder: MovableFolder) -> None:
+        self._folder = folder
         self._scheme = info.scheme
         self._schemes = info.schemes
         self._layout = info.layout
@@ -139,16 +141,17 @@ class Packer:
             if not 0 <= number <= _MAX_INTEGER:
                 raise RefusedError(f"{label} {number} is out of range")
         metadata = pack_json(record.metadata, "metadata") if record.metadata else None
-        strings = (record.format, record.source, record.title, record.extractor, record.indexed_at)
-        others = (record.source_digest, record.text_digest, record.container, record.first_indexed_at)
-        *packed, digest, same, container, first = map(pack_text, (*strings, *others))
-        size = len(name) + sum(map(len, packed)) + len(digest) + len(same) + len(metadata or "") + len(container)
+        strings = (record.format, self._folder.kept(record.source), record.title, record.extractor, record.indexed_at)
+        container = self._folder.kept(record.container)
+        others = (record.source_digest, record.text_digest, container, record.first_indexed_at)
+        *packed, digest, same, packed_container, first = map(pack_text, (*strings, *others))
+        size = len(name) + sum(map(len, packed)) + len(digest) + len(same) + len(metadata or "") + len(packed_container)
         size += sum(len(sketch.payload) + 8 * len(sketch.keys) for sketch in record.sketches.values())
         if size > MAX_RECORD_BYTES:
             raise RefusedError(f"id, titles, metadata and sketches take {size} bytes, more than {MAX_RECORD_BYTES}")
         known = record.short, record.tokens, record.size, *packed, digest_crc(digest), digest, metadata, same
         value = None if record.fingerprint is None else to_signed(record.fingerprint.value)
-        columns = (*known, container, first)
+        columns = (*known, packed_container, first)
         return Row(record.ref, name, value, record.keys, record.short, columns, size, record.sketches)
 
     def replacing(self, row: Row, before: Replaced) -> Row:
@@ -182,7 +185,7 @@ class Packer:
             fingerprint=fingerprint,
             keys=() if fingerprint is None else self.unpack_keys(keys),
             short=bool(cells.count(short, 1)),
-            source=cells.text(source),
+            source=self._folder.now(cells.text(source)),
             title=cells.text(title),
             format=cells.text(kind),
             extractor=cells.text(extractor),
@@ -193,18 +196,16 @@ class Packer:
             first_indexed_at=cells.text(first),
             metadata={} if metadata is None else cells.json_object(metadata),
             sketches=sketches or {},
-            container=cells.text(container),
+            container=self._folder.now(cells.text(container)),
         )
 
+    def failure_row(self, failure: Failure) -> tuple[bytes, ...]:
+        """The row of a failure."""
+        source = self._folder.kept(failure.source)
+        texts = (failure.ref.id, source, failure.reason, failure.detail, failure.failed_at, failure.source_digest)
+        return tuple(map(pack_text, texts))
 
-def pack_failure(failure: Failure) -> tuple[bytes, ...]:
-    """The row of a failure."""
-    name = pack_text(failure.ref.id)
-    texts = (failure.source, failure.reason, failure.detail, failure.failed_at, failure.source_digest)
-    return (name, *map(pack_text, texts))
-
-
-def unpack_failure(row: Sequence[Any]) -> Failure:
-    """The reverse of pack_failure."""
-    name, source, reason, detail, failed_at, digest = map(cells.text, row)
-    return Failure(Ref(name), source, reason, detail, failed_at, digest)
+    def failure(self, row: Sequence[Any]) -> Failure:
+        """The reverse of failure_row."""
+        name, source, reason, detail, failed_at, digest = map(cells.text, row)
+        return Failure(Ref(name), self._folder.now(source), reason, detail, failed_at, digest)

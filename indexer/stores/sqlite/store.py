@@ -18,6 +18,7 @@ from indexer import own_files
 from indexer.errors import StoreError, UsageError
 from indexer.model import Failure, Record, Ref, Sketch
 from indexer.model.chunking import chunks
+from indexer.model.paths import MovableFolder
 from indexer.stores.base import Capabilities, PutResult, PutStatus, Stats, StoreInfo
 from indexer.stores.sqlite import cells, file, parts
 from indexer.stores.sqlite.clusters import ClusterTable, cluster_name
@@ -37,11 +38,9 @@ from indexer.stores.sqlite.rows import (
     RefusedError,
     Row,
     digest_crc,
-    pack_failure,
     pack_json,
     pack_ref,
     pack_text,
-    unpack_failure,
 )
 from indexer.stores.sqlite.schemes import SchemeTables
 from indexer.stores.sqlite.sketches import SketchChanges, read_schemes, sketches_of
@@ -74,6 +73,7 @@ class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
         any_thread: bool = False,
     ) -> None:
         self.path = path
+        self.folder = MovableFolder.of_file(path)
         self._file = StoreFile(path, read_only=read_only, wait=wait, any_thread=any_thread)
         self._in_use = ExitStack()
         self._lock, self._in_turns = WriterLock(path, wait), False
@@ -95,7 +95,7 @@ class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
 
     def _described(self, info: StoreInfo) -> None:
         self.info = info
-        self._packer = Packer(info)
+        self._packer = Packer(info, self.folder)
 
     def _made(self, info: StoreInfo) -> sqlite3.Connection:
         self._file.require_place()
@@ -336,14 +336,14 @@ class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
         for chunk in chunks(failures, BATCH_RECORDS):
             with self._writing() as connection:
                 connection.executemany(
-                    "INSERT OR REPLACE INTO failures VALUES (?, ?, ?, ?, ?, ?)", map(pack_failure, chunk)
+                    "INSERT OR REPLACE INTO failures VALUES (?, ?, ?, ?, ?, ?)", map(self._packer.failure_row, chunk)
                 )
 
     def failures(self) -> Iterator[Failure]:
         with self._snapshot() as connection:
             columns = "id, source, reason, detail, failed_at, source_digest"
             for row in connection.execute(f"SELECT {columns} FROM failures ORDER BY id"):  # noqa: S608 fixed columns
-                yield unpack_failure(row)
+                yield self._packer.failure(row)
 
     def count(self) -> int:
         with self._snapshot() as connection:
