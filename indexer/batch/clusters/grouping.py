@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -271,12 +271,13 @@ def _described(
     arrived = [None] * len(ids) if arrivals is None else arrivals[members].tolist()
     for name, count, time, written, source, arrival in zip(ids, tokens, times, metadata, sources, arrived, strict=True):
         known = json.loads(written) if written else {}
-        record = Record(Ref(name), Fingerprint(0, count), indexed_at=time or "", source=source or "", metadata=known)
+        given: dict[str, Any] = {"indexed_at": time or "", "source": source or "", "metadata": known}
+        record = Record(Ref(name), Fingerprint(0, count), **given)
         records.append(record)
         if arrival is None:
             keys.append(canonical.key(record))
         else:
-            keys.append((*canonical.key(replace(record, ref=_ANY)), arrival))
+            keys.append((*canonical.key(Record(_ANY, record.fingerprint, **given)), arrival))
     return records, before, keys
 
 
