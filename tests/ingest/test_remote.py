@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +14,9 @@ import pytest
 from in_bucket import TEXTS, fill, ids
 from moto.server import ThreadedMotoServer
 
+from indexer.batch.form import Form, Making
+from indexer.batch.sketches.parts import parts_of
+from indexer.batch.sketches.sketching import sketch
 from indexer.errors import NeardupError, NotFoundError, UsageError
 from indexer.evaluation.documents import read_texts
 from indexer.extract.base import Limits, Options
@@ -79,6 +84,19 @@ def test_texts_are_read_again(bucket: str, tmp_path: Path) -> None:
         inputs = stored_inputs(store, store.scan(), Selection())
         found = read_texts(inputs, Options(), Limits(), 1)
     assert (dict(found.failed), sorted(found.texts)) == ({}, sorted(TEXTS[:10]))
+
+
+def test_what_could_not_be_read_to_its_end_is_sketched_again(bucket: str, tmp_path: Path) -> None:
+    system, _ = pyarrow.fs.FileSystem.from_uri("s3://data")
+    lines = "".join(json.dumps({"id": str(number), "text": text}) + "\n" for number, text in enumerate(TEXTS)).encode()
+    for name, data in (("half.jsonl.gz", gzip.compress(lines)[:-30]), ("whole.jsonl", lines)):
+        with system.open_output_stream(f"data/broken/{name}", compression=None) as out:
+            out.write(data)
+    sources, out = Sources([f"{bucket}/broken"]), str(tmp_path / "out")
+    for done_before in (0, 1):
+        summary = sketch(sources, parts_of(sources, print), out, Making(Form(()), Limits(), jobs=1))
+        assert (summary.done_before, dict(summary.failed)) == (done_before, {"unreadable": 1})
+    system.delete_dir("data/broken")
 
 
 def test_google_is_asked_by_its_own_name() -> None:

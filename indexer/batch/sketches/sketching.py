@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from indexer import own_files
-from indexer.batch.arrow import arrow, compute, scalar
+from indexer.batch.arrow import arrow, compute, parquet, scalar
 from indexer.batch.form import Form, Making, form_of, read_footer, sketch_schema, writer, written_footer
 from indexer.batch.sketches.documents import Place, documents_of, reads_columns
 from indexer.batch.sketches.inputs import SKETCHES, forget_gone
@@ -127,13 +127,22 @@ def begin(folder: str, form: Form) -> None:
 
 
 def unfinished(parts: Iterable[Part], folder: str, counts: Summary) -> Iterator[Part]:
-    """The parts whose sketches are not there, or whose input has changed since; the others are counted."""
+    """The parts whose sketches are not there, or whose input has changed since; the others are counted.
+
+    Also those of an object store that could not be read to their end: it may answer again.
+    """
     for part in parts:
         path = Path(folder, SKETCHES, f"{part.name}.parquet")
-        if path.exists() and read_footer(os.fspath(path), SKETCHES).get("state") == part.state():
+        there = path.exists() and read_footer(os.fspath(path), SKETCHES).get("state") == part.state()
+        if there and not (is_remote(part.path) and _broken_off(path)):
             counts.done_before += 1
         else:
             yield part
+
+
+def _broken_off(path: Path) -> bool:
+    failed = parquet.read_table(path, columns=["failed"])["failed"]
+    return bool(compute.any(compute.starts_with(failed, "unreadable:")).as_py())
 
 
 def sketch_parts(sources: Sources, parts: Iterable[Part], folder: str, making: Making, counts: Summary) -> None:
