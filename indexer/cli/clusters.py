@@ -307,6 +307,8 @@ class Pruned:
     identical: bool
     verify: Literal["sketch", "text"] | None
     unverified: bool
+    with_documents: bool
+    ignore_field: tuple[str, ...]
 
 
 prune_options = Group(
@@ -349,6 +351,20 @@ prune_options = Group(
         help="With --delete: allow deleting by the simhash alone. Some of the deleted documents may be unrelated "
         "to the ones kept.",
     ),
+    click.option(
+        "--with-documents",
+        is_flag=True,
+        allow_from_autoenv=False,
+        help="With --delete or --dry-run, in a search engine: delete documents of your own as a whole. Only identical "
+        "ones, unless --verify is given, and only those without another field that differs.",
+    ),
+    click.option(
+        "--ignore-field",
+        multiple=True,
+        metavar="NAME",
+        allow_from_autoenv=False,
+        help="With --with-documents: a field that may differ.",
+    ),
 )
 
 
@@ -367,12 +383,14 @@ and each that could be removed repeats one that stays, maybe of another cluster.
 compared again now, as near to that one as the rule of the clustering demands; else it is kept, and --dry-run says why.
 After clustering by a simhash alone, --delete requires a verification. The files themselves stay. In a search engine, a
 document with fields other than neardup's belongs to its owner: --delete leaves it in place and removes neardup's
-fields.
+fields. --with-documents deletes it, if it is as it was when compared, its text is identical, and all its other fields
+are equal to those of the document that it repeats; look at --dry-run first, which names those that differ.
 
 With --dry-run --json one object per line: cluster, repeats, similarity (to that one), identical (whether the texts are
-equal except for case and white space), kept (why; empty for documents that would be marked or deleted), and the
-document as in "neardup show --json"; otherwise one object: marked and unmarked, or deleted and stripped (an owner's
-documents, which stayed); and contended, the number of documents that others change constantly.
+equal except for case and white space), kept (why; empty for documents that would be marked or deleted), differs (with
+--with-documents, the fields for which it is kept), and the document as in "neardup show --json"; otherwise one object:
+marked and unmarked, or deleted and stripped (an owner's documents, which stayed); and contended, the number of
+documents that others change constantly.
 """,
 )
 @store_option
@@ -383,9 +401,20 @@ def prune(store: str, pruned: Pruned, refresh: Refresh, json: bool) -> None:
     """Mark the documents that repeat another one which is kept, or delete them from the store."""
     from indexer.clustering.prune import Pruning, verification
 
+    if pruned.with_documents and not (pruned.delete or pruned.dry_run):
+        raise UsageError("--with-documents needs --delete or --dry-run")
+    if pruned.ignore_field and not pruned.with_documents:
+        raise UsageError("--ignore-field needs --with-documents")
     with opened(store, read_only=pruned.dry_run, refresh=refresh) as target:
         measure = verification(target, pruned.verify) if pruned.verify else None
-        pruning = Pruning(target, verify=measure, unverified=pruned.unverified, identical=pruned.identical)
+        pruning = Pruning(
+            target,
+            verify=measure,
+            unverified=pruned.unverified,
+            identical=pruned.identical,
+            with_documents=pruned.with_documents,
+            ignored=pruned.ignore_field,
+        )
         if pruned.dry_run:
             _list_surplus(pruning, as_json=json)
             return
@@ -414,7 +443,11 @@ def _delete(pruning: Pruning, shown: str, *, asked: bool) -> int:
         tally.add(document)
     count, total = tally.named, pruning.store.count()
     more = f"; {counted(tally.kept, 'other')} will be kept all the same, --dry-run says why" if tally.kept else ""
-    owners = "" if pruning.store.capabilities.embedded else "; what is its owner's stays, and loses neardup's fields"
+    owners = "; what is its owner's stays, and loses neardup's fields"
+    if pruning.with_documents:
+        owners = ", and so do documents that have changed; the others are deleted as a whole"
+    elif pruning.store.capabilities.embedded:
+        owners = ""
     say(f"deletes {count:,} of {counted(total, 'document')} from {shown}; what they repeat stays{owners}{more}")
     if count and asked:
         if not can_ask():
@@ -434,15 +467,16 @@ def _list_surplus(pruning: Pruning, *, as_json: bool) -> None:
         tally.add(document)
         if as_json:
             about = {"cluster": document.cluster, "repeats": document.repeats.id, "similarity": document.similarity}
-            answer_json(
-                {**about, "identical": document.identical, "kept": document.kept, **record_json(document.record)}
-            )
+            about |= {"identical": document.identical, "kept": document.kept, "differs": document.differs}
+            answer_json({**about, **record_json(document.record)})
         elif document.kept:
-            say(f"kept: {document.record.ref.id}: {document.kept}")
+            continue
         elif document.identical:
             answer(f"{document.record.ref.id}  is identical with {document.repeats.id}")
         else:
             answer(f"{document.record.ref.id}  {pruning.rule.said(document.similarity, document.repeats.id)}")
+    for line in tally.reasons():
+        say(line)
     count, same = tally.named, tally.identical
     summary = f"{counted(count, 'document')} with another in place ({size(tally.total_bytes)})"
     kinds = [f"{same:,} identical"] * bool(same)

@@ -7,8 +7,10 @@ document wrongly called a near-duplicate would be lost.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,12 +26,27 @@ from indexer.model.ragged import Ragged
 from indexer.model.refs import RefSet, RefTable
 from indexer.schemes.base import SLACK, Similarities
 from indexer.stores.base import Store, Versioned
+from indexer.text.counts import counted
 
 # The annotation of a marked document: the id of the document that stands for it.
 MARK = "duplicate_of"
+# Of the fields in which two documents differ.
+_MOST_NAMED = 10
+_EXAMPLES = 3
 _GONE = "the document that it repeats is gone, or is to be removed itself; run neardup cluster again"
 
 Measure = Finder | Reading
+
+
+class Reason(NamedTuple):
+    """Why a document is kept: what it has in common with others that are, and what is so of this one."""
+
+    kind: str
+    says: str
+
+
+_ALONE = Reason("which repeat what is gone or is to be removed itself", _GONE)
+_SHORT = Reason("with too few words", "it has too few words to be compared")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +54,9 @@ class Surplus:
     """A document that `repeats` a kept one; `kept` says why it is kept all the same, empty where it is not.
 
     `similarity` (0 to 1) is that to the one that it repeats, found anew; below 0 where it is unknown. `identical` is
-    whether their texts are known to be equal but for case and white space. `version` is the document's at that moment.
+    whether their texts are known to be equal but for case and white space. `version` is the document's at that moment,
+    and `kind` says what is kept for a like reason. `differs` names the fields of their owner's in which they differ,
+    where documents would go as a whole.
     """
 
     record: Record
@@ -47,13 +66,16 @@ class Surplus:
     kept: str = ""
     identical: bool = False
     version: Hashable = None
+    kind: str = ""
+    differs: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
 class Tally:
     """Counts of surplus documents: `named` would go, of them `identical` ones, `total_bytes` in all; others are `kept`.
 
-    `least` is the smallest similarity (0 to 1) of those that would go.
+    `least` is the smallest similarity (0 to 1) of those that would go. `kinds` counts the reasons for which others are
+    kept, with a few `examples` of each, and `differing` the fields of their owner's that are among them.
     """
 
     named: int = 0
@@ -61,17 +83,34 @@ class Tally:
     total_bytes: int = 0
     kept: int = 0
     least: float = 1.0
+    kinds: Counter[str] = field(default_factory=Counter)
+    examples: dict[str, list[str]] = field(default_factory=dict)
+    differing: Counter[str] = field(default_factory=Counter)
 
     def add(self, surplus: Surplus) -> None:
         """Count one more."""
         if surplus.kept:
             self.kept += 1
+            self.kinds[surplus.kind] += 1
+            self.differing.update(surplus.differs)
+            if self.kinds[surplus.kind] <= _EXAMPLES:
+                self.examples.setdefault(surplus.kind, []).append(f"{surplus.record.ref.id}: {surplus.kept}")
             return
         self.named += 1
         self.total_bytes += surplus.record.size
         self.identical += surplus.identical
         # Texts that are equal are wholly similar, whatever their sketches say.
         self.least = min(self.least, 1.0 if surplus.identical else surplus.similarity)
+
+    def reasons(self) -> Iterator[str]:
+        """Why documents are kept, in a few lines."""
+        for kind, count in self.kinds.most_common():
+            yield f"kept: {counted(count, 'document')} {kind}" + ", such as" * (count > _EXAMPLES)
+            yield from (f"  {example}" for example in self.examples[kind])
+        if self.differing:
+            named = [f"{name} ({count:,})" for name, count in self.differing.most_common(2 * _MOST_NAMED)]
+            more = f" and {counted(len(self.differing) - len(named), 'other')}" * (len(self.differing) > len(named))
+            yield f"fields that differ: {', '.join(named)}{more}"
 
 
 class Pruning:
@@ -80,13 +119,27 @@ class Pruning:
     `verify` demands another measure beside the remembered rule; of shares it demands no less than the rule does. A
     clustering by a simhash alone has called documents near that share nothing but their language, so delete() then
     takes a verification, or `unverified`. With `identical` nothing is named whose text is not known to be that of the
-    document that it repeats. Raises StoreError where the store does not remember how its clusters were made.
+    document that it repeats. `with_documents` deletes documents of their owner's as a whole: only identical ones,
+    unless `verify` says what else, and none that differs from the one that it repeats in another field than its text
+    and those `ignored`. Raises StoreError where the store does not remember how its clusters were made, or does not
+    show all fields of such documents, UsageError where it has none.
     """
 
     def __init__(
-        self, store: Store, *, verify: Measure | None = None, unverified: bool = False, identical: bool = False
+        self,
+        store: Store,
+        *,
+        verify: Measure | None = None,
+        unverified: bool = False,
+        identical: bool = False,
+        with_documents: bool = False,
+        ignored: Sequence[str] = (),
     ) -> None:
         self.store = store
+        if with_documents:
+            store.differing(())
+            identical = identical or verify is None
+        self.with_documents, self._ignored = with_documents, tuple(ignored)
         self.remembered: Remembered = require_remembered(store)
         self.unverified, self.identical = unverified, identical
         self.verify = None if verify is None else _no_less(verify, self.rule.measure)
@@ -122,7 +175,8 @@ class Pruning:
             yield self._surplus(members)
 
     def _surplus(self, members: Sequence[_Member]) -> list[Surplus]:
-        values, reasons = np.full(len(members), -1.0), [_GONE] * len(members)
+        values = np.full(len(members), -1.0)
+        reasons: list[Reason | None] = [_ALONE] * len(members)
         there = [place for place, member in enumerate(members) if member.beside is not None]
         beside = [member.beside for member in members if member.beside is not None]
         values[there], judged = self._compared(beside, [members[place].record for place in there])
@@ -131,52 +185,75 @@ class Pruning:
         surplus = []
         for member, value, why in zip(members, values.tolist(), reasons, strict=True):
             same = member.beside is not None and member.record.is_identical(member.beside)
-            other = f"its text is not identical with that of {member.repeats.id}" * (self.identical and not same)
+            other = None
+            if self.identical and not same:
+                says = f"its text is not identical with that of {member.repeats.id}"
+                other = Reason("whose text is not identical", says)
+            kind, says = why or other or ("", "")
             surplus.append(
                 Surplus(
-                    member.record, member.cluster, member.repeats, value, why or other, same, member.version
+                    member.record, member.cluster, member.repeats, value, says, same, member.version, kind
                 )
             )  # fmt: skip
+        return self._with_documents(surplus) if self.with_documents else surplus
+
+    def _with_documents(self, surplus: list[Surplus]) -> list[Surplus]:
+        """The same, where those are kept that differ in a field of their owner's."""
+        named = [place for place, document in enumerate(surplus) if not document.kept]
+        found = self.store.differing([(surplus[place].record.ref, surplus[place].repeats) for place in named])
+        for place, fields in zip(named, found, strict=True):
+            document = surplus[place]
+            if differs := tuple(field for field in fields if not self._is_ignored(field)):
+                more = f" and {counted(len(differs) - _MOST_NAMED, 'other')}" * (len(differs) > _MOST_NAMED)
+                says = f"it differs from {document.repeats.id} in {', '.join(differs[:_MOST_NAMED])}{more}"
+                surplus[place] = replace(document, kept=says, kind="with other fields that differ", differs=differs)
         return surplus
 
-    def _compared(self, canonical: Sequence[Record], records: Sequence[Record]) -> tuple[Similarities, list[str]]:
-        """The similarities of records to those that stand for them, and why each is kept, empty where it is not."""
+    def _is_ignored(self, field: str) -> bool:
+        return any(field == name or field.startswith(f"{name}.") for name in self._ignored)
+
+    def _compared(
+        self, canonical: Sequence[Record], records: Sequence[Record]
+    ) -> tuple[Similarities, list[Reason | None]]:
+        """The similarities of records to those that stand for them, and why each is kept, None where it is not."""
         values, reasons = self._judged(self.rule.measure, canonical, records)
         judged = [reasons]
         if self.rule.verifier is not None:
             judged.append(self._found(canonical, records))
         if self.verify is not None:
             judged.append(self._judged(self.verify, canonical, records)[1])
-        return values, [next(filter(None, why), "") for why in zip(*judged, strict=True)]
+        return values, [next(filter(None, why), None) for why in zip(*judged, strict=True)]
 
     def _judged(
         self, measure: Measure, canonical: Sequence[Record], records: Sequence[Record]
-    ) -> tuple[Similarities, list[str]]:
-        """The similarities of records to those that stand for them, and why each is kept, empty where it is near."""
+    ) -> tuple[Similarities, list[Reason | None]]:
+        """The similarities of records to those that stand for them, and why each is kept, None where it is near."""
         values = self._similarities(measure, canonical, records)
         rule = MatchRule(self.rule.finders, measure)
         unread = self._reader(measure).unread if isinstance(measure, Reading) else {}
-        reasons = []
+        reasons: list[Reason | None] = []
         for value, own, record in zip(values.tolist(), canonical, records, strict=True):
             if record.short:
-                reasons.append("it has too few words to be compared")
+                reasons.append(_SHORT)
             elif value < 0:
                 why = unread.get(record.ref) or unread.get(own.ref)
-                reasons.append(f"it can't be compared with {own.ref.id} by {measure.name}" + (f": {why}" * bool(why)))
+                says = f"it can't be compared with {own.ref.id} by {measure.name}" + (f": {why}" * bool(why))
+                reasons.append(Reason(f"which can't be compared by {measure.name}", says))
             elif value < measure.similarity - SLACK:
-                reasons.append(f"{rule.said(value, own.ref.id)}, and {measure} is demanded")
+                says = f"{rule.said(value, own.ref.id)}, and {measure} is demanded"
+                reasons.append(Reason(f"which are not near by {measure}", says))
             else:
-                reasons.append("")
+                reasons.append(None)
         return values, reasons
 
-    def _found(self, canonical: Sequence[Record], records: Sequence[Record]) -> list[str]:
-        """Why each is kept that none of the rule's finders calls near the one that stands for it; else empty."""
+    def _found(self, canonical: Sequence[Record], records: Sequence[Record]) -> list[Reason | None]:
+        """Why each is kept that none of the rule's finders calls near the one that stands for it; else None."""
         near = np.zeros(len(records), dtype=np.bool_)
         for finder in self.rule.finders:
             near |= self._similarities(finder, canonical, records) >= finder.similarity - SLACK
         finders = " or ".join(map(str, self.rule.finders))
         return [
-            "" if value else f"it is not near {own.ref.id} by {finders}"
+            None if value else Reason(f"which are not near by {finders}", f"it is not near {own.ref.id} by {finders}")
             for value, own in zip(near.tolist(), canonical, strict=True)
         ]
 
@@ -259,7 +336,8 @@ class Pruning:
         touched: set[str] = set()
         for page in self._checked():
             named = {document.record.ref: document for document in page if not document.kept}
-            count += store.delete(list(named), versions={ref: document.version for ref, document in named.items()})
+            versions = {ref: document.version for ref, document in named.items()}
+            count += store.delete(list(named), versions=versions, owners=self.with_documents)
             touched |= {document.cluster for document in named.values()}
             # The members of one cluster come one after the other.
             going_on = touched & {document.cluster for document in page[-1:]}

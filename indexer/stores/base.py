@@ -300,12 +300,23 @@ class Store(SketchStore, ABC):
         return [None if known is None else Versioned(record, known, _digest(record, known)) for record, known in read]
 
     @abstractmethod
-    def delete(self, refs: Sequence[Ref], *, versions: Mapping[Ref, Hashable] | None = None) -> int:
+    def delete(
+        self, refs: Sequence[Ref], *, versions: Mapping[Ref, Hashable] | None = None, owners: bool = False
+    ) -> int:
         """Delete documents and their recorded failures; how many documents were deleted.
 
         With `versions`, as versioned() gave them, a document that is another now, or has none there, is kept, and so is
-        its failure.
+        its failure. A document that is its owner's only loses its record, unless `owners` says that it goes too.
         """
+
+    def differing(self, pairs: Sequence[tuple[Ref, Ref]]) -> list[list[str]]:  # noqa: ARG002 what others compare
+        """For each two documents the names of the fields of their owner's in which they differ, sorted.
+
+        Of the fields that hold the text, case and white space don't count. A document that is not there differs from
+        all others. Raises UsageError for a store that has no documents of an owner's, StoreError where it does not show
+        all of their fields.
+        """
+        raise UsageError("this store keeps no documents of others, whose fields could be compared")
 
     @abstractmethod
     def put_failures(self, failures: Iterable[Failure]) -> None:

@@ -201,7 +201,7 @@ def test_what_would_go_is_told_from_what_is_kept() -> None:
     # What is identical is wholly similar, also where its sketch could not be compared.
     for each in (surplus(10, -1.0, identical=True), surplus(5, 0.75), surplus(7, 0.9), surplus(100, 0.2, "too far")):
         tally.add(each)
-    assert tally == Tally(named=3, identical=1, total_bytes=22, kept=1, least=0.75)
+    assert (tally.named, tally.identical, tally.total_bytes, tally.kept, tally.least) == (3, 1, 22, 1, 0.75)
 
 
 def test_no_canonical_rule_is_asked_for_where_nothing_is() -> None:

@@ -7,7 +7,13 @@ from typing import Any
 import pytest
 
 from indexer.errors import StoreError, UsageError
-from indexer.stores.search.fields.source_fields import require_harmless, require_readable, source_paths, values_of
+from indexer.stores.search.fields.source_fields import (
+    differing_fields,
+    require_harmless,
+    require_readable,
+    source_paths,
+    values_of,
+)
 
 MAPPING: dict[str, Any] = {
     "properties": {
@@ -102,3 +108,25 @@ def test_what_source_does_not_hold_can_not_be_read() -> None:
     for source in ({"enabled": False}, {"excludes": ["page"]}, {"excludes": ["*.text"]}, {"includes": ["other"]}):
         with pytest.raises(StoreError, match=r"page\.text"):
             require_readable({"i": {"_source": source}}, ["page.text"], "there")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "named"),
+    [
+        ({"body": "A b"}, {"body": "a  B"}, []),
+        ({"key": "A"}, {"key": "a"}, ["key"]),
+        ({"n": 1}, {"n": True}, ["n"]),
+        ({"n": 1}, {"n": 1.0}, ["n"]),
+        ({"o": {"x": [1, {"z": 2, "a": 1}]}}, {"o.x": [1, {"a": 1, "z": 2}]}, []),
+        ({"o": {"x": [1, 2], "y": 1}}, {"o": {"x": [2, 1], "y": 1}}, ["o.x"]),
+        ({"body": "x"}, {}, ["body"]),
+        ({"gone": None}, {}, ["gone"]),
+        ({"o": {}}, {"o": {"x": 1}}, ["o", "o.x"]),
+        ({"body": True}, {"body": False}, ["body"]),
+        ({"body": ["A", "b"]}, {"body": ["a", "b"]}, []),
+        ({"body": ["a", True]}, {"body": ["a", False]}, ["body"]),
+        ({"body": "\ud800 a"}, {"body": "\ud800 A"}, ["body"]),
+    ],
+)
+def test_the_fields_that_differ(one: dict[str, Any], other: dict[str, Any], named: list[str]) -> None:
+    assert differing_fields(one, other, {"body"}) == differing_fields(other, one, {"body"}) == named

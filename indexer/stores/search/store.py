@@ -82,8 +82,13 @@ class SearchStore(Store):
     def annotate(self, annotations: Iterable[tuple[Ref, Mapping[str, Any]]]) -> int:
         return self._writer.annotate(annotations)
 
-    def delete(self, refs: Sequence[Ref], *, versions: Mapping[Ref, Hashable] | None = None) -> int:
-        return self._writer.delete(refs, versions)
+    def delete(
+        self, refs: Sequence[Ref], *, versions: Mapping[Ref, Hashable] | None = None, owners: bool = False
+    ) -> int:
+        return self._writer.delete(refs, versions, owners=owners)
+
+    def differing(self, pairs: Sequence[tuple[Ref, Ref]]) -> list[list[str]]:
+        return self._writer.differing(pairs)
 
     def bulk_load(self) -> AbstractContextManager[None]:
         """Turn refreshes and replicas down while a load is under way; StoreError where the cluster refuses."""

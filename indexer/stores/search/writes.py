@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,7 +36,9 @@ from indexer.stores.search.fields.bodies import (
     merged,
     own_part,
 )
-from indexer.stores.search.fields.stripping import Stripper, lost, own_names
+from indexer.stores.search.fields.source_fields import differing_fields, source_paths
+from indexer.stores.search.fields.stripping import Stripper, foreign_names, lost, own_names
+from indexer.stores.search.fields.texts import OWN, remembered_fields
 from indexer.stores.search.landings import Landings
 from indexer.stores.search.lookup import Lookup
 from indexer.stores.search.side_index.documents import forget_failures
@@ -330,7 +332,44 @@ class Writer:
 
     # Deleting
 
-    def delete(self, refs: Sequence[Ref], versions: Mapping[Ref, Hashable] | None) -> int:
+    def differing(self, pairs: Sequence[tuple[Ref, Ref]]) -> list[list[str]]:
+        """See Store.differing. Where one of the documents has a routing of its own, `_routing` is named too."""
+        refs = list(dict.fromkeys(ref for pair in pairs for ref in pair))
+        hits = dict(zip(refs, self._lookup.fetch(refs, whole=True), strict=True))
+        indices = self._context.mappings.keys() | {hit["_index"] for hit in hits.values() if hit}
+        self._require_whole(
+            indices, "so what else differs in its documents can't be told; delete in the cluster's own way"
+        )
+        texts: set[str] = set()
+        for index in indices:
+            found = self._mapping_of(index)
+            if any(field.get("type") == "join" for field in found.get("properties", {}).values()):
+                raise StoreError(
+                    f"{self._context.shown}: {index}: documents have others below them; delete in the cluster's own way"
+                )
+            known = remembered_fields(found)
+            if known.keys() - {OWN}:
+                where = ", ".join(sorted(known.keys() - {OWN}))
+                raise UsageError(f"{self._context.shown}: it has records alone, of documents in {where}; delete there")
+            if OWN in known:
+                texts.update(source_paths({index: found}, known[OWN].names, self._context.shown))
+        return [self._differing(hits[one], hits[other], texts) for one, other in pairs]
+
+    def _differing(
+        self, one: Mapping[str, Any] | None, other: Mapping[str, Any] | None, texts: Collection[str]
+    ) -> list[str]:
+        if one is None or other is None:
+            return ["_id"]
+        named = differing_fields(one["_source"], other["_source"], texts)
+        fields = {name for name in named if name.partition(".")[0] != ROOT}
+        for hit in (one, other):
+            foreign = foreign_names(hit["_source"], own_names(self._mapping_of(hit["_index"])))
+            fields.update(f"{ROOT}.{name}" for name in foreign)
+        if one.get("_routing") != other.get("_routing"):
+            fields.add("_routing")
+        return sorted(fields)
+
+    def delete(self, refs: Sequence[Ref], versions: Mapping[Ref, Hashable] | None, *, owners: bool) -> int:
         """See Store.delete. A document that has fields of its owner's too keeps them, and loses neardup's.
 
         StoreError for an index whose source does not show which documents these are.
@@ -339,7 +378,7 @@ class Writer:
         count = 0
         try:
             for chunk in chunks(dict.fromkeys(refs), BATCH_RECORDS):
-                deleted, kept, left = self._delete_batch(chunk, versions)
+                deleted, kept, left = self._delete_batch(chunk, versions, owners)
                 count += deleted
                 self._context.contended.add([*left, *kept])
                 forget_failures(self._context.failures, [ref for ref in chunk if ref not in kept and ref not in left])
@@ -348,7 +387,7 @@ class Writer:
         return count
 
     def _delete_batch(
-        self, refs: list[Ref], versions: Mapping[Ref, Hashable] | None
+        self, refs: list[Ref], versions: Mapping[Ref, Hashable] | None, owners: bool
     ) -> tuple[int, set[Ref], list[Ref]]:
         """How many were deleted, which were kept as others than those of the versions, and which others change."""
         count = 0
@@ -365,7 +404,7 @@ class Writer:
                 kept |= {ref for ref, hit in hits.items() if version_of(hit) != versions.get(ref)}
                 hits = {ref: hit for ref, hit in hits.items() if ref not in kept}
             left = []
-            for ref, outcome in zip(hits, self._stripper.strip(list(hits.values())), strict=True):
+            for ref, outcome in zip(hits, self._stripper.strip(list(hits.values()), owners=owners), strict=True):
                 if outcome.ok:
                     count += 1
                     if outcome.result != "deleted":

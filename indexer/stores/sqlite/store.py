@@ -319,7 +319,13 @@ class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
                         records.setdefault(record.source_digest, record)
         return records
 
-    def delete(self, refs: Sequence[Ref], *, versions: Mapping[Ref, Hashable] | None = None) -> int:
+    def delete(
+        self,
+        refs: Sequence[Ref],
+        *,
+        versions: Mapping[Ref, Hashable] | None = None,
+        owners: bool = False,  # noqa: ARG002 there are none
+    ) -> int:
         count = 0
         for batch in chunks(refs, BATCH_RECORDS):
             with self._writing() as connection:

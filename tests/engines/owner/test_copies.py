@@ -1,15 +1,25 @@
-"""An owner finds the copies among his documents, by a query of his own."""
+"""An owner finds the copies among his documents, by a query of his own, and deletes them where he says so."""
 
 from __future__ import annotations
 
 import json
+import time
+from collections.abc import Sequence
 from typing import Any
 
-from annotated import annotate, fill, neardup, sources, write
+import pytest
+from annotated import annotate, fill, neardup, require_type, sources, write
+from made import INFO
 from servers import Server
 from written import prose
 
-MAPPING = {"properties": {"body": {"type": "text"}, "lang": {"type": "keyword"}}}
+from indexer.clustering.prune import Pruning
+from indexer.errors import StoreError
+from indexer.model import Ref
+from indexer.stores import open_store
+from indexer.stores.search.fields import mapping
+
+MAPPING: dict[str, Any] = {"properties": {"body": {"type": "text"}, "lang": {"type": "keyword"}}}
 
 
 def test_what_is_marked_is_found_by_a_query(server: Server, index_name: str) -> None:
@@ -42,3 +52,113 @@ def test_what_is_marked_is_found_by_a_query(server: Server, index_name: str) -> 
     annotate(url)
     server.request("POST", f"/{index_name}/_refresh")
     assert found(marked) == set()
+
+
+KEEP = ("--keep", "canonical")
+TEXT = prose(1)
+BONN: dict[str, Any] = {"lang": "en", "price": 1, "place": {"city": "Bonn", "street": "A"}}
+OWNED: dict[str, dict[str, Any]] = {
+    "a": {"body": TEXT, **BONN},
+    "copy": {"body": TEXT.upper().replace(" ", "\n"), **BONN},
+    "dear": {"body": TEXT, **BONN, "price": 2, "place": {"city": "Bonn", "street": "B"}},
+    "lacks": {"body": TEXT, "price": 1, "place": {"city": "Bonn", "street": "A"}},
+    "changed": {"body": TEXT, **BONN},
+    "near": {"body": TEXT.rsplit(" ", 8)[0], **BONN},
+}
+
+
+def clustered(server: Server, index: str) -> str:
+    """The URL of an index of these documents, of which "a" came first; one was changed and not annotated again."""
+    url = f"{server.url}/{index}"
+    fill(server, index, {"a": OWNED["a"]}, MAPPING)
+    annotate(url, "--field", "body")
+    # Times are kept to the second.
+    time.sleep(1.1)
+    for name in OWNED.keys() - {"a"}:
+        write(server, index, name, OWNED[name], refresh="true")
+    annotate(url)
+    neardup("cluster", "--store", url)
+    server.request("POST", f"/{index}/_update/changed?refresh=true", {"doc": {"body": "no longer the same"}})
+    return url
+
+
+def listed(url: str, *flags: str) -> dict[str, Any]:
+    """What a dry run says of each document that repeats another."""
+    lines = neardup("prune", "--store", url, *KEEP, "--with-documents", "--dry-run", "--json", *flags).stdout
+    return {line["id"]: line for line in map(json.loads, lines.splitlines())}
+
+
+def test_copies_go_as_a_whole(server: Server, index_name: str) -> None:
+    url = clustered(server, index_name)
+    plain = neardup("prune", "--store", url, *KEEP, "--with-documents", "--dry-run").stderr
+    found = listed(url)
+    differs = {"copy": [], "dear": ["place.street", "price"], "lacks": ["lang"], "changed": ["body"], "near": []}
+    assert {name: line["differs"] for name, line in found.items()} == differs
+    assert [name for name, line in found.items() if not line["kept"]] == ["copy"]
+    assert "not identical" in found["near"]["kept"]
+    assert "kept: 3 documents with other fields that differ\n" in plain
+    assert "dear: it differs from a in place.street, price\n" in plain
+    told = json.loads(neardup("prune", "--store", url, *KEEP, "--delete", "--with-documents", "--yes", "--json").stdout)
+    assert (told["deleted"], told["stripped"]) == (1, 0)
+    assert {name.partition("/")[2] for name in sources(server, index_name)} == OWNED.keys() - {"copy"}
+    # What may differ is named in so many words, an object by its name too; a text that was changed since stays.
+    ignored = [word for field in ("price", "lang", "place") for word in ("--ignore-field", field)]
+    neardup("prune", "--store", url, *KEEP, "--delete", "--with-documents", "--yes", *ignored)
+    left = {"a", "changed", "near"}
+    assert {name.partition("/")[2] for name in sources(server, index_name)} == left
+    # Told otherwise, what is near goes too, where its text may differ.
+    delete = ("prune", "--store", url, *KEEP, "--delete", "--with-documents", "--yes", "--verify", "sketch")
+    assert listed(url, "--verify", "sketch")["near"]["differs"] == ["body"]
+    neardup(*delete)
+    assert {name.partition("/")[2] for name in sources(server, index_name)} == left
+    neardup(*delete, "--ignore-field", "body")
+    assert {name.partition("/")[2] for name in sources(server, index_name)} == {"a"}
+
+
+def test_what_changes_after_the_comparison_stays(
+    server: Server, index_name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = clustered(server, index_name)
+    with open_store(url) as store:
+        pruning = Pruning(store, with_documents=True, ignored=["price", "lang", "place"])
+        named = {document.record.ref.id for document in pruning.surplus() if not document.kept}
+        assert named == {"copy", "dear", "lacks"}
+        delete = store.delete
+
+        def changed_before(refs: Sequence[Ref], **more: Any) -> int:
+            server.request("POST", f"/{index_name}/_update/dear?refresh=true", {"doc": {"price": 99}})
+            return delete(refs, **more)
+
+        monkeypatch.setattr(store, "delete", changed_before)
+        assert pruning.delete() == 2
+    assert {f"{index_name}/{name}" for name in ("a", "dear", "changed", "near")} == sources(server, index_name).keys()
+
+
+def test_what_can_not_be_compared_is_refused(server: Server, index_name: str) -> None:
+    side = f"{index_name}-side"
+    fill(server, index_name, OWNED, MAPPING)
+    annotate(f"{server.url}/{index_name}", "--field", "body", "--to", side)
+    neardup("cluster", "--store", f"{server.url}/{side}")
+    for flags in (("--dry-run",), ("--delete", "--yes")):
+        refused = neardup("prune", "--store", f"{server.url}/{side}", *KEEP, "--with-documents", *flags, code=2).stderr
+        assert f"it has records alone, of documents in {index_name}; delete there" in refused
+    assert len(sources(server, side)) == len(OWNED)
+    lossy = {
+        "properties": {**MAPPING["properties"], "secret": {"type": "keyword"}},
+        "_source": {"excludes": ["secret"]},
+    }
+    made = mapping.new_index(INFO)["mappings"]
+    lossy["properties"] |= made["properties"]
+    fill(server, f"{index_name}-2", {}, {**made, **lossy})
+    with open_store(f"{server.url}/{index_name}-2") as store, pytest.raises(StoreError, match="excludes secret"):
+        store.differing(())
+
+
+def test_documents_with_others_below_them_are_refused(server: Server, index_name: str) -> None:
+    join = {"type": "join", "relations": {"book": "chapter"}}
+    require_type(server, index_name, join)
+    made = mapping.new_index(INFO)["mappings"]
+    made["properties"] |= {"part": join}
+    fill(server, index_name, {}, made)
+    with open_store(f"{server.url}/{index_name}") as store, pytest.raises(StoreError, match="have others below them"):
+        store.differing(())

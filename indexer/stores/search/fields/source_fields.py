@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
+from indexer.core_sketch import text_digest
 from indexer.errors import StoreError, UsageError
 
 ASIDE = "keep the fingerprints in an index of their own: --to INDEX"
@@ -104,6 +105,45 @@ def text_at(source: Any, paths: Sequence[str]) -> tuple[bytes, bytes | None]:
     texts = [text for _, values_there in values for text in values_there]
     exact = json.dumps(values, separators=(",", ":")).encode()
     return exact, "\n".join(texts).encode("utf-8", "replace") if texts else None
+
+
+def differing_fields(one: Mapping[str, Any], other: Mapping[str, Any], texts: Collection[str]) -> list[str]:
+    """The dotted names of the fields whose values differ in two documents, an array as a whole.
+
+    At `texts` stand texts, whose case and white space don't count.
+    """
+    left, right = _named(one), _named(other)
+
+    def same(name: str) -> bool:
+        values = [leaves.get(name) for leaves in (left, right)]
+        # As JSON, in which true is not 1.
+        exact = [json.dumps(value, sort_keys=True) for value in values]
+        if name not in texts or exact[0] == exact[1]:
+            return exact[0] == exact[1]
+        read = [values_of(source, name) for source in (one, other)]
+        if any(value not in (strings, [strings]) for value, strings in zip(values, read, strict=True)):
+            # More than texts stand there.
+            return False
+        try:
+            digests = [text_digest("\n".join(strings).encode()) for strings in read]
+        except UnicodeEncodeError:
+            return False
+        return digests[0] == digests[1]
+
+    return sorted(name for name in left.keys() | right.keys() if not same(name))
+
+
+def _named(source: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """What stands at each dotted name of a document; several values where a name is also written with dots."""
+    leaves: dict[str, list[Any]] = {}
+    waiting: list[tuple[str, Any]] = sorted(source.items())
+    while waiting:
+        name, value = waiting.pop()
+        if isinstance(value, Mapping) and value:
+            waiting += [(f"{name}.{inner}", value[inner]) for inner in sorted(value)]
+        else:
+            leaves.setdefault(name, []).append(value)
+    return leaves
 
 
 def lost_by_update(mapping: Mapping[str, Any], settings: Mapping[str, Any]) -> str:

@@ -33,13 +33,17 @@ class Stripper:
         self._client, self._names_in = client, names_in
         self.scripts = True
 
-    def strip(self, hits: Sequence[Mapping[str, Any]]) -> list[Outcome]:
-        """What became of each document, given with its `_source`; of neardup's part `tokens` and `pending` suffice."""
+    def strip(self, hits: Sequence[Mapping[str, Any]], *, owners: bool = False) -> list[Outcome]:
+        """What became of each document, given with its `_source`; of neardup's part `tokens` and `pending` suffice.
+
+        With `owners` every one is deleted.
+        """
         names = {index: self._names_in(index) for index in {hit["_index"] for hit in hits}}
 
         def sent(places: Sequence[int]) -> list[Outcome]:
             chosen = [hits[place] for place in places]
-            return send(self._client, [self._action(hit, names[hit["_index"]]) for hit in chosen]) if chosen else []
+            actions = [self._action(hit, names[hit["_index"]], owners) for hit in chosen]
+            return send(self._client, actions) if actions else []
 
         outcomes = sent(range(len(hits)))
         if self.scripts and any(outcome.status == _REFUSED and "script" in outcome.reason for outcome in outcomes):
@@ -49,9 +53,9 @@ class Stripper:
                 outcomes[place] = outcome
         return outcomes
 
-    def _action(self, hit: Mapping[str, Any], names: frozenset[str]) -> Action:
+    def _action(self, hit: Mapping[str, Any], names: frozenset[str], owners: bool) -> Action:
         place, conditions = place_of(hit), unchanged(hit)
-        if is_own(hit, names):
+        if owners or is_own(hit, names):
             return Action("delete", place.index, place.id, place.routing, conditions=conditions)
         change: Mapping[str, Any]
         if not foreign_names(hit["_source"], names):
