@@ -218,7 +218,8 @@ Examples:
 Documents that the rule calls near are grouped together, directly or through others. Chains are split, so that each
 document of a cluster is near the one in its centre. Every document has a cluster id, also if it is in no cluster; a
 cluster keeps its id as long as it contains the document that it was named after. Documents that are short, or lack
-what the rule compares, are in no cluster. The store remembers the rule for prune, report and index --cluster.
+what the rule compares, are in no cluster. The store remembers the rule, the bound and the canonical rule for prune,
+report and index --cluster. The next cluster goes by them too, where it is not told otherwise, and says what changes.
 
 Running it again writes nothing. "neardup show ID" shows a document's cluster. With --json one object: rule, documents,
 compared, not_comparable, clusters, clustered, largest, split, comparisons, costliest (documents whose keys cost most
@@ -237,17 +238,21 @@ def cluster(
 ) -> None:
     """Put all stored documents into clusters of near-duplicates, and write the changes to the store."""
     from indexer.clustering.clusters import cluster as clustered
+    from indexer.clustering.memory import obeyed
     from indexer.matching.measures.reading import reader_of
-    from indexer.matching.shorthand import rule_of
+    from indexer.matching.shorthand import rule_asked
 
     canonical = clustering.canonical_rule
     with opened(store, read_only=dry_run, refresh=refresh) as target:
-        rule = rule_of(matching.wanted, target)
+        asked = rule_asked(matching.wanted, target)
+        rule, bound, canonical, change = obeyed(target, asked, clustering.bound, canonical)
+        if change:
+            say(change)
         _tell_size(target, rule)
         if matching.explain:
             show_rule(rule)
         reader = reader_of(target, rule)
-        made = clustered(target, rule, bound=clustering.bound, canonical=canonical, dry_run=dry_run, reader=reader)
+        made = clustered(target, rule, bound=bound, canonical=canonical, dry_run=dry_run, reader=reader)
         contended = tell_contended(target)
     tell_unread(reader.unread if reader else {})
     changes = made.changes

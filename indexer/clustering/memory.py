@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from indexer.clustering.canonical import CanonicalRule, read_canonical
 from indexer.errors import IncompatibleStoreError, StoreError, UsageError
-from indexer.matching.rule import MatchRule, parse_rule
+from indexer.matching.rule import MatchRule, default_rule, parse_rule
 from indexer.model import ClusteringNote
 from indexer.model.times import now
 from indexer.stores.base import Store
@@ -84,6 +84,44 @@ def remembered(store: Store) -> Remembered | None:
         raise StoreError(
             f"the clusters were made by {note.rule}, which this store can't serve now ({error}): {AGAIN}"
         ) from error
+
+
+def obeyed(
+    store: Store, rule: MatchRule | None, bound: float | None, canonical: CanonicalRule | None
+) -> tuple[MatchRule, float | None, CanonicalRule | None, str]:
+    """How clusters are made anew: what is asked for, and for the rest what the store remembers, or else its default.
+
+    The last is what changes by that, in words; empty where nothing does. A run that was broken off is remembered too.
+    """
+    notes = list(store.clustering_notes().values())
+    kinds = {(note.rule, note.bound, note.canonical) for note in notes}
+    if len(kinds) != 1:
+        # None, or indices that were clustered by different rules: there is nothing to go on with.
+        return rule or default_rule(store), bound, canonical, ""
+    note = notes[0]
+    try:
+        before = Remembered(
+            parse_rule(note.rule, store),
+            float(note.bound) if note.bound else None,
+            read_canonical(note.canonical),
+            note.at,
+            note.arrived,
+        )
+    except (UsageError, IncompatibleStoreError, ValueError) as error:
+        change = f"the clusters were made by {note.rule}, which this store can't serve now ({error})"
+        return rule or default_rule(store), bound, canonical, change
+    chosen = rule or before.rule, before.bound if bound is None else bound, canonical or before.canonical
+    noted = note_of(*chosen)
+    changes = [
+        f"the {name} was {old} and is {new} now"
+        for name, same, old, new in (
+            ("rule", note.rule == noted.rule, before.rule, chosen[0]),
+            ("bound", note.bound == noted.bound, note.bound or "that of the rule", noted.bound),
+            ("canonical rule", note.canonical == noted.canonical, note.canonical, noted.canonical),
+        )
+        if not same
+    ]
+    return *chosen, "; ".join(changes)
 
 
 def agreed(notes: Mapping[str, ClusteringNote]) -> ClusteringNote:

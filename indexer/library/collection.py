@@ -330,14 +330,17 @@ class Collection:
         """Assign every document to its cluster, as `neardup cluster` does, and write the changes.
 
         `bound` (0 to 1) is how far apart two documents of a cluster may be; `canonical` chooses the canonical one:
-        "earliest", "longest", "field:NAME" or "field:NAME:desc". With `dry_run` nothing is written.
+        "earliest", "longest", "field:NAME" or "field:NAME:desc". What is not given is as in the last
+        clustering. With `dry_run` nothing is written.
         """
         from indexer.clustering.canonical import parse_canonical
         from indexer.clustering.clusters import cluster
+        from indexer.clustering.memory import obeyed
 
         chosen = parse_canonical(canonical) if isinstance(canonical, str) else canonical
         with self._lock, self.store.turn(wanted=not dry_run):
-            rule = self._rule(match)
+            asked = None if match is None else self._rule(match)
+            rule, bound, chosen, _ = obeyed(self.store, asked, bound, chosen)
             made = cluster(self.store, rule, bound=bound, canonical=chosen, dry_run=dry_run, threads=threads)
         return Clustering(
             str(rule), made.documents, made.compared, made.lacking, made.clusters, made.clustered, made.largest,

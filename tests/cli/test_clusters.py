@@ -495,3 +495,14 @@ def test_what_is_identical_needs_no_other_verification(neardup: Neardup) -> None
     assert "--identical" in neardup("prune", "--keep", "canonical", "--delete", "--yes", code=2).err
     assert neardup("prune", "--keep", "canonical", "--identical", "--delete", "--yes", "--json").json["deleted"] == 1
     assert len(contents(neardup)[0]) == 2
+
+
+def test_a_plain_cluster_goes_by_the_rule_that_is_remembered(indexed: Neardup) -> None:
+    assert " now" not in indexed("cluster", "--similarity", "0.4", "--canonical", "longest").err
+    same = indexed("cluster", "--json")
+    assert "0.4" in same.json["rule"]
+    assert same.json["written"] == {"documents": 0, "clusters": 0, "removed": 0}
+    assert "the canonical rule was longest and is earliest now" in indexed("cluster", "--canonical", "earliest").err
+    changed_rule = indexed("cluster", "--match", "minhash@0.8")
+    assert "and is minhash@0.8 now" in changed_rule.err
+    assert indexed("cluster", "--json").json["rule"] == "minhash@0.8"
