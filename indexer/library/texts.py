@@ -192,9 +192,10 @@ def dedupe(
 
     Preferred are the texts that come first ("first"), those that come last ("last"), or the longest, of equally long
     ones the first ("longest"). In this order a text is kept if the rule calls it near none of those kept so far; each
-    other one is a copy of the kept text that it is nearest to. So no two kept texts are near, as far as the rule's keys
-    find them, and each copy is near the text that it is a copy of. Equal texts are always copies. `match` and `threads`
-    are as for `pairs_of`. Memory: the sketches, about 300 bytes a text. Raises UsageError.
+    other one is a copy of the kept text that it is nearest to. So no two kept texts are near, and each copy is near the
+    text that it is a copy of; near is what `pairs_of` lists. A `MemoryIndex` may find a few more, by any key that two
+    texts share. Equal texts are always copies. `match` and `threads` are as for `pairs_of`. Memory: the sketches, about
+    300 bytes a text. Raises UsageError.
     """
     if not isinstance(keep, str) or keep not in ("first", "last", "longest"):
         raise UsageError(f"keep={shown(keep)}: is one of first, last, longest")
