@@ -84,7 +84,7 @@ def test_an_index_of_its_own_is_as_a_file(server: Server, index_name: str) -> No
     assert again["written"] == {"documents": 0, "clusters": 0, "removed": 0}
     assert sources(server, index_name) == before
     # It goes on from there.
-    made = json.loads(neardup("cluster", "--store", url, "--canonical", "longest", "--json").stdout)
+    made = json.loads(neardup("cluster", "--store", url, "--canonical", "earliest", "--json").stdout)
     assert made["written"] == {"documents": 0, "clusters": 0, "removed": 0}
     Path("new.jsonl").write_text(json.dumps({"id": "g", "text": changed(prose(2))}) + "\n")
     assert json.loads(neardup("index", "new.jsonl", "--store", url, "--cluster", "--json").stdout)["near"] == 1
@@ -141,7 +141,7 @@ def test_the_documents_of_an_owner_in_two_indices_with_routing(server: Server, i
     loaded = state(owner.url)
     assert len(loaded["clusters"]) == 2
     assert {ref.routing for ref in loaded["annotations"]} == {None, "r1", "é?&=/ %"}
-    made = json.loads(neardup("cluster", "--store", owner.url, "--canonical", "longest", "--json").stdout)
+    made = json.loads(neardup("cluster", "--store", owner.url, "--canonical", "earliest", "--json").stdout)
     assert made["written"] == {"documents": 0, "clusters": 0, "removed": 0}
     again = load(owner.url, *columns)
     assert (again["replaced"], again["unchanged"], again["missing"]) == (0, 9, 1)
@@ -167,7 +167,7 @@ def test_documents_are_found_by_their_ids_where_no_column_names_the_index(server
     batch([*owner.rows, late])
     done = load(owner.url)
     assert (done["replaced"], done["missing"]) == (10, 0)
-    made = json.loads(neardup("cluster", "--store", owner.url, "--canonical", "longest", "--json").stdout)
+    made = json.loads(neardup("cluster", "--store", owner.url, "--canonical", "earliest", "--json").stdout)
     assert made["written"] == {"documents": 0, "clusters": 0, "removed": 0}
     assert load(owner.url)["unchanged"] == 10
 
