@@ -124,7 +124,8 @@ def contents(neardup: Neardup, store: str | Path = "collection.neardup") -> tupl
 
     with open_store(neardup.folder / store, read_only=True) as source:
         records = {
-            record.ref.id: {**record_json(record), "keys": record.keys, "indexed_at": None} for record in source.scan()
+            record.ref.id: {**record_json(record), "keys": record.keys, "indexed_at": None, "first_indexed_at": None}
+            for record in source.scan()
         }
         failures = {
             failure.ref.id: {"reason": failure.reason, "source": failure.source, "digest": failure.source_digest}

@@ -243,7 +243,7 @@ def test_content_modes_are_never_mixed(neardup: Neardup) -> None:
     records = contents(neardup)[0]
     assert records["docs/other.html"]["tokens"] == 204
     assert neardup("similar", "docs/other.html", "--json").json["query"]["tokens"] == 204
-    neardup("similar", "docs/a.html", "--content", "landmarks", code=2)
+    neardup("similar", "docs/a.html", "--content", "landmarks", code=4)
 
 
 def test_min_tokens_decides_what_is_short_even_later(neardup: Neardup) -> None:
