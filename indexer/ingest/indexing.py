@@ -402,7 +402,7 @@ class _Run:
         waiting = len(self._records) + len(self._failures)
         # Where documents are compared as they come, larger batches take less for each: a batch then waits as long as
         # the one before it took.
-        seconds = max(_BATCH_SECONDS, self._took)
+        seconds = max(_BATCH_SECONDS, self._took if self._arrivals else 0)
         if waiting >= _BATCH_RECORDS or (waiting and time.monotonic() - self._written >= seconds):
             self._write()
 
