@@ -14,10 +14,11 @@ import numpy.typing as npt
 
 from indexer.errors import NotFoundError, UsageError
 from indexer.extract.base import Content, Extractor, Format, Options
+from indexer.ingest.naming import container_of, possible_ids
 from indexer.ingest.outcomes import content_id, source_digest
 from indexer.ingest.readers.named_columns import KnownColumns
 from indexer.ingest.remote import is_remote
-from indexer.ingest.sources import Input, Rejected, Selection, Sources, container_of, possible_ids
+from indexer.ingest.sources import Input, Rejected, Selection, Sources
 from indexer.model import Record, Ref, name_of
 from indexer.model.paths import path_of_printable
 from indexer.stores.base import Store

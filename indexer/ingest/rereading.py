@@ -8,8 +8,9 @@ from typing import cast
 from indexer.errors import ExtractionError
 from indexer.extract.base import REASONS, Content, Limits, Options
 from indexer.ingest.from_store import CHANGED, IN_FIELDS, IndexTexts, file_of
+from indexer.ingest.naming import container_of
 from indexer.ingest.parts_again import StoredParts
-from indexer.ingest.sources import Input, Rejected, UnreadableError, container_of, read_file
+from indexer.ingest.sources import Input, Rejected, UnreadableError, read_file
 from indexer.model import Record
 from indexer.stores.base import Store
 

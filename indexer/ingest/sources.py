@@ -19,11 +19,12 @@ from typing import Any, BinaryIO, Literal
 from indexer import own_files
 from indexer.errors import NotFoundError, UsageError, machines_fault
 from indexer.extract.base import Format
+from indexer.ingest.naming import absolute, id_of_path, stem
 from indexer.ingest.readers import JSON_LINES, Asked, BadEntry, Columns, Entry, Reader, reader_by_head, reader_of
 from indexer.ingest.readers.compression import BROKEN, SUFFIXES, plain, without_suffix
 from indexer.ingest.readers.named_columns import KnownColumns
 from indexer.ingest.remote import is_remote, remote_files
-from indexer.model.paths import path_of_printable, printable_path
+from indexer.model.paths import printable_path
 from indexer.own_files import OwnFileError
 from indexer.text.counts import counted
 
@@ -121,7 +122,7 @@ class _File:
     @property
     def place(self) -> str:
         """Its absolute path or URL, as it is printed."""
-        return printable_path(_absolute(self.path))
+        return printable_path(absolute(self.path))
 
     def inside(self, member: str) -> _File:
         """A member of an archive, as if that were a folder."""
@@ -319,10 +320,10 @@ class Sources:
             return id_of_path(file.path, self.selection.base)
         return printable_path(
             {
-                "absolute": _absolute(file.path),
+                "absolute": absolute(file.path),
                 "relative": file.relative,
                 "name": os.path.basename(file.path),
-                "stem": _stem(file.path),
+                "stem": stem(file.path),
             }[rule]
         )
 
@@ -332,7 +333,7 @@ class Sources:
 
     def _rejected(self, file: _File | str, reason: str, detail: str) -> Rejected:
         if isinstance(file, str):
-            name, place = id_of_path(file, self.selection.base), printable_path(_absolute(file))
+            name, place = id_of_path(file, self.selection.base), printable_path(absolute(file))
         else:
             name, place = self._named_by_place(file), file.place
         return Rejected(name, place, reason, detail)
@@ -448,46 +449,6 @@ def read_file(path: str, limit: int, *, any_kind: bool = False) -> bytes:
     if max(size, len(data)) > limit:
         raise UnreadableError("too-large", f"{counted(max(size, len(data)), 'byte')}; the limit is {limit:,}")
     return data
-
-
-def id_of_path(path: str, base: str) -> str:
-    """A file's default id: its path seen from the folder `base` where it lies below it, else its absolute path."""
-    absolute = _absolute(path)
-    if base and absolute.startswith(os.path.join(base, "")):
-        absolute = os.path.relpath(absolute, base)
-    return printable_path(absolute)
-
-
-def possible_ids(path: str, base: str) -> list[str]:
-    """Every id that some rule but "digest" can have given to the file at this path."""
-    parts = _absolute(path).split(os.sep)
-    tails = [os.path.join(*parts[start:]) for start in range(1, len(parts))]
-    return [printable_path(name) for name in (_absolute(path), id_of_path(path, base), _stem(path), *tails)]
-
-
-def _absolute(path: str) -> str:
-    return path if is_remote(path) else os.path.abspath(path)
-
-
-def container_of(source: str) -> str:
-    """The file with many documents that a document's source is, or is a member of; empty where it is neither."""
-    if is_remote(source):
-        parts = source.split("/")
-        folders = ("/".join(parts[:end]) for end in range(4, len(parts)))
-        return next((each for each in folders if (reader := reader_of(each)) and reader.is_folder), source)
-    if not os.path.isabs(source):
-        return ""
-    path, reader = source, reader_of(source)
-    while path != os.sep:
-        kind = reader_of(path)
-        if kind and (path == source or kind.is_folder) and os.path.isfile(path_of_printable(path)):
-            return path
-        path = os.path.dirname(path)
-    return source if reader else ""
-
-
-def _stem(path: str) -> str:
-    return os.path.splitext(without_suffix(os.path.basename(path)))[0]
 
 
 def _kind(name: str) -> str:

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from indexer import own_files
 from indexer.cli.files.path_lists import list_of_paths
 from indexer.errors import NotFoundError
-from indexer.ingest import sources
+from indexer.ingest import naming, sources
 from indexer.ingest.from_store import stored_inputs
 from indexer.ingest.indexing import Settings as Indexing
 from indexer.ingest.indexing import index, store_info
@@ -203,7 +203,7 @@ def test_ids(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert under("name", name) == ["page.v2.html.gz"]
         assert under("stem", name) == ["page.v2"]
         assert under("digest", name) == [""]
-    possible = sources.possible_ids(str(tmp_path / "data" / file), str(tmp_path / "data"))
+    possible = naming.possible_ids(str(tmp_path / "data" / file), str(tmp_path / "data"))
     assert {file, "page.v2.html.gz", "page.v2", "sub/page.v2.html.gz", str(tmp_path / "data" / file)} <= set(possible)
 
 

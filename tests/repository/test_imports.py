@@ -50,7 +50,6 @@ SCHEME_LAYERS = [
     {"__init__", "joins.__init__"},
 ]
 LAYERS_INSIDE = {"stores": STORE_LAYERS, "schemes": SCHEME_LAYERS}
-MOST_FILES = 12
 
 
 def package_of(module: str, layer_of: Mapping[str, int]) -> str:
@@ -93,7 +92,6 @@ def numbered(layers: Sequence[set[str]]) -> dict[str, int]:
 
 
 FILES = sorted(PACKAGE.rglob("*.py"))
-FOLDERS = sorted({path.parent for path in FILES})
 INSIDE = [(path, folder) for folder in LAYERS_INSIDE for path in sorted((PACKAGE / folder).rglob("*.py"))]
 
 
@@ -105,12 +103,6 @@ def test_no_upward_import(path: Path) -> None:
 @pytest.mark.parametrize(("path", "folder"), INSIDE, ids=lambda value: str(value).removeprefix(f"{PACKAGE}/"))
 def test_no_upward_import_inside_a_folder_of_several_rooms(path: Path, folder: str) -> None:
     require_downward(path, PACKAGE / folder, numbered(LAYERS_INSIDE[folder]))
-
-
-@pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: str(path.relative_to(PACKAGE.parent)))
-def test_no_folder_has_more_than_a_dozen_files(folder: Path) -> None:
-    names = sorted(path.name for path in folder.glob("*.py"))
-    assert len(names) <= MOST_FILES, f"{folder}: give what belongs together a folder of its own: {', '.join(names)}"
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))

@@ -15,11 +15,8 @@ from contract_schemes import SchemeContract
 from contract_writing import WritingContract
 from made import INFO, cluster, put, record
 
-from indexer.clustering.copies import Copies
-from indexer.core_sketch import text_digest
 from indexer.errors import IncompatibleStoreError, StoreError, UsageError
-from indexer.matching.rule import parse_rule
-from indexer.model import SIMHASH_DOC, Failure, Fingerprint, Record, Ref, own_cluster_id
+from indexer.model import SIMHASH_DOC, Failure, Fingerprint, Record, Ref
 from indexer.schemes.keys.layout import KeyLayout
 from indexer.schemes.keys.simhash64 import SIMHASH64_LAYOUT, probes, simhash_keys
 from indexer.stores import PutStatus, Store, StoreInfo
@@ -237,43 +234,6 @@ class StoreContract(WritingContract, ClusterContract, SchemeContract, ProbeContr
         assert store.stats().distinct == 0
         put(store, record("d", 5))
         assert documents_with_keys(store, simhash_keys(5)) == {Ref("d"): 5}
-
-    def test_copies_of_documents_are_deleted_with_them(self, store: Store) -> None:
-        same, other, none = (text_digest(text).hex() for text in ("A  letter", "another", ""))
-        assert text_digest("a letter").hex() == same
-        put(store, record("a", 5, text_digest=same), record("b", 9, text_digest=same, short=True))
-        put(store, record("c", 5, text_digest=other), record("d", 5), record("e", None, text_digest=none))
-        put(store, record("f", None, text_digest=none), record("g", 4, text_digest=other))
-        store.put_failures([Failure(Ref("h"), "h", "reason", "", "2026-01-01T00:00:00Z")])
-        found = Copies(store, [Ref("a"), Ref("missing")])
-        assert [(one.record.ref.id, one.of.id, one.identical) for one in found.found] == [
-            ("a", "a", True),
-            ("b", "a", True),
-        ]
-        # Without a digest or a text it can't be told.
-        assert (found.uncompared.documents, found.uncompared.failures) == (3, 1)
-        by_rule = Copies(store, [Ref("a")], parse_rule("simhash-doc@1bits"))
-        assert [one.record.ref.id for one in by_rule.found] == ["a", "b", "c", "d", "g"]
-        assert [one.similarity for one in by_rule.found] == [1, 1, 1, 1, 1 - 1 / 64]
-        # What has no text has no copies.
-        assert [one.record.ref.id for one in Copies(store, [Ref("e")]).found] == ["e"]
-        with pytest.raises(UsageError, match="no digest of its text"):
-            Copies(store, [Ref("d")])
-        # One that has changed since stays.
-        put(store, record("b", 9, text_digest=other))
-        gone = found.delete()
-        assert [[one.record.ref.id for one in some] for some in gone.by_outcome.values()] == [["a"], [], ["b"]]
-        assert sorted(each.ref.id for each in store.scan()) == ["b", "c", "d", "e", "f", "g"]
-
-    def test_nothing_is_left_of_the_clusters_of_what_is_deleted(self, store: Store) -> None:
-        same = text_digest("a letter").hex()
-        name, untouched = own_cluster_id(Ref("a")), own_cluster_id(Ref("c"))
-        put(store, record("a", 5, text_digest=same, title="Dear Ann"), record("b", 5), record("c", 5), record("d", 5))
-        clusters = [("a", name), ("b", name), ("c", untouched), ("d", untouched)]
-        store.annotate([(Ref(one), {"cluster": {"id": its, "is_canonical": one in "ac"}}) for one, its in clusters])
-        store.put_clusters([cluster(name, title="Dear Ann"), cluster(untouched, canonical=Ref("c"))])
-        Copies(store, [Ref("a")]).delete()
-        assert [one.id for one in store.clusters()] == [untouched]
 
     def test_a_document_that_has_changed_since_is_not_deleted(self, store: Store, opened: Callable[..., Store]) -> None:
         names = ["same", "replaced", "annotated", "marked", "gone"]

@@ -10,10 +10,11 @@ from hashlib import blake2b
 from typing import Any
 
 from indexer.batch.sketches.inputs import seen_from, state_of
+from indexer.ingest.naming import id_of_path
 from indexer.ingest.readers import Columns, Reader, reader_by_head, reader_of
 from indexer.ingest.readers.compression import BROKEN, plain
 from indexer.ingest.remote import is_remote
-from indexer.ingest.sources import Rejected, Selection, Sources, UnreadableError, id_of_path, open_regular
+from indexer.ingest.sources import Rejected, Selection, Sources, UnreadableError, open_regular
 from indexer.model.paths import printable_path
 
 _FILES_TOGETHER = 5000
