@@ -27,6 +27,7 @@ from indexer.ingest.readers.compression import BROKEN, packed, plain
 from indexer.ingest.readers.jsonlines import JsonLines
 from indexer.ingest.readers.tables import BATCH_ROWS, Parquet, parquet_file
 from indexer.ingest.sources import Sources
+from indexer.model import MOST_ORIGINS
 from indexer.model.paths import printable_path
 
 TAGS = {"neardup_keep": arrow.bool_(), "neardup_duplicate_of": arrow.string(), "neardup_cluster": arrow.string()}
@@ -52,12 +53,19 @@ class Output:
     """How documents are written to the folder `out`.
 
     With `tag` nothing is left out, and each document has the columns or members TAGS. With `texts` single files are
-    written as their texts in Parquet too, as what is neither Parquet nor JSON lines always is.
+    written as their texts in Parquet too, as what is neither Parquet nor JSON lines always is. Clusters of fewer than
+    `min_origins` origins (1 to MOST_ORIGINS) are not to be kept, nor without `singletons` what is in no cluster.
     """
 
     out: str
     tag: bool = False
     texts: bool = False
+    min_origins: int = 1
+    singletons: bool = True
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.min_origins <= MOST_ORIGINS:
+            raise UsageError(f"min_origins {self.min_origins}: origins are counted from 1 to {MOST_ORIGINS}")
 
     def way_of(self, part: Part) -> Callable[[Part, Any, dict[str, Any], Output], None]:
         """What writes a part: (part, rows of clusters in order, footer, output)."""

@@ -47,6 +47,8 @@ def dedupe(  # noqa: PLR0913 - they are options of the command
     time_field: str = "",
     tag: bool = False,
     texts: bool = False,
+    min_origins: int = 1,
+    singletons: bool = True,
     sources: Sources | None = None,
     making: Making | None = None,
     wanted: dict[str, Any] | None = None,
@@ -55,13 +57,13 @@ def dedupe(  # noqa: PLR0913 - they are options of the command
     """Write of the documents of files and folders those to keep to the folder `out`, as `indexer.batch.filtering.keep`.
 
     Sketches and clusters go to `batch_folder(out)`; run again, it goes on with what is there. `match` and `canonical`
-    are as for `neardup batch cluster`, `time_field` says when a document was there first, `tag` and `texts` are as in
-    `indexer.batch.copying.Output`. `sources`, in place of the paths, says more of what is read, `making` how, and
-    `wanted` has further fields of `indexer.batch.clusters.clustering.Wanted`.
+    are as for `neardup batch cluster`, `time_field` says when a document was there first, `tag`, `texts`, `min_origins`
+    and `singletons` are as in `indexer.batch.copying.Output`. `sources`, in place of the paths, says more of what is
+    read, `making` how, and `wanted` has further fields of `indexer.batch.clusters.clustering.Wanted`.
 
     What can't be written is refused before anything is read. Raises UsageError, StoreError and IncompatibleStoreError.
     """
-    folder, output = batch_folder(out), Output(out, tag=tag, texts=texts)
+    folder, output = batch_folder(out), Output(out, tag, texts, min_origins, singletons)
     if making is None:
         form = Form(tuple(scheme.id for scheme in schemes_of_new(None)), time_field=time_field)
         making = Making(form, Limits(), default_jobs())

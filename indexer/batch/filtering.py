@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,18 +34,27 @@ _REMOVED = arrow.schema(
         ("duplicate_of", arrow.string()),
         ("similarity", arrow.float64()),
         ("cluster", arrow.string()),
+        ("reason", arrow.string()),
     ]
 )
 _OF = {"similarity": "duplicate_similarity"}
+# Why a document is not kept.
+_REPEATS, _FEW_ORIGINS, _NO_CLUSTER = "repeats", "few-origins", "no-cluster"
 
 
 @dataclass(slots=True)
 class Filtered:
-    """What became of the documents of so many `files`."""
+    """What became of the documents of so many `files`.
+
+    `removed` repeat one that is kept. Of the others `few_origins` are of clusters of too few origins, `singletons` of
+    none; without `Output.min_origins` and `Output.singletons` there are none of these.
+    """
 
     files: int = 0
     kept: int = 0
     removed: int = 0
+    few_origins: int = 0
+    singletons: int = 0
     seconds: float = 0.0
 
 
@@ -69,6 +79,9 @@ def keep(
     a batch in `against`, folders of sketches whose documents are said to be kept elsewhere. What is only to be tagged
     needs no such thing, and all of it is written. `parts` are what the paths stand for, if that is known.
 
+    Clusters of fewer than `output.min_origins` origins are left out as a whole, and what is in no cluster where
+    `output.singletons` is false, also what gave no text; but what stands for a document of another cluster stays.
+
     Raises UsageError for an output inside of what is read, for files in object stores, that have changed since they
     were sketched, or that never were, where what stands for a removed document would not be kept, and where a simhash
     alone decided unless that is said to be meant. StoreError where something can't be written.
@@ -80,6 +93,7 @@ def keep(
     chosen = [(part, _found(part, known, clusters)) for part in parts]
     if not output.tag:
         _require_kept([path for _, path in chosen], clusters, against)
+    standing = _standing(clusters, output)
     done, out = Filtered(), output.out
     begin = time.monotonic()
     try:
@@ -90,15 +104,15 @@ def keep(
             parquet.ParquetWriter(file, _REMOVED, compression="zstd") as listed,
         ):
             for part, path in chosen:
-                decided = parquet.read_table(path, columns=DECIDED).combine_chunks()
-                decided = arrow.RecordBatch.from_arrays(
-                    [decided[name].combine_chunks() for name in DECIDED], names=DECIDED
-                )
+                decided = _decided(path, output, standing)
                 output.way_of(part)(part, decided, read_footer(os.fspath(path), CLUSTERS), output)
                 gone = decided.filter(compute.invert(decided["keep"]))
+                reasons = Counter(gone["reason"].to_pylist())
                 done.files += len(part.files)
                 done.kept += decided.num_rows - gone.num_rows
-                done.removed += gone.num_rows
+                done.removed += reasons[_REPEATS]
+                done.few_origins += reasons[_FEW_ORIGINS]
+                done.singletons += reasons[_NO_CLUSTER]
                 source = repeated(printable_path(part.path), gone.num_rows)
                 columns = [source, *(gone[_OF.get(name, name)] for name in _REMOVED.names[1:])]
                 listed.write_table(arrow.Table.from_arrays(columns, schema=_REMOVED))
@@ -107,6 +121,47 @@ def keep(
         raise StoreError(f"{named}: {getattr(error, 'strerror', None) or error}") from error
     done.seconds = time.monotonic() - begin
     return done
+
+
+def _decided(path: Path, output: Output, standing: Any) -> Any:
+    """The columns DECIDED of a file of clusters, and the `reason` of each document that is not kept."""
+    table = parquet.read_table(path, columns=[*DECIDED, "size", "origins"]).combine_chunks()
+    columns = {name: table[name].combine_chunks() for name in table.schema.names}
+    repeats = compute.if_else(columns["keep"], _reason(None), _reason(_REPEATS))
+    unwanted = _unwanted(columns["size"], columns["origins"], output)
+    stands = compute.is_in(columns["id"], value_set=standing)
+    reason = compute.coalesce(compute.if_else(stands, _reason(None), unwanted), repeats)
+    columns |= {"keep": compute.is_null(reason), "reason": reason}
+    names = [*DECIDED, "reason"]
+    return arrow.RecordBatch.from_arrays([columns[name] for name in names], names=names)
+
+
+def _unwanted(size: Any, origins: Any, output: Output) -> Any:
+    """Why documents are left out for where their cluster is from, null where they are not.
+
+    Also null where `size` is: in place of such a document a later one counts.
+    """
+    alone, few = compute.equal(size, 1), compute.less(origins, output.min_origins)
+    single = _reason(None if output.singletons else _NO_CLUSTER)
+    return compute.if_else(alone, single, compute.if_else(few, _reason(_FEW_ORIGINS), _reason(None)))
+
+
+def _reason(name: str | None) -> Any:
+    return arrow.scalar(name, arrow.string())
+
+
+def _standing(clusters: str, output: Output) -> Any:
+    """The ids of documents that stay for what they stand for: where a wide component was cut, that of other clusters.
+
+    None where no cluster is left out.
+    """
+    found = [arrow.array([], arrow.string())]
+    for path in _files_of(clusters) if output.min_origins > 1 else ():
+        table = parquet.read_table(path, columns=["duplicate_of", "size", "origins"])
+        stays = compute.is_null(_unwanted(table["size"], table["origins"], output))
+        stays = compute.and_(stays, table["size"].is_valid())
+        found.append(compute.unique(table["duplicate_of"].filter(stays).drop_null()))
+    return compute.unique(arrow.chunked_array(found, arrow.string()))
 
 
 def parts_to_write(sources: Sources, apart: Sequence[str], output: Output) -> list[Part]:

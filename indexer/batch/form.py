@@ -18,7 +18,7 @@ from indexer.schemes import registry
 from indexer.schemes.base import Scheme
 from indexer.stores.base import StoreInfo
 
-FORMAT = 3
+FORMAT = 4
 FOOTER = b"neardup"
 # What a payload or a digest is like no compression makes smaller.
 _TEXTS = (
@@ -147,6 +147,7 @@ def cluster_schema(*, against: bool = False) -> Any:
             ("keep", arrow.bool_()),
             ("similarity", arrow.float64()),
             ("size", arrow.int64()),
+            ("origins", arrow.int64()),
             ("canonical", arrow.string()),
             ("duplicate_of", arrow.string()),
             ("duplicate_similarity", arrow.float64()),

@@ -16,19 +16,21 @@ _SHOWN = 10
 def figures(folder: str) -> dict[str, Any]:
     """What `clustering.json` says, and of the files of clusters: how many have which size, and the largest.
 
-    `redundant` documents are near one that is kept. Raises StoreError where the clusters are not
-    finished, or can't be read.
+    `redundant` documents are near one that is kept, `spanning` clusters are from two origins or more. Raises StoreError
+    where the clusters are not finished, or can't be read.
     """
     said = clustering_of(folder)
     sizes = Counter({name: 0 for _, name in reversed(SIZE_CLASSES)})
     largest: list[dict[str, Any]] = []
+    spanning = 0
     for path in sorted(Path(folder, CLUSTERS).glob("*.parquet")):
         with parquet.ParquetFile(path) as file:
-            for batch in file.iter_batches(columns=["id", "cluster", "is_canonical", "size"]):
+            for batch in file.iter_batches(columns=["id", "cluster", "is_canonical", "size", "origins"]):
                 first = compute.and_(batch["is_canonical"], compute.greater(batch["size"], 1))
                 found = batch.filter(first)
                 for counted in compute.value_counts(found["size"]).to_pylist():
                     sizes[size_class(counted["values"])] += counted["counts"]
+                spanning += compute.sum(compute.greater(found["origins"], 1)).as_py() or 0
                 order = compute.sort_indices(found["size"], sort_keys=[("", "descending")])[:_SHOWN]
                 largest += [
                     {"cluster": row["cluster"], "size": row["size"], "canonical": row["id"]}
@@ -38,6 +40,6 @@ def figures(folder: str) -> dict[str, Any]:
     redundant = said["removed"]
     share = redundant / (said["kept"] + redundant) if redundant else 0.0
     return {
-        **said, "redundant": redundant, "redundant_share": round(share, 4), "sizes": dict(sizes),
-        "largest_clusters": largest,
+        **said, "redundant": redundant, "redundant_share": round(share, 4), "spanning": spanning,
+        "sizes": dict(sizes), "largest_clusters": largest,
     }  # fmt: skip

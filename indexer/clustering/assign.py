@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.choosing import Choice, ranks_of
-from indexer.model import ClusterRecord, Record, Ref, first_of, own_cluster_id, size_class
+from indexer.model import MOST_ORIGINS, ClusterRecord, Record, Ref, first_of, own_cluster_id, size_class
 from indexer.model.chunking import chunks
 from indexer.model.origins import origin_of
 from indexer.model.refs import RefTable
@@ -118,7 +118,10 @@ class Gathered:
 
 
 def _with(names: tuple[str, ...], name: str) -> tuple[str, ...]:
-    return names if not name or name in names else first_of(names, (name,))
+    # A million members may each be from elsewhere.
+    if not name or name in names or (len(names) == MOST_ORIGINS and name > names[-1]):
+        return names
+    return first_of(names, (name,))
 
 
 def _present(record: Record | None) -> Record:

@@ -285,7 +285,7 @@ class ClusterRecord:
     which is kept, `total_bytes` and `redundant_bytes` sum their sizes. `radius` is the largest distance of a member to
     the canonical document, in bits, `least_similarity` (0 to 1) the smallest similarity. `first_seen` and `last_seen`
     are the earliest and latest `arrived_at` of the members. `formats` and `origins` (see `indexer.model.origins`) are
-    those of the members, sorted, at most MOST_ORIGINS of them.
+    those of the members, sorted, at most MOST_ORIGINS of them: so many stand for that many or more.
     """
 
     id: str

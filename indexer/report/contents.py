@@ -144,6 +144,7 @@ def report_json(report: Report) -> str:
         "unclustered": numbers.unclustered,
         "clusters": numbers.clusters,
         "in_clusters": numbers.in_clusters,
+        "spanning": numbers.spanning,
         "cluster_sizes": [
             {"from": row.low, "to": row.high, "clusters": row.clusters, "documents": row.documents}
             for row in numbers.sizes
@@ -199,6 +200,7 @@ def _figure_rows(report: Report) -> Iterator[tuple[str, str, str, float]]:
             "unclustered": numbers.unclustered,
             "clusters": numbers.clusters,
             "in_clusters": numbers.in_clusters,
+            "spanning": numbers.spanning,
         }
     )
     yield from (("overall", "", measure, value) for measure, value in overall.items() if measure != "redundant_part")
@@ -239,7 +241,8 @@ def report_markdown(report: Report) -> str:
         "",
         f"Not compared: {counted(numbers.not_compared, 'document')}.",
         f"Redundant: {total.redundant:,} of {counted(total.documents, 'document')} ({total.part:.1%}); "
-        f"{counted(numbers.clusters, 'cluster')} with {counted(numbers.in_clusters, 'document')}.",
+        f"{counted(numbers.clusters, 'cluster')} with {counted(numbers.in_clusters, 'document')}; "
+        f"{counted(numbers.spanning, 'cluster')} from two origins or more.",
     ]
     if numbers.left_out:
         lines += _md_table(

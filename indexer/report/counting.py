@@ -117,9 +117,10 @@ class Figures:
     """What a report says in numbers.
 
     `left_out` is what was not compared, by reason, the most frequent first. `clusters` have two members or more,
-    `in_clusters` together. `unclustered` documents came since the last clustering. `similarities` counts the redundant
-    documents by how similar they are to what they repeat, in the unit of `rule`. `by_source` is by host, or by folder
-    as deep as stays readable; `by_time` by hour, day, month or year.
+    `in_clusters` together; `spanning` of them were from two origins or more when they were last written. `unclustered`
+    documents came since the last clustering. `similarities` counts the redundant documents by how similar they are to
+    what they repeat, in the unit of `rule`. `by_source` is by host, or by folder as deep as stays readable; `by_time`
+    by hour, day, month or year.
     """
 
     rule: MatchRule
@@ -130,6 +131,7 @@ class Figures:
     unclustered: int
     clusters: int
     in_clusters: int
+    spanning: int
     sizes: tuple[SizeClass, ...]
     similarities: tuple[Step, ...]
     by_format: dict[str, Share]
@@ -243,6 +245,7 @@ def figures(store: Store, made: Remembered, *, most: int, time_field: str = "") 
             unclustered=unclustered,
             clusters=sizes.total(),
             in_clusters=sum(size * count for size, count in sizes.items()),
+            spanning=sum(len(cluster.origins) > 1 for cluster in store.clusters()),
             sizes=_size_classes(sizes),
             similarities=tuple(Step(label, -below, near[below, label]) for below, label in sorted(near)),
             by_format=_by_amount(scan.formats),

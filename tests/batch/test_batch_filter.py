@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import random
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,9 @@ from indexer.batch.copying import Output
 from indexer.batch.filtering import keep, removed_file
 from indexer.batch.form import Form
 from indexer.batch.reading import rule_of
+from indexer.batch.summary import figures
 from indexer.errors import StoreError, UsageError
+from indexer.model import MOST_ORIGINS
 
 TEXTS = named(collection(3, 120))
 
@@ -115,3 +119,95 @@ def test_what_would_do_harm_is_refused_before_anything_is_written(tmp_path: Path
         keep([str(given)], str(tmp_path / "verified"), Output(str(tmp_path / "kept")))
     assert not (tmp_path / "kept").exists()
     assert not Path(removed_file(str(tmp_path / "kept"))).exists()
+
+
+def spread(given: Path, texts: dict[str, str], seed: int = 1) -> None:
+    """The texts as JSON lines in four folders, every third family in the first of them."""
+    chance = random.Random(seed)
+    lines: dict[str, list[str]] = {}
+    for name, text in texts.items():
+        folder = chance.choice("abcd" if int(name[1:].partition("s")[0]) % 3 else "a")
+        lines.setdefault(folder, []).append(json.dumps({"id": f"{folder}/{name}", "text": text}))
+    for folder, own in lines.items():
+        (given / folder).mkdir(parents=True)
+        (given / folder / "x.jsonl").write_text("\n".join([*own, json.dumps({"id": f"{folder}/none", "text": ""})]))
+
+
+def wide(families: int = 12, steps: int = 14) -> dict[str, str]:
+    """Families that drift so far that what is near is cut into several clusters."""
+    chance, texts = random.Random(7), {}
+    for family in range(families):
+        words = [f"w{chance.randrange(10**6)}" for _ in range(60)]
+        for step in range(steps if family % 2 else 3):
+            texts[f"f{family}s{step}"] = " ".join(words)
+            for place in chance.sample(range(60), 2):
+                words[place] = f"w{chance.randrange(10**6)}"
+    return texts
+
+
+def lines_in(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for path in folder.rglob("*.jsonl") for line in path.read_text().splitlines()]
+
+
+def rows_of(out: Path) -> dict[str, dict[str, Any]]:
+    rows = (row for path in out.glob("clusters/*.parquet") for row in pq.read_table(path).to_pylist())
+    return {row["id"]: row for row in rows}
+
+
+def test_origins_are_counted_and_what_few_have_is_left_out(tmp_path: Path) -> None:
+    given, out = tmp_path / "in", tmp_path / "batch"
+    spread(given, wide())
+    sketched(given, out, Form((MINHASH,)))
+    cluster(str(out), str(out), Wanted(rule_of(Form((MINHASH,)), None), LONGEST, threads=1))
+    rows = rows_of(out)
+    members: dict[str, set[str]] = {}
+    for name, row in rows.items():
+        members.setdefault(row["cluster"], set()).add(name)
+    places = {name: {each.split("/")[0] for each in own} for name, own in members.items()}
+    assert {name: row["origins"] for name, row in rows.items()} == {
+        name: len(places[row["cluster"]]) for name, row in rows.items()
+    }
+    several = [name for name, own in members.items() if len(places[name]) > 1 and len(own) > 1]
+    assert figures(str(out))["spanning"] == len(several)
+    standing = 0
+    for least, singles in ((2, True), (2, False), (4, True), (4, False)):
+        output = Output(str(tmp_path / f"kept{least}{singles}"), min_origins=least, singletons=singles)
+        done = keep([str(given)], str(out), output)
+        reasons = {row["id"]: row["reason"] for row in removed(Path(output.out))}
+        kept = {line["id"] for line in lines_in(Path(output.out))}
+        assert kept == rows.keys() - reasons.keys()
+        wanted = {name for name, row in rows.items() if (singles if row["size"] == 1 else row["origins"] >= least)}
+        # Each wanted document is there, or one that it repeats, and nothing else is.
+        stands = {rows[name]["duplicate_of"] or name for name in wanted}
+        assert kept == stands
+        standing += len(stands - wanted)
+        for name, reason in reasons.items():
+            alone = "no-cluster" if rows[name]["size"] == 1 else "few-origins"
+            assert reason == ("repeats" if name in wanted else alone)
+        counts = Counter(reasons.values())
+        assert (done.kept, done.removed) == (len(kept), counts["repeats"])
+        assert (done.few_origins, done.singletons) == (counts["few-origins"], counts["no-cluster"])
+        assert done.few_origins
+        assert (done.singletons > 0) == (not singles)
+    # Some stay only because documents of another cluster repeat them.
+    assert standing
+    tagged = Output(str(tmp_path / "tagged"), tag=True, min_origins=2)
+    done = keep([str(given)], str(out), tagged)
+    lines = lines_in(Path(tagged.out))
+    assert len(lines) == len(rows)
+    assert sum(line["neardup_keep"] for line in lines) == done.kept
+
+
+def test_origins_are_counted_up_to_a_bound(tmp_path: Path) -> None:
+    text = " ".join(f"word{number}" for number in range(60))
+    for number in range(MOST_ORIGINS + 20):
+        path = tmp_path / "in" / f"p{number}" / "same.txt"
+        path.parent.mkdir(parents=True)
+        path.write_text(text)
+    clustered(tmp_path / "in", tmp_path / "batch")
+    assert {row["origins"] for row in rows_of(tmp_path / "batch").values()} == {MOST_ORIGINS}
+    output = Output(str(tmp_path / "kept"), min_origins=MOST_ORIGINS)
+    assert keep([str(tmp_path / "in")], str(tmp_path / "batch"), output).kept == 1
+    for least in (0, MOST_ORIGINS + 1):
+        with pytest.raises(UsageError, match="counted from 1 to 100"):
+            Output("kept", min_origins=least)

@@ -296,6 +296,24 @@ def test_the_same_is_kept_as_in_one_process(count: int, spark: Any, tmp_path: Pa
     assert len({kept for kept, _, _ in got.values()}) == 2
 
 
+def test_origins_are_counted_as_in_one_process(spark: Any, tmp_path: Path) -> None:
+    rows = Case(named(collection(3, 40))).rows()
+    for place in range(3):
+        write_files(tmp_path / "in" / str(place), rows[place::3], 1)
+    sketched(tmp_path / "in", tmp_path / "out", Form((MINHASH,)))
+    out = str(tmp_path / "out")
+    wanted = Wanted(rule_of(Form((MINHASH,)), None), LONGEST, parts=2, threads=1)
+    cluster(out, out, wanted)
+    expected = {
+        row["id"]: row["origins"] for path in tmp_path.glob("out/clusters/*") for row in pq.read_table(path).to_pylist()
+    }
+    assert set(expected.values()) >= {1, 2}
+    found = tables.clusters(tables.read(spark, out), canonical="longest", partitions=2).collect()
+    assert {row["id"]: row["origins"] for row in found} == expected
+    clustering.cluster(spark, out, str(tmp_path / "spark"), wanted)
+    assert same_files(tmp_path / "out", tmp_path / "spark")
+
+
 @every
 def test_what_cannot_be_exact_is_refused(spark: Any, tmp_path: Path) -> None:
     case = Case(hot(60))

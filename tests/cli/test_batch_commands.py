@@ -31,6 +31,16 @@ def test_from_documents_to_those_that_are_kept(neardup: Neardup) -> None:
     assert (kept["kept"], kept["removed"]) == (3, 1)
     [removed] = pq.read_table(neardup.folder / "kept.removed.parquet").to_pylist()
     assert {removed["id"], removed["duplicate_of"]} == {"docs/a.html", "near"}
+    # Of the cluster one document is in docs/, the other beside it; the other three documents are alone.
+    assert neardup("batch", "report", "batch", "--json").json["spanning"] == 1
+    origins = ("--clusters", "batch", "--min-origins", "2", "--singletons", "drop")
+    known = neardup("batch", "filter", "docs", "lines.jsonl", *origins, "--out", "known", "--json").json
+    names = ("kept", "removed", "few_origins", "singletons")
+    assert [known[name] for name in names] == [1, 1, 0, 2]
+    deduped = ("batch", "dedupe", "docs", "lines.jsonl", "--min-origins", "3")
+    few = neardup(*deduped, "--out", "few", "--json").json
+    assert [few[name] for name in ("documents", *names)] == [4, 2, 0, 2, 0]
+    assert "2 of clusters from fewer than 3 origins" in neardup(*deduped, "--out", "again").out
 
 
 def test_what_was_loaded_goes_on_as_a_store(neardup: Neardup) -> None:
@@ -73,6 +83,8 @@ def test_tasks_share_the_files(neardup: Neardup) -> None:
         (("cluster", "b", "--out", "b"), 3, "neardup batch sketch"),
         (("report", "b"), 3, "neardup batch cluster"),
         (("filter", "docs", "--clusters", "b", "--out", "k"), 3, "neardup batch cluster"),
+        (("filter", "docs", "--clusters", "b", "--out", "k", "--singletons", "drop"), 2, "goes with --min-origins"),
+        (("dedupe", "docs", "--out", "k", "--min-origins", "1"), 2, "2<=x<=100"),
         (("load", "b"), 3, "neardup batch sketch"),
         (("load", "b", "--routing-column", "shard"), 2, "search engine"),
     ],

@@ -40,8 +40,8 @@ _ANY = Ref("")
 
 def columns_of(rule: MatchRule, canonical: CanonicalRule, *, against: bool = False) -> list[str]:
     """The columns of sketches that clusters by a rule are made from."""
-    names = ["id", "tokens", "short", "time"] + [OLDER_CLUSTER, OLDER_KEEP] * against
-    names += {"field": ["metadata"], "source": ["source"]}.get(canonical.kind, [])
+    names = ["id", "source", "tokens", "short", "time"] + [OLDER_CLUSTER, OLDER_KEEP] * against
+    names += ["metadata"] * (canonical.kind == "field")
     wanted = keyed(rule)
     for family in rule.schemes:
         name = column_name(family)
@@ -86,9 +86,9 @@ class Clusters:
     """The clusters of those of some documents that are near others: document `positions[i]` is in number `of[i]`.
 
     A cluster has one document where a wide component was cut. `similarity` is to the canonical document (0 to 1),
-    `canonical` whether it is that one. Of each cluster: `ids`, `names` of the canonical documents, `sizes`, and
-    `before`, the one of its older documents that comes first by the canonical rule (None for none); `to_before` is the
-    similarity to that one, NaN for none.
+    `canonical` whether it is that one. Of each cluster: `ids`, `names` of the canonical documents, `sizes`, `origins`
+    (how many, MOST_ORIGINS for that many or more), and `before`, the one of its older documents that comes first by the
+    canonical rule (None for none); `to_before` is the similarity to that one, NaN for none.
 
     `repeats[i]` is the place in `kept`, ids of documents that are kept, of the one that a document is near and is
     removed for, with the similarity `to_kept`; -1 and NaN where it is kept itself. See
@@ -105,6 +105,7 @@ class Clusters:
     ids: list[str]
     names: list[str]
     sizes: list[int]
+    origins: list[int]
     before: list[str | None]
     to_before: npt.NDArray[np.float64]
     repeats: Positions
@@ -183,6 +184,7 @@ def clusters_of(
         [one.id for one in gathered],
         [_name(one) or "" for one in gathered],
         [one.size for one in gathered],
+        [len(one.origins) for one in gathered],
         [_name(older.get(number)) for number in range(len(groups))],
         to_before,
         repeats,
@@ -257,10 +259,9 @@ def _described(
     """Of each document what its cluster is named by; its cluster in an older batch, and whether that one kept it; and
     what to compare documents by: the preferred ones have the smallest.
     """
-    ids, tokens, times = (rows[name].to_pylist() for name in ("id", "tokens", "time"))
+    ids, sources, tokens, times = (rows[name].to_pylist() for name in ("id", "source", "tokens", "time"))
     nothing: Sequence[None] = [None] * len(ids)
     metadata = rows["metadata"].to_pylist() if canonical.kind == "field" else nothing
-    sources = rows["source"].to_pylist() if canonical.kind == "source" else nothing
     clusters, stayed = nothing, nothing
     if OLDER_CLUSTER in rows.schema.names:
         clusters, stayed = rows[OLDER_CLUSTER].to_pylist(), rows[OLDER_KEEP].to_pylist()

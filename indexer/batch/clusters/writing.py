@@ -129,6 +129,7 @@ class Found:
     ids: list[str] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
     sizes: list[int] = field(default_factory=list)
+    origins: list[int] = field(default_factory=list)
     before: list[str | None] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)
 
@@ -151,6 +152,7 @@ class Found:
         self.ids += clusters.ids
         self.names += clusters.names
         self.sizes += clusters.sizes
+        self.origins += clusters.origins
         self.kept += clusters.kept
 
     def part(self, start: int, stop: int) -> Found:
@@ -158,7 +160,8 @@ class Found:
         inside = slice(start, stop)
         return Found(
             self.of[inside], self.similarity[inside], self.canonical[inside], self.to_before[inside],
-            self.repeats[inside], self.to_kept[inside], self.ids, self.names, self.sizes, self.before, self.kept,
+            self.repeats[inside], self.to_kept[inside], self.ids, self.names, self.sizes, self.origins, self.before,
+            self.kept,
         )  # fmt: skip
 
 
@@ -174,6 +177,7 @@ class Rows:
         self._found, self._gone = found, gone
         # One more before the first, for those that are alone.
         self._sizes = np.array([1, *found.sizes], dtype=np.int64)
+        self._origins = np.array([1, *found.origins], dtype=np.int64)
         self._ids = np.array([b"", *(name.encode() for name in found.ids)], dtype=f"S{CLUSTER_ID_LENGTH}")
         self._names = column_of_strings([None, *found.names])
         self._kept = column_of_strings([None, *found.kept])
@@ -205,6 +209,7 @@ class Rows:
             compute.and_(decided["keep"], column_of(~gone)),
             column_of(found.similarity, gone),
             column_of(self._sizes[number], gone),
+            column_of(self._origins[number], gone),
             compute.if_else(column_of(alone), batch["id"], self._names.take(taken).cast(arrow.string())),
             compute.if_else(column_of(gone), batch["id"], decided["duplicate_of"]),
             compute.if_else(column_of(gone), arrow.scalar(None, arrow.float64()), decided["duplicate_similarity"]),

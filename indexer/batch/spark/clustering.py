@@ -149,7 +149,8 @@ def _found(members: Any, count: int) -> Found:
     known.kept = kept.dictionary.to_pylist()
     stands = members.take(firsts)
     known.ids, known.names = stands["cluster"].to_pylist(), stands["canonical"].to_pylist()
-    known.sizes, known.before = stands["size"].to_pylist(), stands["before"].to_pylist()
+    known.sizes, known.origins = stands["size"].to_pylist(), stands["origins"].to_pylist()
+    known.before = stands["before"].to_pylist()
     return known
 
 

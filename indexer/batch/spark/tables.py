@@ -95,7 +95,7 @@ def clusters(  # noqa: PLR0913 - they are options of the command
 ) -> Any:
     """The clusters of documents with `sketches`: a DataFrame with a row for each, whatever its partitions and order.
 
-    Its columns are those of files of clusters: id, cluster, is_canonical, keep, similarity, size, canonical,
+    Its columns are those of files of clusters: id, cluster, is_canonical, keep, similarity, size, origins, canonical,
     duplicate_of, duplicate_similarity. They are the clusters that `neardup batch cluster` makes of the same documents;
     where the rule for the canonical document prefers none of two, the first by id comes first. `match`, `canonical` and
     `bound` are its options. Several documents of one id are an error, unless `latest` names a column: the one with its

@@ -69,6 +69,7 @@ FOUND = arrow.schema(
         ("is_canonical", arrow.bool_()),
         ("similarity", arrow.float64()),
         ("size", arrow.int64()),
+        ("origins", arrow.int64()),
         ("canonical", arrow.string()),
         ("before", arrow.string()),
         ("to_before", arrow.float64()),
@@ -132,7 +133,7 @@ def with_own_clusters(batches: Iterable[Any]) -> Iterator[Any]:
             "cluster": column_of_names(own, ~alone),
             "is_canonical": column_of(alone),
             "similarity": column_of(np.ones(alone.size), ~alone),
-            "size": column_of(np.ones(alone.size, dtype=np.int64), ~alone),
+            **dict.fromkeys(("size", "origins"), column_of(np.ones(alone.size, dtype=np.int64), ~alone)),
             "canonical": batch["id"],
         }
         counts = present_in(batch["counts"])
@@ -322,7 +323,7 @@ def group(
             names[0],
             column_of(found.canonical),
             column_of(found.similarity),
-            column_of(np.array(found.sizes, dtype=np.int64)[found.of]),
+            *(column_of(np.array(each, dtype=np.int64)[found.of]) for each in (found.sizes, found.origins)),
             names[1],
             names[2] if against else arrow.nulls(len(members), arrow.string()),
             column_of(found.to_before, np.isnan(found.to_before)),

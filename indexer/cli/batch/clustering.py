@@ -68,8 +68,9 @@ Examples:
   neardup batch cluster batch --out batch --run-on spark --master spark://host:7077
 
 DIR is the folder of neardup batch sketch. OUT/clusters has a file for each one of sketches, with its rows: id, row,
-cluster, is_canonical, keep, similarity to the canonical document, size of the cluster, canonical, the id of that one,
-and duplicate_of and duplicate_similarity: no two documents that are kept are near, and each other one is near a kept
+cluster, is_canonical, keep, similarity to the canonical document, size of the cluster, origins (from how many distinct
+hosts or folders its documents are; 100 stands for 100 or more), canonical, the id of the canonical document, and
+duplicate_of and duplicate_similarity: no two documents that are kept are near, and each other one is near a kept
 one, which is named. They are the clusters that neardup cluster makes of the same documents in a new store, however they
 are spread over files. Of several documents with one id the last counts, by the paths of the files, then by row; the
 others have no cluster. If they have different texts, as where row numbers of several files serve as ids, they are

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import click
 
-from indexer.cli.batch.filtering import Writing, writing_options
+from indexer.cli.batch.filtering import Writing, left_out, left_out_fields, writing_options
 from indexer.cli.batch.sketching import form_of_options, sources_of_options
 from indexer.cli.indexing import Walk, walk_options
 from indexer.cli.options.clustering import Clustering, cluster_options
@@ -72,7 +72,7 @@ is removed. The input stays as it is.
 Sketches and clusters are in OUT.batch: an interrupted run goes on from there, and --against takes it for the next one.
 
 With --json one object: out, batch, removed_list, rule, files, documents, empty, short, failed (by reason), kept,
-removed, replaced, seconds (of sketch, cluster and filter).
+removed, few_origins, singletons, replaced, seconds (of sketch, cluster and filter).
 """,
 )
 @click.argument("paths", nargs=-1, required=True, metavar="PATH|DIR|GLOB...")
@@ -110,8 +110,7 @@ def dedupe(
         writing.out,
         match=match,
         canonical=chosen,
-        tag=writing.tag,
-        texts=writing.texts,
+        **writing.output,
         sources=sources_of_options(paths, batch_folder(writing.out), walk, extraction),
         making=Making(form, extraction.limits, making.processes),
         wanted=more,
@@ -126,12 +125,13 @@ def dedupe(
                 "removed_list": shown_store(removed_file(writing.out)),
                 "rule": done.clustered["rule"],
                 "files": filtered.files,
-                "documents": filtered.kept + filtered.removed,
+                "documents": filtered.kept + filtered.removed + filtered.few_origins + filtered.singletons,
                 "empty": sketched.empty,
                 "short": sketched.short,
                 "failed": dict(sketched.failed),
                 "kept": filtered.kept,
                 "removed": filtered.removed,
+                **left_out(filtered),
                 "replaced": done.clustered["replaced"],
                 "seconds": done.seconds,
             }
@@ -144,6 +144,7 @@ def dedupe(
             ("failed", f"{sketched.failures:,}: {sketched.reasons}" if sketched.failures else ""),
             ("kept", f"{filtered.kept:,}" + (f", and the others tagged in {writing.out}" if writing.tag else "")),
             ("removed", f"{filtered.removed:,}, listed in {removed_file(writing.out)}"),
+            *left_out_fields(filtered, writing),
             ("took", ", ".join(f"{step} {seconds:.1f} s" for step, seconds in done.seconds.items())),
         ]
     )

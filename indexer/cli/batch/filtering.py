@@ -3,22 +3,35 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from indexer.cli.options.groups import Group
+from indexer.cli.options.groups import Group, Related
 from indexer.cli.options.paths import A_PATH
 from indexer.cli.options.shared import json_option
 from indexer.cli.terminal.output import answer_json, fields, shown_store
+from indexer.model import MOST_ORIGINS
+
+if TYPE_CHECKING:
+    from indexer.batch.filtering import Filtered
 
 
 @dataclass(frozen=True, slots=True)
 class Writing:
-    """Where documents go, and how."""
+    """Where documents go, and how, and from how many places their clusters have to be."""
 
     out: str
     tag: bool
     texts: bool
+    min_origins: int | None
+    singletons: str
+
+    @property
+    def output(self) -> dict[str, Any]:
+        """The fields of `indexer.batch.copying.Output` beside the folder."""
+        least, kept = self.min_origins or 1, self.singletons == "keep"
+        return {"tag": self.tag, "texts": self.texts, "min_origins": least, "singletons": kept}
 
 
 writing_options = Group(
@@ -30,7 +43,34 @@ writing_options = Group(
         help="Write all documents, with neardup_keep, neardup_duplicate_of and neardup_cluster as columns or members.",
     ),
     click.option("--texts", is_flag=True, help="Write the texts of single files too, in Parquet, and no copies."),
+    click.option(
+        "--min-origins",
+        type=click.IntRange(2, MOST_ORIGINS),
+        metavar="N",
+        help="Leave out the documents of clusters from fewer than N hosts or folders.",
+    ),
+    click.option(
+        "--singletons",
+        cls=Related,
+        goes_with=["min_origins"],
+        type=click.Choice(["keep", "drop"]),
+        default="keep",
+        show_default=True,
+        help="With --min-origins, also leave out the documents of no cluster.",
+    ),
 )
+
+
+def left_out(done: Filtered) -> dict[str, int]:
+    """How many documents are left out for where they are from, as JSON names them."""
+    return {"few_origins": done.few_origins, "singletons": done.singletons}
+
+
+def left_out_fields(done: Filtered, writing: Writing) -> list[tuple[str, str]]:
+    """The same for people; empty where nothing of the kind was asked."""
+    few = f"{done.few_origins:,} of clusters from fewer than {writing.min_origins} origins"
+    alone = f", {done.singletons:,} of no cluster" if writing.singletons == "drop" else ""
+    return [("left out", few + alone if writing.min_origins else "")]
 
 
 @click.command(
@@ -47,12 +87,16 @@ the input: Parquet and JSON lines in their own format, compressed or not, and si
 archives, CSV, feeds) the texts are written as Parquet: id, source, row, title, text, metadata (JSON), and failed, the
 reason where a document gave no text. What was removed is listed beside OUT, in OUT.removed.parquet: source, row, id,
 duplicate_of (the kept document that it repeats), similarity to that one (null where a later document has the same id),
-and cluster. With --tag nothing is removed. The input stays as it is.
+cluster, and reason. With --tag nothing is removed. The input stays as it is.
+
+With --min-origins what few have is left out: the documents of a cluster count as one text, and its origins are the
+distinct hosts of their URLs, or folders of their paths, counted up to 100. What stands for a removed document of a
+cluster with enough origins stays. Of OUT.removed.parquet the reason is repeats, few-origins or no-cluster.
 
 What stands for a removed document has to be among what is written, or in a batch that --against names; otherwise
 nothing is written, and the file that has it is named.
 
-With --json one object: out, removed_list, files, kept, removed, seconds.
+With --json one object: out, removed_list, files, kept, removed, few_origins, singletons, seconds.
 """,
 )
 @click.argument("paths", nargs=-1, required=True, metavar="PATH|DIR|GLOB...")
@@ -78,7 +122,7 @@ def filter_command(
     from indexer.batch.filtering import keep, removed_file
 
     out = writing.out
-    done = keep(paths, clusters, Output(out, writing.tag, writing.texts), against=against, unverified=unverified)
+    done = keep(paths, clusters, Output(out, **writing.output), against=against, unverified=unverified)
     if json:
         counts = {name: getattr(done, name) for name in ("files", "kept", "removed")}
         answer_json(
@@ -86,6 +130,7 @@ def filter_command(
                 "out": shown_store(out),
                 "removed_list": shown_store(removed_file(out)),
                 **counts,
+                **left_out(done),
                 "seconds": round(done.seconds, 3),
             }
         )
@@ -95,6 +140,7 @@ def filter_command(
             ("files", f"{done.files:,}"),
             ("kept", f"{done.kept:,}"),
             ("removed", f"{done.removed:,}, listed in {removed_file(out)}"),
+            *left_out_fields(done, writing),
             ("took", f"{done.seconds:.1f} s"),
         ]
     )

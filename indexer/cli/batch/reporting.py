@@ -9,7 +9,8 @@ import click
 from indexer.cli.batch.clustering import show_clusters
 from indexer.cli.options.paths import A_PATH
 from indexer.cli.options.shared import json_option
-from indexer.cli.terminal.output import answer_json, table
+from indexer.cli.terminal.output import answer_json, fields, table
+from indexer.text.counts import counted
 
 
 @click.command(
@@ -26,7 +27,8 @@ that are near directly or through others, before long chains are cut), each with
 took. Documents with equal sketches are one node.
 
 With --json one object: what neardup batch cluster --json gives, and redundant (documents that are near one
-that is kept), redundant_share, sizes, and largest_clusters (each cluster, size, canonical).
+that is kept), redundant_share, spanning (clusters from two hosts or folders or more), sizes, and largest_clusters
+(each cluster, size, canonical).
 """,
 )
 @click.argument("folder", metavar="DIR", type=A_PATH)
@@ -40,6 +42,7 @@ def report(folder: str, json: bool) -> None:
         answer_json(said)
         return
     show_clusters(said)
+    fields([("spanning", f"{counted(said['spanning'], 'cluster')} from two hosts or folders or more")])
     _show("clusters of size", [{"members": name, "clusters": count} for name, count in said["sizes"].items()])
     _show("largest clusters", said["largest_clusters"])
     _show("largest buckets", said["buckets"])

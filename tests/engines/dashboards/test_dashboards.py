@@ -127,6 +127,7 @@ def test_the_largest_clusters_come_first_with_their_canonical_document(library: 
         assert hit.get("title", "") == known[hit["id"]]["members"][0]["title"]
         assert hit["least_similarity"] == known[hit["id"]]["least_similarity"]
         assert hit["redundant"] == removable[hit["id"]]
+        assert hit["origins"] == len(set(hit["neardup"]["origin"]))
     assert sum(hit["redundant"] for hit in hits) == library.report["redundant"]
     assert sum(hit["redundant_octets"] for hit in hits) == library.report["redundant_bytes"]
 

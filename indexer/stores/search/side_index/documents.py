@@ -36,7 +36,7 @@ CLUSTER_PROPERTIES: Mapping[str, Any] = {
     "id": _TERM,
     "canonical": {"properties": dict.fromkeys(("id", "index", "routing"), _TERM)},
     "title": {"type": "text", "fields": {"keyword": {"type": "keyword", "ignore_above": 1024}}},
-    **dict.fromkeys(("size", "octets", "redundant", "redundant_octets"), _LONG),
+    **dict.fromkeys(("size", "octets", "redundant", "redundant_octets", "origins"), _LONG),
     "radius": {"type": "byte"},
     "least_similarity": {"type": "float"},
     "first_seen": _DATE,
@@ -234,7 +234,7 @@ def _cluster_body(cluster: ClusterRecord) -> Mapping[str, Any]:
     formats, origins = ([_passing(name) for name in names] for names in lists.values())
     shared: dict[str, Any] = {"format": formats, "origin": origins}
     shared["cluster"] = _readable({"id": cluster.id, "size_class": size_class(cluster.size)})
-    body = {**_readable(texts), **numbers, ROOT: shared}
+    body = {**_readable(texts), **numbers, "origins": len(cluster.origins), ROOT: shared}
     return {**body, "canonical": _readable(canonical), "exact": exact}
 
 
