@@ -153,10 +153,10 @@ def _reason(name: str | None) -> Any:
 def _standing(clusters: str, output: Output) -> Any:
     """The ids of documents that stay for what they stand for: where a wide component was cut, that of other clusters.
 
-    None where no cluster is left out.
+    Of none where nothing is left out for its origins.
     """
     found = [arrow.array([], arrow.string())]
-    for path in _files_of(clusters) if output.min_origins > 1 else ():
+    for path in _files_of(clusters) if output.min_origins > 1 or not output.singletons else ():
         table = parquet.read_table(path, columns=["duplicate_of", "size", "origins"])
         stays = compute.is_null(_unwanted(table["size"], table["origins"], output))
         stays = compute.and_(stays, table["size"].is_valid())

@@ -56,7 +56,7 @@ writing_options = Group(
         type=click.Choice(["keep", "drop"]),
         default="keep",
         show_default=True,
-        help="With --min-origins, also leave out the documents of no cluster.",
+        help="With --min-origins, whether documents of no cluster stay.",
     ),
 )
 
