@@ -111,7 +111,7 @@ def test_multi_fields_and_aliases_are_followed(painless: Server, index: str) -> 
 
 
 def test_the_options_need_each_other(painless: Server, index: str) -> None:
-    assert "need --pipelines" in neardup("setup", painless, index, "--field", "body", code=2).stderr
+    assert "--field goes with --pipelines" in neardup("setup", painless, index, "--field", "body", code=2).stderr
 
 
 def templates(server: Server) -> set[str]:

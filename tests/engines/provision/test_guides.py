@@ -32,7 +32,8 @@ neardup() {{
 }}
 """
 GUIDES = {
-    "how-to/engines.md": "neardup annotate --store https://host:9200/news-2024 --field body\n",
+    "how-to/engines.md": "neardup annotate --store https://host:9200/news-2024 --field body\n"
+    "neardup setup --store https://host:9200/articles\n",
     "how-to/annotating.md": "",
     "how-to/pipelines.md": "",
     "how-to/pruning.md": "neardup annotate --store https://host:9200/articles --field body\n",
