@@ -125,8 +125,8 @@ within 3 bits of the simhash. That is quick and finds copies, but also documents
 language; it is the rule for --hash. --at-least 0 shows every document that shares keys with it.
 
 Folders, patterns and files with many documents are read as by neardup index, and each document is asked about, 50 in
-one request. One that can't be read, and an id that is not stored, are named with the reason, and the others answered;
-the exit code is then 6 or 5.
+one request. One that can't be read or has no words, and an id that is not stored, are named with the reason, and the
+others answered; the exit code is then 6 or 5.
 
 With --json one object for each document, a line each: query, rule, total (before --limit), not_comparable, and matches,
 the most similar first, each with similarity, near (by the rule), bits (of simhash-doc), label, and the stored document
