@@ -22,9 +22,6 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from typing import IO, Any
 
-if sys.platform != "win32":
-    import fcntl
-
 AnyPath = str | os.PathLike[str]
 
 SIDE_FILES = ("-wal", "-shm", "-lock", "-journal")
@@ -185,7 +182,10 @@ def _remove_if_left(entry: os.DirEntry[str]) -> None:
 
 def _locked(file: int, *, wait: bool = True) -> bool:
     """Lock an open file until the process ends; False where there are no such locks. OSError where another has it."""
-    if sys.platform == "win32":
+    try:
+        import fcntl
+    except ImportError:
+        # As on Windows.
         return False
     try:
         fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))

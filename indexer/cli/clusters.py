@@ -358,6 +358,8 @@ prune_options = Group(
     ),
     click.option(
         "--with-documents",
+        cls=Related,
+        goes_with=["delete", "dry_run"],
         is_flag=True,
         allow_from_autoenv=False,
         help="With --delete or --dry-run, in a search engine: delete documents of your own as a whole. Only identical "
@@ -365,6 +367,8 @@ prune_options = Group(
     ),
     click.option(
         "--ignore-field",
+        cls=Related,
+        goes_with=["with_documents"],
         multiple=True,
         metavar="NAME",
         allow_from_autoenv=False,
@@ -406,10 +410,6 @@ def prune(store: str, pruned: Pruned, refresh: Refresh, json: bool) -> None:
     """Mark the documents that repeat another one which is kept, or delete them from the store."""
     from indexer.clustering.prune import Pruning, verification
 
-    if pruned.with_documents and not (pruned.delete or pruned.dry_run):
-        raise UsageError("--with-documents needs --delete or --dry-run")
-    if pruned.ignore_field and not pruned.with_documents:
-        raise UsageError("--ignore-field needs --with-documents")
     with opened(store, read_only=pruned.dry_run, refresh=refresh) as target:
         measure = verification(target, pruned.verify) if pruned.verify else None
         pruning = Pruning(

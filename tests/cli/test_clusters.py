@@ -274,8 +274,10 @@ def test_an_embedded_store_has_no_documents_of_an_owner(indexed: Neardup) -> Non
     indexed("cluster")
     prune = ("prune", "--keep", "canonical")
     assert "no documents of others" in indexed(*prune, "--with-documents", "--dry-run", code=2).err
-    assert "needs --delete or --dry-run" in indexed(*prune, "--with-documents", code=2).err
-    assert "needs --with-documents" in indexed(*prune, "--delete", "--ignore-field", "date", code=2).err
+    assert "--with-documents goes with --delete or --dry-run" in indexed(*prune, "--with-documents", code=2).err
+    assert (
+        "--ignore-field goes with --with-documents" in indexed(*prune, "--delete", "--ignore-field", "date", code=2).err
+    )
 
 
 def test_a_simhash_alone_deletes_nothing_unless_told(indexed: Neardup) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -25,7 +25,7 @@ class Writing:
     tag: bool
     texts: bool
     min_origins: int | None
-    singletons: str
+    singletons: Literal["keep", "drop"]
 
     @property
     def output(self) -> dict[str, Any]:
