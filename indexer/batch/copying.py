@@ -29,6 +29,7 @@ from indexer.ingest.readers.tables import BATCH_ROWS, Parquet, parquet_file
 from indexer.ingest.sources import Sources
 from indexer.model import MOST_ORIGINS
 from indexer.model.paths import printable_path
+from indexer.text.counts import counted
 
 TAGS = {"neardup_keep": arrow.bool_(), "neardup_duplicate_of": arrow.string(), "neardup_cluster": arrow.string()}
 """The columns or members that say of a document what was decided."""
@@ -225,7 +226,9 @@ def _with_tags(line: bytes, tags: _Tags, number: int, name: str) -> bytes:
     if not isinstance(known, dict):
         return line
     if there := TAGS.keys() & known.keys():
-        raise UsageError(f"{printable_path(name)}: line {number:,} has {min(there)} already; name the data without it")
+        raise UsageError(
+            f"{printable_path(name)}: line {number:,}: a member {min(there)} is there already; name the data without it"
+        )
     end = line.rindex(b"}")
     return line[:end] + (", " if known else "").encode() + tags.members(number).encode() + line[end:]
 
@@ -267,8 +270,8 @@ def _texts_of(part: Part, decided: Any, footer: dict[str, Any], output: Output, 
                 waiting = []
     if place != len(decided):
         raise StoreError(
-            f"{printable_path(part.path)}: has {place:,} documents, and had {len(decided):,} when it was sketched; "
-            "sketch and cluster again"
+            f"{printable_path(part.path)}: has {counted(place, 'document')} now, and when it was sketched "
+            f"{counted(len(decided), 'document')}; sketch and cluster again"
         )
     if waiting:
         yield batch()

@@ -209,6 +209,7 @@ class Arrivals:
         self._latest = Recent(by.rule, REMEMBERED)
         self._near: dict[Ref, list[Near]] = {}
         self._left: set[str] = set()
+        self._came: dict[Ref, str] = {}
         self._note = note_of(by.rule, by.bound, by.canonical)
         self._begun = False
 
@@ -231,20 +232,17 @@ class Arrivals:
         """
         often = Counter(record.ref for record in records)
         there = self.store.described([record.ref for record in records])
+        known = [(one, *before) for one, before in zip(records, there, strict=True) if before]
         # An identical text stays in the cluster that it is in.
         settled = {
-            record.ref
-            for record, known in zip(records, there, strict=True)
-            if known and often[record.ref] == 1 and record.is_identical(known[0]) and not is_alone(record.ref, known[1])
+            one.ref
+            for one, before, fields in known
+            if often[one.ref] == 1 and one.is_identical(before) and not is_alone(one.ref, fields)
         }
         coming, later = set(often) - settled, often.copy()
-        annotations = [None if known is None else known[1] for known in there]
-        self._near = {}
-        self._left = {
-            name
-            for record, fields in zip(records, annotations, strict=True)
-            if fields and (name := cluster_of(fields)) and record.ref in coming
-        }
+        annotations = [None if before is None else before[1] for before in there]
+        self._near, self._came = {}, {one.ref: before.arrived_at for one, before, _ in known}
+        self._left = {name for one, _, fields in known if one.ref in coming and (name := cluster_of(fields))}
         kept = Recent(self.rule)
         answers: list[Near | None] = []
         askings = [self._asking(record) if record.ref in coming else None for record in records]
@@ -323,8 +321,9 @@ class Arrivals:
 
     def stored(self, records: Sequence[Record]) -> None:
         """Put documents that were examined, and are stored now, into their clusters."""
-        latest = {record.ref: record for record in records}
-        fresh = [record for record in latest.values() if record.ref in self._near]
+        latest = {record.ref: record for record in records if record.ref in self._near}
+        # The store keeps the time at which a document first came.
+        fresh = [one.since(self._came.get(ref, "")) for ref, one in latest.items()]
         for record in fresh:
             near = self._near[record.ref]
             self.counts.near += bool(near)

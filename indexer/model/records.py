@@ -6,7 +6,7 @@ import base64
 import binascii
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 from urllib.parse import quote, unquote
@@ -215,6 +215,11 @@ class Record:
     def arrived_at(self) -> str:
         """The time at which the document first came, however often its record was made anew; empty if unknown."""
         return self.first_indexed_at or self.indexed_at
+
+    def since(self, *times: str) -> Record:
+        """The same record of a document that was there at these times already; empty ones say nothing."""
+        first = first_arrival(self.indexed_at, self.first_indexed_at, *times)
+        return self if first == self.first_indexed_at else replace(self, first_indexed_at=first)
 
     def is_identical(self, other: Record) -> bool:
         """Whether both texts are known to be equal but for case and white space."""

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from indexer.clustering.arrivals import Arrivals, rule_for
@@ -160,6 +160,8 @@ def test_batches_that_are_still_being_written_are_known(
     coming=st.lists(st.tuples(st.integers(0, 2), st.integers(0, 4), st.integers(0, 3), st.booleans()), max_size=30),
     batch=st.integers(1, 8),
 )
+# A document that came first and comes again stands for its cluster, whatever came in between.
+@example(coming=[(0, 1, 0, False), (0, 0, 0, False), (0, 0, 0, False), (0, 1, 0, False)], batch=1)
 def test_of_each_family_something_is_stored_whatever_is_refused(
     monkeypatch: pytest.MonkeyPatch,
     tmp_path_factory: pytest.TempPathFactory,
