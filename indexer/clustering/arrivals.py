@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import islice
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from indexer.clustering.assign import (
     READ_AT_ONCE,
-    Assigner,
+    REMEMBERED,
     Changes,
+    RememberingAssigner,
     alone,
     cluster_of,
     is_alone,
@@ -43,8 +43,6 @@ from indexer.model.refs import ref_order
 from indexer.schemes.base import Similarities
 from indexer.stores.base import Store
 
-# A search engine finds a document only after its next refresh; this many of the latest are looked up here too.
-REMEMBERED = 50_000
 # This many near documents are looked at for one that comes: enough to know what it belongs to.
 _MOST_NEAR = 1000
 # Clusters that together are larger are not grouped anew for each document that comes.
@@ -86,35 +84,6 @@ class _Touching:
         self.new += other.new
         self.clusters |= other.clusters
         self.loose += other.loose
-
-
-class _RememberingAssigner(Assigner):
-    """An assigner that knows where it has put the latest documents, for stores that show a write later.
-
-    `read` are the documents that were just read.
-    """
-
-    def __init__(self, store: Store, rule: CanonicalRule) -> None:
-        super().__init__(store, rule)
-        self.latest: dict[Ref, str] = {}
-        self.read: dict[Ref, Record] = {}
-
-    def described(self, refs: Sequence[Ref]) -> list[tuple[Record, Mapping[str, Any]] | None]:
-        """The records and annotations of documents that were read."""
-        annotations = self.store.annotations(refs)
-        return [
-            None if known is None else (self.read[ref], known) for ref, known in zip(refs, annotations, strict=True)
-        ]
-
-    def note(self, wanted: Sequence[tuple[Ref, Mapping[str, Any], Mapping[str, Any]]]) -> None:
-        """Write the membership of documents."""
-        super().note(wanted)
-        if not self.store.capabilities.visible_at_once:
-            for ref, cluster, _ in wanted:
-                self.latest.pop(ref, None)
-                self.latest[ref] = cluster["id"]
-            for ref in list(islice(self.latest, max(0, len(self.latest) - REMEMBERED))):
-                del self.latest[ref]
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +174,7 @@ class Arrivals:
         self.store, self.rule, self.by = store, by.rule, by
         self.cluster, self.skip, self.on_stored = cluster and not by.refused, skip, on_stored
         self.counts = Arrived()
-        self._assigner = _RememberingAssigner(store, by.canonical)
+        self._assigner = RememberingAssigner(store, by.canonical)
         self._latest = Recent(by.rule, REMEMBERED)
         self._near: dict[Ref, list[Near]] = {}
         self._left: set[str] = set()
@@ -324,6 +293,8 @@ class Arrivals:
         latest = {record.ref: record for record in records if record.ref in self._near}
         # The store keeps the time at which a document first came.
         fresh = [one.since(self._came.get(ref, "")) for ref, one in latest.items()]
+        if refused := self._near.keys() - latest.keys():
+            self._without(refused, fresh)
         for record in fresh:
             near = self._near[record.ref]
             self.counts.near += bool(near)
@@ -336,6 +307,27 @@ class Arrivals:
         if not self.store.capabilities.visible_at_once:
             for record in fresh:
                 self._latest.add(record)
+
+    def _without(self, refused: Collection[Ref], fresh: Sequence[Record]) -> None:
+        """Take note of what else is near where the store has refused a document; an older form of it stays."""
+        there = [record for record in self.store.get(list(self._came.keys() & refused)) if record]
+        older = found_of(there, self.rule, keys=False)
+        led: dict[Ref, Ref] = {}
+        for record in fresh:
+            asking = self._asking(record)
+            values = asking.near(older).tolist() if asking and there else []
+            near = {one.ref: Near(one.ref, value) for one, value in zip(there, values, strict=False) if value >= 0}
+            # One whose sketches are equal is all that was noted, because it leads on to the others, also of this batch.
+            following, seen = list(self._near[record.ref]), {record.ref}
+            while following:
+                one = following.pop()
+                if one.ref in refused and one.ref not in seen:
+                    first = led.setdefault(one.ref, record.ref)
+                    following += [*self._near[one.ref], Near(first, one.similarity)]
+                elif one.ref not in seen:
+                    near.setdefault(one.ref, one)
+                seen.add(one.ref)
+            self._near[record.ref] = sorted(near.values(), key=_nearest)
 
     def _begin(self) -> None:
         if not self._begun:

@@ -137,7 +137,7 @@ def test_lines_that_are_no_documents_and_columns_stay_as_they_are(tmp_path: Path
     assert lines[:3] == ["{broken", "", "[1]"]
     assert all('"n":1e3,  "id": ' in line for line in lines[4:])
     assert json.loads(lines[3])["neardup_keep"] is True
-    with pytest.raises(UsageError, match="line 4 has neardup_"):
+    with pytest.raises(UsageError, match="line 4: a member neardup_"):
         dedupe([str(tmp_path / "tagged" / "a.jsonl")], str(tmp_path / "again"), tag=True)
     failing = dedupe([str(path)], str(tmp_path / "kept"))
     assert failing.sketched.failures == 3

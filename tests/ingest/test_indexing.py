@@ -162,6 +162,14 @@ def test_batches_that_are_still_being_written_are_known(
 )
 # A document that came first and comes again stands for its cluster, whatever came in between.
 @example(coming=[(0, 1, 0, False), (0, 0, 0, False), (0, 0, 0, False), (0, 1, 0, False)], batch=1)
+# What was to replace a near document is refused in the same batch.
+@example(coming=[(0, 0, 0, False)] * 25 + [(1, 1, 0, False), (1, 0, 0, False), (1, 1, 0, True)], batch=1)
+@example(
+    coming=[(0, 0, 0, False)] * 4 + [(0, 2, 0, False), (0, 0, 0, False), (0, 1, 0, True), (0, 2, 1, False)], batch=4
+)
+@example(
+    coming=[(0, 0, 0, False)] * 6 + [(0, 1, 0, True), (0, 2, 0, False), (0, 0, 0, False), (0, 2, 0, False)], batch=4
+)
 def test_of_each_family_something_is_stored_whatever_is_refused(
     monkeypatch: pytest.MonkeyPatch,
     tmp_path_factory: pytest.TempPathFactory,
