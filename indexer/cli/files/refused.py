@@ -30,8 +30,8 @@ def letters_path(asked: str | None, inputs: Iterable[str]) -> Path:
     Raises UsageError for a file that is to be read in the same run, and for one that belongs to a store.
     """
     if asked is None:
-        # The time, so that a run that reads an earlier one's file never adds to it.
-        return Path(PATTERN.replace("*", datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ") + f"-{os.getpid()}"))
+        # The time to the microsecond, so that a run that reads an earlier one's file never takes it for its own.
+        return Path(PATTERN.replace("*", datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%fZ") + f"-{os.getpid()}"))
     if any(_is_same(asked, name) for name in inputs):
         raise UsageError(f"--dead-letters {asked}: this file is read in the same run; name another one")
     try:

@@ -10,6 +10,7 @@ import pytest
 from servers import Server
 
 from indexer.cli import main
+from indexer.cli.files.refused import letters_path
 from indexer.errors import StoreError
 from indexer.ingest.dead_letters import DeadLetters
 from indexer.ingest.indexing import store_info
@@ -38,6 +39,10 @@ def test_a_refused_document_is_read_again(tmp_path: Path) -> None:
     assert second.format == "html"
     assert second.data.endswith("<p>ü</p>".encode())
     assert isinstance(third, Entry)
+
+
+def test_no_two_runs_of_a_process_have_one_file() -> None:
+    assert len({letters_path(None, []) for _ in range(20)}) == 20
 
 
 def indexed(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> Any:
