@@ -81,7 +81,7 @@ def test_the_tutorial_shows_what_comes_out(tmp_path: Path) -> None:
 
 def test_the_readme_shows_what_comes_out(tmp_path: Path) -> None:
     shown = here(README)
-    assert [commands.split()[1] for commands, _ in shown] == ["index", "similar", "cluster"]
+    assert [commands.split()[1] for commands, _ in shown] == ["index", "similar"]
     assert all(text for _, text in shown)
     assert [steady(text) for text in printed(shown, tmp_path, the_documents())] == [steady(text) for _, text in shown]
 
