@@ -39,23 +39,30 @@ _REMOVED = arrow.schema(
 )
 _OF = {"similarity": "duplicate_similarity"}
 # Why a document is not kept.
-_REPEATS, _FEW_ORIGINS, _NO_CLUSTER = "repeats", "few-origins", "no-cluster"
+_REPEATS, _REPLACED, _FEW_ORIGINS, _NO_CLUSTER = "repeats", "replaced", "few-origins", "no-cluster"
 
 
 @dataclass(slots=True)
 class Filtered:
     """What became of the documents of so many `files`.
 
-    `removed` repeat one that is kept. Of the others `few_origins` are of clusters of too few origins, `singletons` of
-    none; without `Output.min_origins` and `Output.singletons` there are none of these.
+    `removed` repeat one that is kept. In place of the `replaced` a later one of the same id counts, with the same text
+    or another. Of the others `few_origins` are of clusters of too few origins, `singletons` of none; without
+    `Output.min_origins` and `Output.singletons` there are none of these.
     """
 
     files: int = 0
     kept: int = 0
     removed: int = 0
+    replaced: int = 0
     few_origins: int = 0
     singletons: int = 0
     seconds: float = 0.0
+
+    @property
+    def documents(self) -> int:
+        """How many there were in all."""
+        return self.kept + self.removed + self.replaced + self.few_origins + self.singletons
 
 
 def removed_file(out: str) -> str:
@@ -111,6 +118,7 @@ def keep(
                 done.files += len(part.files)
                 done.kept += decided.num_rows - gone.num_rows
                 done.removed += reasons[_REPEATS]
+                done.replaced += reasons[_REPLACED]
                 done.few_origins += reasons[_FEW_ORIGINS]
                 done.singletons += reasons[_NO_CLUSTER]
                 source = repeated(printable_path(part.path), gone.num_rows)
@@ -127,7 +135,8 @@ def _decided(path: Path, output: Output, standing: Any) -> Any:
     """The columns DECIDED of a file of clusters, and the `reason` of each document that is not kept."""
     table = parquet.read_table(path, columns=[*DECIDED, "size", "origins"]).combine_chunks()
     columns = {name: table[name].combine_chunks() for name in table.schema.names}
-    repeats = compute.if_else(columns["keep"], _reason(None), _reason(_REPEATS))
+    surplus = compute.if_else(compute.is_null(columns["cluster"]), _reason(_REPLACED), _reason(_REPEATS))
+    repeats = compute.if_else(columns["keep"], _reason(None), surplus)
     unwanted = _unwanted(columns["size"], columns["origins"], output)
     stands = compute.is_in(columns["id"], value_set=standing)
     reason = compute.coalesce(compute.if_else(stands, _reason(None), unwanted), repeats)

@@ -28,7 +28,7 @@ class Report:
 
     @property
     def redundant(self) -> int:
-        """The number of redundant documents: members of clusters other than the canonical one."""
+        """The number of redundant documents: those that repeat one that is kept."""
         return self.contents.figures.total.redundant
 
     def to_dict(self) -> dict[str, Any]:

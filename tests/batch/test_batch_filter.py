@@ -17,6 +17,7 @@ from planted import collection, named
 
 from indexer.batch.clusters.clustering import Wanted, cluster
 from indexer.batch.copying import Output
+from indexer.batch.deduping import dedupe
 from indexer.batch.filtering import keep, removed_file
 from indexer.batch.form import Form
 from indexer.batch.reading import rule_of
@@ -119,6 +120,24 @@ def test_what_would_do_harm_is_refused_before_anything_is_written(tmp_path: Path
         keep([str(given)], str(tmp_path / "verified"), Output(str(tmp_path / "kept")))
     assert not (tmp_path / "kept").exists()
     assert not Path(removed_file(str(tmp_path / "kept"))).exists()
+
+
+def test_what_a_later_document_of_the_same_id_replaces_is_asked_for_and_counted_apart(tmp_path: Path) -> None:
+    texts = [" ".join(f"word{number}x{place}" for place in range(60)) for number in range(5)]
+    (tmp_path / "in").mkdir()
+    # Numbers of rows as ids: of three texts in each file the first one is the same in both.
+    for name, own in (("a", texts[:3]), ("b", [texts[0], *texts[3:]])):
+        lines = [json.dumps({"id": str(place), "text": text}) for place, text in enumerate(own)]
+        (tmp_path / "in" / f"{name}.jsonl").write_text("\n".join(lines))
+    with pytest.raises(UsageError, match=r"'1' has different texts in .*a\.jsonl and .*b\.jsonl, .* 2 documents"):
+        dedupe([str(tmp_path / "in")], str(tmp_path / "kept"))
+    assert not (tmp_path / "kept").exists()
+    done = dedupe([str(tmp_path / "in")], str(tmp_path / "kept"), wanted={"latest": True})
+    assert (done.clustered["replaced"], done.clustered["differing"]) == (3, 2)
+    found = done.filtered
+    assert (found.documents, found.kept, found.removed, found.replaced) == (6, 3, 0, 3)
+    assert {row["source"].rpartition("/")[2] for row in removed(tmp_path / "kept")} == {"a.jsonl"}
+    assert [row["reason"] for row in removed(tmp_path / "kept")] == ["replaced"] * 3
 
 
 def spread(given: Path, texts: dict[str, str], seed: int = 1) -> None:

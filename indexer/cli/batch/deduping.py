@@ -72,7 +72,7 @@ is removed. The input stays as it is.
 Sketches and clusters are in OUT.batch: an interrupted run goes on from there, and --against takes it for the next one.
 
 With --json one object: out, batch, removed_list, rule, files, documents, empty, short, failed (by reason), kept,
-removed, few_origins, singletons, replaced, seconds (of sketch, cluster and filter).
+removed, replaced, few_origins, singletons, seconds (of sketch, cluster and filter).
 """,
 )
 @click.argument("paths", nargs=-1, required=True, metavar="PATH|DIR|GLOB...")
@@ -125,14 +125,13 @@ def dedupe(
                 "removed_list": shown_store(removed_file(writing.out)),
                 "rule": done.clustered["rule"],
                 "files": filtered.files,
-                "documents": filtered.kept + filtered.removed + filtered.few_origins + filtered.singletons,
+                "documents": filtered.documents,
                 "empty": sketched.empty,
                 "short": sketched.short,
                 "failed": dict(sketched.failed),
                 "kept": filtered.kept,
                 "removed": filtered.removed,
                 **left_out(filtered),
-                "replaced": done.clustered["replaced"],
                 "seconds": done.seconds,
             }
         )

@@ -62,15 +62,16 @@ writing_options = Group(
 
 
 def left_out(done: Filtered) -> dict[str, int]:
-    """How many documents are left out for where they are from, as JSON names them."""
-    return {"few_origins": done.few_origins, "singletons": done.singletons}
+    """How many documents are left out beside those that repeat others, as JSON names them."""
+    return {"replaced": done.replaced, "few_origins": done.few_origins, "singletons": done.singletons}
 
 
 def left_out_fields(done: Filtered, writing: Writing) -> list[tuple[str, str]]:
     """The same for people; empty where nothing of the kind was asked."""
     few = f"{done.few_origins:,} of clusters from fewer than {writing.min_origins} origins"
     alone = f", {done.singletons:,} of no cluster" if writing.singletons == "drop" else ""
-    return [("left out", few + alone if writing.min_origins else "")]
+    replaced = f"{done.replaced:,} by a later one of the same id" if done.replaced else ""
+    return [("replaced", replaced), ("left out", few + alone if writing.min_origins else "")]
 
 
 @click.command(
@@ -91,12 +92,13 @@ cluster, and reason. With --tag nothing is removed. The input stays as it is.
 
 With --min-origins what few have is left out: the documents of a cluster count as one text, and its origins are the
 distinct hosts of their URLs, or folders of their paths, counted up to 100. What stands for a removed document of a
-cluster with enough origins stays. Of OUT.removed.parquet the reason is repeats, few-origins or no-cluster.
+cluster with enough origins stays. Of OUT.removed.parquet the reason is repeats, replaced (a later document has the same
+id), few-origins or no-cluster.
 
 What stands for a removed document has to be among what is written, or in a batch that --against names; otherwise
 nothing is written, and the file that has it is named.
 
-With --json one object: out, removed_list, files, kept, removed, few_origins, singletons, seconds.
+With --json one object: out, removed_list, files, kept, removed, replaced, few_origins, singletons, seconds.
 """,
 )
 @click.argument("paths", nargs=-1, required=True, metavar="PATH|DIR|GLOB...")
