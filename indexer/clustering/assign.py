@@ -109,7 +109,6 @@ class Gathered:
             title=canonical.title,
             size=self.size,
             total_bytes=self.total_bytes,
-            radius=0,
             least_similarity=self.least_similarity,
             first_seen=self.first_seen,
             last_seen=self.last_seen,

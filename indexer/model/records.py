@@ -287,10 +287,10 @@ class ClusterRecord:
     """What a store keeps of a cluster of two or more documents as a whole.
 
     `title` is the canonical document's; `size` counts the members and `redundant` those of them that repeat a document
-    which is kept, `total_bytes` and `redundant_bytes` sum their sizes. `radius` is the largest distance of a member to
-    the canonical document, in bits, `least_similarity` (0 to 1) the smallest similarity. `first_seen` and `last_seen`
-    are the earliest and latest `arrived_at` of the members. `formats` and `origins` (see `indexer.model.origins`) are
-    those of the members, sorted, at most MOST_ORIGINS of them: so many stand for that many or more.
+    which is kept, `total_bytes` and `redundant_bytes` sum their sizes. `least_similarity` (0 to 1) is the smallest
+    similarity of a member to the canonical document. `first_seen` and `last_seen` are the earliest and latest
+    `arrived_at` of the members. `formats` and `origins` (see `indexer.model.origins`) are those of the members, sorted,
+    at most MOST_ORIGINS of them: so many stand for that many or more.
     """
 
     id: str
@@ -298,7 +298,6 @@ class ClusterRecord:
     title: str
     size: int
     total_bytes: int
-    radius: int
     first_seen: str
     last_seen: str
     redundant_bytes: int = 0

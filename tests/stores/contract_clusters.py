@@ -147,7 +147,6 @@ class ClusterContract:
             title="<b>\0",
             size=2**40,
             total_bytes=2**50,
-            radius=6,
             first_seen="2026",
             last_seen="2027",
             redundant_bytes=2**49,

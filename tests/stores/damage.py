@@ -239,7 +239,7 @@ READS: tuple[Callable[[Store], Any], ...] = (
     lambda store: [sorted(fields) for _, fields in store.scan_clustered()],
     lambda store: list(store.cluster_members([f"c{number}" for number in range(50)])),
     lambda store: [each.size + each.total_bytes for each in store.get_clusters([f"c{n}" for n in range(60)]) if each],
-    lambda store: [(each.radius, *each.formats, *each.origins) for each in store.clusters()],
+    lambda store: [(each.size, *each.formats, *each.origins) for each in store.clusters()],
     lambda store: store.find_digests([f"digest-{number}" for number in range(100)]),
     lambda store: [each.source + each.reason for each in store.failures()],
     lambda store: [_all_of(found) for found in store.probe([Probe("small", list(range(64)))], ["small"])],

@@ -26,6 +26,6 @@ def put(store: Store, *records: Record) -> list[PutStatus]:
 
 def cluster(name: str, **fields: Any) -> ClusterRecord:
     """A cluster of two."""
-    numbers = {"size": 2, "total_bytes": 0, "radius": 0}
+    numbers = {"size": 2, "total_bytes": 0}
     known = {"canonical": Ref("a"), "title": "", **numbers, "first_seen": "", "last_seen": ""}
     return ClusterRecord(id=name, **{**known, **fields})

@@ -210,40 +210,21 @@ def test_damaged_pages_are_an_error_never_a_crash(path: Path) -> None:
     assert all("store.db" in message for message in messages)
 
 
-# Versions
+# Files of another form
 
 
-def test_a_newer_store_is_refused(path: Path) -> None:
-    open_store(path, create=INFO).close()
-    connection = sqlite3.connect(path)
-    connection.execute("PRAGMA user_version = 1000")
-    connection.close()
-    for options in ({"create": INFO}, {}, {"read_only": True}):
-        with pytest.raises(IncompatibleStoreError, match=r"newer neardup \(schema 1000.*Upgrade"):
-            open_store(path, **options)
-
-
-def test_an_older_store_is_brought_up_to_date(path: Path) -> None:
+@pytest.mark.parametrize("form", [0, file.FORM + 1, -1])
+def test_a_store_of_another_form_is_refused_and_left_as_it_is(path: Path, form: int) -> None:
     with open_store(path, create=INFO) as store:
         put(store, record("a", 1))
-    later = (*file.MIGRATIONS, ("ALTER TABLE documents ADD COLUMN later TEXT", "CREATE TABLE more (x)"))
-    connection = sqlite3.connect(path, isolation_level=None)
-    assert file.check(connection, path, later) == 1
-    file.migrate(connection, None, later)
-    assert file.check(connection, path, later) == 0
-    assert connection.execute("SELECT later FROM documents").fetchall() == [(None,)]
-    assert file.read_info(connection) == INFO
+    connection = sqlite3.connect(path)
+    connection.execute(f"PRAGMA user_version = {form}")
     connection.close()
-
-
-def test_a_migration_that_fails_changes_nothing(path: Path) -> None:
-    open_store(path, create=INFO).close()
-    connection = sqlite3.connect(path, isolation_level=None)
-    with pytest.raises(sqlite3.OperationalError):
-        file.migrate(connection, None, (*file.MIGRATIONS, ("CREATE TABLE more (x)", "nonsense")))
-    assert file.check(connection, path) == 0
-    assert connection.execute("SELECT count(*) FROM sqlite_master WHERE name = 'more'").fetchone() == (0,)
-    connection.close()
+    before = path.read_bytes()
+    for options in ({"create": INFO}, {}, {"read_only": True}):
+        with pytest.raises(IncompatibleStoreError, match=rf"store\.db: .*form \({form}; .*Index the documents anew"):
+            open_store(path, **options)
+    assert path.read_bytes() == before
 
 
 # Several processes

@@ -22,7 +22,7 @@ from indexer.stores import Store, open_store
 SEEDS = int(os.environ.get("NEARDUP_DAMAGED_FILES", "10"))
 SENTENCES = re.compile(
     r"x\.db: (the file is damaged or cut short\. Restore it|is not a store: it is not an SQLite file|the file is empty|"
-    r"is an SQLite file of another program|was made by (a newer|an older) neardup|holds triggers|"
+    r"is an SQLite file of another program|was made by another version of neardup|holds triggers|"
     r"the disk is full|another program keeps|its fingerprints can't be compared|has no sketches of the scheme)"
 )
 

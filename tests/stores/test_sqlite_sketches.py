@@ -1,27 +1,21 @@
-"""Sketches in the embedded store's file: each distinct one once; files of older schemas are brought up to date."""
+"""Sketches in the embedded store's file: each distinct one once."""
 
 from __future__ import annotations
 
-import gzip
-import json
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from contract_probes import BANDED, BANDS, LOOSE, LOOSES, HealthCheck, agree, carry_out, given, records, settings, st
-from dumped import dump
 from made import INFO, put, record
 
-from indexer.errors import StoreError
 from indexer.model import SIMHASH_DOC, Record, Ref, Sketch
 from indexer.schemes.keys.layout import SchemeInfo
 from indexer.stores import Store, open_store
 from indexer.stores.sketches import Probe
 from indexer.stores.sqlite import parts
 from indexer.stores.sqlite import sketches as sqlite_sketches
-
-FIXTURES = Path(__file__).with_name("fixtures")
 
 
 @pytest.fixture
@@ -37,13 +31,6 @@ def store(path: Path) -> Iterator[Store]:
         opened.add_scheme(BANDS)
         opened.add_scheme(LOOSE)
         yield opened
-
-
-@pytest.fixture
-def old(path: Path) -> Path:
-    """The file of a store of schema 4."""
-    path.write_bytes(gzip.decompress((FIXTURES / "schema4.db.gz").read_bytes()))
-    return path
 
 
 def rows(path: Path, query: str) -> list[tuple[object, ...]]:
@@ -148,48 +135,3 @@ def test_equal_payloads_with_other_keys_are_two(store: Store) -> None:
     assert store.get([Ref("a"), Ref("b")]) == stored
     found = [[list(some.refs) for some in store.probe([Probe(BANDS.name, [key])])] for key in (1, 2)]
     assert found == [[[Ref("a")]], [[Ref("b")]]]
-
-
-# Older files
-
-
-def test_a_store_of_an_older_schema_is_brought_up_to_date(old: Path) -> None:
-    held = json.loads((FIXTURES / "schema4.json").read_text("utf-8"))
-    with pytest.raises(StoreError, match="open it once for writing"):
-        open_store(old, read_only=True)
-    with open_store(old) as store:
-        assert dump(store) == held
-        assert [round((1 - each.least_similarity) * 64) for each in store.clusters()] == [
-            each["radius"] for each in held["clusters"]
-        ]
-        assert store.clustering_notes() == {}
-    consistent(old)
-    with open_store(old, read_only=True) as store:
-        assert dump(store) == held
-        minhash = store.info.schemes[0]
-        late = store.info.schemes[1]
-        # Fourteen documents came before the scheme; all of them have words.
-        assert store.lacking([minhash.name, late.name]) == {minhash.name: 0, late.name: 14}
-        for each in store.scan():
-            for scheme in store.info.schemes:
-                sketch = each.sketch_of(scheme.name)
-                if sketch and sketch.keys and not each.short:
-                    asked = Probe(scheme.name, sketch.keys, scheme.layout.tables)
-                    [found] = store.probe([asked], [scheme.name])
-                    assert each.ref in found.refs
-                    assert {found.payloads[scheme.name].bytes_of(n) for n in range(len(found.refs))} == {sketch.payload}
-
-
-def test_an_older_store_goes_on_where_it_was(old: Path) -> None:
-    with open_store(old) as store:
-        kept = {each.ref.id: each for each in store.scan()}
-        equal = [kept["f2v2"], kept["f2v3"]]
-        assert equal[0].sketches == equal[1].sketches
-        put(store, record("again", 7, sketches=equal[0].sketches))
-        store.delete([Ref("f2v2"), Ref("f0v0")])
-        put(store, record("f2v3", 8), record("f1v1", 9, sketches=kept["f0v0"].sketches))
-    consistent(old)
-    with open_store(old) as store:
-        sketch = equal[0].sketches["minhash"]
-        assert having(store, store.info.schemes[0], sketch) == {"again"}
-        assert having(store, store.info.schemes[0], kept["f0v0"].sketches["minhash"]) == {"f1v1"}

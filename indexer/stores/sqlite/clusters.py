@@ -17,7 +17,7 @@ from indexer.stores.sqlite.rows import pack_text
 
 _BATCH = 2000
 _READ = 1000
-_COLUMNS = """id, canonical, title, size, octets, radius, first_seen, last_seen, redundant_octets, formats, origins,
+_COLUMNS = """id, canonical, title, size, octets, first_seen, last_seen, redundant_octets, formats, origins,
     least_similarity, redundant"""
 _NOTE = "clustering"
 _NOTED = {"rule": str, "bound": str, "canonical": str, "finished": bool, "at": str, "arrived": list}
@@ -54,7 +54,7 @@ class ClusterTable(OnFile):
         for chunk in chunks(clusters, _BATCH):
             with self._writing() as connection:
                 connection.executemany(
-                    "INSERT OR REPLACE INTO clusters VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    "INSERT OR REPLACE INTO clusters VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                     map(self._row, chunk),
                 )
 
@@ -95,13 +95,13 @@ class ClusterTable(OnFile):
         seen = (pack_text(cluster.first_seen), pack_text(cluster.last_seen))
         names = (pack_text(cluster.id), pack_text(cluster.canonical.id), pack_text(cluster.title))
         places = (json.dumps(cluster.formats), json.dumps([self.folder.kept(origin) for origin in cluster.origins]))
-        numbers = (cluster.size, cluster.total_bytes, cluster.radius)
+        numbers = (cluster.size, cluster.total_bytes)
         return (*names, *numbers, *seen, cluster.redundant_bytes, *places, cluster.least_similarity, cluster.redundant)
 
     def _cluster(self, row: Sequence[Any]) -> ClusterRecord:
-        name, canonical, title, size, total, radius, first, last, octets, formats, origins, least, redundant = row
+        name, canonical, title, size, total, first, last, octets, formats, origins, least, redundant = row
         names = (cells.text(name), Ref(cells.text(canonical)), cells.text(title))
-        figures = (cells.count(size), cells.count(total), cells.count(radius))
+        figures = (cells.count(size), cells.count(total))
         seen = (cells.text(first), cells.text(last))
         places = (cells.json_strings(formats), tuple(map(self.folder.now, cells.json_strings(origins))))
         shares = (cells.share(least), cells.count(redundant))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
@@ -14,76 +14,66 @@ from indexer.model import SHORT_IDS
 from indexer.stores.base import StoreInfo
 from indexer.stores.sqlite import cells
 from indexer.stores.sqlite.sketches import read_layout, read_schemes
-from indexer.stores.sqlite.upgrades import DISTINCT_SKETCHES
 
 APPLICATION_ID = 0x6E647570  # "ndup", in the header of the file: marks a store among SQLite files
 
-# A step is a statement, or what SQL can't say.
-Migration = Sequence[str | Callable[[sqlite3.Connection], None]]
-
-# Numbered by their place, from 1, and append-only: a store remembers how many it has seen. A string from outside is
-# kept as a BLOB of UTF-8 in which lone surrogates pass, because file names hold them and SQLite's text can't.
-MIGRATIONS: tuple[Migration, ...] = (
-    (
-        "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
-        # The distinct fingerprint values: a million equal documents are one row with one set of keys.
-        """CREATE TABLE hashes (
-            number INTEGER PRIMARY KEY, value INTEGER NOT NULL UNIQUE, keys BLOB NOT NULL,
-            documents INTEGER NOT NULL, short INTEGER NOT NULL)""",
-        # A key arrives in `recent`, which is small, and moves to `postings` table by table in key order: random inserts
-        # into a large tree would write a page each.
-        "CREATE TABLE postings (key INTEGER, hash INTEGER, PRIMARY KEY (key, hash)) WITHOUT ROWID",
-        "CREATE TABLE recent (key INTEGER, hash INTEGER, PRIMARY KEY (key, hash)) WITHOUT ROWID",
-        """CREATE TABLE documents (
-            number INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, hash INTEGER, short INTEGER NOT NULL,
-            tokens INTEGER NOT NULL, size INTEGER NOT NULL, format BLOB NOT NULL, source BLOB NOT NULL,
-            title BLOB NOT NULL, extractor BLOB NOT NULL, indexed_at BLOB NOT NULL, digest_crc INTEGER,
-            source_digest BLOB NOT NULL, metadata TEXT)""",
-        # Holds all that a scan of values and an ordered list of equal documents need.
-        "CREATE INDEX documents_by_hash ON documents (hash, id, short) WHERE hash IS NOT NULL",
-        # Of the digest's CRC-32, not of the digest: a tenth of the size.
-        "CREATE INDEX documents_by_digest ON documents (digest_crc) WHERE digest_crc IS NOT NULL",
-        "CREATE TABLE annotations (document INTEGER PRIMARY KEY, fields TEXT NOT NULL)",
-        """CREATE TABLE failures (
-            id BLOB PRIMARY KEY, source BLOB NOT NULL, reason BLOB NOT NULL, detail BLOB NOT NULL,
-            failed_at BLOB NOT NULL, source_digest BLOB NOT NULL) WITHOUT ROWID""",
-    ),
-    (
-        """CREATE TABLE clusters (
-            id BLOB PRIMARY KEY, canonical BLOB NOT NULL, title BLOB NOT NULL, size INTEGER NOT NULL,
-            octets INTEGER NOT NULL, radius INTEGER NOT NULL, first_seen BLOB NOT NULL, last_seen BLOB NOT NULL)
-            WITHOUT ROWID""",
-        # The members of a cluster are looked up for each document that joins it.
-        "ALTER TABLE annotations ADD COLUMN cluster BLOB",
-        "CREATE INDEX annotations_by_cluster ON annotations (cluster) WHERE cluster IS NOT NULL",
-    ),
-    (
-        "ALTER TABLE clusters ADD COLUMN redundant_octets INTEGER NOT NULL DEFAULT 0",
-        "ALTER TABLE clusters ADD COLUMN formats TEXT NOT NULL DEFAULT '[]'",
-        "ALTER TABLE clusters ADD COLUMN origins TEXT NOT NULL DEFAULT '[]'",
-    ),
-    (
-        """CREATE TABLE schemes (
-            number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, id TEXT NOT NULL, tables INTEGER NOT NULL,
-            bits INTEGER NOT NULL)""",
-        """CREATE TABLE sketches (
-            scheme INTEGER, document INTEGER, features INTEGER NOT NULL, payload BLOB NOT NULL, keys BLOB NOT NULL,
-            PRIMARY KEY (scheme, document)) WITHOUT ROWID""",
-        # Arrivals and all others, as `recent` and `postings`.
-        """CREATE TABLE scheme_recent (
-            scheme INTEGER, key INTEGER, document INTEGER, PRIMARY KEY (scheme, key, document)) WITHOUT ROWID""",
-        """CREATE TABLE scheme_postings (
-            scheme INTEGER, key INTEGER, document INTEGER, PRIMARY KEY (scheme, key, document)) WITHOUT ROWID""",
-        "CREATE TABLE resources (name TEXT PRIMARY KEY, octets BLOB NOT NULL)",
-    ),
-    DISTINCT_SKETCHES,
-    ("ALTER TABLE documents ADD COLUMN text_digest BLOB NOT NULL DEFAULT x''",),
-    # Whether a document is short is read from the document.
-    ("ALTER TABLE hashes DROP COLUMN short",),
-    ("ALTER TABLE documents ADD COLUMN container BLOB NOT NULL DEFAULT x''",),
-    # Empty where it is indexed_at.
-    ("ALTER TABLE documents ADD COLUMN first_indexed_at BLOB NOT NULL DEFAULT x''",),
-    ("ALTER TABLE clusters ADD COLUMN redundant INTEGER NOT NULL DEFAULT 0",),
+# The number of this form of the file, in its header; a file of another one is refused.
+FORM = 1
+# A string from outside is kept as a BLOB of UTF-8 in which lone surrogates pass, because file names hold them and
+# SQLite's text can't.
+_TABLES = (
+    "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
+    # What would take a scan to count.
+    "CREATE TABLE counts (name TEXT PRIMARY KEY, number INTEGER NOT NULL) WITHOUT ROWID",
+    "INSERT INTO counts VALUES ('comparable', 0)",
+    # The last three may be empty; first_indexed_at then is indexed_at.
+    """CREATE TABLE documents (
+        number INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, hash INTEGER, short INTEGER NOT NULL,
+        tokens INTEGER NOT NULL, size INTEGER NOT NULL, format BLOB NOT NULL, source BLOB NOT NULL,
+        title BLOB NOT NULL, extractor BLOB NOT NULL, indexed_at BLOB NOT NULL, digest_crc INTEGER,
+        source_digest BLOB NOT NULL, metadata TEXT, text_digest BLOB NOT NULL, container BLOB NOT NULL,
+        first_indexed_at BLOB NOT NULL)""",
+    # Holds all that a scan of values and an ordered list of equal documents need.
+    "CREATE INDEX documents_by_hash ON documents (hash, id, short) WHERE hash IS NOT NULL",
+    # Of the digest's CRC-32, not of the digest: a tenth of the size.
+    "CREATE INDEX documents_by_digest ON documents (digest_crc) WHERE digest_crc IS NOT NULL",
+    # The distinct fingerprint values: a million equal documents are one row with one set of keys.
+    """CREATE TABLE hashes (
+        number INTEGER PRIMARY KEY, value INTEGER NOT NULL UNIQUE, keys BLOB NOT NULL, documents INTEGER NOT NULL)""",
+    # A key arrives in `recent`, which is small, and moves to `postings` table by table in key order: random inserts
+    # into a large tree would write a page each.
+    "CREATE TABLE postings (key INTEGER, hash INTEGER, PRIMARY KEY (key, hash)) WITHOUT ROWID",
+    "CREATE TABLE recent (key INTEGER, hash INTEGER, PRIMARY KEY (key, hash)) WITHOUT ROWID",
+    # Comparable: of the documents that are neither short nor without words those with a sketch.
+    """CREATE TABLE schemes (
+        number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, id TEXT NOT NULL, tables INTEGER NOT NULL,
+        bits INTEGER NOT NULL, comparable INTEGER NOT NULL)""",
+    # As `hashes` for the first scheme: a million equal sketches are one row with one set of keys.
+    """CREATE TABLE distinct_sketches (
+        scheme INTEGER, number INTEGER, payload BLOB NOT NULL, keys BLOB NOT NULL, PRIMARY KEY (scheme, number))
+        WITHOUT ROWID""",
+    # No sketch: the scheme found no features.
+    """CREATE TABLE document_sketches (
+        scheme INTEGER, document INTEGER, features INTEGER NOT NULL, sketch INTEGER, PRIMARY KEY (scheme, document))
+        WITHOUT ROWID""",
+    "CREATE INDEX documents_by_sketch ON document_sketches (scheme, sketch, document) WHERE sketch IS NOT NULL",
+    """CREATE TABLE scheme_postings (
+        scheme INTEGER, key INTEGER, sketch INTEGER, PRIMARY KEY (scheme, key, sketch)) WITHOUT ROWID""",
+    # As `recent` for `postings`.
+    """CREATE TABLE scheme_recent (
+        scheme INTEGER, key INTEGER, sketch INTEGER, PRIMARY KEY (scheme, key, sketch)) WITHOUT ROWID""",
+    "CREATE TABLE annotations (document INTEGER PRIMARY KEY, fields TEXT NOT NULL, cluster BLOB)",
+    # The members of a cluster are looked up for each document that joins it.
+    "CREATE INDEX annotations_by_cluster ON annotations (cluster) WHERE cluster IS NOT NULL",
+    """CREATE TABLE clusters (
+        id BLOB PRIMARY KEY, canonical BLOB NOT NULL, title BLOB NOT NULL, size INTEGER NOT NULL,
+        octets INTEGER NOT NULL, first_seen BLOB NOT NULL, last_seen BLOB NOT NULL,
+        redundant_octets INTEGER NOT NULL, formats TEXT NOT NULL, origins TEXT NOT NULL,
+        least_similarity REAL NOT NULL, redundant INTEGER NOT NULL) WITHOUT ROWID""",
+    """CREATE TABLE failures (
+        id BLOB PRIMARY KEY, source BLOB NOT NULL, reason BLOB NOT NULL, detail BLOB NOT NULL,
+        failed_at BLOB NOT NULL, source_digest BLOB NOT NULL) WITHOUT ROWID""",
+    "CREATE TABLE resources (name TEXT PRIMARY KEY, octets BLOB NOT NULL)",
 )
 
 _HEADER_BYTES = 100
@@ -296,8 +286,8 @@ def is_empty(connection: sqlite3.Connection) -> bool:
     return (tables, owner, version) == (0, 0, 0) and pages <= 1
 
 
-def check(connection: sqlite3.Connection, path: Path, migrations: Sequence[Migration] = MIGRATIONS) -> int:
-    """How many migrations an existing store still needs; an error where it is no store or too new."""
+def check(connection: sqlite3.Connection, path: Path) -> None:
+    """Raise an error for a file that is no store, or one of another form."""
     if is_empty(connection):
         raise NoStoreError(f"{path}: the file is empty; index some documents first")
     (owner,) = connection.execute("PRAGMA application_id").fetchone()
@@ -306,33 +296,25 @@ def check(connection: sqlite3.Connection, path: Path, migrations: Sequence[Migra
     (triggers,) = connection.execute("SELECT count(*) FROM sqlite_master WHERE type = 'trigger'").fetchone()
     if triggers:
         raise StoreError(f"{path}: holds triggers, which another program made and which could undo what is stored")
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    if version > len(migrations):
+    (form,) = connection.execute("PRAGMA user_version").fetchone()
+    if form != FORM:
         raise IncompatibleStoreError(
-            f"{path}: was made by a newer neardup (schema {version}; this one knows {len(migrations)}). Upgrade neardup"
+            f"{path}: was made by another version of neardup, in another form ({form}; this one reads {FORM}). "
+            "Index the documents anew, into a new file"
         )
-    return len(migrations) - int(version)
 
 
-def migrate(
-    connection: sqlite3.Connection, info: StoreInfo | None, migrations: Sequence[Migration] = MIGRATIONS
-) -> None:
-    """Bring a file up to date in one transaction; an empty one becomes a store with `info`."""
+def create(connection: sqlite3.Connection, info: StoreInfo) -> None:
+    """Make an empty file a store with `info`, in one transaction."""
     (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
     if mode != "wal":
         raise StoreError("the file system can't hold a write-ahead log; put the store on a local disk")
     with transaction(connection):
-        (version,) = connection.execute("PRAGMA user_version").fetchone()
-        for steps in migrations[version:]:
-            for step in steps:
-                if isinstance(step, str):
-                    connection.execute(step)
-                else:
-                    step(connection)
-        connection.execute(f"PRAGMA user_version = {len(migrations)}")
+        for statement in _TABLES:
+            connection.execute(statement)
+        connection.execute(f"PRAGMA user_version = {FORM}")
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        if info is not None:
-            connection.executemany("INSERT INTO meta VALUES (?, ?)", _info_rows(info))
+        connection.executemany("INSERT INTO meta VALUES (?, ?)", _info_rows(info))
 
 
 def _info_rows(info: StoreInfo) -> list[tuple[str, str]]:

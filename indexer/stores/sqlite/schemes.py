@@ -35,7 +35,7 @@ class SchemeTables(OnFile):
             there = read_schemes(connection)
             if is_new(there, scheme, str(self.path)):
                 connection.execute(
-                    "INSERT INTO schemes (name, id, tables, bits) VALUES (?, ?, ?, ?)",
+                    "INSERT INTO schemes (name, id, tables, bits, comparable) VALUES (?, ?, ?, ?, 0)",
                     (scheme.name, scheme.id, scheme.layout.tables, scheme.layout.bits),
                 )
             there = read_schemes(connection)

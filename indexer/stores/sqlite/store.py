@@ -103,21 +103,16 @@ class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
         connection = self._connection = self._file.make()
         with self._file.explained():
             empty = self.created = file.is_empty(connection)
-            if empty or file.check(connection, self.path):
-                file.migrate(connection, info if empty else None)
+            if empty:
+                file.create(connection, info)
+            else:
+                file.check(connection, self.path)
         return connection
 
     def _opened(self) -> sqlite3.Connection:
         connection = self._connection = self._file.open()
         with self._file.explained():
-            missing = file.check(connection, self.path)
-            if missing and self._file.read_only:
-                raise StoreError(
-                    f"{self.path}: was made by an older neardup; open it once for writing to bring it up to date"
-                )
-            if missing:
-                self._take_place()
-                file.migrate(connection, None)
+            file.check(connection, self.path)
         return connection
 
     def _take_place(self) -> None:

@@ -37,7 +37,6 @@ CLUSTER_PROPERTIES: Mapping[str, Any] = {
     "canonical": {"properties": dict.fromkeys(("id", "index", "routing"), _TERM)},
     "title": {"type": "text", "fields": {"keyword": {"type": "keyword", "ignore_above": 1024}}},
     **dict.fromkeys(("size", "octets", "redundant", "redundant_octets", "origins"), _LONG),
-    "radius": {"type": "byte"},
     "least_similarity": {"type": "float"},
     "first_seen": _DATE,
     "last_seen": _DATE,
@@ -226,7 +225,7 @@ def _cluster_body(cluster: ClusterRecord) -> Mapping[str, Any]:
     canonical = {"id": cluster.canonical.id, "index": cluster.canonical.index, "routing": cluster.canonical.routing}
     texts = {"id": cluster.id, "title": cluster.title}
     texts |= {"first_seen": cluster.first_seen, "last_seen": cluster.last_seen}
-    numbers: dict[str, Any] = {"size": cluster.size, "octets": cluster.total_bytes, "radius": cluster.radius}
+    numbers: dict[str, Any] = {"size": cluster.size, "octets": cluster.total_bytes}
     numbers |= {"redundant": cluster.redundant}
     numbers |= {"redundant_octets": cluster.redundant_bytes, "least_similarity": cluster.least_similarity}
     lists = {"formats": cluster.formats, "origins": cluster.origins}
@@ -239,12 +238,9 @@ def _cluster_body(cluster: ClusterRecord) -> Mapping[str, Any]:
 
 
 def _cluster(source: Mapping[str, Any]) -> ClusterRecord:
-    # The lists, and the least similarity, are missing from what an earlier neardup wrote; its radius was in bits of 64,
-    # or a dissimilarity in 64ths.
-    canonical, texts, numbers, *lists = json.loads(source["exact"])
-    numbers.setdefault("least_similarity", 1 - numbers["radius"] / 64)
-    names: dict[str, Any] = {name: tuple(listed) for name, listed in (lists[0] if lists else {}).items()}
-    sizes = {"total_bytes": numbers.pop("octets"), "redundant_bytes": numbers.pop("redundant_octets", 0)}
+    canonical, texts, numbers, lists = json.loads(source["exact"])
+    names: dict[str, Any] = {name: tuple(listed) for name, listed in lists.items()}
+    sizes = {"total_bytes": numbers.pop("octets"), "redundant_bytes": numbers.pop("redundant_octets")}
     return ClusterRecord(canonical=Ref(*canonical), **texts, **numbers, **sizes, **names)
 
 
