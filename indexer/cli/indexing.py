@@ -155,9 +155,9 @@ Examples:
 Folders are searched recursively. Hidden files, links to folders, and files that are not documents by their name
 (styles, scripts, images) are skipped; the summary counts them as left out. ZIP and TAR archives are treated as folders.
 Files that end in .jsonl or .ndjson, and "-", hold JSON lines: {"id", "text" or "html", optionally "title", "url"; the
-rest is kept as metadata}. Each row of .csv, .tsv and .parquet files, each response of .warc and .wet, and each item of
-.rss and .atom is a document. One without an id is named by its file and number. Files may be compressed, and may be on
-s3:// or gs://.
+rest is kept as metadata}. Each row of .csv, .tsv and .parquet files, each response of .warc, .wet and .wacz, and each
+item of .rss and .atom is a document. One without an id is named by its file and number. Files may be compressed,
+and may be on s3:// or gs://.
 
 Run the same command again to resume: stored documents that have not changed are not extracted again. A document that
 fails is recorded with its reason and never stops the run; it is not tried again until it changes, unless --retry-failed

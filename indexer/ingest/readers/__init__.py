@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from indexer.ingest.readers.archives import Tar, Zip
+from indexer.ingest.readers.archives import Tar, Wacz, Zip
 from indexer.ingest.readers.base import Asked, BadEntry, Columns, Entry, Reader
 from indexer.ingest.readers.compression import without_suffix
 from indexer.ingest.readers.feeds import Feed
@@ -13,7 +13,7 @@ from indexer.ingest.readers.warc import Warc
 __all__ = ["JSON_LINES", "READERS", "Asked", "BadEntry", "Columns", "Entry", "Reader", "reader_by_head", "reader_of"]
 
 JSON_LINES = JsonLines()
-READERS: tuple[Reader, ...] = (JSON_LINES, Csv(), Parquet(), Warc(), Zip(), Tar(), Feed())
+READERS: tuple[Reader, ...] = (JSON_LINES, Csv(), Parquet(), Warc(), Wacz(), Zip(), Tar(), Feed())
 
 
 def reader_of(name: str) -> Reader | None:

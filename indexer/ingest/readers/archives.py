@@ -13,6 +13,7 @@ from typing import Any, BinaryIO, cast
 from indexer.errors import NeardupError
 from indexer.ingest.readers.base import Asked, BadEntry, Entry, Reader, Unpacked
 from indexer.ingest.readers.compression import buffered, plain
+from indexer.ingest.readers.warc import Warc
 from indexer.text.counts import counted
 
 # So deep archives stand in archives; one that holds itself has no end.
@@ -49,6 +50,27 @@ class Zip(Reader):
         for info in infos:
             if not info.is_dir():
                 yield from _member(_opened(archive, info), info.filename, info.file_size, asked, asked.unpacked)
+
+
+class Wacz(Zip):
+    """WACZ files (WACZ 1.1.1): the web archives of a crawl in a ZIP archive, read as if they were one.
+
+    What else they hold, as indexes and lists of pages, is no document.
+    """
+
+    suffixes = (".wacz",)
+    is_folder = False
+
+    def entries(self, stream: BinaryIO, name: str, asked: Asked) -> Iterator[Entry | BadEntry]:
+        """The documents of all web archives; `number` counts these and what is none, through all of them."""
+        from indexer.ingest.readers import reader_of
+
+        def wanted(member: str) -> bool:
+            return member.startswith("archive/") and isinstance(reader_of(member), Warc)
+
+        inside = dataclasses.replace(asked, wanted=wanted, columns_of=None)
+        for number, entry in enumerate(super().entries(stream, name, inside), 1):
+            yield dataclasses.replace(entry, number=number, member="") if entry.member else entry
 
 
 class Tar(Reader):

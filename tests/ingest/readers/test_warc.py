@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 import random
+import zipfile
 import zlib
 from pathlib import Path
 
@@ -20,7 +22,8 @@ from indexer.extract.base import Limits, Options
 from indexer.ingest.indexing import Settings, index, store_info
 from indexer.ingest.outcomes import Extracted, Failed, read, texts
 from indexer.ingest.readers import Asked, BadEntry, Columns, Entry, base, reader_of, warc
-from indexer.ingest.sources import Selection, Sources
+from indexer.ingest.rereading import Texts
+from indexer.ingest.sources import Input, Rejected, Selection, Sources
 from indexer.stores import open_store
 
 HTTP = "application/http; msgtype=response"
@@ -245,3 +248,45 @@ def test_a_stream_without_records_is_left(monkeypatch: pytest.MonkeyPatch) -> No
     [bad] = entries(data)
     assert isinstance(bad, BadEntry)
     assert "read no further" in bad.detail
+
+
+def wacz(*archives: bytes) -> bytes:
+    """A crawl as browsertrix packs it: web archives, an index of them, and the texts of its pages once more."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as packed:
+        packed.writestr("datapackage.json", b"{}")
+        for number, archive in enumerate(archives):
+            packed.writestr(f"archive/rec-{number}.warc.gz", archive)
+        packed.writestr("indexes/index.cdxj", b"org,example)/ 20240102030405 {}\n")
+        packed.writestr("pages/pages.jsonl", json.dumps({"id": "p", "url": "https://x", "text": "words " * 50}))
+        packed.writestr("archive/nested.wacz", b"no web archive")
+    return out.getvalue()
+
+
+def test_a_wacz_file_is_read_as_its_web_archives(tmp_path: Path) -> None:
+    words = [" ".join(f"w{number}x{place}" for place in range(30)) for number in range(4)]
+    records = [gzip.compress(record(http(f"<p>{text}".encode()), number=n)) for n, text in enumerate(words)]
+    path = tmp_path / "crawl.wacz"
+    path.write_bytes(wacz(b"".join(records[:2]), b"".join(records[2:])))
+    found = Sources([str(tmp_path)], Selection(include=("*.wacz",)))
+    assert [(item.id, item.source) for item in found] == [
+        (f"urn:uuid:{number}", f"https://example.org/{number}") for number in range(4)
+    ]
+    assert found.left_out == 0
+    assert not list(Sources([str(tmp_path)], Selection(exclude=("*.wacz",))))
+    by_url = Sources([str(path)], Selection(columns=Columns(id="WARC-Target-URI")))
+    assert [item.id for item in by_url] == [f"https://example.org/{number}" for number in range(4)]
+    with open_store(tmp_path / "c.neardup", create=store_info("landmarks")) as store:
+        assert index(Sources([str(path)]), store, Settings(jobs=1)).indexed == 4
+        again = {stored.ref.id: text for stored, text in Texts(store).read(store.scan())}
+    assert again == {f"urn:uuid:{number}": text for number, text in enumerate(words)}
+    # Damage costs what it struck.
+    path.write_bytes(wacz(b"".join(records[:2]), b"no records", records[3]))
+    items = list(Sources([str(path)]))
+    assert [item.id for item in items if isinstance(item, Input)] == [f"urn:uuid:{number}" for number in (0, 1, 3)]
+    [bad] = [item for item in items if isinstance(item, Rejected)]
+    assert (bad.source, bad.number) == (str(path), 3)
+    path.write_bytes(b"PK no archive")
+    [bad] = list(Sources([str(path)]))
+    assert isinstance(bad, Rejected)
+    assert bad.id == str(path)
