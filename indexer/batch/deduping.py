@@ -20,6 +20,7 @@ from indexer.extract.base import Limits
 from indexer.ingest.indexing import default_jobs
 from indexer.ingest.sources import Sources
 from indexer.matching.kept import schemes_of_new
+from indexer.text.counts import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +78,8 @@ def dedupe(  # noqa: PLR0913 - they are options of the command
         )
     given = sources or Sources(list(paths))
     parts = parts_to_write(given, (*paths, *((more["against"],) if more.get("against") else ())), output)
+    if not parts:
+        raise UsageError(f"{', '.join(paths)}: no file to read; {counted(given.left_out, 'file')} left out by name")
     seconds, begin = {}, time.monotonic()
 
     def took(step: str) -> None:

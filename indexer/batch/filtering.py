@@ -48,7 +48,7 @@ class Filtered:
 
     `removed` repeat one that is kept. In place of the `replaced` a later one of the same id counts, with the same text
     or another. Of the others `few_origins` are of clusters of too few origins, `singletons` of none; without
-    `Output.min_origins` and `Output.singletons` there are none of these.
+    `Output.min_origins` and `Output.singletons` there are none of these. `left_out` files were passed over by name.
     """
 
     files: int = 0
@@ -57,6 +57,7 @@ class Filtered:
     replaced: int = 0
     few_origins: int = 0
     singletons: int = 0
+    left_out: int = 0
     seconds: float = 0.0
 
     @property
@@ -93,16 +94,18 @@ def keep(
     were sketched, or that never were, where what stands for a removed document would not be kept, and where a simhash
     alone decided unless that is said to be meant. StoreError where something can't be written.
     """
+    done = Filtered()
     if parts is None:
-        parts = parts_to_write(Sources(list(paths)), (*paths, clusters), output)
+        sources = Sources(list(paths))
+        parts = parts_to_write(sources, (*paths, clusters), output)
+        done.left_out = sources.left_out
     known = _clusters_of(clusters, unverified=unverified)
     # What can't be done is said before anything is written.
     chosen = [(part, _found(part, known, clusters)) for part in parts]
     if not output.tag:
         _require_kept([path for _, path in chosen], clusters, against)
     standing = _standing(clusters, output)
-    done, out = Filtered(), output.out
-    begin = time.monotonic()
+    out, begin = output.out, time.monotonic()
     try:
         Path(out).mkdir(parents=True, exist_ok=True)
         own_files.remove_left(os.path.dirname(removed_file(out)) or os.curdir)

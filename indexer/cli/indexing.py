@@ -44,7 +44,7 @@ from indexer.errors import ExtractionError, NoStoreError, UsageError
 from indexer.extract.base import Content
 from indexer.ingest.indexing import Settings, Summary, store_info
 from indexer.ingest.indexing import index as run_index
-from indexer.ingest.sources import IdFrom, Selection, Sources
+from indexer.ingest.sources import LEFT_OUT, IdFrom, Selection, Sources
 from indexer.model.paths import store_file
 from indexer.text.counts import counted
 
@@ -395,7 +395,7 @@ def _report(
     if summary.failed_before:
         lines.append(("failed before", summary.failed_before, "not tried again; --retry-failed does"))
     if left_out:
-        lines.append(("left out", left_out, "by name or kind of file; --include, --hidden, --follow-links take them"))
+        lines.append(("left out", left_out, LEFT_OUT))
     for name, count, remark in lines:
         shown = f"  {printable(remark)}" if remark and (count or name == "indexed") else ""
         click.echo(f"{name:<13} {count:>9,}{shown}")

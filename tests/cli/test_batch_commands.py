@@ -123,3 +123,19 @@ def test_what_spark_has_no_part_in_is_refused(neardup: Neardup) -> None:
     environment = {"PYTHONPATH": str(neardup.folder / "hidden")}
     printed = neardup("batch", "cluster", "b", "--out", "b", "--run-on", "spark", code=2, **environment).err
     assert "neardup[spark]" in printed
+
+
+def test_files_that_are_left_out_are_counted(neardup: Neardup) -> None:
+    files = {"docs/.hidden.txt": prose(3), "docs/.git/one.txt": prose(4), "docs/style.css": "p {}"}
+    write(neardup.folder, {**COPIES, **files, "none/style.css": "p {}"})
+    assert neardup("batch", "sketch", "docs", "--out", "batch", "--json").json["left_out"] == 3
+    assert "3 files by name or kind of file; --include" in neardup("batch", "sketch", "docs", "--out", "batch").out
+    neardup("batch", "cluster", "batch", "--out", "batch")
+    filtering = ("batch", "filter", "docs", "--clusters", "batch", "--out")
+    assert neardup(*filtering, "kept", "--json").json["left_out"] == 3
+    assert "left out  3 files by name or kind of file" in neardup(*filtering, "more").out
+    assert neardup("batch", "dedupe", "docs", "--out", "deduped", "--hidden", "--json").json["left_out"] == 1
+    assert "left out  3 files" in neardup("batch", "dedupe", "docs", "--out", "again").out
+    assert (
+        "none: no file to read; 1 file left out by name" in neardup("batch", "dedupe", "none", "--out", "n", code=2).err
+    )

@@ -42,13 +42,14 @@ class Summary(Counts):
     """What became of the parts and documents of a run.
 
     `parts` were sketched now, `done_before` stood there; of their `documents` some are `empty`, `short` or failed.
-    Of inputs that are gone, the `forgotten`, the sketches were removed.
+    Of inputs that are gone, the `forgotten`, the sketches were removed. `left_out` files were passed over by name.
     """
 
     parts: int = 0
     done_before: int = 0
     documents: int = 0
     bytes_read: int = 0
+    left_out: int = 0
     forgotten: list[str] = field(default_factory=list)
 
 
@@ -75,6 +76,7 @@ def sketch(
     begin(folder, making.form)
     sketch_parts(sources, unfinished(task_of(parts, task), folder, counts), folder, making, counts)
     counts.forgotten += forget(sources, parts, folder)
+    counts.left_out += sources.left_out
     return counts
 
 

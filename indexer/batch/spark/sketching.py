@@ -29,9 +29,11 @@ def write_parts(
     with contextlib.suppress(OSError):
         # Parts are named as they were seen from there.
         os.chdir(start)
+    sources = Sources([], selection)
     for batch in rows:
         chosen = [parts[number] for number in batch["id"].to_pylist()]
-        sketch_parts(Sources([], selection), chosen, folder, making, summary)
+        sketch_parts(sources, chosen, folder, making, summary)
+    summary.left_out = sources.left_out
     said = {each.name: getattr(summary, each.name) for each in fields(summary)}
     yield arrow.RecordBatch.from_arrays([column_of_strings([json.dumps(said)])], schema=_SAID)
 
@@ -64,6 +66,7 @@ def sketch(
             for row in done.collect():
                 _add(counts, json.loads(row["said"]))
         counts.forgotten += forget(sources, parts, folder)
+        counts.left_out += sources.left_out
     return counts
 
 

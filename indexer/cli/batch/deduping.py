@@ -17,6 +17,7 @@ from indexer.cli.options.schemes import Fingerprinting, fingerprint_options
 from indexer.cli.options.shared import Extraction, extraction_options, json_option
 from indexer.cli.terminal.output import answer_json, fields, shown_store, size
 from indexer.errors import UsageError
+from indexer.text.counts import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,7 @@ is removed. The input stays as it is.
 Sketches and clusters are in OUT.batch: an interrupted run goes on from there, and --against takes it for the next one.
 
 With --json one object: out, batch, removed_list, rule, files, documents, empty, short, failed (by reason), kept,
-removed, replaced, few_origins, singletons, seconds (of sketch, cluster and filter).
+removed, replaced, few_origins, singletons, left_out (files, by name or kind), seconds (of sketch, cluster and filter).
 """,
 )
 @click.argument("paths", nargs=-1, required=True, metavar="PATH|DIR|GLOB...")
@@ -98,6 +99,7 @@ def dedupe(
     from indexer.batch.deduping import dedupe as dedupe_files
     from indexer.batch.filtering import removed_file
     from indexer.batch.form import Making
+    from indexer.ingest.sources import LEFT_OUT
 
     if walk.paths_from:
         raise UsageError("--paths-from goes with neardup batch sketch")
@@ -132,6 +134,7 @@ def dedupe(
                 "kept": filtered.kept,
                 "removed": filtered.removed,
                 **left_out(filtered),
+                "left_out": sketched.left_out,
                 "seconds": done.seconds,
             }
         )
@@ -144,6 +147,7 @@ def dedupe(
             ("kept", f"{filtered.kept:,}" + (f", and the others tagged in {writing.out}" if writing.tag else "")),
             ("removed", f"{filtered.removed:,}, listed in {removed_file(writing.out)}"),
             *left_out_fields(filtered, writing),
+            ("left out", f"{counted(sketched.left_out, 'file')} {LEFT_OUT}" if sketched.left_out else ""),
             ("took", ", ".join(f"{step} {seconds:.1f} s" for step, seconds in done.seconds.items())),
         ]
     )

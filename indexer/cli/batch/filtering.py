@@ -12,6 +12,7 @@ from indexer.cli.options.paths import A_PATH
 from indexer.cli.options.shared import json_option
 from indexer.cli.terminal.output import answer_json, fields, shown_store
 from indexer.model import MOST_ORIGINS
+from indexer.text.counts import counted
 
 if TYPE_CHECKING:
     from indexer.batch.filtering import Filtered
@@ -71,7 +72,7 @@ def left_out_fields(done: Filtered, writing: Writing) -> list[tuple[str, str]]:
     few = f"{done.few_origins:,} of clusters from fewer than {writing.min_origins} origins"
     alone = f", {done.singletons:,} of no cluster" if writing.singletons == "drop" else ""
     replaced = f"{done.replaced:,} by a later one of the same id" if done.replaced else ""
-    return [("replaced", replaced), ("left out", few + alone if writing.min_origins else "")]
+    return [("replaced", replaced), ("few origins", few + alone if writing.min_origins else "")]
 
 
 @click.command(
@@ -98,7 +99,8 @@ id), few-origins or no-cluster.
 What stands for a removed document has to be among what is written, or in a batch that --against names; otherwise
 nothing is written, and the file that has it is named.
 
-With --json one object: out, removed_list, files, kept, removed, replaced, few_origins, singletons, seconds.
+With --json one object: out, removed_list, files, kept, removed, replaced, few_origins, singletons, left_out (files, by
+name or kind), seconds.
 """,
 )
 @click.argument("paths", nargs=-1, required=True, metavar="PATH|DIR|GLOB...")
@@ -133,6 +135,7 @@ def filter_command(
                 "removed_list": shown_store(removed_file(out)),
                 **counts,
                 **left_out(done),
+                "left_out": done.left_out,
                 "seconds": round(done.seconds, 3),
             }
         )
@@ -143,6 +146,7 @@ def filter_command(
             ("kept", f"{done.kept:,}"),
             ("removed", f"{done.removed:,}, listed in {removed_file(out)}"),
             *left_out_fields(done, writing),
+            ("left out", f"{counted(done.left_out, 'file')} by name or kind of file" if done.left_out else ""),
             ("took", f"{done.seconds:.1f} s"),
         ]
     )

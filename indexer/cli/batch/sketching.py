@@ -90,8 +90,8 @@ otherwise (schemes, --min-tokens, --content, another version of the extraction) 
 What lay in a folder or pattern that is named, and is there no more, is forgotten: its sketches are removed. What this
 machine can't see (another machine's disk, an unmounted one, an object store) is not taken for gone.
 
-With --json one object: out, files, done_before, documents, empty, short, failed (by reason), forgotten (names), bytes,
-seconds.
+With --json one object: out, files, done_before, documents, empty, short, failed (by reason), forgotten (names),
+left_out (files, by name or kind), bytes, seconds.
 """,
 )
 @click.argument("paths", nargs=-1, metavar="[PATH|DIR|GLOB]...")
@@ -191,6 +191,7 @@ def form_of_options(making: Fingerprinting, extraction: Extraction, time_field: 
 
 def _report(summary: Summary, out: str, lists: str, *, as_json: bool) -> None:
     from indexer.batch.sketches.inputs import named_few
+    from indexer.ingest.sources import LEFT_OUT
 
     if as_json:
         answer_json(
@@ -203,6 +204,7 @@ def _report(summary: Summary, out: str, lists: str, *, as_json: bool) -> None:
                 "short": summary.short,
                 "failed": dict(summary.failed),
                 "forgotten": summary.forgotten,
+                "left_out": summary.left_out,
                 "bytes": summary.bytes_read,
                 "seconds": round(summary.seconds, 3),
             }
@@ -218,6 +220,7 @@ def _report(summary: Summary, out: str, lists: str, *, as_json: bool) -> None:
             ("failed", f"{counted(summary.failures, 'document')}: {summary.reasons}" if summary.failures else ""),
             ("", lists),
             ("forgotten", f"{named_few(summary.forgotten)}; gone since" if summary.forgotten else ""),
+            ("left out", f"{counted(summary.left_out, 'file')} {LEFT_OUT}" if summary.left_out else ""),
         ]
     )
 
