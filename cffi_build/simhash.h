@@ -228,6 +228,11 @@ int nd_fast_minhash(const uint64_t *features, size_t count, size_t values, size_
    ND_NO_MEMORY the numbers are still the same set. */
 int nd_distinct(uint64_t *numbers, size_t *count);
 
+/* Winnowing (Schleimer, Wilkerson and Aiken 2003): leaves of `count` hashes the least of every `window` (at least 1) that
+   stand side by side, in order, one that several windows in a row share once; of fewer hashes the least of all. Writes how
+   many they are. ND_NO_MEMORY, which leaves them as they were. */
+int nd_winnow(uint64_t *hashes, size_t *count, size_t window);
+
 /* The highest `bits` bits (1, 2, 4, 8 or 16) of each value: 16 are two bytes, the lower first; fewer than 8 fill a byte
    from its highest bit on, the last with zeros. */
 void nd_pack(const uint32_t *signature, size_t values, unsigned bits, uint8_t *packed);

@@ -162,6 +162,21 @@ def distinct(numbers: ArrayLike) -> NDArray[np.uint64]:
     return kept[: count[0]]
 
 
+def winnowed(hashes: ArrayLike, window: int) -> NDArray[np.uint64]:
+    """The least of every `window` (1 on) hashes in a row, in order: uint64 of shape (n,) to (m,), m at most n.
+
+    One that is the least of several windows in a row comes once; of fewer hashes than a window the least of all is
+    left. (Schleimer, Wilkerson and Aiken, "Winnowing: local algorithms for document fingerprinting", SIGMOD 2003.)
+    Raises UsageError for a window below 1, MemoryError.
+    """
+    if window < 1:
+        raise UsageError(f"a window has at least 1 hash, not {window}")
+    kept = as_hashes(hashes, "hashes").copy()
+    count = ffi.new("size_t *", kept.size)
+    _check(lib.nd_winnow(_pointer("uint64_t[]", kept), count, window))
+    return kept[: count[0]]
+
+
 def pack(signature: NDArray[np.uint32], bits: int) -> bytes:
     """The highest `bits` bits (1, 2, 4, 8 or 16) of each value, in order.
 

@@ -109,6 +109,8 @@ static void sketches(const uint8_t *data, size_t size) {
     }
     require(first == count, "no more than are distinct");
     free(numbers);
+    size_t windows = shingles.count;
+    require(nd_winnow(shingles.values, &windows, 1 + size % 40) == ND_OK && windows <= shingles.count, "winnowing");
     nd_hashes_free(&shingles);
 }
 

@@ -47,6 +47,7 @@ static void test_nothing(void) {
     nd_pack(NULL, 0, 1, NULL);
     size_t none = 0;
     CHECK(nd_distinct(NULL, &none) == ND_OK && none == 0);
+    CHECK(nd_winnow(NULL, &none, 4) == ND_OK && none == 0);
     CHECK(nd_fold_text(NULL, 0, &list) == ND_OK && list.length == 0);
     nd_tokens_free(&list);
     CHECK(nd_fold_text((const uint8_t *)" \n\t", 3, &list) == ND_OK && list.length == 0);
@@ -57,6 +58,25 @@ static void test_nothing(void) {
     CHECK(nd_fingerprint_and_minhash(NULL, 0, &form, &features, NULL, NULL) == ND_EMPTY);
     CHECK(nd_fingerprint_and_minhash((const uint8_t *)"12", 2, &form, &features, NULL, NULL) == ND_EMPTY);
     CHECK(features.simhash == 7 && features.tokens == 7 && features.shingles == 7);
+}
+
+/* The least of each window against a walk over all of them, for windows up to more than there are hashes. */
+static void test_winnow(void) {
+    uint64_t hashes[40], kept[40];
+    for (size_t window = 1; window < 44; window++) {
+        for (size_t i = 0; i < 40; i++) kept[i] = hashes[i] = i * 0x9E3779B97F4A7C15u % 23;
+        size_t count = 40, size = window < 40 ? window : 40, place = 0;
+        CHECK(nd_winnow(kept, &count, window) == ND_OK);
+        for (size_t start = 0; start + size <= 40; start++) {
+            uint64_t least = hashes[start];
+            for (size_t i = start; i < start + size; i++) least = hashes[i] < least ? hashes[i] : least;
+            if (start != 0 && kept[place] != least) place++;
+            CHECK(place < count && kept[place] == least);
+        }
+        CHECK(place + 1 == count);
+    }
+    size_t count = 40;
+    CHECK(nd_winnow(kept, &count, SIZE_MAX) == ND_OK && count == 1);
 }
 
 /* The most values and bands that a sketch may have, and the fewest. */
@@ -296,6 +316,7 @@ int main(int argc, char **argv) {
     test_many_marks();
     test_keys();
     test_shingles();
+    test_winnow();
     test_numbers_and_characters();
     test_intersections();
     test_sketches();

@@ -158,8 +158,9 @@ def _found_by(finder: Finder) -> list[str]:
         return [f"for all pairs alone, of which every one is found; {error}"]
     finds = "finds every one" if plan.guaranteed else f"expected to find {plan.recall:.1%} of those exactly as similar"
     tables = "one" if plan.agreeing == 1 else f"one in each of {plan.agreeing} tables"
+    keys = "all keys of the text" if plan.probes is None else f"at most {counted(plan.probes, 'key')}"
     return [
-        f"at most {counted(plan.probes, 'key')}, of which {tables} has to agree; {finds}",
+        f"{keys}, of which {tables} has to agree; {finds}",
         plan.explanation,
     ]
 

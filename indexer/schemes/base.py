@@ -53,13 +53,14 @@ class Sketches:
 class Plan:
     """What a lookup for a similarity asks, and what it finds.
 
-    `probes` is the largest number of keys that are asked for, of which `agreeing` tables must match; `recall` the
-    expected share found of the pairs that are exactly as similar as asked (1.0 where nothing is missed), `guaranteed`
-    whether that is certain and not an expectation; `explanation` says it in one or two sentences.
+    `probes` is the largest number of keys that are asked for, None where that depends on the text's length, of which
+    `agreeing` tables must match; `recall` the expected share found of the pairs that are exactly as similar as asked
+    (1.0 where nothing is missed), `guaranteed` whether that is certain and not an expectation; `explanation` says it in
+    one or two sentences.
     """
 
     similarity: float
-    probes: int
+    probes: int | None
     agreeing: int
     recall: float
     guaranteed: bool

@@ -25,6 +25,7 @@ FAMILIES: Mapping[str, str] = {
     "weighted-minhash": "indexer.schemes.weighted_minhash:WeightedMinhash",
     "supershingles": "indexer.schemes.shingling:Supershingles",
     "random-projection": "indexer.schemes.random_projection:RandomProjection",
+    "passages": "indexer.schemes.passages:Passages",
 }
 
 

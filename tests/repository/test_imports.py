@@ -43,9 +43,9 @@ SCHEME_LAYERS = [
     {"keys"},
     {"joins.by_keys"},
     {"base"},
-    {"joins.by_prefixes", "minwise", "registry", "simhash"},
+    {"joins.by_prefixes", "joins.by_rarest", "minwise", "registry", "simhash"},
     {"simhash_variants"},
-    {"imatch", "minhash", "random_projection", "shingling", "spotsigs", "weighted_minhash"},
+    {"imatch", "minhash", "passages", "random_projection", "shingling", "spotsigs", "weighted_minhash"},
     {"interchange"},
     {"__init__", "joins.__init__"},
 ]

@@ -1,4 +1,4 @@
-"""The golden vectors of simhash, I-Match and SpotSigs: made by the oracles, met by the schemes."""
+"""The golden vectors of simhash, I-Match, SpotSigs and passages: made by the oracles, met by the schemes."""
 
 from __future__ import annotations
 
@@ -11,19 +11,23 @@ import pytest
 
 from indexer.schemes.base import Scheme
 from indexer.schemes.imatch import IMatch
+from indexer.schemes.passages import Passages
 from indexer.schemes.simhash_variants import SimhashVariant
 from indexer.schemes.spotsigs import SpotSigs
 from indexer.text import corpus, features, languages
 
 VECTORS = Path(__file__).resolve().parents[1] / "vectors"
 DOCUMENTS = {
-    name: json.loads((VECTORS / f"{name}.json").read_text("utf-8")) for name in ("simhash", "i-match", "spotsigs")
+    name: json.loads((VECTORS / f"{name}.json").read_text("utf-8"))
+    for name in ("simhash", "i-match", "spotsigs", "passages")
 }
 
 
 def made(family: str, parameters: dict[str, Any], texts: list[str]) -> Scheme:
     if family == "spotsigs":
         return SpotSigs(**parameters)
+    if family == "passages":
+        return Passages(**parameters)
     known = corpus.gather(texts, features.recipe())
     if family == "i-match":
         return IMatch(corpus=known, **parameters)

@@ -1,4 +1,4 @@
-"""simhash with all its choices, I-Match and SpotSigs written slowly and plainly, from the papers and the reference.
+"""simhash with all its choices, I-Match, SpotSigs and passages in slow, plain Python, from the papers.
 
 It shares nothing with the package; tokens, hashes and votes are those of the oracle of simhash-doc.
 """
@@ -149,3 +149,19 @@ def jaccard(left: Sequence[int], right: Sequence[int]) -> Fraction:
     """Of two multisets."""
     one, two = Counter(left), Counter(right)
     return Fraction((one & two).total(), (one | two).total())
+
+
+# Passages
+
+
+def passage_keys(text: str, features: str, size: int, window: int) -> list[int]:
+    """Of each window of shingles the one with the least hash, the low 40 bits of it."""
+    words = tokens(text, "keep")
+    if features == "words":
+        hashes = [hash_of(words[at : at + size]) for at in range(max(1, len(words) - size + 1))] if words else []
+    else:
+        letters = "".join(words)
+        runs = [letters[at : at + size] for at in range(max(1, len(letters) - size + 1))] if letters else []
+        hashes = [oracle.lookup8(run.encode()) for run in runs]
+    least = {min(hashes[at : at + window]) for at in range(max(1, len(hashes) - window + 1))} if hashes else set()
+    return sorted({one % 2**40 for one in least})

@@ -1,4 +1,4 @@
-"""Writes simhash.json, i-match.json and spotsigs.json with the slow oracles, from the checkout.
+"""Writes simhash.json, i-match.json, spotsigs.json and passages.json with the slow oracles, from the checkout.
 
 Run as `python tests/vectors/make_variant_vectors.py`.
 """
@@ -53,6 +53,12 @@ SPOTS: tuple[dict[str, Any], ...] = (
     {"antecedents": "a.an.the", "distance": 1, "chain": 2, "bound": 0.5},
     {"antecedents": "the", "distance": 2, "chain": 1, "bound": 0.7},
 )
+PASSAGES: tuple[dict[str, Any], ...] = (
+    {"features": "words", "shingle": 5, "window": 32},
+    {"features": "words", "shingle": 3, "window": 4},
+    {"features": "letters", "shingle": 12, "window": 64},
+    {"features": "letters", "shingle": 6, "window": 8},
+)
 
 
 def simhash(parameters: dict[str, Any], text: str) -> dict[str, Any]:
@@ -87,10 +93,16 @@ def spotsigs(parameters: dict[str, Any], text: str) -> dict[str, Any]:
     return {"payload": payload.hex(), "keys": slow.spot_keys(numbers, Fraction(str(parameters["bound"])))}
 
 
+def passages(parameters: dict[str, Any], text: str) -> dict[str, Any]:
+    keys = slow.passage_keys(text, parameters["features"], parameters["shingle"], parameters["window"])
+    return {"payload": b"".join(key.to_bytes(5, "big") for key in keys).hex() or None, "keys": keys}
+
+
 FAMILIES = {
     "simhash": (simhash, SIMHASHES, {"corpus": "the texts, for tf-idf"}),
     "i-match": (imatch, (IMATCH,), {"corpus": "the texts"}),
     "spotsigs": (spotsigs, SPOTS, {"stop_words": sorted(STOP)}),
+    "passages": (passages, PASSAGES, {}),
 }
 
 

@@ -1,0 +1,146 @@
+"""passages: what stands in both of two texts, by winnowed shingles (Schleimer, Wilkerson and Aiken 2003)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from indexer import core, core_sketch
+from indexer.errors import PayloadError, UsageError
+from indexer.model import Sketch
+from indexer.model.ragged import Ragged, no_payload
+from indexer.model.tokens import Tokens
+from indexer.schemes.base import (
+    Hashes,
+    Parameter,
+    Plan,
+    Positions,
+    Scheme,
+    Similarities,
+    Sketches,
+    Weights,
+    checked_choice,
+    checked_integer,
+    checked_share,
+)
+from indexer.schemes.joins import by_rarest
+from indexer.schemes.keys.layout import KeyLayout
+
+WORDS, LETTERS = "words", "letters"
+
+KEY_BITS = 40
+_KEY_BYTES = KEY_BITS // 8
+_KEY_MASK = np.uint64((1 << KEY_BITS) - 1)
+MAX_SHINGLE = 64
+MAX_WINDOW = 1024
+
+
+class Passages(Scheme):
+    """Of all shingles of a text those that are the least of some window, whatever the length of the text.
+
+    `features` says what shingles are made of: "words" (the default), numbers among them, or "letters": the letters and
+    digits alone, so that white space, hyphens at the ends of lines and the lengths of words count for nothing.
+    `shingle` is their size (1 to 64; 5 words, 12 letters), `window` how many of them in a row give one key (1 to 1,024;
+    32 of words, 64 of letters). So two texts that have `guarantee` words or letters in a row in common share a key.
+    (S. Schleimer, D. S. Wilkerson and A. Aiken, "Winnowing: local algorithms for document fingerprinting", SIGMOD
+    2003, section 3.)
+
+    Keys and payload are the distinct shingles kept, the low 40 bits of the hash of each; in the payload 5 bytes each,
+    big-endian, sorted. Nothing is left out of a long text: it has more keys.
+    """
+
+    family = "passages"
+    summary = "Finds parts: a chapter in a book, a press release in an article, a page in a scan with misread letters."
+    measure = "share of the shorter text's passages that stand in the other one"
+    default_similarity = 0.5
+    variants = ("", f"features={LETTERS}")
+
+    def __init__(self, features: str = WORDS, shingle: int | None = None, window: int | None = None) -> None:
+        self.features = checked_choice(self.family, "features", features, (WORDS, LETTERS))
+        usual = (5, 32) if self.features == WORDS else (12, 64)
+        size, breadth = usual[0] if shingle is None else shingle, usual[1] if window is None else window
+        self.shingle = checked_integer(self.family, "shingle", size, 1, MAX_SHINGLE)
+        self.window = checked_integer(self.family, "window", breadth, 1, MAX_WINDOW)
+        self.layout = KeyLayout(1, KEY_BITS)
+
+    @property
+    def parameters(self) -> Mapping[str, Parameter]:
+        """Features, shingle and window."""
+        return {"features": self.features, "shingle": self.shingle, "window": self.window}
+
+    @property
+    def guarantee(self) -> int:
+        """So many words, or letters, in a row that two texts have in common give both the same key."""
+        return self.shingle + self.window - 1
+
+    def sketch(self, text: str | bytes) -> Sketch | None:
+        """The keys of a text; None where it has neither letters nor digits."""
+        return self.sketch_features(self._shingles(text))
+
+    def sketch_features(self, features: Hashes, weights: Weights | None = None) -> Sketch | None:
+        """The same of features in the place of the shingles, in the order of the text; weights count for nothing."""
+        del weights
+        kept = np.unique(core_sketch.winnowed(features, self.window) & _KEY_MASK)
+        if not kept.size:
+            return None
+        payload = kept.astype(">u8").view(np.uint8).reshape(-1, 8)[:, 8 - _KEY_BYTES :].tobytes()
+        return Sketch(self.id, payload, tuple(kept.tolist()), int(kept.size))
+
+    def similarities(self, payload: bytes, others: Sequence[bytes]) -> npt.NDArray[np.float64]:
+        """How many keys they share, of those of the one that has fewer."""
+        return self.compare_one(payload, Ragged.of_bytes(others))
+
+    def compare(self, payloads: Ragged, left: Positions, right: Positions) -> Similarities:
+        """The similarities of each pair."""
+        return np.asarray(np.max(self.shares(payloads, left, right), axis=1, initial=0.0), dtype=np.float64)
+
+    def shares(self, payloads: Ragged, left: Positions, right: Positions) -> Similarities:
+        """How much of the left one's keys the right one has, and the other way round: shape (len(left), 2).
+
+        Raises PayloadError for bytes that are no payload.
+        """
+        keys, ends = _keys(payloads), payloads.offsets // _KEY_BYTES
+        sizes = np.diff(ends)
+        if not np.all(sizes[left]) or not np.all(sizes[right]):
+            raise _no_keys(0)
+        try:
+            shared = core.intersection_sizes(keys, ends, left, right)
+        except UsageError as error:
+            raise no_payload(f"{self.family}: a payload whose keys are not in order") from error
+        return np.stack((shared / sizes[left], shared / sizes[right]), axis=1)
+
+    def join(
+        self, sketches: Sketches, similarity: float, *, threads: int | None = None
+    ) -> Iterator[tuple[Positions, Positions]]:
+        """Every pair of which the one with fewer keys has one of its rarest in common with the other."""
+        del threads
+        return by_rarest.containing(sketches.keys, checked_share(self.family, "similarity", similarity))
+
+    def plan(self, similarity: float) -> Plan:
+        """All keys of a document are asked for, however many: no pair with any in common is missed."""
+        asked = checked_share(self.family, "similarity", similarity)
+        row = f"{self.guarantee} {self.features} in a row"
+        said = f"whatever has {row} in common with a document has one of its keys."
+        return Plan(similarity, None, 1, float(asked > 0), asked > 0, said)
+
+    def _shingles(self, text: str | bytes) -> Hashes:
+        if self.features == WORDS:
+            return core.shingle_hashes(text, self.shingle, numbers=True)
+        tokens = core.tokenise(text, numbers=True).tokens
+        ends = np.cumsum([0, *map(len, tokens)]).astype(np.uintp)
+        return core.character_hashes(Tokens(b"".join(tokens), ends[:-1], ends[1:]), self.shingle)
+
+
+def _keys(payloads: Ragged) -> Hashes:
+    """The keys of all payloads, one after the other."""
+    if np.any(payloads.offsets % _KEY_BYTES):
+        raise _no_keys(int(payloads.sizes[np.flatnonzero(payloads.sizes % _KEY_BYTES)[0]]))
+    wide = np.zeros((payloads.values.size // _KEY_BYTES, 8), dtype=np.uint8)
+    wide[:, 8 - _KEY_BYTES :] = payloads.values.reshape(-1, _KEY_BYTES)
+    return wide.reshape(-1).view(">u8").astype(np.uint64)
+
+
+def _no_keys(size: int) -> PayloadError:
+    return no_payload(f"passages: a payload of {size} bytes, where each key has {_KEY_BYTES}")
