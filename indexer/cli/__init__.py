@@ -29,7 +29,6 @@ from indexer.cli import (
     setup,
     similar,
 )
-from indexer.cli.options.renamed import with_present_names
 from indexer.cli.terminal.grouped import Grouped
 from indexer.cli.terminal.hints import name_store
 from indexer.cli.terminal.interrupts import second_ends
@@ -114,7 +113,6 @@ def cli(ctx: click.Context, config: Path | None, debug: bool) -> None:
     note(command=ctx.invoked_subcommand)
     settings, path = load_settings(config)
     ctx.obj = Given(debug, path)
-    settings = with_present_names(settings, cli)
     ctx.default_map = command_defaults(settings, _known(cli), path)
 
 

@@ -14,7 +14,6 @@ from indexer.cli.options.columns import NamedColumns, column_options
 from indexer.cli.options.groups import Group
 from indexer.cli.options.matching import Matching, match_options, show_rule
 from indexer.cli.options.paths import A_PATH
-from indexer.cli.options.renamed import Renamed
 from indexer.cli.options.shared import (
     Extraction,
     extraction_options,
@@ -94,8 +93,6 @@ listing_options = Group(
     filter_option,
     click.option(
         "--verify-in-engine",
-        cls=Renamed,
-        former="verify-in-cluster",
         is_flag=True,
         help="With a rule of simhash-doc alone: let the engine check distances (by a Painless script); the answer "
         "is the same.",

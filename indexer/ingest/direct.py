@@ -60,7 +60,7 @@ class Direct:
     @staticmethod
     def serves(schemes: Sequence[Scheme]) -> bool:
         """Whether sketches by these schemes are the C core's work alone."""
-        return len(schemes) <= 1 and all(type(each) is Minhash and each.one_pass for each in schemes)
+        return len(schemes) <= 1 and all(type(each) is Minhash for each in schemes)
 
     def take(self, item: Item[Any]) -> bool:
         """Whether an item was taken, because it is a short plain text."""

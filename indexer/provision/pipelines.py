@@ -256,7 +256,7 @@ def sketch_form(infos: Collection[StoreInfo], mappings: Collection[Mapping[str, 
     [known] = forms
     made = registry.scheme(known.id)
     there = [fields_of(mapping_of_index, known.name) for mapping_of_index in mappings]
-    if not isinstance(made, Minhash) or not made.one_pass or made.info != known or KeyFields.of(known, there).separate:
+    if not isinstance(made, Minhash) or made.info != known or KeyFields.of(known, there).separate:
         return None
     names = ("shingle", "values", "bits", "bands", "rows")
     return {name: getattr(made, name) for name in names} | {"numbers": made.numbers == KEEP}

@@ -83,8 +83,6 @@ class Scheme(ABC):
     layout: KeyLayout
     agreeing: int = 1
     """How many tables must agree for a document to be a candidate."""
-    variants: ClassVar[Sequence[str]] = ("",)
-    """What a user writes of parameters to get one of its kinds, each with defaults of its own; "" is the usual kind."""
     one_pass: bool = False
     """Whether `fingerprint_and_sketch` reads the text once only."""
     default_similarity: float

@@ -14,7 +14,7 @@ from indexer.schemes.base import Scheme
 from indexer.schemes.minhash import Minhash
 
 # By short identifier: what the bytes are made with. Keys may differ, since they are not written.
-FORMS: Mapping[str, Scheme] = MappingProxyType({"mh1": Minhash(minima="permutations"), "mh2": Minhash()})
+FORMS: Mapping[str, Scheme] = MappingProxyType({"mh2": Minhash()})
 SHORT_IDS = ("sd1", *FORMS)
 
 
@@ -62,7 +62,5 @@ def parse(text: str) -> tuple[str, bytes]:
 
 def similarity(one: str, other: str) -> float:
     """The similarity of two written forms of one identifier other than sd1, 0 to 1; UsageError as for `parse`."""
-    (short, left), (other_short, right) = parse(one), parse(other)
-    if short != other_short:
-        raise UsageError(f"{short} and {other_short} can't be compared")
+    (short, left), (_, right) = parse(one), parse(other)
     return float(FORMS[short].similarities(left, [right])[0])

@@ -10,9 +10,8 @@ from indexer.model import Fingerprint, Sketch
 from indexer.schemes.base import Hashes, Parameter, Weights, checked_choice, checked_integer
 from indexer.schemes.minwise.bands import banding
 from indexer.schemes.minwise.packed import Signature
-from indexer.schemes.minwise.scheme import MAX_SHINGLE, BandedScheme, distinct
+from indexer.schemes.minwise.scheme import MAX_SHINGLE, MinwiseScheme, distinct
 
-ROUNDS, PERMUTATIONS = "rounds", "permutations"
 KEEP, DROP = "keep", "drop"
 
 VALUES = tuple(1 << power for power in range(3, 13))
@@ -22,7 +21,7 @@ MOST_BANDS = 16
 """This many bands at most where they are not asked for."""
 
 
-class Minhash(BandedScheme):
+class Minhash(MinwiseScheme):
     """Minhash signatures of w-word shingles in bands.
 
     `shingle` is w (1 to 64); a text of fewer words has one shingle, of all of them. `numbers` says whether numbers are
@@ -31,17 +30,12 @@ class Minhash(BandedScheme):
     left out, they are chosen for a Jaccard coefficient `threshold` (0.7 unless given): the longest bands, 16 at most,
     that find 98% of such pairs.
 
-    `minima` says how values are made. "rounds" is fast similarity sketching (Dahlgaard, Knudsen and Thorup, FOCS 2017):
-    in a round every shingle goes to one place, where the least stays, and what is empty after eight rounds takes the
-    least under a permutation of its own. It costs a few operations a shingle where permutations alone take one for each
-    value, and little for short texts, where one permutation and its densification take long. A place's minimum falls on
-    every shingle equally likely, so the estimate is unbiased. What is stored is a hash of minimum and place: of a
-    minimum alone, texts of one shingle would look alike.
-
-    "permutations" is what sketches were made by before there was a choice: `values` (1 to 4,096; 128) linear ones of 32
-    bits, x -> a * x + b modulo 2**32 with a odd, without numbers, 8 bits stored, bands of all values; of bands and rows
-    one follows from the other. An id that names all five parameters of that time, and neither `minima` nor `numbers`,
-    is of these, so that stores made then open and sketch as before.
+    Values are made by fast similarity sketching (Dahlgaard, Knudsen and Thorup, FOCS 2017): in a round every shingle
+    goes to one place, where the least stays, and what is empty after eight rounds takes the least under a permutation
+    of its own. It costs a few operations a shingle where permutations alone take one for each value, and little for
+    short texts, where one permutation and its densification take long. A place's minimum falls on every shingle equally
+    likely, so the estimate is unbiased. What is stored is a hash of minimum and place: of a minimum alone, texts of one
+    shingle would look alike.
     """
 
     family = "minhash"
@@ -52,40 +46,24 @@ class Minhash(BandedScheme):
     # one under 0.5 never above.
     default_similarity = 0.6
 
-    variants = ("", f"minima={PERMUTATIONS}")
-
-    usual_shingle = 5
-    usual_threshold = 0.7
+    one_pass = True
 
     def __init__(
         self,
-        shingle: int | None = None,
-        values: int | None = None,
+        shingle: int = 5,
+        values: int = 1024,
         bands: int | None = None,
         rows: int | None = None,
-        bits: int | None = None,
+        bits: int = 1,
         threshold: float | None = None,
-        numbers: str | None = None,
-        minima: str | None = None,
+        numbers: str = KEEP,
     ) -> None:
-        if minima is None:
-            complete = None not in (shingle, values, bands, rows, bits) and numbers is None
-            minima = PERMUTATIONS if complete else ROUNDS
-        self.minima = checked_choice(self.family, "minima", minima, (ROUNDS, PERMUTATIONS))
-        self.one_pass = self.minima == ROUNDS
-        allowed = (KEEP, DROP) if self.one_pass else (DROP,)
-        self.numbers = checked_choice(self.family, "numbers", allowed[0] if numbers is None else numbers, allowed)
-        if not self.one_pass:
-            values, bits = 128 if values is None else values, 8 if bits is None else bits
-            super().__init__(shingle, values, bands, rows, bits, threshold)
-            return
-        asked = self.usual_shingle if shingle is None else shingle
-        self.shingle = checked_integer(self.family, "shingle", asked, 1, MAX_SHINGLE)
-        values = checked_choice(self.family, "values", 1024 if values is None else values, VALUES)
+        self.numbers = checked_choice(self.family, "numbers", numbers, (KEEP, DROP))
+        self.shingle = checked_integer(self.family, "shingle", shingle, 1, MAX_SHINGLE)
+        values = checked_choice(self.family, "values", values, VALUES)
         if (bands is None) != (rows is None):
             raise UsageError(f"{self.family}: give bands and rows together, or neither")
-        chosen = banding(self.family, values, bands, rows, threshold, self.usual_threshold, MOST_BANDS)
-        self._choose(values, 1 if bits is None else bits, *chosen)
+        self._choose(values, bits, *banding(self.family, values, bands, rows, threshold, 0.7, MOST_BANDS))
         self._form = core_sketch.MinhashForm(
             self.shingle, self.numbers == KEEP, self.values, self.bits, self.bands, self.rows
         )
@@ -97,9 +75,8 @@ class Minhash(BandedScheme):
 
     @property
     def parameters(self) -> Mapping[str, Parameter]:
-        """Shingle, values, bands, rows and bits, and how the minima are made; of permutations only the five."""
-        more = {"numbers": self.numbers, "minima": self.minima} if self.one_pass else {}
-        return {**super().parameters, **more}
+        """All but the threshold, which has become bands and rows."""
+        return {name: getattr(self, name) for name in ("shingle", "values", "bands", "rows", "bits", "numbers")}
 
     def signature(self, text: str | bytes) -> tuple[Signature, int] | None:
         """The minhash signature of the text's distinct shingles, and their number."""
@@ -108,24 +85,19 @@ class Minhash(BandedScheme):
     def signature_of(self, features: Hashes, weights: Weights | None = None) -> tuple[Signature, int] | None:
         """The minhash signature of distinct features, and their number; weights count for nothing."""
         del weights
-        if self.one_pass:
-            values = core_sketch.fast_minhash(features, self.values)
-        else:
-            values = core.minhash(features, self.values)
+        values = core_sketch.fast_minhash(features, self.values)
         return None if values is None else (values, distinct(features))
 
     def _packed(self, signature: Signature) -> bytes:
         # Values that are hashes already need no multiplier.
-        return core_sketch.pack(signature, self.bits) if self.one_pass else super()._packed(signature)
+        return core_sketch.pack(signature, self.bits)
 
     def sketch(self, text: str | bytes) -> Sketch | None:
         """The kept bits of the text's signature, with one key for each band."""
-        return self.fingerprint_and_sketch(text)[1] if self.one_pass else super().sketch(text)
+        return self.fingerprint_and_sketch(text)[1]
 
     def fingerprint_and_sketch(self, text: str | bytes) -> tuple[Fingerprint | None, Sketch | None]:
         """The simhash-doc fingerprint of a text and its sketch; with numbers there may be the latter alone."""
-        if not self.one_pass:
-            return super().fingerprint_and_sketch(text)
         features = core_sketch.fingerprint_and_minhash(text, self._form)
         if features is None:
             return None, None
@@ -134,14 +106,12 @@ class Minhash(BandedScheme):
 
     def sketch_many(self, texts: Sequence[str | bytes]) -> list[Sketch | None]:
         """The sketch of each text; the core reads all of them in one call."""
-        return self.fingerprints_and_sketches(texts)[1] if self.one_pass else super().sketch_many(texts)
+        return self.fingerprints_and_sketches(texts)[1]
 
     def fingerprints_and_sketches(
         self, texts: Sequence[str | bytes]
     ) -> tuple[list[Fingerprint | None], list[Sketch | None]]:
         """What `fingerprint_and_sketch` gives of each text; the core reads all of them in one call."""
-        if not self.one_pass:
-            return super().fingerprints_and_sketches(texts)
         made = core_sketch.features_of_texts(texts, self.form, fold=False)
         counted = zip(made.simhashes.tolist(), made.tokens.tolist(), strict=True)
         payloads, width = made.packed.tobytes(), made.packed.shape[1]

@@ -17,10 +17,11 @@ class Supershingles(MinwiseScheme):
 
     `shingle` is w (1 to 64); `values` minima (84) are cut into `groups` (6) of equally many, and the hash of a group is
     a supershingle; documents are candidates where at least `agreeing` (2) supershingles are equal. `bits` (1, 2, 4, 8
-    or 16) of each minimum are stored, from which the similarity is estimated. The minima are those of the scheme
-    minhash. (A. Broder, S. Glassman, M. Manasse and G. Zweig, Syntactic Clustering of the Web, 1997; D. Fetterly,
-    M. Manasse and M. Najork, On the Evolution of Clusters of Near-Duplicate Web Pages, 2003.) The resemblance and
-    containment of the whole sets of shingles, not estimated, are those of `indexer.matching.measures.exact`.
+    or 16) of each minimum are stored, from which the similarity is estimated. The minima are those of permutations
+    x -> a * x + b modulo 2**32 with a odd. (A. Broder, S. Glassman, M. Manasse and G. Zweig, Syntactic Clustering of
+    the Web, 1997; D. Fetterly, M. Manasse and M. Najork, On the Evolution of Clusters of Near-Duplicate Web Pages,
+    2003.) The resemblance and containment of the whole sets of shingles, not estimated, are those of
+    `indexer.matching.measures.exact`.
     """
 
     family = "supershingles"

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from indexer import core
-from indexer.schemes.base import Hashes, Weights
+from indexer.schemes.base import Hashes, Parameter, Weights, checked_integer
+from indexer.schemes.minwise.bands import banding
 from indexer.schemes.minwise.packed import Signature
-from indexer.schemes.minwise.scheme import BandedScheme
+from indexer.schemes.minwise.scheme import MAX_SHINGLE, MinwiseScheme
 
 
-class WeightedMinhash(BandedScheme):
+class WeightedMinhash(MinwiseScheme):
     """Consistent weighted samples of a text's terms, in bands.
 
-    A term is a token, or with `shingle` above 1 (to 64) a run of tokens; its weight is how often it occurs. The other
-    parameters are those of minhash; the default `threshold` is 0.8.
+    A term is a token, or with `shingle` above 1 (to 64) a run of tokens; its weight is how often it occurs. Of `values`
+    samples (1 to 4,096; 128) the hashes are kept in `bits` each (8). Of `bands` and `rows` one follows from the other,
+    and where neither is given both from a `threshold` (0.8).
 
     A sample (S. Ioffe, Improved Consistent Weighted Sampling, Weighted Minhash and L1 Sketching, ICDM 2010) is a term
     and a level t of its weight; both are equal in two documents with the probability sum(min) / sum(max) of the
@@ -28,8 +32,22 @@ class WeightedMinhash(BandedScheme):
 
     default_similarity = 0.85
 
-    usual_shingle = 1
-    usual_threshold = 0.8
+    def __init__(
+        self,
+        shingle: int = 1,
+        values: int = 128,
+        bands: int | None = None,
+        rows: int | None = None,
+        bits: int = 8,
+        threshold: float | None = None,
+    ) -> None:
+        self.shingle = checked_integer(self.family, "shingle", shingle, 1, MAX_SHINGLE)
+        self._choose(values, bits, *banding(self.family, values, bands, rows, threshold, 0.8))
+
+    @property
+    def parameters(self) -> Mapping[str, Parameter]:
+        """All but the threshold, which has become bands and rows."""
+        return {name: getattr(self, name) for name in ("shingle", "values", "bands", "rows", "bits")}
 
     def signature(self, text: str | bytes) -> tuple[Signature, int] | None:
         """The samples of the text's terms, and the number of different terms."""

@@ -51,19 +51,13 @@ def scheme_of(store: Store, name: str) -> Scheme:
 def scheme_written(scheme: Scheme) -> str:
     """A scheme as short as it can be written: its family, and those parameters that are not the usual ones."""
     try:
-        written = [_written(scheme, variant) for variant in scheme.variants]
+        usual = registry.scheme(scheme.family).id.partition(":")[2].split(",")
     except UsageError:
         # It takes the statistics of a corpus, so that no two are the same by their name.
         return scheme.id
-    return min([scheme.id, *(short for short in written if _makes(short, scheme))], key=len)
-
-
-def _written(scheme: Scheme, variant: str) -> str:
-    own, usual = (
-        one.id.partition(":")[2].split(",") for one in (scheme, registry.scheme(f"{scheme.family}:{variant}"))
-    )
-    others = ",".join(part for part in (variant, *(one for one in own if one not in usual)) if part)
-    return f"{scheme.family}:{others}" if others else scheme.family
+    others = ",".join(part for part in scheme.id.partition(":")[2].split(",") if part not in usual)
+    written = f"{scheme.family}:{others}" if others else scheme.family
+    return written if _makes(written, scheme) else scheme.id
 
 
 def _makes(specification: str, scheme: Scheme) -> bool:

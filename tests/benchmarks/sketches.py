@@ -188,10 +188,9 @@ def _best(work: Callable[[Any], object], items: Sequence[Any]) -> float:
 
 def _texts() -> dict[str, Any]:
     """Text to simhash and sketch, by the number of words."""
-    now, before = Minhash(), Minhash(minima="permutations")
+    now = Minhash()
     ways: Mapping[str, Callable[[bytes], object]] = {
         "simhash": simhash.fingerprint,
-        "both, before": before.fingerprint_and_sketch,
         "both": now.fingerprint_and_sketch,
         "digest": core_sketch.text_digest,
     }

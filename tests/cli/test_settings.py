@@ -101,8 +101,8 @@ def test_commands_of_a_command_have_tables_of_their_own(neardup: Neardup) -> Non
     assert short(f"[batch]\nmin-tokens = 30\n{out}min-tokens = 31") == 1
     assert short(f"{out}min-tokens = 31", NEARDUP_BATCH_SKETCH_MIN_TOKENS="30") == 0
     assert short(f"{out}min-tokens = 31", "--min-tokens", "30") == 0
-    # Another command's table is not this one's, and a former name is known everywhere.
-    assert short(f"[index]\nmin-tokens = 31\n{out}engine = 'reference'") == 0
+    # Another command's table is not this one's.
+    assert short(f"[index]\nmin-tokens = 31\n{out}extractor = 'reference'") == 0
     for content, words in (
         ("[batch]\nmin_tokens = 3", ["unknown setting 'min_tokens' in [batch]; did you mean 'min-tokens'"]),
         ("[batch.sketch]\njbos = 3", ["unknown setting 'jbos' in [batch.sketch]; did you mean 'jobs'"]),
@@ -248,53 +248,3 @@ def test_what_a_run_writes_to_may_be_a_setting(neardup: Neardup) -> None:
     neardup("cluster")
     neardup("report")
     assert (neardup.folder / "r.html").exists()
-
-
-@pytest.mark.parametrize(
-    ("former", "present", "value"),
-    [("engine", "extractor", ("reference",)), ("verify-in-cluster", "verify-in-engine", ())],
-)
-def test_the_former_name_of_an_option_works_and_is_not_shown(
-    neardup: Neardup, former: str, present: str, value: tuple[str, ...]
-) -> None:
-    write(neardup.folder, {"a.html": f"<p>{prose(1)}", "b.html": f"<p>{prose(1)}"})
-    neardup("index", "b.html")
-    shown = neardup("similar", "--help").out
-    assert f"--{present}" in shown
-    assert f"--{former}" not in shown
-    # A store file has no engine to verify in: the option arrives, and is refused by its name or taken.
-    code = 0 if value else 2
-    answers = {neardup("similar", "a.html", f"--{name}", *value, code=code).err for name in (former, present)}
-    assert len(answers) == 1
-    by_variable = {
-        neardup(
-            "similar",
-            "a.html",
-            code=code,
-            **{f"NEARDUP_SIMILAR_{name.upper().replace('-', '_')}": "reference" if value else "1"},
-        ).err
-        for name in (former, present)
-    }
-    assert by_variable == answers
-    for name in (former, present):
-        line = f"{name} = " + ('"reference"' if value else "true")
-        for content in (line, f"[similar]\n{line}"):
-            write(neardup.folder, {"neardup.toml": content})
-            assert {neardup("similar", "a.html", code=code).err} == answers
-
-
-def test_a_wrong_value_under_a_former_name_is_refused(neardup: Neardup) -> None:
-    for arguments, environment, content in (
-        (["--engine", "quick"], {}, ""),
-        ([], {"NEARDUP_HASH_ENGINE": "quick"}, ""),
-        ([], {}, "[hash]\nengine = 'quick'"),
-    ):
-        write(neardup.folder, {"neardup.toml": content, "a.txt": prose(1)})
-        done = neardup("hash", "a.txt", *arguments, code=2, **environment)
-        assert "quick" in done.err
-        assert "--extractor" in done.err or "'--engine'" in done.err
-
-
-def test_the_present_name_wins(neardup: Neardup) -> None:
-    write(neardup.folder, {"neardup.toml": "engine = 'quick'\nextractor = 'fast'", "a.txt": prose(1)})
-    neardup("hash", "a.txt", NEARDUP_HASH_ENGINE="quick", NEARDUP_HASH_EXTRACTOR="fast")

@@ -11,7 +11,6 @@ from indexer.model import Document, Sketch
 from indexer.schemes import registry, simhash
 
 TEXT = "A page of 20 words, with 3 numbers among them, is read once and gives 2 things: a simhash and a sketch."
-EARLIER = "minhash:minima=permutations"
 
 
 def document(text: str) -> Document:
@@ -19,7 +18,8 @@ def document(text: str) -> Document:
 
 
 @pytest.mark.parametrize(
-    "specifications", [(), ("minhash",), ("spotsigs", "minhash"), ("minhash", "spotsigs"), (EARLIER, "spotsigs")]
+    "specifications",
+    [(), ("minhash",), ("spotsigs", "minhash"), ("minhash", "spotsigs"), ("supershingles", "spotsigs")],
 )
 def test_in_one_pass_and_alone_the_same_is_made(specifications: tuple[str, ...]) -> None:
     schemes = [registry.scheme(each) for each in specifications]

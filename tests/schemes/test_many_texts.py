@@ -17,7 +17,7 @@ from indexer.testing import ODD, document
 
 NAMES = [
     *("simhash-doc", "minhash", "minhash:numbers=drop,shingle=2,values=64,bits=4"),
-    *("minhash:minima=permutations", "supershingles"),
+    "supershingles",
 ]
 TEXT = st.one_of(st.text(), st.binary(), st.sampled_from(["", "12 34", "one 2 three", "word " * 40, document(1, 60)]))
 

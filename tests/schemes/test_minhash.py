@@ -30,14 +30,11 @@ from indexer.testing import VOCABULARY, SchemeContract, document
 Hashes = npt.NDArray[np.uint64]
 
 
-EARLIER = "minhash:bands=25,bits=8,rows=5,shingle=5,values=128"
-
-
 class TestMinhash(SchemeContract):
     specification = "minhash"
     bad = (
         *("minhash:bands=0,rows=4", "minhash:bands=true,rows=4", "minhash:bands=x,rows=4", "minhash:bands=300,rows=4"),
-        *("minhash:bands=16", "minhash:rows=4", "minhash:rows=300,bands=1", "minhash:minima=x", "minhash:minima=1"),
+        *("minhash:bands=16", "minhash:rows=4", "minhash:rows=300,bands=1", "minhash:minima=rounds"),
         *("minhash:values=0", "minhash:values=1.5", "minhash:values=x", "minhash:values=1000", "minhash:values=8192"),
         *("minhash:shingle=0", "minhash:shingle=65", "minhash:shingle=x", "minhash:bits=3", "minhash:bits=true"),
         *("minhash:threshold=2", "minhash:threshold=0.01", "minhash:threshold=x", "minhash:threshold=0.5,rows=5"),
@@ -51,29 +48,6 @@ class TestMinhashOfTwoBits(SchemeContract):
     specification = "minhash:bits=2,values=512,threshold=0.5,numbers=drop,shingle=2"
     bad = ("minhash:bits=32",)
     payload_limit = 128
-
-
-class TestMinhashByPermutations(SchemeContract):
-    specification = EARLIER
-    bad = (
-        *("minhash:minima=permutations,bands=30,rows=5", "minhash:minima=permutations,rows=200"),
-        *("minhash:minima=permutations,values=0", "minhash:minima=permutations,numbers=keep"),
-        *("minhash:minima=permutations,bands=0", "minhash:minima=permutations,threshold=0.01"),
-    )
-    payload_limit = 128
-    bad_payloads = (b"", b"x", bytes(127), bytes(129))
-
-
-class TestMinhashByPermutationsOfSixteenBits(SchemeContract):
-    specification = "minhash:minima=permutations,bits=16,values=84,threshold=0.5"
-    bad = ("minhash:minima=permutations,bits=32",)
-    payload_limit = 168
-
-
-class TestMinhashByPermutationsOfOneBit(SchemeContract):
-    specification = "minhash:minima=permutations,bits=1,values=1001,shingle=2,rows=4"
-    bad = ("minhash:minima=permutations,bits=0",)
-    payload_limit = 126
 
 
 # Estimates are means of many draws: five of their standard errors are passed once in two million times.
@@ -183,12 +157,6 @@ def test_bands_are_chosen_by_the_threshold_or_by_each_other() -> None:
         "minhash:threshold=0.8": (16, 6),
         "minhash:threshold=1": (4, 256),
         "minhash:values=64,rows=10,bands=3": (3, 10),
-        "minhash:minima=permutations": (25, 5),
-        "minhash:minima=permutations,threshold=0.8": (18, 7),
-        "minhash:minima=permutations,threshold=1": (1, 128),
-        "minhash:minima=permutations,bands=20": (20, 6),
-        "minhash:minima=permutations,rows=6": (21, 6),
-        "minhash:minima=permutations,values=200,rows=10,bands=3": (3, 10),
     }
     for specification, (bands, rows) in chosen.items():
         parameters = scheme(specification).parameters
@@ -196,14 +164,8 @@ def test_bands_are_chosen_by_the_threshold_or_by_each_other() -> None:
         assert "threshold" not in parameters
 
 
-def test_ids_of_earlier_stores_name_what_they_named() -> None:
-    assert scheme(EARLIER).id == scheme("minhash:minima=permutations").id == EARLIER
-    assert scheme("minhash").id == "minhash:bands=16,bits=1,minima=rounds,numbers=keep,rows=4,shingle=5,values=1024"
-    complete = "minhash:bands=25,bits=8,rows=5,shingle=5,values=128"
-    assert scheme(complete + ",numbers=drop").id == complete.replace("bits=8,", "bits=8,minima=rounds,numbers=drop,")
-    earlier, new = scheme(EARLIER), scheme("minhash")
-    assert earlier.sketch(document(1)) != new.sketch(document(1))
-    assert new.info.id != earlier.info.id
+def test_ids_name_all_parameters() -> None:
+    assert scheme("minhash").id == "minhash:bands=16,bits=1,numbers=keep,rows=4,shingle=5,values=1024"
 
 
 # Sizes of two sets, and what they share: a coefficient of 0.8 or as near as so few shingles come.
@@ -250,7 +212,7 @@ def test_a_text_of_fewer_words_than_a_shingle_is_one_shingle(text: str) -> None:
 def test_numbers_count_unless_they_are_dropped() -> None:
     bill = "Invoice {} of {}: {} boxes of paper at {} euros each, payable within {} days to the account {} of the bank."
     one, other = bill.format(12, 2024, 3, "4,50", 30, 7711), bill.format(95, 2025, 8, "6,20", 14, 4190)
-    for specification, alike in (("minhash", False), ("minhash:numbers=drop", True), (EARLIER, True)):
+    for specification, alike in (("minhash", False), ("minhash:numbers=drop", True)):
         made = scheme(specification)
         left, right = made.sketch(one), made.sketch(other)
         assert left
@@ -262,13 +224,13 @@ def test_numbers_count_unless_they_are_dropped() -> None:
 @given(st.text(max_size=40) | st.sampled_from(["12 34", "one 2", "a b c d e f"]))
 @settings(deadline=None)
 def test_fingerprint_and_sketch_are_those_that_are_made_alone(text: str) -> None:
-    for specification in ("minhash", "minhash:numbers=drop,values=64,bits=2,bands=3,rows=4", EARLIER):
+    for specification in ("minhash", "minhash:numbers=drop,values=64,bits=2,bands=3,rows=4"):
         made = scheme(specification)
         assert made.fingerprint_and_sketch(text) == (simhash.fingerprint(text), made.sketch(text))
 
 
 def test_many_sketches_are_compared_at_once() -> None:
-    for specification in ("minhash", EARLIER, "minhash:minima=permutations,bits=1,values=1001"):
+    for specification in ("minhash", "minhash:bits=8,values=128", "supershingles:bits=1"):
         made = scheme(specification)
         assert isinstance(made, MinwiseScheme)
         payloads = [sketch.payload for n in range(20) if (sketch := made.sketch(document(n % 7, 200 + n)))]

@@ -29,7 +29,6 @@ MADE_OF = {
     "simhash": words,
     "simhash:bits=128": words,
     "minhash": all_shingles,
-    "minhash:minima=permutations": shingles,
     "supershingles": shingles,
     "weighted-minhash": words,
     "random-projection": words,

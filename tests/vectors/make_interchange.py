@@ -50,11 +50,6 @@ def sd1(text: str) -> str:
     return written("sd1", found[0].to_bytes(8, "big")) if found else "-"
 
 
-def mh1(text: str) -> str:
-    shingles = minwise.shingle_hashes(text, 5)
-    return written("mh1", minwise.pack(minwise.minhash(shingles, 128), 8)) if shingles else "-"
-
-
 def mh2(text: str) -> str:
     shingles = minwise.shingle_hashes(text, 5, numbers=True)
     return written("mh2", minwise.pack(minwise.fast_minhash(shingles, 1024), 1, 1)) if shingles else "-"
@@ -64,7 +59,7 @@ def digest(text: str) -> str:
     return hashlib.sha256(oracle.fold(text).encode()).hexdigest()[:32]
 
 
-FORMS = {"sd1": sd1, "mh1": mh1, "mh2": mh2, "digests": digest}
+FORMS = {"sd1": sd1, "mh2": mh2, "digests": digest}
 
 
 def lines(short: str) -> str:

@@ -76,9 +76,6 @@ def minima(text: str, chosen: Parameters) -> tuple[list[int], int]:
 
 
 def minhash(text: str, chosen: Parameters) -> dict[str, Any]:
-    """With parameters from before there was a choice of minima: permutations."""
-    if "minima" not in chosen:
-        return banded(minima, by_bands)(text, chosen)
     shingles = minwise.shingle_hashes(text, chosen["shingle"], numbers=chosen["numbers"] == "keep")
     values = minwise.fast_minhash(shingles, chosen["values"])
     return {
@@ -121,12 +118,9 @@ VECTORS: dict[str, Callable[[str, Parameters], dict[str, Any]]] = {
 }
 PARAMETERS: dict[str, tuple[Parameters, ...]] = {
     "minhash": (
-        {"shingle": 5, "values": 1024, "bands": 16, "rows": 4, "bits": 1, "numbers": "keep", "minima": "rounds"},
-        {"shingle": 2, "values": 64, "bands": 7, "rows": 3, "bits": 2, "numbers": "drop", "minima": "rounds"},
-        {"shingle": 1, "values": 16, "bands": 2, "rows": 5, "bits": 16, "numbers": "keep", "minima": "rounds"},
-        {"shingle": 5, "values": 128, "bands": 25, "rows": 5, "bits": 8},
-        {"shingle": 2, "values": 21, "bands": 7, "rows": 3, "bits": 1},
-        {"shingle": 1, "values": 20, "bands": 3, "rows": 6, "bits": 16},
+        {"shingle": 5, "values": 1024, "bands": 16, "rows": 4, "bits": 1, "numbers": "keep"},
+        {"shingle": 2, "values": 64, "bands": 7, "rows": 3, "bits": 2, "numbers": "drop"},
+        {"shingle": 1, "values": 16, "bands": 2, "rows": 5, "bits": 16, "numbers": "keep"},
     ),
     "weighted-minhash": (
         {"shingle": 1, "values": 128, "bands": 18, "rows": 7, "bits": 8},

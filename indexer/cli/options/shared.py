@@ -14,7 +14,6 @@ import click
 
 from indexer.cli.options.groups import Decorator, Group, Related
 from indexer.cli.options.paths import A_PATH
-from indexer.cli.options.renamed import Renamed
 from indexer.cli.terminal.hints import name_store
 from indexer.cli.terminal.output import fields, say, shown_store
 from indexer.config import DEFAULT_STORE
@@ -149,9 +148,8 @@ extraction_options = Group(
     ),
     click.option(
         "--extractor",
-        cls=Renamed,
+        cls=Related,
         goes_with=["files"],
-        former="engine",
         type=click.Choice(get_args(Extractor)),
         default="auto",
         show_default=True,

@@ -7,9 +7,8 @@ the similarity of the documents.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import isclose
-from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +19,6 @@ from indexer.model import Sketch
 from indexer.model.ragged import Ragged
 from indexer.schemes.base import (
     Hashes,
-    Parameter,
     Plan,
     Positions,
     Scheme,
@@ -32,7 +30,7 @@ from indexer.schemes.base import (
     require_bytes,
 )
 from indexer.schemes.keys.layout import KeyLayout
-from indexer.schemes.minwise.bands import MAX_BANDS, MAX_VALUES, banding, banding_recall
+from indexer.schemes.minwise.bands import MAX_BANDS, MAX_VALUES, banding_recall
 from indexer.schemes.minwise.packed import Signature, containments, estimated, estimates, pack
 
 MAX_SHINGLE = 64
@@ -124,28 +122,3 @@ class MinwiseScheme(Scheme):
             raise UsageError(f"{self.family}: bands={bands} of rows={rows} need {bands * rows} values, not {values}")
         self.layout = KeyLayout(bands, KEY_BITS)
         self._tables = np.arange(bands, dtype=np.uint64) << np.uint64(KEY_BITS)
-
-
-class BandedScheme(MinwiseScheme):
-    """Shingles, and bands that are given, or follow from a threshold; the parameters of both kinds of minhash."""
-
-    usual_shingle: ClassVar[int]
-    usual_threshold: ClassVar[float]
-
-    def __init__(
-        self,
-        shingle: int | None = None,
-        values: int = 128,
-        bands: int | None = None,
-        rows: int | None = None,
-        bits: int = 8,
-        threshold: float | None = None,
-    ) -> None:
-        asked = self.usual_shingle if shingle is None else shingle
-        self.shingle = checked_integer(self.family, "shingle", asked, 1, MAX_SHINGLE)
-        self._choose(values, bits, *banding(self.family, values, bands, rows, threshold, self.usual_threshold))
-
-    @property
-    def parameters(self) -> Mapping[str, Parameter]:
-        """Shingle, values, bands, rows and bits; a threshold has become bands and rows."""
-        return {name: getattr(self, name) for name in ("shingle", "values", "bands", "rows", "bits")}

@@ -118,20 +118,20 @@ def test_an_index_that_comes_by_the_templates_has_the_fields_too(server: Server,
 
 
 def test_stores_of_other_sketches_have_components_of_their_own(server: Server, index_name: str) -> None:
-    earlier, late = f"{index_name}-earlier", f"{index_name}-late"
-    old = registry.scheme("minhash:minima=permutations").info
+    one, other = f"{index_name}-one", f"{index_name}-other"
+    own = registry.scheme("minhash:bits=8,values=128").info
     try:
-        neardup("setup", "--store", f"{server.url}/{earlier}", "--schemes", f"simhash-doc,{old.id}")
-        neardup("setup", "--store", f"{server.url}/{late}")
-        for index, scheme in ((earlier, old), (late, MINHASH)):
+        neardup("setup", "--store", f"{server.url}/{one}", "--schemes", f"simhash-doc,{own.id}")
+        neardup("setup", "--store", f"{server.url}/{other}")
+        for index, scheme in ((one, own), (other, MINHASH)):
             server.request("DELETE", f"/{index}")
             assert "error" not in server.request("PUT", f"/{index}")
             assert schemes(server, index) == [scheme]
             assert "all is set up" in neardup("setup", "--store", f"{server.url}/{index}").stderr
     finally:
-        for index in (earlier, late):
+        for index in (one, other):
             neardup("setup", "--store", f"{server.url}/{index}", "--remove", "--yes")
-    assert "error" in server.request("GET", f"/_index_template/neardup-{late}")
+    assert "error" in server.request("GET", f"/_index_template/neardup-{other}")
 
 
 def test_an_index_that_comes_by_a_template_is_made_as_its_own_store_was(server: Server, index_name: str) -> None:
