@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from indexer.errors import NotFoundError, UsageError
 from indexer.extract.base import Content, Limits, Options
@@ -13,13 +13,16 @@ from indexer.ingest.outcomes import read
 from indexer.ingest.readers.named_columns import KnownColumns
 from indexer.ingest.sources import Selection, Sources
 from indexer.library.given import columns_of, documents
-from indexer.library.records import Cluster, Copy, Erased, Failure, Match, Similar, Stored
+from indexer.library.records import Cluster, Copy, Erased, Failure, Match, Similar, Stored, Surplus
 from indexer.library.rows import Rows
 from indexer.matching.asking import Answered, Reading, Unanswered, lookup_each, questions_of, stored_questions
 from indexer.matching.question import Question, stored_as
 from indexer.matching.rule import MatchRule
 from indexer.model import Ref, name_of
 from indexer.stores.base import Store
+
+if TYPE_CHECKING:
+    from indexer.clustering.prune import Pruning
 
 AnyPath = str | os.PathLike[str]
 
@@ -149,6 +152,17 @@ def cluster_rows(store: Store, least: int) -> list[Cluster]:
         for one in stored_clusters(store, least=least)
     ]
     return sorted(rows, key=lambda one: (-one.size, one.id))
+
+
+def surplus_rows(pruning: Pruning) -> list[Surplus]:
+    """The documents that repeat a kept one, and why some of them are kept."""
+    return [
+        Surplus(
+            name_of(one.record.ref), name_of(one.repeats), one.similarity, one.identical, one.kept, one.record.title,
+            one.record.source, one.cluster, one.differs,
+        )
+        for one in pruning.surplus()
+    ]  # fmt: skip
 
 
 def failure_rows(store: Store) -> list[Failure]:

@@ -42,7 +42,6 @@ from indexer.text.hiding import shown_name
 
 if TYPE_CHECKING:
     from indexer.clustering.canonical import CanonicalRule
-    from indexer.library.records import Erased
     from indexer.library.reports import Report
 
 T = TypeVar("T")
@@ -360,18 +359,29 @@ class Collection:
         identical: bool = False,
         verify: Literal["sketch", "text"] | None = None,
         unverified: bool = False,
+        with_documents: bool = False,
+        ignore_field: Sequence[str] = (),
     ) -> Pruned:
         """Mark the documents that repeat a kept one, or delete them, as `neardup prune` does.
 
         `dry_run` lists them and changes nothing. `identical` selects only documents with the same text as the one that
         they repeat, `verify` requires a further verification, and `unverified` allows deleting by a simhash alone.
-        Raises UsageError if deleting requires a verification.
+        `with_documents` deletes an owner's documents as a whole: identical ones, unless `verify` is given, without
+        another field that differs, except for those in `ignore_field`. Raises UsageError if deleting requires a
+        verification, and where documents can't be deleted so.
         """
+        if (with_documents and not (delete or dry_run)) or (ignore_field and not with_documents):
+            raise UsageError("with_documents goes with delete or dry_run, and ignore_field with with_documents")
+        if isinstance(ignore_field, str):
+            raise UsageError(f"ignore_field {ignore_field!r}: give a list of names")
         from indexer.clustering.prune import Pruning, verification
 
         with self._lock, self.store.turn(wanted=not dry_run):
             measure = verification(self.store, verify) if verify else None
-            pruning = Pruning(self.store, verify=measure, unverified=unverified, identical=identical)
+            pruning = Pruning(
+                self.store, verify=measure, unverified=unverified, identical=identical,
+                with_documents=with_documents, ignored=ignore_field,
+            )  # fmt: skip
             none: Rows[Surplus] = Rows(Surplus)
             if delete and not dry_run:
                 before = len(self.store.stripped)
@@ -381,14 +391,7 @@ class Collection:
             if not dry_run:
                 done = pruning.mark()
                 return Pruned(none, marked=done.documents, unmarked=done.removed)
-            rows = [
-                Surplus(
-                    name_of(one.record.ref), name_of(one.repeats), one.similarity, one.identical, one.kept,
-                    one.record.title, one.record.source, one.cluster,
-                )
-                for one in pruning.surplus()
-            ]  # fmt: skip
-        return Pruned(Rows(Surplus, rows))
+            return Pruned(Rows(Surplus, asking.surplus_rows(pruning)))
 
     def report(self, *, clusters: int = 1000, members: int = 10, pairs: int = 25, time_field: str = "") -> Report:
         """A report on what is duplicated, as figures or a page. Raises UsageError if there was no clustering yet."""

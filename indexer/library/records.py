@@ -100,7 +100,7 @@ class Surplus:
     """A document that `repeats` a kept one; `kept` says why it is kept, and is empty if it is not.
 
     `similarity` (0 to 1) is computed again, and below 0 if unknown; `identical` texts differ at most in case and white
-    space.
+    space. `differs` names the other fields of its owner's for which it is kept.
     """
 
     id: str
@@ -111,6 +111,7 @@ class Surplus:
     title: str
     source: str
     cluster: str
+    differs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -13,8 +13,9 @@ from made import INFO
 from servers import Server
 from written import prose
 
+import indexer
 from indexer.clustering.prune import Pruning
-from indexer.errors import StoreError
+from indexer.errors import StoreError, UsageError
 from indexer.model import Ref
 from indexer.stores import open_store
 from indexer.stores.search.fields import mapping
@@ -113,6 +114,24 @@ def test_copies_go_as_a_whole(server: Server, index_name: str) -> None:
     assert {name.partition("/")[2] for name in sources(server, index_name)} == left
     neardup(*delete, "--ignore-field", "body")
     assert {name.partition("/")[2] for name in sources(server, index_name)} == {"a"}
+
+
+def test_a_program_deletes_copies_as_a_whole(server: Server, index_name: str) -> None:
+    url = clustered(server, index_name)
+    with indexer.open(url) as collection:
+        listed = collection.prune(dry_run=True, with_documents=True).surplus
+        differs = {row.id: row.differs for row in listed if row.kept and row.differs}
+        assert differs == {"dear": ("place.street", "price"), "lacks": ("lang",), "changed": ("body",)}
+        assert [row.id for row in listed if not row.kept] == ["copy"]
+        done = collection.prune(delete=True, with_documents=True, ignore_field=["price", "place"])
+        assert (done.deleted, done.stripped) == (2, 0)
+        for more in ({"with_documents": True}, {"delete": True, "ignore_field": ["price"]}):
+            with pytest.raises(UsageError, match="goes with delete or dry_run"):
+                collection.prune(**more)
+        with pytest.raises(UsageError, match="a list of names"):
+            collection.prune(delete=True, with_documents=True, ignore_field="price")
+    left = {name.partition("/")[2] for name in sources(server, index_name)}
+    assert left == {"a", "lacks", "changed", "near"}
 
 
 def test_what_changes_after_the_comparison_stays(
