@@ -212,6 +212,55 @@ def test_a_page_of_landmarks_only_keeps_them_and_says_so(extractor: Extractor) -
     assert "it was kept" in document.notes[0]
 
 
+LINKS = "<p>kept</p><a href=a>as a page</a> <a href=b>of links</a>"
+
+
+@pytest.mark.parametrize("extractor", EXTRACTORS)
+@pytest.mark.parametrize("content", ["landmarks", "full"])
+@pytest.mark.parametrize(
+    "page",
+    [
+        # Hidden until a script or a style shows it.
+        "<body hidden>@",
+        "<html hidden><body>@",
+        "<body style='display:none'>@<script>document.body.style.display = '';</script>",
+        "<html style='visibility: hidden'><body onload='show()'>@",
+        "<html class=async-hide><style>.async-hide{opacity:0 !important}</style><body style='opacity:0'>@",
+        "<html ⚡><style amp-boilerplate>body{visibility:hidden}</style><noscript><style>body{visibility:visible}"
+        "</style></noscript><body style='visibility:hidden'>@",
+        "<body aria-hidden=true unresolved>@",
+        "<body><noscript>gone</noscript><div id=app v-cloak style='display:none'>@</div><script>show()</script>",
+        "<body hidden>\n<div hidden><!-- all --><main style='display:none'>@</main></div><link rel=x>",
+        # Named after what the page has.
+        "<body class=sidebar>@",
+        "<html id=footer><body class='menu toc'>@",
+        "<body role=navigation>@",
+        "<html role=dialog><body role='none form'>@",
+        "<body><div class=sidebar>@</div>",
+        "<body><div id=wrapper><div role=menu class=footer>@</div></div><script>gone()</script>",
+        "<body><form id=aspnetForm><div class=page-footer>@</div></form>",
+    ],
+)
+def test_what_holds_the_whole_page_is_no_furniture(page: str, content: Content, extractor: Extractor) -> None:
+    document = read(page.replace("@", f"<nav>menu</nav>{LINKS}"), extractor, content)
+    assert document.text == ("menu " if content == "full" else "") + "kept as a page of links"
+    assert document.notes == ()
+
+
+@pytest.mark.parametrize("extractor", EXTRACTORS)
+@pytest.mark.parametrize(
+    "page",
+    [
+        # The shell of a page that a script fills: what it says where it can't is on thousands of others too.
+        "<body><noscript>gone</noscript><div id=root></div><div id=unsupported style='display:none'>gone</div>",
+        "<div hidden>gone</div><div hidden>gone</div>",
+        "<div><template>gone</template><script>gone()</script></div>",
+    ],
+)
+def test_what_is_hidden_beside_others_stays_hidden(page: str, extractor: Extractor) -> None:
+    assert read(page, extractor).text == ""
+
+
 @pytest.mark.parametrize("extractor", EXTRACTORS)
 def test_the_title_is_no_text(extractor: Extractor) -> None:
     document = read("<title>Site |\n Page</title><h1>Heading</h1><p>x", extractor)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
-from typing import Any, Protocol
+from typing import Any, Protocol, Self, TypeVar
 
 from indexer.extract.base import Content
 
@@ -31,7 +31,10 @@ _FURNITURE = (
 )
 RARE_ELEMENTS = _NEVER_SHOWN[1] + _FURNITURE[1]
 _ALWAYS_OUT = frozenset(_NEVER_SHOWN[0] + _NEVER_SHOWN[1])
+# The page itself: scripts hide it until they show it, and its classes name what the page has, such as "sidebar".
+_PAGE = frozenset(("html", "body"))
 _OUT = frozenset(("nav", "aside", "dialog", "search", "button", "select", "textarea"))
+_LANDMARKS = _OUT | {"header", "footer"}
 _OUT_ROLES = frozenset(
     words(
         "navigation banner contentinfo complementary dialog alertdialog form search menu menubar toolbar doc-toc "
@@ -42,6 +45,8 @@ _OUT_ROLES = frozenset(
 _KEPT_ROLE = re.compile(r"\s*(?:note|main|article|region|group|figure|definition|doc-)")
 # A header or footer within one of these is not the page's banner or content information (HTML-AAM 1.0).
 _SECTIONS = frozenset(("article", "aside", "main", "nav", "section"))
+# Besides what is never shown: elements that hold no text of the page, and so stand beside what holds all of it.
+_EMPTY = frozenset(("link", "meta", "base", "br", "hr"))
 _STYLE_HIDES = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)", re.IGNORECASE)
 # Characters of a paragraph that is no motto.
 _PROSE = 200
@@ -99,11 +104,21 @@ class Element(Protocol):
     def text(self) -> str:
         """All text in it."""
 
+    @property
+    def own_text(self) -> str:
+        """The text in it that is in no other element."""
+
+    def children(self) -> Iterable[Self]:
+        """The elements directly in it."""
+
     def ancestors(self) -> Iterable[str]:
         """The tags of the elements around it, from the nearest."""
 
     def inside(self, selector: str) -> Iterable[str]:
         """The texts of the elements in it that a selector finds."""
+
+
+Kind = TypeVar("Kind", bound=Element)
 
 
 @cache
@@ -116,6 +131,8 @@ def selector(content: Content, unusual: bool) -> str:
 def left_out(element: Element, content: Content) -> bool:
     """Whether an element that `selector` found is no part of the text."""
     tag, attributes = element.tag, element.attributes
+    if tag in _PAGE:
+        return False
     if tag in _ALWAYS_OUT or "hidden" in attributes or _STYLE_HIDES.search(_plain(attributes.get("style"))):
         return True
     if content == "full":
@@ -136,6 +153,13 @@ def _is_furniture(element: Element) -> bool:
         # Some frameworks wrap the whole page in one form.
         return not any(True for _ in element.inside(_TEXT_IN_FORM))
     return element.tag in _OUT
+
+
+def wrapper(body: Kind) -> Kind | None:
+    """The one element in the body that holds all its text, and is no furniture, unless HTML's own: it is the page."""
+    shown = [child for child in body.children() if child.tag not in _ALWAYS_OUT and child.tag not in _EMPTY]
+    alone = len(shown) == 1 and not body.own_text.strip()
+    return shown[0] if alone and shown[0].tag not in _LANDMARKS and shown[0].text.strip() else None
 
 
 def named_selector(source: bytes, any_case: bool) -> str:

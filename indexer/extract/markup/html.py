@@ -69,6 +69,8 @@ def extract_html(data: bytes, content: Content, engine: str) -> Extracted:
     read = _read_fast if engine == "fast" else _read_reference
     text, title = read(spaced, content, unusual, any_case)
     notes: tuple[str, ...] = ()
+    if not text:
+        text, title = read(spaced, content, unusual, any_case, unwrapped=True)
     if not text and content == "landmarks":
         text, title = read(spaced, "full", unusual, any_case)
         if text:
@@ -196,6 +198,16 @@ class _FastElement:
     def text(self) -> str:
         return self._node.text()
 
+    @property
+    def own_text(self) -> str:
+        return self._node.text(deep=False)
+
+    def children(self) -> Iterable[_FastElement]:
+        return (_FastElement(node) for node in self._node.iter() if node.is_element_node)
+
+    def unwrap(self) -> None:
+        self._node.unwrap()
+
     def ancestors(self) -> Iterable[str]:
         parent = self._node.parent
         for _ in range(_MAX_DEPTH):
@@ -208,14 +220,20 @@ class _FastElement:
         return (node.text() for node in self._node.css(selector))
 
 
-def _read_fast(source: bytes, content: Content, unusual: bool, any_case: bool) -> tuple[str, str]:
-    page, title = _pruned(source, content, unusual, any_case)
+def _read_fast(
+    source: bytes, content: Content, unusual: bool, any_case: bool, unwrapped: bool = False
+) -> tuple[str, str]:
+    page, title = _pruned(source, content, unusual, any_case, unwrapped)
     return collapsed(page.text()), title
 
 
-def _pruned(source: bytes, content: Content, unusual: bool, any_case: bool) -> tuple[LexborHTMLParser, str]:
-    """The page without what is no part of its text, and its title."""
+def _pruned(
+    source: bytes, content: Content, unusual: bool, any_case: bool, unwrapped: bool = False
+) -> tuple[LexborHTMLParser, str]:
+    """The page without what is no part of its text, and its title; `unwrapped`: first without what holds all of it."""
     page = LexborHTMLParser(source, options=LexborDocumentOptions.WO_EVENTS)
+    while unwrapped and page.body is not None and (wrapper := furniture.wrapper(_FastElement(page.body))):
+        wrapper.unwrap()
     unwanted = page.css(furniture.selector(content, unusual))
     named = next((node for node in unwanted if node.tag == "title"), None) or page.css_first("h1")
     title = named.text() if named is not None else ""
@@ -240,6 +258,16 @@ class _ReferenceElement:
     def text(self) -> str:
         return self._node.get_text()
 
+    @property
+    def own_text(self) -> str:
+        return "".join(self._node.find_all(string=_is_text, recursive=False))
+
+    def children(self) -> Iterable[_ReferenceElement]:
+        return map(_ReferenceElement, self._node.find_all(True, recursive=False))
+
+    def unwrap(self) -> None:
+        self._node.unwrap()
+
     def ancestors(self) -> Iterable[str]:
         return (parent.name for parent in self._node.parents)
 
@@ -247,13 +275,22 @@ class _ReferenceElement:
         return (node.get_text() for node in self._node.select(selector))
 
 
-def _read_reference(source: bytes, content: Content, unusual: bool, any_case: bool) -> tuple[str, str]:
-    from bs4 import BeautifulSoup, XMLParsedAsHTMLWarning
+def _is_text(string: object) -> bool:
     from bs4.element import CData, NavigableString
+
+    return type(string) in (NavigableString, CData)
+
+
+def _read_reference(
+    source: bytes, content: Content, unusual: bool, any_case: bool, unwrapped: bool = False
+) -> tuple[str, str]:
+    from bs4 import BeautifulSoup, XMLParsedAsHTMLWarning
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", XMLParsedAsHTMLWarning)
         page = BeautifulSoup(source, "lxml", from_encoding="utf-8")
+    while unwrapped and page.body is not None and (wrapper := furniture.wrapper(_ReferenceElement(page.body))):
+        wrapper.unwrap()
     named = page.find("title") or page.find("h1")
     title = named.get_text() if named else ""
     for node in page.select(furniture.selector(content, unusual)):
@@ -264,7 +301,7 @@ def _read_reference(source: bytes, content: Content, unusual: bool, any_case: bo
         for node in reversed(page.select(boxes)):
             if furniture.named_furniture(_ReferenceElement(node)):
                 node.decompose()
-    text = "".join(page.find_all(string=lambda s: type(s) in (NavigableString, CData)))
+    text = "".join(page.find_all(string=_is_text))
     return collapsed(text), cleaned(title)
 
 
@@ -278,6 +315,8 @@ def _main_content(source: bytes) -> Extracted:
     import trafilatura
 
     page, title = _pruned(source, "full", unusual=True, any_case=True)
+    if not page.text().strip():
+        page, title = _pruned(source, "full", unusual=True, any_case=True, unwrapped=True)
     # Its own deduplication and its slower second opinions would make the text depend on more than the page.
     text = trafilatura.extract(
         page.html, fast=True, favor_recall=True, include_comments=False, include_tables=True, deduplicate=False
