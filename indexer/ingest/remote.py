@@ -16,6 +16,9 @@ _SCHEMES = ("s3://", "gs://")
 # What is asked for at once: far more than a line, so that a request is worth its time.
 _BUFFER = 8 << 20
 _ANY_DEPTH = "**"
+# Google's client tries for a quarter of an hour of each read unless it is told.
+_GOOGLE_TRIES = "retry_limit_seconds"
+_GOOGLE_SECONDS = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +33,11 @@ class RemoteFile:
 
     def open(self) -> BinaryIO:
         """Open it for reading. Raises OSError."""
-        return io.BufferedReader(cast(io.RawIOBase, self._system.open_input_file(self._path)), _BUFFER)
+        file = self._system.open_input_file(self._path)
+        if file.closed:
+            # So pyarrow leaves a file of Google's whose first bytes did not come; any use of it is a ValueError.
+            raise OSError("the store broke off at its first bytes")
+        return io.BufferedReader(cast(io.RawIOBase, file), _BUFFER)
 
 
 def is_remote(name: str) -> bool:
@@ -54,6 +61,8 @@ def remote_files(name: str) -> Iterator[RemoteFile]:
             f"{url.partition('://')[0]}://…: a user name or password in a URL can be seen by others; "
             "give credentials as the store's own tools take them"
         )
+    if url.startswith("gs://") and _GOOGLE_TRIES not in query:
+        query += f"{'&' if query else ''}{_GOOGLE_TRIES}={_GOOGLE_SECONDS}"
     parts = url.rstrip("/").split("/")
     fixed = next((place for place, part in enumerate(parts) if "*" in part or "[" in part), len(parts))
     root, pattern = "/".join(parts[:fixed]), parts[fixed:]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
+import io
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,6 +18,7 @@ import pytest
 from in_bucket import fill, ids
 
 from indexer.errors import NeardupError, NotFoundError, UsageError
+from indexer.ingest import remote
 from indexer.ingest.indexing import Settings, index, store_info
 from indexer.ingest.sources import Rejected, Selection, Sources
 from indexer.stores import open_store
@@ -69,6 +73,51 @@ def test_what_is_not_there(query: str) -> None:
         assert "secret" not in str(caught.value)
     with pytest.raises(UsageError, match="password"):
         ids("s3://anonymous@data/set")
-    nobody = "?endpoint_override=127.0.0.1:9&scheme=http&retry_limit_seconds=1"
-    with pytest.raises(NeardupError, match="can't be read"):
-        ids(f"{BUCKET}/set{nobody}")
+
+
+def test_who_does_not_answer_is_asked_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Google's client would by itself ask for a quarter of an hour.
+    monkeypatch.setattr(remote, "_GOOGLE_SECONDS", 1)
+    for tries in ("", "&retry_limit_seconds=1"):
+        with pytest.raises(NeardupError, match="can't be read"):
+            ids(f"{BUCKET}/set?endpoint_override=127.0.0.1:9&scheme=http{tries}")
+
+
+def test_what_breaks_off_in_the_middle(query: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remote, "_BUFFER", 1 << 20)
+    asked = query.replace("seconds=5", "seconds=1")
+    system, _ = pyarrow.fs.FileSystem.from_uri(f"{BUCKET}{query}")
+    texts = [" ".join(f"w{number}x{place}" for place in range(40)) for number in range(300)]
+    lines = "".join(json.dumps({"id": str(number), "text": text}) + "\n" for number, text in enumerate(texts)).encode()
+    table = io.BytesIO()
+    pyarrow.parquet.write_table(pyarrow.table({"text": texts}), table, row_group_size=50, compression="none")
+    # Google's client reads some megabytes at once.
+    large = "".join(json.dumps({"id": f"large{place}", "text": "words " * 100_000}) + "\n" for place in range(20))
+    files = {
+        "cut-at-9000000/a.jsonl": large.encode(),
+        "cut-at-50000/b.parquet": table.getvalue(),
+        "cut-at-50/c.html": b"<p>some words" * 9,
+        "cut-at-50/d.jsonl": lines,
+        "cut-once/e.jsonl": lines,
+        "cut-once/f.jsonl.gz": gzip.compress(lines),
+    }
+    for name, data in files.items():
+        with system.open_output_stream(f"data/{name}", compression=None) as out:
+            out.write(data)
+    # What is sent on being asked again is whole.
+    for name in ("e.jsonl", "f.jsonl.gz"):
+        assert ids(f"{BUCKET}/cut-once/{name}{query}") == [str(number) for number in range(300)]
+    found = {name: list(Sources([f"{BUCKET}/{name}{asked}"])) for name in list(files)[:4]}
+    for name, items in found.items():
+        *good, bad = items
+        assert isinstance(bad, Rejected), name
+        assert bad.reason == "unreadable"
+        assert not any(isinstance(item, Rejected) for item in good)
+    a_few = len(found["cut-at-9000000/a.jsonl"]) - 1
+    assert 0 < a_few <= 15
+    # A run tells it of each, and goes on.
+    with open_store(tmp_path / "c.neardup", create=store_info("landmarks")) as store:
+        names = [f"{BUCKET}/cut-at-50{asked}", f"{BUCKET}/cut-once{query}", f"{BUCKET}/cut-at-9000000{asked}"]
+        summary = index(Sources(names), store, Settings(jobs=1))
+        assert dict(summary.failed) == {"unreadable": 3}
+        assert summary.indexed == 300 + a_few
