@@ -56,6 +56,7 @@ class Output:
     With `tag` nothing is left out, and each document has the columns or members TAGS. With `texts` single files are
     written as their texts in Parquet too, as what is neither Parquet nor JSON lines always is. Clusters of fewer than
     `min_origins` origins (1 to MOST_ORIGINS) are not to be kept, nor without `singletons` what is in no cluster.
+    `jobs` processes extract texts, as many as there are processors where None.
     """
 
     out: str
@@ -63,6 +64,7 @@ class Output:
     texts: bool = False
     min_origins: int = 1
     singletons: bool = True
+    jobs: int | None = None
 
     def __post_init__(self) -> None:
         if not 1 <= self.min_origins <= MOST_ORIGINS:
@@ -98,8 +100,14 @@ class Output:
 
 
 def _target(file: Any, out: str) -> Path:
-    """Where a file's copy goes: as it lies below the folder that was named; a file that was named, by its name."""
-    return Path(out, os.path.basename(file.path) if file.named else file.relative)
+    """Where a file's copy goes: as it lies below the folder that was named; a file that was named, by its name.
+
+    One of a list by its whole path, of which nothing leads out of the folder.
+    """
+    if file.named and not file.listed:
+        return Path(out, os.path.basename(file.path))
+    below = Path(file.relative)
+    return Path(out, *(name for name in below.parts if name not in (below.anchor, os.pardir)))
 
 
 @contextmanager
@@ -260,7 +268,7 @@ def _texts_of(part: Part, decided: Any, footer: dict[str, Any], output: Output, 
             [*columns, *(tag.take(arrow.array(places)) for tag in tags)], schema=schema
         )
 
-    with texts(default_jobs(), form_of(footer).options, limits) as workers:
+    with texts(output.jobs or default_jobs(), form_of(footer).options, limits) as workers:
         for _, outcome, _ in InOrder(sources, part, limits.input_bytes, workers.outcomes, _AHEAD).outcomes():
             if place < len(decided) and (keep[place] or output.tag):
                 waiting.append((place, [ids[place].as_py(), outcome.key.source, rows[place].as_py(), *_text(outcome)]))

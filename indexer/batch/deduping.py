@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from indexer.batch.clusters.clustering import Wanted, cluster
 from indexer.batch.copying import Output
-from indexer.batch.filtering import Filtered, keep, parts_to_write
+from indexer.batch.filtering import Filtered, keep, parts_to_write, write_parts
 from indexer.batch.form import Form, Making
 from indexer.batch.reading import rule_of
 from indexer.batch.sketches.sketching import Summary, sketch
@@ -34,6 +34,15 @@ class Deduplicated:
     seconds: dict[str, float] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """What does each step: this process, or tasks of Spark (`indexer.batch.spark.deduping.steps`)."""
+
+    sketch: Callable[..., Summary] = sketch
+    cluster: Callable[..., dict[str, Any]] = cluster
+    write: Callable[..., None] = write_parts
+
+
 def batch_folder(out: str) -> str:
     """Where the sketches and clusters of an output are kept: beside it, so that it holds nothing but documents."""
     return os.path.normpath(out) + ".batch"
@@ -54,21 +63,24 @@ def dedupe(  # noqa: PLR0913 - they are options of the command
     making: Making | None = None,
     wanted: dict[str, Any] | None = None,
     unverified: bool = False,
+    steps: Steps | None = None,
 ) -> Deduplicated:
     """Write of the documents of files and folders those to keep to the folder `out`, as `indexer.batch.filtering.keep`.
 
     Sketches and clusters go to `batch_folder(out)`; run again, it goes on with what is there. `match` and `canonical`
     are as for `neardup batch cluster`, `time_field` says when a document was there first, `tag`, `texts`, `min_origins`
-    and `singletons` are as in `indexer.batch.copying.Output`. `sources`, in place of the paths, says more of what is
-    read, `making` how, and `wanted` has further fields of `indexer.batch.clusters.clustering.Wanted`.
+    and `singletons` are as in `indexer.batch.copying.Output`. `sources` says more of what the paths
+    are to be read as, `making` how, and `wanted` has further fields of `indexer.batch.clusters.clustering.Wanted`.
+    `steps` says what does it, this process by default.
 
     What can't be written is refused before anything is read. Raises UsageError, StoreError and IncompatibleStoreError.
     """
-    folder, output = batch_folder(out), Output(out, tag, texts, min_origins, singletons)
+    folder, steps = batch_folder(out), steps or Steps()
     if making is None:
         form = Form(tuple(scheme.id for scheme in schemes_of_new(None)), time_field=time_field)
         making = Making(form, Limits(), default_jobs())
     form, more = making.form, wanted or {}
+    output = Output(out, tag, texts, min_origins, singletons, making.jobs)
     rule = rule_of(form, match)
     preferred = (canonical_asked(canonical) if isinstance(canonical, str) else canonical) or CanonicalRule()
     if rule.by_hash_alone and not unverified:
@@ -86,12 +98,12 @@ def dedupe(  # noqa: PLR0913 - they are options of the command
         nonlocal begin
         seconds[step], begin = round(time.monotonic() - begin, 3), time.monotonic()
 
-    sketched = sketch(given, parts, folder, making)
+    sketched = steps.sketch(given, parts, folder, making)
     took("sketch")
     asked = Wanted(rule, preferred, **more)
-    clustered = cluster(folder, folder, asked)
+    clustered = steps.cluster(folder, folder, asked)
     took("cluster")
     against = [asked.against] if asked.against else []
-    filtered = keep(paths, folder, output, against=against, unverified=unverified, parts=parts)
+    filtered = keep(paths, folder, output, against=against, unverified=unverified, parts=parts, write=steps.write)
     took("filter")
     return Deduplicated(folder, sketched, clustered, filtered, seconds)

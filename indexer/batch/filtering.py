@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -71,6 +72,26 @@ def removed_file(out: str) -> str:
     return os.path.normpath(out) + ".removed.parquet"
 
 
+def write_parts(chosen: Iterable[tuple[Part, Path]], output: Output, standing: Any) -> None:
+    """Write of parts, each with its file of clusters, what is to be kept; the documents with the ids `standing` stay.
+
+    Raises StoreError.
+    """
+    with _store_errors(output.out):
+        for part, path in chosen:
+            decided = _decided(path, output, standing)
+            output.way_of(part)(part, decided, read_footer(os.fspath(path), CLUSTERS), output)
+
+
+@contextmanager
+def _store_errors(out: str) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, arrow.ArrowException) as error:
+        named = getattr(error, "filename", None) or out
+        raise StoreError(f"{named}: {getattr(error, 'strerror', None) or error}") from error
+
+
 def keep(
     paths: Sequence[str],
     clusters: str,
@@ -79,6 +100,7 @@ def keep(
     against: Sequence[str] = (),
     unverified: bool = False,
     parts: Sequence[Part] | None = None,
+    write: Callable[[Sequence[tuple[Part, Path]], Output, Any], None] = write_parts,
 ) -> Filtered:
     """Write of the files that are named what is to be kept to `output`, and list what is not in `removed_file`.
 
@@ -86,6 +108,7 @@ def keep(
     one id the last one counts; what gave no text is kept. What stands for a removed document is kept with it, or is of
     a batch in `against`, folders of sketches whose documents are said to be kept elsewhere. What is only to be tagged
     needs no such thing, and all of it is written. `parts` are what the paths stand for, if that is known.
+    `write` does what `write_parts` does.
 
     Clusters of fewer than `output.min_origins` origins are left out as a whole, and what is in no cluster where
     `output.singletons` is false, also what gave no text; but what stands for a document of another cluster stays.
@@ -106,8 +129,9 @@ def keep(
         _require_kept([path for _, path in chosen], clusters, against)
     standing = _standing(clusters, output)
     out, begin = output.out, time.monotonic()
-    try:
+    with _store_errors(out):
         Path(out).mkdir(parents=True, exist_ok=True)
+        write(chosen, output, standing)
         own_files.remove_left(os.path.dirname(removed_file(out)) or os.curdir)
         with (
             own_files.written_whole(removed_file(out)) as file,
@@ -115,7 +139,6 @@ def keep(
         ):
             for part, path in chosen:
                 decided = _decided(path, output, standing)
-                output.way_of(part)(part, decided, read_footer(os.fspath(path), CLUSTERS), output)
                 gone = decided.filter(compute.invert(decided["keep"]))
                 reasons = Counter(gone["reason"].to_pylist())
                 done.files += len(part.files)
@@ -127,9 +150,6 @@ def keep(
                 source = repeated(printable_path(part.path), gone.num_rows)
                 columns = [source, *(gone[_OF.get(name, name)] for name in _REMOVED.names[1:])]
                 listed.write_table(arrow.Table.from_arrays(columns, schema=_REMOVED))
-    except (OSError, arrow.ArrowException) as error:
-        named = getattr(error, "filename", None) or out
-        raise StoreError(f"{named}: {getattr(error, 'strerror', None) or error}") from error
     done.seconds = time.monotonic() - begin
     return done
 

@@ -120,6 +120,7 @@ class _File:
     relative: str
     named: bool
     opened: Callable[[], BinaryIO] | None = None
+    listed: bool = False
 
     @property
     def place(self) -> str:
@@ -184,7 +185,7 @@ class Sources:
             if is_remote(name):
                 yield from self._remote(name)
             elif os.path.lexists(name):
-                yield from self._walk_or_file(name)
+                yield from self._walk_or_file(name, listed=True)
             else:
                 yield self._rejected(name, "unreadable", "no such file or folder")
 
@@ -227,12 +228,12 @@ class Sources:
             if file.named or self._wanted(base, file.relative, file.url):
                 yield _File(file.url, file.relative, file.named, file.open)
 
-    def _walk_or_file(self, name: str) -> Iterator[_File | Rejected]:
+    def _walk_or_file(self, name: str, *, listed: bool = False) -> Iterator[_File | Rejected]:
         if os.path.isdir(name):
             self.roots.append(printable_path(os.path.abspath(name)))
             yield from self._walk(name)
         elif not own_files.is_own(name):
-            yield _File(name, os.path.normpath(name), named=True)
+            yield _File(name, os.path.normpath(name), named=True, listed=listed)
 
     def _walk(self, root: str) -> Iterator[_File | Rejected]:
         seen: set[tuple[int, int]] = set()

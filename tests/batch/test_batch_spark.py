@@ -26,19 +26,23 @@ from test_batch_choice import batch as batch_of_texts
 from test_batch_choice import chosen, drifting
 from test_batch_choice import mixed as mixed_texts
 from test_batch_clusters import EARLIEST, RULES, chain, hot
+from test_batch_dedupe import as_files, as_gzip, as_parquet, as_warc
 from test_batch_scattering import spotted
 
 from indexer.batch.clusters.clustering import Wanted, cluster
+from indexer.batch.copying import Output
+from indexer.batch.filtering import keep
 from indexer.batch.form import Form
 from indexer.batch.reading import rule_of
 from indexer.cli import main
-from indexer.errors import UsageError
+from indexer.errors import StoreError, UsageError
 
 pytest.importorskip("pyspark", reason="NEEDS SPARK: pyspark is not installed; batches on Spark were not tested")
 if missing := java_missing():
     pytest.skip(f"NEEDS JAVA {missing}: batches on Spark were not tested", allow_module_level=True)
 
 from indexer.batch.spark import clustering, components, frames, tables
+from indexer.batch.spark.deduping import steps
 from indexer.batch.spark.session import mapped
 
 # Spark looks at versions with what Python itself no longer has.
@@ -265,6 +269,49 @@ def test_the_command_runs_on_spark(
         assert path.read_bytes() == (tmp_path / "spark" / "sketches" / path.name).read_bytes()
     assert same_files(tmp_path / "here", tmp_path / "spark")
     assert {path.name for path in (tmp_path / "spark").iterdir()} == {"sketches", "clusters", "clustering.json"}
+
+
+def files_below(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("more", [(), ("--tag",), ("--min-origins", "2", "--singletons", "drop")])
+def test_what_is_deduplicated_on_spark_is_what_one_machine_writes(
+    more: tuple[str, ...],
+    spark: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for write in (as_gzip, as_parquet, as_warc, as_files):
+        given = tmp_path / "in" / write.__name__
+        given.mkdir(parents=True)
+        write(given)
+    (tmp_path / "in" / "bad.jsonl").write_text('{"id": "x", "text": "some words"}\nno JSON\n')
+
+    def answered(*words: str) -> Any:
+        assert main(["batch", *words, *more, "--json"]) == 0
+        said = json.loads(capsys.readouterr().out)
+        return {name: said[name] for name in said if name not in ("out", "batch", "removed_list", "seconds")}
+
+    spread = ("--run-on", "spark", "--partitions", "2", "--most-joined", "1", "--most-grouped", "3")
+    made = ("dedupe", "in", "--latest", "--canonical", "longest", "--out")
+    here = answered(*made, "here")
+    assert answered(*made, "there", *spread) == here
+    assert here["failed"]
+    assert min(here["removed"], here["kept"]) > 0
+    wanted = files_below(tmp_path / "here")
+    assert {name.partition("/")[0] for name in wanted} >= {"as_gzip", "as_parquet", "as_warc", "bad.jsonl"}
+    listed = (tmp_path / "here.removed.parquet").read_bytes()
+    assert answered("filter", "in", "--clusters", "there.batch", "--out", "again", "--run-on", "spark")
+    for out in ("there", "again"):
+        assert files_below(tmp_path / out) == wanted
+        assert (tmp_path / f"{out}.removed.parquet").read_bytes() == listed
+    # What can't be written is said as it is on one machine.
+    (tmp_path / "later").touch()
+    with pytest.raises(StoreError, match="later"):
+        keep(["in"], "there.batch", Output("later"), write=steps(spark).write)
 
 
 def test_different_texts_with_one_id_are_refused_and_counted_as_in_one_process(spark: Any, tmp_path: Path) -> None:

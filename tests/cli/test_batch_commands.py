@@ -43,6 +43,29 @@ def test_from_documents_to_those_that_are_kept(neardup: Neardup) -> None:
     assert "2 of clusters from fewer than 3 origins" in neardup(*deduped, "--out", "again").out
 
 
+def test_listed_files_are_deduplicated_to_where_their_paths_say(neardup: Neardup) -> None:
+    lines = "".join(json.dumps({"id": str(n), "text": prose(n)}) + "\n" for n in (2, 7))
+    write(
+        neardup.folder,
+        {"a/x.html": html(prose(1)), "b/x.html": html(prose(3)), "b/y.html": html(prose(1)), "l.jsonl": lines},
+    )
+    deduped = ("batch", "dedupe", "--paths-from", "-", "--out")
+    listed = f"a/x.html\0b/x.html\0{neardup.folder / 'b/y.html'}\0l.jsonl".encode()
+    said = neardup(*deduped, "kept", "--json", stdin=listed).json
+    assert (said["files"], said["documents"], said["kept"], said["removed"]) == (4, 5, 4, 1)
+    kept = neardup.folder / "kept"
+    assert {path.relative_to(kept).as_posix() for path in kept.rglob("*.*")} == {"a/x.html", "b/x.html", "l.jsonl"}
+    assert (kept / "l.jsonl").read_text() == lines
+    # As for files that are named, nothing is written of a list with what is not there, or into what is read.
+    assert "missing" in neardup(*deduped, "no", stdin=b"missing\0l.jsonl", code=2).err
+    assert "lies inside" in neardup(*deduped, "a/no", stdin=b"a\0l.jsonl", code=2).err
+    # A path that leads out of the folder is written inside of it.
+    neardup(*deduped, "up", stdin=f"a/../../{neardup.folder.name}/b/y.html".encode())
+    [written] = (neardup.folder / "up").rglob("*.html")
+    assert written.name == "y.html"
+    assert not [*neardup.folder.rglob("no*")]
+
+
 def test_what_was_loaded_goes_on_as_a_store(neardup: Neardup) -> None:
     lines = [{"id": "near", "text": changed(prose(1), 3)}, {"id": "own", "text": prose(9)}, {"id": "none"}]
     write(neardup.folder, {**COPIES, "lines.jsonl": "".join(json.dumps(line) + "\n" for line in lines)})

@@ -10,7 +10,7 @@ from hashlib import blake2b
 from typing import Any
 
 from indexer.batch.sketches.inputs import seen_from, state_of
-from indexer.ingest.naming import id_of_path
+from indexer.ingest.naming import absolute, id_of_path
 from indexer.ingest.readers import Columns, Reader, reader_by_head, reader_of
 from indexer.ingest.readers.compression import BROKEN, plain
 from indexer.ingest.remote import is_remote
@@ -82,11 +82,13 @@ def parts_of(sources: Sources, rejected: Callable[[Rejected], object]) -> list[P
             name = _name(file.path, base)
             parts[name] = Part(name, (file,), reader, seen_from(os.path.dirname(os.path.realpath(file.path))))
         else:
-            single.setdefault(os.path.dirname(file.path), []).append(file)
+            # By the name, so that a folder is one, however its files' paths are written.
+            single.setdefault(_name(os.path.dirname(file.path) or ".", base), []).append(file)
     for folder, files in single.items():
+        seen = seen_from(os.path.dirname(files[0].path))
         for number, together in enumerate(_cut(files)):
-            name = f"{_name(folder or '.', base)}.{number:04}"
-            parts[name] = Part(name, tuple(together), seen=seen_from(folder))
+            name = f"{folder}.{number:04}"
+            parts[name] = Part(name, tuple(together), seen=seen)
     return [parts[name] for name in sorted(parts)]
 
 
@@ -97,7 +99,7 @@ def task_of(parts: Sequence[Part], task: tuple[int, int]) -> list[Part]:
 
 
 def _cut(files: Sequence[Any]) -> Iterator[Sequence[Any]]:
-    ordered = sorted({file.path: file for file in files}.items())
+    ordered = sorted({absolute(file.path): file for file in files}.items())
     for start in range(0, len(ordered), _FILES_TOGETHER):
         yield [file for _, file in ordered[start : start + _FILES_TOGETHER]]
 

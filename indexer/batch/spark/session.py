@@ -6,7 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from indexer import errors
@@ -21,6 +21,7 @@ _OURS = re.compile(r"^indexer\.errors\.(\w+): (.*)$", re.MULTILINE)
 _USUAL = 200
 # What a partition of sketches has, in bytes, and how many there are of few.
 _PARTITION, _FEWEST = 64 << 20, 8
+_MOST_TASKS = 10_000
 
 
 @contextmanager
@@ -84,6 +85,19 @@ def mapped(frame: Any, step: Callable[..., Iterator[Any]], schema: Any, *given: 
         return step(batches, *given, **named)
 
     return frame.mapInArrow(run, ddl(schema))
+
+
+def numbered(spark: Any, count: int, step: Callable[..., Iterator[Any]], schema: Any, *given: Any) -> Any:
+    """What a step makes of the numbers from 0 to `count`, a few to a task, in the folder that this process is in."""
+    start = os.getcwd()
+
+    def run(batches: Iterator[Any]) -> Iterator[Any]:
+        with suppress(OSError):
+            # Files are named as they were seen from there.
+            os.chdir(start)
+        return step((batch["id"].to_pylist() for batch in batches), *given)
+
+    return mapped(spark.range(0, count, 1, max(1, min(count, _MOST_TASKS))), run, schema)
 
 
 @contextmanager

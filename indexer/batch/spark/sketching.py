@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 from collections import Counter
@@ -14,25 +13,20 @@ from indexer.batch.arrow import arrow, column_of_strings
 from indexer.batch.form import Making
 from indexer.batch.sketches.parts import Part
 from indexer.batch.sketches.sketching import Summary, begin, forget, sketch_parts, unfinished
-from indexer.batch.spark.session import mapped, plain_errors
+from indexer.batch.spark.session import numbered, plain_errors
 from indexer.ingest.sources import Selection, Sources
 
 _SAID = arrow.schema([("said", arrow.string())])
-_MOST_TASKS = 10_000
 
 
 def write_parts(
-    rows: Iterable[Any], parts: Sequence[Part], selection: Selection, making: Making, folder: str, start: str
+    numbers: Iterable[Sequence[int]], parts: Sequence[Part], selection: Selection, making: Making, folder: str
 ) -> Iterator[Any]:
-    """Write the sketches of those parts whose numbers come, as a process in the folder `start` does."""
+    """Write the sketches of those parts whose numbers come."""
     summary = Summary()
-    with contextlib.suppress(OSError):
-        # Parts are named as they were seen from there.
-        os.chdir(start)
     sources = Sources([], selection)
-    for batch in rows:
-        chosen = [parts[number] for number in batch["id"].to_pylist()]
-        sketch_parts(sources, chosen, folder, making, summary)
+    for some in numbers:
+        sketch_parts(sources, [parts[number] for number in some], folder, making, summary)
     summary.left_out = sources.left_out
     said = {each.name: getattr(summary, each.name) for each in fields(summary)}
     yield arrow.RecordBatch.from_arrays([column_of_strings([json.dumps(said)])], schema=_SAID)
@@ -58,11 +52,8 @@ def sketch(
         # What a task that failed has left is written again, so that it is counted.
         left = list(unfinished(parts, folder, counts))
         if left:
-            numbers = spark.range(0, len(left), 1, min(len(left), _MOST_TASKS))
-            done = mapped(
-                numbers, write_parts, _SAID, left, sources.selection, replace(making, jobs=1),
-                os.path.abspath(folder), os.getcwd(),
-            )  # fmt: skip
+            given = left, sources.selection, replace(making, jobs=1), os.path.abspath(folder)
+            done = numbered(spark, len(left), write_parts, _SAID, *given)
             for row in done.collect():
                 _add(counts, json.loads(row["said"]))
         counts.forgotten += forget(sources, parts, folder)

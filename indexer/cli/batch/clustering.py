@@ -8,24 +8,24 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from indexer.cli.batch.running import Spread, spread_options
+from indexer.cli.batch.running import Spread, spread_options, steps_of
 from indexer.cli.options.clustering import Clustering, cluster_options
-from indexer.cli.options.groups import Group
+from indexer.cli.options.groups import Group, Related
 from indexer.cli.options.matching import match_option, show_rule
 from indexer.cli.options.paths import A_FOLDER, A_PATH
-from indexer.cli.options.shared import json_option
+from indexer.cli.options.shared import Size, json_option
 from indexer.cli.terminal.output import answer_json, fields
 from indexer.text.counts import counted
 
 if TYPE_CHECKING:
-    from indexer.batch.clusters.clustering import Wanted
     from indexer.batch.sketches.inputs import Stale
 
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """Which older documents are compared too, and what becomes of inputs that are gone and of ids that come again."""
+    """Which older documents are compared too, in how much memory, and what becomes of inputs and ids that are gone."""
 
+    memory: int
     against: str | None
     stale: Stale
     latest: bool
@@ -33,6 +33,17 @@ class Compared:
 
 compared_options = Group(
     Compared,
+    click.option(
+        "--memory",
+        cls=Related,
+        goes_with=["run_on=local"],
+        type=Size(),
+        metavar="SIZE",
+        default="2GiB",
+        show_default=True,
+        help="What sketches may take at once with --run-on local; more of them are spilled to OUT, and compared part "
+        "by part.",
+    ),
     click.option(
         "--against",
         metavar="OLD",
@@ -122,7 +133,7 @@ def cluster(
         rule,
         chosen,
         clustering.bound,
-        spread.memory,
+        given.memory,
         spread.partitions,
         given.against,
         most_grouped=spread.most_grouped,
@@ -130,25 +141,13 @@ def cluster(
         latest=given.latest,
     )
     begin = time.monotonic()
-    said = _clustered(folder, out, wanted, spread)
+    with steps_of(spread.running, spread.most_joined) as steps:
+        said = steps.cluster(folder, out, wanted)
     said["seconds"] = round(time.monotonic() - begin, 3)
     if json:
         answer_json(said)
     else:
         show_clusters(said)
-
-
-def _clustered(folder: str, out: str, wanted: Wanted, spread: Spread) -> dict[str, Any]:
-    if not spread.on_spark:
-        from indexer.batch.clusters.clustering import cluster as cluster_here
-
-        return cluster_here(folder, out, wanted)
-    from indexer.batch.spark.clustering import cluster as cluster_on_spark
-    from indexer.batch.spark.frames import MOST_JOINED
-    from indexer.batch.spark.session import running
-
-    with running(spread.running.master) as spark:
-        return cluster_on_spark(spark, folder, out, wanted, most_joined=spread.most_joined or MOST_JOINED)
 
 
 def _replaced(said: dict[str, Any]) -> str:

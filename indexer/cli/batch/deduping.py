@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import click
 
 from indexer.cli.batch.filtering import Writing, left_out, left_out_fields, writing_options
+from indexer.cli.batch.running import Spread, spread_options, steps_of
 from indexer.cli.batch.sketching import form_of_options, sources_of_options
 from indexer.cli.indexing import Walk, walk_options
 from indexer.cli.options.clustering import Clustering, cluster_options
@@ -22,13 +23,14 @@ from indexer.text.counts import counted
 
 @dataclass(frozen=True, slots=True)
 class Judging:
-    """Where documents go, what they are compared with, and which of them count."""
+    """Where documents go, what they are compared with, which of them count, and where the work is done."""
 
     writing: Writing
     time_field: str | None
     against: str | None
     latest: bool
     unverified: bool
+    spread: Spread
 
 
 judging_options = Group(
@@ -51,6 +53,7 @@ judging_options = Group(
         help="Of documents with one id and different texts let the last count; otherwise they are refused.",
     ),
     click.option("--unverified", is_flag=True, help="Decide also by a simhash alone."),
+    spread_options,
 )
 
 
@@ -63,6 +66,8 @@ Examples:
   neardup batch dedupe crawl.warc.gz --out kept --json
   neardup batch dedupe dump.parquet --out tagged --tag --text-field body
   neardup batch dedupe june/ --out june-kept --against may-kept.batch
+  find . -name '*.md' -print0 | neardup batch dedupe --paths-from - --out kept
+  neardup batch dedupe crawl/ --out kept --run-on spark --master spark://host:7077
 
 This is neardup batch sketch, cluster and filter in one. No two documents that are kept are near, and each one that is
 removed is near one that is kept: OUT.removed.parquet lists it with that one. Parquet and JSON lines are written in
@@ -70,13 +75,16 @@ their own format, single files are copied, and the texts of everything else (WAR
 id, source, row, title, text, metadata (JSON), and failed, the reason where a document gave no text. With --tag nothing
 is removed. The input stays as it is.
 
+Files of --paths-from are written below OUT by their whole paths. With --run-on spark each file that holds many
+documents, and the single files of each folder, are read and written by a task.
+
 Sketches and clusters are in OUT.batch: an interrupted run goes on from there, and --against takes it for the next one.
 
 With --json one object: out, batch, removed_list, rule, files, documents, empty, short, failed (by reason), kept,
 removed, replaced, few_origins, singletons, left_out (files, by name or kind), seconds (of sketch, cluster and filter).
 """,
 )
-@click.argument("paths", nargs=-1, required=True, metavar="PATH|DIR|GLOB...")
+@click.argument("paths", nargs=-1, metavar="[PATH|DIR|GLOB]...")
 @judging_options
 @match_option
 @cluster_options
@@ -99,25 +107,36 @@ def dedupe(
     from indexer.batch.deduping import dedupe as dedupe_files
     from indexer.batch.filtering import removed_file
     from indexer.batch.form import Making
+    from indexer.cli.files.path_lists import list_of_paths
     from indexer.ingest.sources import LEFT_OUT
 
-    if walk.paths_from:
-        raise UsageError("--paths-from goes with neardup batch sketch")
-    writing = judging.writing
+    if not paths and not walk.paths_from:
+        raise UsageError("name at least one file, folder or pattern")
+    # Looked at twice: where they lie, and what they hold.
+    listed = list(list_of_paths(walk.paths_from)) if walk.paths_from else []
+    writing, spread = judging.writing, judging.spread
     form = form_of_options(making, extraction, judging.time_field)
     chosen = clustering.canonical_rule
-    more = {"bound": clustering.bound, "against": judging.against, "latest": judging.latest}
-    done = dedupe_files(
-        paths,
-        writing.out,
-        match=match,
-        canonical=chosen,
-        **writing.output,
-        sources=sources_of_options(paths, batch_folder(writing.out), walk, extraction),
-        making=Making(form, extraction.limits, making.processes),
-        wanted=more,
-        unverified=judging.unverified,
-    )
+    more = {
+        "bound": clustering.bound,
+        "parts": spread.partitions,
+        "against": judging.against,
+        "most_grouped": spread.most_grouped,
+        "latest": judging.latest,
+    }
+    with steps_of(spread.running, spread.most_joined) as steps:
+        done = dedupe_files(
+            [*paths, *listed],
+            writing.out,
+            match=match,
+            canonical=chosen,
+            **writing.output,
+            sources=sources_of_options(paths, batch_folder(writing.out), walk, extraction, listed),
+            making=Making(form, extraction.limits, making.processes),
+            wanted=more,
+            unverified=judging.unverified,
+            steps=steps,
+        )
     sketched, filtered = done.sketched, done.filtered
     if json:
         answer_json(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from indexer.cli.batch.running import Running, running_options, steps_of
 from indexer.cli.options.groups import Group, Related
 from indexer.cli.options.paths import A_PATH
 from indexer.cli.options.shared import json_option
@@ -83,6 +84,7 @@ def left_out_fields(done: Filtered, writing: Writing) -> list[tuple[str, str]]:
 Examples:
   neardup batch filter crawl/ --clusters batch --out kept
   neardup batch filter dump.jsonl.gz --clusters batch --out kept --json
+  neardup batch filter crawl/ --clusters batch --out kept --run-on spark --master spark://host:7077
 
 No two documents that are kept are near, and each one that is removed is near one that is kept. OUT has the files of
 the input: Parquet and JSON lines in their own format, compressed or not, and single files. Of everything else (WARC,
@@ -117,16 +119,25 @@ name or kind), seconds.
     "told of; may be given several times.",
 )
 @click.option("--unverified", is_flag=True, help="Filter also by clusters that were made by a simhash alone.")
+@running_options
 @json_option
 def filter_command(
-    paths: tuple[str, ...], clusters: str, writing: Writing, against: tuple[str, ...], unverified: bool, json: bool
+    paths: tuple[str, ...],
+    clusters: str,
+    writing: Writing,
+    against: tuple[str, ...],
+    unverified: bool,
+    running: Running,
+    json: bool,
 ) -> None:
     """Write the documents to keep of files that were clustered, each file in its own format."""
     from indexer.batch.copying import Output
     from indexer.batch.filtering import keep, removed_file
 
     out = writing.out
-    done = keep(paths, clusters, Output(out, **writing.output), against=against, unverified=unverified)
+    output = Output(out, **writing.output)
+    with steps_of(running) as steps:
+        done = keep(paths, clusters, output, against=against, unverified=unverified, write=steps.write)
     if json:
         counts = {name: getattr(done, name) for name in ("files", "kept", "removed")}
         answer_json(

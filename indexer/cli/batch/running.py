@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import click
 
 from indexer.cli.options.groups import Group, Related
-from indexer.cli.options.shared import Size
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from indexer.batch.deduping import Steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,18 +31,12 @@ class Running:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """How clusters are made in parts: by what this process may take, or by what Spark is to shuffle."""
+    """Where clusters are made, and on Spark in how many parts."""
 
     running: Running
-    memory: int
     partitions: int | None
     most_joined: int | None
     most_grouped: int | None
-
-    @property
-    def on_spark(self) -> bool:
-        """Whether tasks of Spark do the work."""
-        return self.running.on_spark
 
 
 running_options = Group(
@@ -62,17 +61,6 @@ running_options = Group(
 spread_options = Group(
     Spread,
     running_options,
-    click.option(
-        "--memory",
-        cls=Related,
-        goes_with=["run_on=local"],
-        type=Size(),
-        metavar="SIZE",
-        default="2GiB",
-        show_default=True,
-        help="What sketches may take at once with --run-on local; more of them are spilled to OUT, and compared part "
-        "by part.",
-    ),
     click.option(
         "--partitions",
         cls=Related,
@@ -100,3 +88,19 @@ spread_options = Group(
         "their sketches; what more of them have in common is compared key by key first.  [default: 1,000,000]",
     ),
 )
+
+
+@contextmanager
+def steps_of(running: Running, most_joined: int | None = None) -> Iterator[Steps]:
+    """The steps of a batch where it runs; `most_joined` is for Spark."""
+    from indexer.batch.deduping import Steps
+
+    if not running.on_spark:
+        yield Steps()
+        return
+    from indexer.batch.spark.deduping import steps
+    from indexer.batch.spark.frames import MOST_JOINED
+    from indexer.batch.spark.session import running as running_spark
+
+    with running_spark(running.master) as spark:
+        yield steps(spark, most_joined=most_joined or MOST_JOINED)

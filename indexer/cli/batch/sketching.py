@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from indexer.cli.batch.running import Running, running_options
+from indexer.cli.batch.running import Running, running_options, steps_of
 from indexer.cli.indexing import Walk, walk_options
 from indexer.cli.options.groups import Group
 from indexer.cli.options.paths import A_FOLDER
@@ -21,10 +21,9 @@ from indexer.errors import ExtractionError, UsageError
 from indexer.text.counts import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable
 
-    from indexer.batch.form import Form, Making
-    from indexer.batch.sketches.parts import Part
+    from indexer.batch.form import Form
     from indexer.batch.sketches.sketching import Summary
     from indexer.ingest.sources import Rejected, Sources
 
@@ -118,10 +117,12 @@ def sketch(
     from indexer.batch.form import Making
     from indexer.batch.sketches.parts import parts_of
     from indexer.batch.sketches.sketching import Summary
+    from indexer.cli.files.path_lists import list_of_paths
 
     if running.on_spark and batch.task:
         raise UsageError("--task is for machines that are started one by one; --run-on spark has tasks of its own")
-    sources = sources_of_options(paths, batch.out, walk, extraction)
+    listed = list_of_paths(walk.paths_from) if walk.paths_from else ()
+    sources = sources_of_options(paths, batch.out, walk, extraction, listed)
     form = form_of_options(making, extraction, batch.time_field)
     rejected: list[Rejected] = []
     parts = parts_of(sources, rejected.append)
@@ -129,7 +130,9 @@ def sketch(
     summary = Summary()
     summary.failed.update(each.reason for each in rejected)
     how = Making(form, extraction.limits, making.processes)
-    _sketch(sources, parts, batch, how, running, summary)
+    share = {"task": batch.task} if batch.task else {}
+    with steps_of(running) as steps:
+        steps.sketch(sources, parts, batch.out, how, summary=summary, **share)
     summary.seconds = time.monotonic() - begin
     for each in rejected[:_SHOWN]:
         say(f"{each.source}: {each.reason}: {each.detail}")
@@ -140,24 +143,10 @@ def sketch(
     return ExtractionError.exit_code if batch.strict and summary.failures else 0
 
 
-def _sketch(
-    sources: Sources, parts: Sequence[Part], batch: Batch, how: Making, running: Running, summary: Summary
-) -> None:
-    if not running.on_spark:
-        from indexer.batch.sketches.sketching import sketch as sketch_here
-
-        sketch_here(sources, parts, batch.out, how, task=batch.task or (1, 1), summary=summary)
-        return
-    from indexer.batch.spark.session import running as running_spark
-    from indexer.batch.spark.sketching import sketch as sketch_on_spark
-
-    with running_spark(running.master) as spark:
-        sketch_on_spark(spark, sources, parts, batch.out, how, summary=summary)
-
-
-def sources_of_options(paths: tuple[str, ...], out: str, walk: Walk, extraction: Extraction) -> Sources:
-    """What is read for a batch in the folder `out`."""
-    from indexer.cli.files.path_lists import list_of_paths
+def sources_of_options(
+    paths: tuple[str, ...], out: str, walk: Walk, extraction: Extraction, listed: Iterable[str]
+) -> Sources:
+    """What is read for a batch in the folder `out`: the paths, and those of a list."""
     from indexer.ingest.sources import Selection, Sources
 
     selection = Selection(
@@ -171,7 +160,7 @@ def sources_of_options(paths: tuple[str, ...], out: str, walk: Walk, extraction:
         line_limit=extraction.max_size,
         columns=walk.columns.columns(extraction),
     )
-    return Sources(paths, selection, paths_from=list_of_paths(walk.paths_from) if walk.paths_from else ())
+    return Sources(paths, selection, paths_from=listed)
 
 
 def form_of_options(making: Fingerprinting, extraction: Extraction, time_field: str | None) -> Form:

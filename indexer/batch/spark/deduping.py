@@ -1,0 +1,46 @@
+"""`indexer.batch.deduping` by tasks of Spark: the same files as one machine writes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from indexer.batch.arrow import arrow
+from indexer.batch.copying import Output
+from indexer.batch.deduping import Steps
+from indexer.batch.filtering import write_parts
+from indexer.batch.sketches.parts import Part
+from indexer.batch.spark.clustering import cluster
+from indexer.batch.spark.frames import MOST_JOINED
+from indexer.batch.spark.session import numbered, plain_errors
+from indexer.batch.spark.sketching import sketch
+
+_NOTHING = arrow.schema([("nothing", arrow.int64())])
+
+
+def steps(spark: Any, *, most_joined: int = MOST_JOINED) -> Steps:
+    """The steps of `indexer.batch.deduping.dedupe` in tasks of a session; `most_joined` as for `cluster` there.
+
+    The input and the output have to be there under the same names on all machines.
+    """
+    return Steps(partial(sketch, spark), partial(cluster, spark, most_joined=most_joined), partial(write, spark))
+
+
+def write(spark: Any, chosen: Sequence[tuple[Part, Path]], output: Output, standing: Any) -> None:
+    """What `indexer.batch.filtering.write_parts` does, a part in a task of Spark, each with one process."""
+    there = replace(output, out=os.path.abspath(output.out), jobs=1)
+    with plain_errors():
+        numbered(spark, len(chosen), write_some, _NOTHING, chosen, there, standing).collect()
+
+
+def write_some(
+    numbers: Iterable[Sequence[int]], chosen: Sequence[tuple[Part, Path]], output: Output, standing: Any
+) -> Iterator[Any]:
+    """Write those parts whose numbers come; gives nothing."""
+    for some in numbers:
+        write_parts((chosen[number] for number in some), output, standing)
+    yield arrow.RecordBatch.from_pylist([], schema=_NOTHING)
