@@ -30,11 +30,11 @@ from indexer.errors import NotFoundError, UsageError
 from indexer.text.counts import counted
 
 if TYPE_CHECKING:
-    from indexer.clustering.arrivals import Arrivals, Near
+    from indexer.clustering.arrivals import Arrivals
     from indexer.clustering.prune import Pruning
     from indexer.matching.nodes import Nodes
     from indexer.matching.rule import MatchRule
-    from indexer.model import Record
+    from indexer.model import Ref
     from indexer.stores import Store
     from indexer.stores.base import Refresh
 
@@ -59,11 +59,11 @@ def arrivals(store: Store, asked: Arriving) -> Iterator[Arrivals | None]:
         say(f"documents are stored, each in a cluster of its own: {by.refused}", level="warning")
     with _lines_to(asked.new_to) as write:
 
-        def on_stored(record: Record, near: Near | None) -> None:
-            if near is None and write:
-                write(record.ref.id)
+        def on_new(ref: Ref) -> None:
+            if write:
+                write(ref.id)
 
-        coming = Arrivals(store, by, cluster=asked.cluster, skip=asked.skip_duplicates, on_stored=on_stored)
+        coming = Arrivals(store, by, cluster=asked.cluster, skip=asked.skip_duplicates, on_new=on_new)
         yield coming
         coming.close()
 

@@ -2,42 +2,36 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 
 from indexer.clustering.assign import (
     READ_AT_ONCE,
-    REMEMBERED,
     Changes,
-    RememberingAssigner,
-    alone,
+    ReadingAssigner,
     cluster_of,
     is_alone,
-    membership,
-    repeated_by,
-    repeating,
     repeating_others,
 )
 from indexer.clustering.canonical import CanonicalRule
-from indexer.clustering.clusters import assigned, component_groups
+from indexer.clustering.choosing import preceded
+from indexer.clustering.clusters import put_groups
 from indexer.clustering.grouping import group, radius_of
 from indexer.clustering.memory import arriving, note_of, remembered
+from indexer.clustering.placing import Near, Placer, asking_of, read_records
 from indexer.clustering.recent import Held, Judging, Recent, held_of
 from indexer.errors import StoreError, UsageError
-from indexer.hamming.components import NamedComponents
 from indexer.matching.lookups import Asking, plans
 from indexer.matching.measures.tables import Comparison
-from indexer.matching.nodes import found_of, nodes_of
-from indexer.matching.question import Question
+from indexer.matching.nodes import found_of, read_nodes
 from indexer.matching.rule import MatchRule, Reading, default_rule
-from indexer.model import ClusterRecord, Record, Ref, first_of
+from indexer.model import Record, Ref
 from indexer.model.chunking import chunks
-from indexer.model.origins import origin_of
 from indexer.model.ragged import Ragged
 from indexer.model.refs import ref_order
 from indexer.schemes.base import Similarities
@@ -45,17 +39,12 @@ from indexer.stores.base import Store
 
 # This many near documents are looked at for one that comes: enough to know what it belongs to.
 _MOST_NEAR = 1000
-# Clusters that together are larger are not grouped anew for each document that comes.
-_REGROUPED = 1000
-# Clusters of about this many documents together are read, grouped and written at once.
-_AT_ONCE = 5000
-
-
-class Near(NamedTuple):
-    """A stored document and its similarity, 0 to 1, by the rule's measure."""
-
-    ref: Ref
-    similarity: float
+# Reading a document of a store takes a fifteenth of looking one up; but not for so few, and never of so many.
+_READ_FOR = 15
+_FEWEST_READ_FOR, _MOST_READ = 500, 500_000
+# Documents are put into clusters after as many seconds, or as many times the seconds that it took before, or when as
+# many wait with what is near them.
+_WAIT_SECONDS, _WAIT_TIMES, _MOST_WAITING = 30.0, 5, 100_000
 
 
 @dataclass(slots=True)
@@ -64,26 +53,6 @@ class Arrived:
 
     new: int = 0
     near: int = 0
-
-
-@dataclass(slots=True)
-class _Touching:
-    """New documents that are near each other or touch the same clusters, and what they touch."""
-
-    new: list[Record] = field(default_factory=list)
-    clusters: set[str] = field(default_factory=set)
-    loose: list[Ref] = field(default_factory=list)
-
-    @property
-    def lone(self) -> bool:
-        """Whether it is one document that touches nothing."""
-        return not self.clusters and not self.loose and len(self.new) == 1
-
-    def add(self, other: _Touching) -> None:
-        """Take in what another one has."""
-        self.new += other.new
-        self.clusters |= other.clusters
-        self.loose += other.loose
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,15 +120,18 @@ def _served(store: Store, by: ArrivalRule) -> ArrivalRule:
 
 
 class Arrivals:
-    """Looks each document up as it comes; with `cluster` puts it into its cluster, with `skip` names what it repeats.
+    """Puts documents that come into their clusters with `cluster`; with `skip` names what each of them repeats.
 
     `examine` is called with a batch before it is stored, `stored` with those of it that were, `close` at the end.
-    `on_stored` is called with each compared document, once it is stored, and what was near when it came.
+    `on_new` is called with each compared document that is stored and that nothing was near to when it came.
 
-    The clusters that a new document touches are grouped anew, by themselves, as `cluster` would group them: where no
-    component is cut, and none of their clusters has more than 1,000 documents together, the outcome is the same
-    whatever the order of arrival. What touches larger ones joins the cluster whose canonical document it is nearest to.
-    Documents of two indexers at work at once, and deletions, are put right by the next `cluster`.
+    Documents are put into clusters together: at the end, and every half minute or so as long as they come (with `skip`
+    each batch at once, so that none is left out for one that could be removed). Few of them are looked up, and the
+    clusters that they touch are grouped anew, by themselves, as `cluster` would group them: where no component is cut,
+    and none of their clusters has more than 1,000 documents together, the outcome is the same whatever the order of
+    arrival. What touches larger ones joins the cluster whose canonical document it is nearest to. Where at least
+    `fewest` came, and so many that reading the whole store takes less, all of it is grouped anew. Documents of two
+    indexers at work at once, and deletions, are put right by the next `cluster`.
     """
 
     def __init__(
@@ -169,16 +141,22 @@ class Arrivals:
         *,
         cluster: bool = True,
         skip: bool = False,
-        on_stored: Callable[[Record, Near | None], None] | None = None,
+        on_new: Callable[[Ref], None] | None = None,
+        fewest: int = _FEWEST_READ_FOR,
     ) -> None:
         self.store, self.rule, self.by = store, by.rule, by
-        self.cluster, self.skip, self.on_stored = cluster and not by.refused, skip, on_stored
+        self.cluster, self.skip, self.on_new = cluster and not by.refused, skip, on_new
         self.counts = Arrived()
-        self._assigner = RememberingAssigner(store, by.canonical)
-        self._latest = Recent(by.rule, REMEMBERED)
-        self._near: dict[Ref, list[Near]] = {}
+        self._assigner = ReadingAssigner(store, by.canonical)
+        self._fewest = fewest
+        # Of the batch that is being stored: what is put into clusters, and what is near, None where nothing was asked.
+        self._coming: set[Ref] = set()
+        self._near: dict[Ref, list[Near]] | None = None
+        # Stored documents that are not in their clusters yet, in the order in which they came, with what is near.
+        self._waiting: dict[Ref, list[Near] | None] = {}
+        # Clusters of which documents were replaced.
         self._left: set[str] = set()
-        self._came: dict[Ref, str] = {}
+        self._placed, self._took, self._last = time.monotonic(), 0.0, 0
         self._note = note_of(by.rule, by.bound, by.canonical)
         self._begun = False
 
@@ -188,7 +166,8 @@ class Arrivals:
         return self._assigner.changes
 
     def close(self) -> None:
-        """Note that the clusters are whole; not called where a batch was broken off."""
+        """Put what came into clusters, and note that these are whole; not called where a batch was broken off."""
+        self.place()
         if self._begun:
             # What came in this run is in its cluster, so that it has ended now and not when it began.
             self.store.put_clustering_note(arriving(self.store, self._note, since=self._note.at))
@@ -208,25 +187,31 @@ class Arrivals:
             for one, before, fields in known
             if often[one.ref] == 1 and one.is_identical(before) and not is_alone(one.ref, fields)
         }
-        coming, later = set(often) - settled, often.copy()
-        annotations = [None if before is None else before[1] for before in there]
-        self._near, self._came = {}, {one.ref: before.arrived_at for one, before, _ in known}
-        self._left = {name for one, _, fields in known if one.ref in coming and (name := cluster_of(fields))}
+        self._coming, self._near = set(often) - settled, None
+        self._left |= {name for one, _, fields in known if one.ref in self._coming and (name := cluster_of(fields))}
+        if not self.skip and self._reads_all(self._unasked() + len(self._coming)):
+            return [None] * len(records)
+        return self._look_up(records, often, {one.ref for one, *_ in known})
+
+    def _look_up(self, records: Sequence[Record], often: Counter[Ref], known: Collection[Ref]) -> list[Near | None]:
+        """The same, and what is near each document that is to be stored."""
+        coming, later = self._coming, often.copy()
+        nearby = self._near = {}
         kept = Recent(self.rule)
         answers: list[Near | None] = []
-        askings = [self._asking(record) if record.ref in coming else None for record in records]
+        askings = [asking_of(self.store, self.rule, record) if record.ref in coming else None for record in records]
         rows = found_of(records, self.rule, keys=False).payloads
         asked = {held_of(one): (place, one) for place, one in enumerate(askings) if one}
         stored = self._stored_near(asked, rows, coming)
         leaving = repeating_others(self.store, {one.ref for near in stored.values() for one in near if self.skip})
         judging, place_of = Judging(self.rule, rows), dict[Ref, int]()
-        for place, (record, before, asking) in enumerate(zip(records, annotations, askings, strict=True)):
+        for place, (record, asking) in enumerate(zip(records, askings, strict=True)):
             later[record.ref] -= 1
             if asking is None or later[record.ref]:
                 # What another document replaces in this batch is near nothing.
                 answers.append(None)
                 continue
-            near = self._near[record.ref] = list(stored[held_of(asking)])
+            near = nearby[record.ref] = list(stored[held_of(asking)])
             same = kept.equal(record)
             if same is not None:
                 # That one leads on to all that is near both.
@@ -237,7 +222,7 @@ class Arrivals:
                 }
                 judging.add(place, payloads, len(met), partial(_add_near, near, met))
             out = None
-            if self.skip and before is None and often[record.ref] == 1:
+            if self.skip and record.ref not in known and often[record.ref] == 1:
                 # What is left out is near nothing that comes later in the batch.
                 judging.flush()
                 out = min((one for one in near if one.ref not in leaving), key=_nearest, default=None)
@@ -246,29 +231,18 @@ class Arrivals:
                 kept.add(record)
                 place_of[record.ref] = place
             else:
-                del self._near[record.ref]
+                del nearby[record.ref]
         judging.flush()
-        for found in self._near.values():
-            found.sort(key=_nearest)
         return answers
 
     def said(self, near: Near) -> str:
         """What a document that is left out repeats, in words."""
         return self.rule.said(near.similarity, near.ref.id)
 
-    def _asking(self, record: Record) -> Asking | None:
-        """The question for what is near a document; None where the rule can't compare it."""
-        if record.short or record.fingerprint is None:
-            return None
-        if any(record.sketch_of(name) is None for name in self.rule.schemes):
-            return None
-        asking = Asking(self.store, self.rule, Question(record.ref.id, record=record))
-        return asking if asking.probes else None
-
     def _stored_near(
-        self, asked: Mapping[Held, tuple[int, Asking]], rows: Mapping[str, Ragged], coming: set[Ref]
+        self, asked: Mapping[Held, tuple[int, Asking]], rows: Mapping[str, Ragged], without: Collection[Ref]
     ) -> dict[Held, list[Near]]:
-        """What is stored and near, and not about to be replaced, by what is asked, given with its place in `rows`."""
+        """What is stored and near, and not among some, by what is asked, given with its place in `rows`."""
         answers: dict[Held, list[Near]] = {}
         judging = Judging(self.rule, rows)
         results = self.store.probe_many([one.probes for _, one in asked.values()], list(self.rule.schemes))
@@ -282,189 +256,104 @@ class Arrivals:
                 if len(near) >= _MOST_NEAR:
                     break
         judging.flush()
-        for held, (_, asking) in asked.items() if len(self._latest) else ():
-            there = {each.ref for each in answers[held]}
-            latest = self._latest.near(asking, coming)
-            answers[held] += [Near(ref, value) for value, ref in latest if ref not in there]
-        return {held: [each for each in near if each.ref not in coming] for held, near in answers.items()}
+        return {held: [each for each in near if each.ref not in without] for held, near in answers.items()}
 
     def stored(self, records: Sequence[Record]) -> None:
-        """Put documents that were examined, and are stored now, into their clusters."""
-        latest = {record.ref: record for record in records if record.ref in self._near}
-        # The store keeps the time at which a document first came.
-        fresh = [one.since(self._came.get(ref, "")) for ref, one in latest.items()]
-        if refused := self._near.keys() - latest.keys():
-            self._without(refused, fresh)
-        for record in fresh:
-            near = self._near[record.ref]
-            self.counts.near += bool(near)
-            self.counts.new += not near
-            if self.on_stored:
-                self.on_stored(record, near[0] if near else None)
+        """Take note of documents that were examined, and are stored now."""
+        refs = dict.fromkeys(record.ref for record in records if record.ref in self._coming)
+        near = self._near
+        if near is not None and near.keys() - refs.keys():
+            # What the store refused may be all that others were noted to be near; what stays in its place is unknown.
+            near = None
+        for ref in refs:
+            self._waiting.pop(ref, None)
+            if near is None:
+                self._waiting[ref] = None
+            elif ref in near:
+                self._waiting[ref] = near[ref]
+                self._count(ref, near=bool(near[ref]))
         if self.cluster:
             self._begin()
-            self._assign(self._components(fresh))
-        if not self.store.capabilities.visible_at_once:
-            for record in fresh:
-                self._latest.add(record)
+        waited = time.monotonic() - self._placed
+        if self.skip or waited >= max(_WAIT_SECONDS, _WAIT_TIMES * self._took) or self._asked() >= _MOST_WAITING:
+            self.place()
 
-    def _without(self, refused: Collection[Ref], fresh: Sequence[Record]) -> None:
-        """Take note of what else is near where the store has refused a document; an older form of it stays."""
-        there = [record for record in self.store.get(list(self._came.keys() & refused)) if record]
-        older = found_of(there, self.rule, keys=False)
-        led: dict[Ref, Ref] = {}
-        for record in fresh:
-            asking = self._asking(record)
-            values = asking.near(older).tolist() if asking and there else []
-            near = {one.ref: Near(one.ref, value) for one, value in zip(there, values, strict=False) if value >= 0}
-            # One whose sketches are equal is all that was noted, because it leads on to the others, also of this batch.
-            following, seen = list(self._near[record.ref]), {record.ref}
-            while following:
-                one = following.pop()
-                if one.ref in refused and one.ref not in seen:
-                    first = led.setdefault(one.ref, record.ref)
-                    following += [*self._near[one.ref], Near(first, one.similarity)]
-                elif one.ref not in seen:
-                    near.setdefault(one.ref, one)
-                seen.add(one.ref)
-            self._near[record.ref] = sorted(near.values(), key=_nearest)
+    def _count(self, ref: Ref, *, near: bool) -> None:
+        self.counts.near += near
+        self.counts.new += not near
+        if self.on_new and not near:
+            self.on_new(ref)
+
+    def _unasked(self) -> int:
+        """How many documents wait for which nothing was looked up."""
+        return sum(near is None for near in self._waiting.values())
+
+    def _asked(self) -> int:
+        return len(self._waiting) - self._unasked()
+
+    def _reads_all(self, documents: int) -> bool:
+        """Whether to find what is near so many, or as many as came before, takes less by reading all that is stored."""
+        documents = max(documents, self._last)
+        return documents >= self._fewest and self.store.count() <= min(documents * _READ_FOR, _MOST_READ)
 
     def _begin(self) -> None:
         if not self._begun:
             self.store.put_clustering_note(arriving(self.store, self._note))
             self._begun = True
 
-    def _components(self, fresh: Sequence[Record]) -> list[_Touching]:
-        """The new documents, put together where they are near each other or touch the same cluster."""
-        joined = NamedComponents()
-        new = {record.ref for record in fresh}
-        others = sorted({near.ref for ref in new for near in self._near[ref]} - new, key=ref_order)
-        cluster_names = self._names(others)
-        touched: dict[Ref, tuple[set[str], list[Ref]]] = {}
-        for record in fresh:
-            joined.add(record.ref)
-            names: set[str] = set()
-            loose: list[Ref] = []
-            for near in self._near[record.ref]:
-                if near.ref in new:
-                    joined.join(record.ref, near.ref)
-                elif near.ref in cluster_names:
-                    name = cluster_names[near.ref]
-                    joined.join(record.ref, name or near.ref)
-                    if name:
-                        names.add(name)
-                    else:
-                        loose.append(near.ref)
-            touched[record.ref] = names, loose
-        # What lost a member by replacement is looked at too, even where nothing new touches it.
-        for name in self._left:
-            joined.add(name)
-        components: dict[object, _Touching] = {}
-        for record in fresh:
-            touching = components.setdefault(joined.root(record.ref), _Touching())
-            touching.new.append(record)
-            names, loose = touched[record.ref]
-            touching.clusters |= names
-            touching.loose += loose
-        for name in self._left:
-            components.setdefault(joined.root(name), _Touching()).clusters.add(name)
-        self._left = set()
-        return list(components.values())
+    def place(self) -> None:
+        """Put what was stored so far into its clusters."""
+        begin = time.monotonic()
+        unasked = self._unasked()
+        if unasked and self._reads_all(unasked):
+            self._place_all()
+        else:
+            self._ask_for_waiting()
+            if self.cluster:
+                near = {ref: near or [] for ref, near in self._waiting.items()}
+                Placer(self.store, self.rule, self._assigner, radius_of(self.by.bound)).place(near, self._left)
+        self._last, self._waiting, self._left = unasked, {}, set()
+        self._placed = time.monotonic()
+        self._took = self._placed - begin
 
-    def _names(self, refs: Sequence[Ref]) -> dict[Ref, str]:
-        """The cluster of each stored document, empty where it is alone."""
-        names: dict[Ref, str] = {}
-        for start in range(0, len(refs), READ_AT_ONCE):
-            part = refs[start : start + READ_AT_ONCE]
-            for ref, fields in zip(part, self.store.annotations(part), strict=True):
-                if fields is not None:
-                    names[ref] = "" if is_alone(ref, fields) else cluster_of(fields) or ""
-        return names
-
-    def _assign(self, components: Sequence[_Touching]) -> None:
-        names = sorted({name for touching in components for name in touching.clusters})
-        known = {name: cluster for name, cluster in zip(names, self.store.get_clusters(names), strict=True) if cluster}
-        self._set_alone([touching.new[0].ref for touching in components if touching.lone])
-        together, size = _Touching(), 0
-        for touching in components:
-            if touching.lone:
-                continue
-            touched = [known[name] for name in sorted(touching.clusters) if name in known]
-            documents = sum(cluster.size for cluster in touched)
-            if documents > _REGROUPED:
-                self._join_nearest(touching.new, touched)
-                continue
-            together.add(touching)
-            size += documents + len(touching.loose) + len(touching.new) + 1
-            if size >= _AT_ONCE:
-                self._regroup(together)
-                together, size = _Touching(), 0
-        if size:
-            self._regroup(together)
-
-    def _join_nearest(self, records: Sequence[Record], clusters: Sequence[ClusterRecord]) -> None:
-        """Add each document to the cluster whose canonical document it is nearest to, if that is near."""
-        canonical = dict(zip(clusters, self.store.get([cluster.canonical for cluster in clusters]), strict=True))
-        there = [record for record in canonical.values() if record]
-        for record in records:
-            asking = self._asking(record)
-            values = asking.near(found_of(there, self.rule, keys=False)) if asking and there else np.empty(0)
-            best = int(values.argmax()) if values.size else -1
-            if best >= 0 and values[best] >= 0:
-                [name] = [cluster.id for cluster, document in canonical.items() if document is there[best]]
-                self._join(name, record, float(values[best]))
-            else:
-                self._set_alone([record.ref])
-
-    def _join(self, name: str, record: Record, similarity: float) -> None:
-        """Add a document to a large cluster without reading its members."""
-        [cluster] = self.store.get_clusters([name])
-        [annotations] = self.store.annotations([record.ref])
-        if cluster is None or annotations is None:
-            return
-        value = round(similarity, 4)
-        [beside] = self.store.annotations([cluster.canonical])
-        stays = beside is not None and repeated_by(cluster.canonical, beside) is None
-        said = repeating(record.ref, cluster.canonical, value) if stays else {}
-        self._assigner.note([(record.ref, membership(name, False, value, cluster.size + 1) | said, annotations)])
-        self._assigner.put_clusters([_grown(cluster, record, value, redundant=stays)])
-
-    def _regroup(self, touching: _Touching) -> None:
-        """Group the members of the clusters touched and the new documents anew."""
-        names = sorted(touching.clusters)
-        new = {record.ref: record for record in touching.new}
-        refs = list(dict.fromkeys([*self._members(names), *touching.loose, *new]))
-        read = [*self._read([ref for ref in refs if ref not in new]), *new.values()]
-        records = [record for record in read if not record.short and record.fingerprint is not None]
-        self._assigner.read = {record.ref: record for record in records}
-        nodes = nodes_of(self.rule, [found_of(records, self.rule)] if records else [])
+    def _place_all(self) -> None:
+        """Group all that is stored anew."""
+        nodes = read_nodes(self.store, self.rule)
         comparison = Comparison(self.rule, nodes.payloads)
-        grouped = group(nodes, comparison, radius=radius_of(self.by.bound), threads=1)
-        components = component_groups(nodes, grouped)
-        ids = assigned(self._assigner, nodes, comparison, grouped, components, threads=1)
-        kept = {name for names in ids for name in names}
-        inside = {ref for groups in components for members in groups for ref in nodes.refs.take(members)}
-        self._set_alone([ref for ref in refs if ref not in inside])
-        stale = [name for name in names if name not in kept]
-        there = self.store.get_clusters(stale)
-        self._assigner.remove_clusters([name for name, members in zip(stale, there, strict=True) if members])
+        grouped = group(nodes, comparison, radius=radius_of(self.by.bound))
+        numbers = {ref: number for number, (ref, near) in enumerate(self._waiting.items()) if near is None}
+        came = np.array([numbers.get(ref, -1) for ref in nodes.refs.take(range(len(nodes.refs)))], dtype=np.int64)
+        # Those that were there came before.
+        ranks = np.where(came < 0, np.arange(came.size), came + came.size)
+        near = preceded(nodes, comparison, grouped.whole, ranks)
+        places = np.argsort(ranks)[int((came < 0).sum()) :]
+        for ref, is_near in zip(nodes.refs.take(places), near[places].tolist(), strict=True):
+            self._count(ref, near=is_near)
+        if self.cluster:
+            self._assigner.read = {}
+            put_groups(self.store, self._assigner, nodes, comparison, grouped)
 
-    def _set_alone(self, refs: Sequence[Ref]) -> None:
-        for some in chunks(refs, READ_AT_ONCE):
-            known = [(ref, fields) for ref, fields in zip(some, self.store.annotations(some), strict=True) if fields]
-            self._assigner.note([(ref, alone(ref), fields) for ref, fields in known if not is_alone(ref, fields)])
-
-    def _read(self, refs: Sequence[Ref]) -> Iterator[Record]:
-        for start in range(0, len(refs), READ_AT_ONCE):
-            yield from (record for record in self.store.get(refs[start : start + READ_AT_ONCE]) if record)
-
-    def _members(self, names: Sequence[str]) -> Iterator[Ref]:
-        latest = self._assigner.latest
-        for name, ref in list(self.store.cluster_members(names)):
-            if latest.get(ref, name) == name:
-                yield ref
-        wanted = set(names)
-        yield from (ref for ref, name in latest.items() if name in wanted)
+    def _ask_for_waiting(self) -> None:
+        """Look up what is near those that wait without it."""
+        unasked = {ref: None for ref, near in self._waiting.items() if near is None}
+        after = dict(unasked)
+        for refs in chunks(unasked, READ_AT_ONCE):
+            records = list(read_records(self.store, refs))
+            askings = [(record, asking) for record in records if (asking := asking_of(self.store, self.rule, record))]
+            rows = found_of([record for record, _ in askings], self.rule, keys=False).payloads
+            first: dict[Held, tuple[int, Asking]] = {}
+            for place, (_, asking) in enumerate(askings):
+                first.setdefault(held_of(asking), (place, asking))
+            stored = self._stored_near(first, rows, ())
+            for ref in refs:
+                self._waiting[ref] = []
+            for place, (record, asking) in enumerate(askings):
+                held = held_of(asking)
+                at = first[held][0]
+                near = [Near(askings[at][0].ref, 1.0)] if at != place else stored[held]
+                self._waiting[record.ref] = [one for one in near if one.ref != record.ref]
+                self._count(record.ref, near=any(one.ref not in after for one in near))
+                after.pop(record.ref)
 
 
 def _add_near(near: list[Near], refs: Sequence[Ref], similarities: Similarities) -> None:
@@ -473,19 +362,3 @@ def _add_near(near: list[Near], refs: Sequence[Ref], similarities: Similarities)
 
 def _nearest(near: Near) -> tuple[float, tuple[str, str, str]]:
     return -near.similarity, ref_order(near.ref)
-
-
-def _grown(cluster: ClusterRecord, record: Record, similarity: float, *, redundant: bool) -> ClusterRecord:
-    seen = [record.arrived_at] if record.arrived_at else []
-    return replace(
-        cluster,
-        size=cluster.size + 1,
-        total_bytes=cluster.total_bytes + record.size,
-        least_similarity=min(cluster.least_similarity, similarity),
-        first_seen=min(filter(None, (cluster.first_seen, *seen)), default=""),
-        last_seen=max(cluster.last_seen, *seen, ""),
-        redundant=cluster.redundant + redundant,
-        redundant_bytes=cluster.redundant_bytes + record.size * redundant,
-        formats=first_of(cluster.formats, (record.format,)),
-        origins=first_of(cluster.origins, (origin_of(record.source),)),
-    )

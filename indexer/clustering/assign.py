@@ -5,7 +5,6 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -26,8 +25,6 @@ Similar = Callable[[Positions, Positions], npt.NDArray[np.float64]]
 Choose = Callable[[Positions, Positions], Choice]
 
 READ_AT_ONCE = 2000
-# A search engine finds a document only after its next refresh; this many of the latest are remembered here too.
-REMEMBERED = 50_000
 
 
 @dataclass(slots=True)
@@ -283,33 +280,21 @@ class Assigner:
             self.store.delete_clusters(ids)
 
 
-class RememberingAssigner(Assigner):
-    """An assigner that knows where it has put the latest documents, for stores that show a write later.
-
-    `read` are the documents that were just read.
-    """
+class ReadingAssigner(Assigner):
+    """An assigner that is given documents which were just read, `read`; where it lacks one it reads them."""
 
     def __init__(self, store: Store, rule: CanonicalRule) -> None:
         super().__init__(store, rule)
-        self.latest: dict[Ref, str] = {}
         self.read: dict[Ref, Record] = {}
 
     def described(self, refs: Sequence[Ref]) -> list[tuple[Record, Mapping[str, Any]] | None]:
-        """The records and annotations of documents that were read."""
+        """The records and annotations of documents."""
+        if not self.read.keys() >= set(refs):
+            return super().described(refs)
         annotations = self.store.annotations(refs)
         return [
             None if known is None else (self.read[ref], known) for ref, known in zip(refs, annotations, strict=True)
         ]
-
-    def note(self, wanted: Sequence[tuple[Ref, Mapping[str, Any], Mapping[str, Any]]]) -> None:
-        """Write the membership of documents."""
-        super().note(wanted)
-        if not self.store.capabilities.visible_at_once:
-            for ref, cluster, _ in wanted:
-                self.latest.pop(ref, None)
-                self.latest[ref] = cluster["id"]
-            for ref in list(islice(self.latest, max(0, len(self.latest) - REMEMBERED))):
-                del self.latest[ref]
 
 
 def membership(cluster: str, is_canonical: bool, similarity: float, size: int) -> dict[str, Any]:

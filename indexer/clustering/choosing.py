@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -71,6 +72,33 @@ def choose(
     Cost: each kept node is compared with those of its component that a finder lets it meet, so at most kept nodes times
     members. Memory: 100 bytes a node, those of its keys, and some 400 MB at most of a join's pairs.
     """
+    there, first, inside, greedy = _in_order(nodes, comparison, whole, documents, ranks, threads)
+    greedy.decide()
+    stands, similarity = np.arange(there.size), np.ones(there.size)
+    stands[inside], similarity[inside] = inside[greedy.of], greedy.similarity
+    place = np.searchsorted(there, nodes.node_of[documents])
+    return Choice(documents[first[stands[place]]], similarity[place])
+
+
+def preceded(
+    nodes: Nodes, comparison: Comparison, whole: Positions, ranks: Positions, *, threads: int | None = None
+) -> npt.NDArray[np.bool_]:
+    """Of each document in `nodes`: whether one of lower rank is near it, or has equal sketches.
+
+    Else as choose(), also what it costs.
+    """
+    documents = np.arange(nodes.node_of.size)
+    _, first, inside, greedy = _in_order(nodes, comparison, whole, documents, ranks, threads)
+    found = np.ones(documents.size, dtype=np.bool_)
+    found[first] = False
+    found[first[inside]] = greedy.preceded()
+    return found
+
+
+def _in_order(
+    nodes: Nodes, comparison: Comparison, whole: Positions, documents: Positions, ranks: Positions, threads: int | None
+) -> tuple[Positions, Positions, Positions, _Greedy]:
+    """The nodes of documents, the place of the first of each, and those of them that others may be near."""
     order = np.argsort(ranks, kind="stable")
     there, first = np.unique(nodes.node_of[documents[order]], return_index=True)
     first = order[first]
@@ -78,11 +106,7 @@ def choose(
     inside = np.flatnonzero(sizes[component] > 1)
     inside = inside[np.lexsort((ranks[first[inside]], component[inside]))]
     greedy = _Greedy(nodes, comparison, there[inside], component[inside], ranks[first[inside]], threads)
-    greedy.decide()
-    stands, similarity = np.arange(there.size), np.ones(there.size)
-    stands[inside], similarity[inside] = inside[greedy.of], greedy.similarity
-    place = np.searchsorted(there, nodes.node_of[documents])
-    return Choice(documents[first[stands[place]]], similarity[place])
+    return there, first, inside, greedy
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -136,15 +160,42 @@ class _Greedy:
         """Decide on each member."""
         if not self._members.size:
             return
-        finders = self._comparison.rule.finders
-        by_keys = [self._by_keys(finder) for finder in finders if meets_by_keys(finder)]
         undecided = np.arange(self._members.size)
         while undecided.size:
-            joined = [self._by_join(finder, undecided) for finder in finders if not meets_by_keys(finder)]
-            limit = min((limit for _, limit in joined), default=_NEVER)
-            undecided = self._decide([*by_keys, *(meeting for meeting, _ in joined)], undecided, limit)
+            undecided = self._decide(*self._meetings(undecided), undecided)
 
-    def _decide(self, meetings: Sequence[_Meeting], undecided: Positions, limit: int) -> Positions:
+    def preceded(self) -> npt.NDArray[np.bool_]:
+        """Decide on each member; whether one of lower rank in its component is near it."""
+        self.decide()
+        found = self._removed(np.arange(self._members.size))
+        later = np.zeros(found.size, dtype=np.bool_)
+        later[1:] = self._component[1:] == self._component[:-1]
+        # What is kept may be near one that was removed before it.
+        asking = np.flatnonzero(later & ~found)
+        self._kept[:] = False
+        self._decided[asking] = False
+        while asking.size:
+            meetings, limit = self._meetings(asking)
+            early = self._ranks[asking] < limit
+            for meeting in meetings:
+                for left, right, _ in self._near(meeting, asking[early]):
+                    found[left[right < left]] = True
+            self._decided[asking[early]] = True
+            asking = asking[~early]
+        return found
+
+    def _meetings(self, undecided: Positions) -> tuple[list[_Meeting], int]:
+        """Which members the finders let those undecided meet, all of them for ranks below the number that comes too."""
+        finders = self._comparison.rule.finders
+        joined = [self._by_join(finder, undecided) for finder in finders if not meets_by_keys(finder)]
+        limit = min((limit for _, limit in joined), default=_NEVER)
+        return [*self._keyed, *(meeting for meeting, _ in joined)], limit
+
+    @cached_property
+    def _keyed(self) -> list[_Meeting]:
+        return [self._by_keys(finder) for finder in self._comparison.rule.finders if meets_by_keys(finder)]
+
+    def _decide(self, meetings: Sequence[_Meeting], limit: int, undecided: Positions) -> Positions:
         """Decide on those of lower rank than `limit`, in rounds; what is then still undecided.
 
         In each round the next few of each component are compared with one another, and those of them that are kept

@@ -104,12 +104,7 @@ def cluster(
                 # The clusters that stand are as they were.
                 store.put_clustering_note(before)
             raise
-    components = component_groups(nodes, grouped)
-    kept = [np.array(names, dtype=_ID) for names in assigned(assigner, nodes, comparison, grouped, components, threads)]
-    groups = [members for groups in components for members in groups]
-    together = RefSet(nodes.refs, np.concatenate(groups) if groups else np.empty(0, dtype=np.int64))
-    _set_alone(store, assigner, together)
-    _forget(store, assigner, np.sort(np.concatenate(kept)) if kept else np.empty(0, dtype=_ID))
+    groups = put_groups(store, assigner, nodes, comparison, grouped, threads)
     if not dry_run:
         finished(store, note)
     sizes = [members.size for members in groups if members.size > 1]
@@ -154,6 +149,24 @@ def component_groups(nodes: Nodes, grouped: Groups) -> list[list[Positions]]:
     of = whole[ordered[np.concatenate(([0], fresh))]] if ordered.size else ordered
     ends = np.flatnonzero(np.diff(of)) + 1
     return [groups[first:last] for first, last in pairwise([0, *ends.tolist(), len(groups)])] if groups else []
+
+
+def put_groups(
+    store: Store,
+    assigner: Assigner,
+    nodes: Nodes,
+    comparison: Comparison,
+    grouped: Groups,
+    threads: int | None = None,
+) -> list[Positions]:
+    """Make clusters of the groups of all documents of a store, and forget all others; gives the groups."""
+    components = component_groups(nodes, grouped)
+    kept = [np.array(names, dtype=_ID) for names in assigned(assigner, nodes, comparison, grouped, components, threads)]
+    groups = [members for groups in components for members in groups]
+    together = RefSet(nodes.refs, np.concatenate(groups) if groups else np.empty(0, dtype=np.int64))
+    _set_alone(store, assigner, together)
+    _forget(store, assigner, np.sort(np.concatenate(kept)) if kept else np.empty(0, dtype=_ID))
+    return groups
 
 
 def assigned(

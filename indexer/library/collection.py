@@ -138,7 +138,7 @@ class Collection:
         and `source` or `url`; `fields` maps other names, as in {"text": "body"}, in which dots select fields of
         objects. All other fields are metadata. A document without an id is named by its content, so that equal ones
         become one document. Documents that can't be read are counted as failed and listed by `failures`. With `cluster`
-        each is assigned to its cluster as it arrives; with `skip_duplicates` near-duplicates of stored documents are
+        each is put into its cluster; with `skip_duplicates` near-duplicates of stored documents are
         left out. Documents of fewer than `min_tokens` words are left out of answers. Raises UsageError if there are no
         documents in what is given.
         """

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from clustered import INFO, arrivals_of, cluster_store, partition, record, wide
@@ -41,25 +42,49 @@ VALUES = st.sets(st.sampled_from(BITS), max_size=6).map(lambda bits: sum(1 << bi
 NARROW = st.tuples(st.sampled_from([0, 0xFFFF_0000_FFFF_0000, 0x0F0F_0F0F_0F0F_0F0F]), st.sampled_from([None, *BITS]))
 
 
+class How(NamedTuple):
+    """Whether each batch is put into clusters before the next, and for how many documents the whole store is read."""
+
+    each: bool
+    fewest: int
+
+
+HOWS = st.builds(How, st.booleans(), st.sampled_from([1, 500]))
+
+
 @contextmanager
 def empty_store() -> Iterator[Store]:
     with tempfile.TemporaryDirectory() as folder, open_store(Path(folder) / "a.neardup", create=INFO) as store:
         yield store
 
 
-def arrive(store: Store, batches: Sequence[Sequence[Record]], distance: int = 3) -> Arrivals:
-    arrivals = arrivals_of(store, distance)
+def arrive(store: Store, batches: Sequence[Sequence[Record]], distance: int = 3, how: How | None = None) -> Arrivals:
+    each, fewest = how or How(each=True, fewest=500)
+    arrivals = arrivals_of(store, distance, fewest=fewest)
     for batch in batches:
         arrivals.examine(batch)
         stored = [each.ref for each in store.put(batch)]
         assert stored == [each.ref for each in batch]
         arrivals.stored(batch)
+        if each:
+            arrivals.place()
+    arrivals.place()
     return arrivals
 
 
 def cut(records: Sequence[Record], places: Sequence[int]) -> list[list[Record]]:
     edges = [0, *sorted(place % (len(records) + 1) for place in places), len(records)]
     return [list(records[a:b]) for a, b in pairwise(edges)]
+
+
+def without_earlier(records: Sequence[Record], distance: int) -> list[Record]:
+    """Those that none before them is near."""
+    compared = [(each, each.fingerprint.value) for each in records if each.fingerprint and not each.short]
+    return [
+        each
+        for place, (each, value) in enumerate(compared)
+        if not any((value ^ other).bit_count() <= distance for _, other in compared[:place])
+    ]
 
 
 def agrees_with_its_clusters(store: Store) -> None:
@@ -82,8 +107,9 @@ def agrees_with_its_clusters(store: Store) -> None:
     drawn=st.lists(st.tuples(NARROW, st.integers(0, 3)), max_size=25),
     order=st.randoms(use_true_random=False),
     places=st.lists(st.integers(0, 100), max_size=8),
+    how=HOWS,
 )
-def test_any_order_of_arrival_gives_the_clusters_of_all_at_once(drawn, order, places) -> None:  # type: ignore[no-untyped-def]
+def test_any_order_of_arrival_gives_the_clusters_of_all_at_once(drawn, order, places, how) -> None:  # type: ignore[no-untyped-def]
     records = [
         record(f"d{number}", base if bit is None else base ^ (1 << bit), indexed_at=f"2026-01-0{day + 1}", size=number)
         for number, ((base, bit), day) in enumerate(drawn)
@@ -93,7 +119,8 @@ def test_any_order_of_arrival_gives_the_clusters_of_all_at_once(drawn, order, pl
         assert all(result for result in once.put(records))
         cluster_store(once, 3, threads=1)
         order.shuffle(records)
-        arrive(coming, cut(records, places), distance=3)
+        arrivals = arrive(coming, cut(records, places), 3, how)
+        assert arrivals.counts.new == len(without_earlier(records, 3))
         assert partition(coming) == partition(once)
         agrees_with_its_clusters(coming)
         # Nothing is left to be done but names.
@@ -105,14 +132,17 @@ def test_any_order_of_arrival_gives_the_clusters_of_all_at_once(drawn, order, pl
     values=st.lists(VALUES, max_size=25),
     replaced=st.lists(st.tuples(st.integers(0, 24), VALUES), max_size=6),
     places=st.lists(st.integers(0, 100), max_size=6),
+    how=HOWS,
 )
-def test_chains_may_be_cut_elsewhere_but_never_left_too_wide(values, replaced, places) -> None:  # type: ignore[no-untyped-def]
+def test_chains_may_be_cut_elsewhere_but_never_left_too_wide(values, replaced, places, how) -> None:  # type: ignore[no-untyped-def]
     records = [record(f"d{number}", value) for number, value in enumerate(values)]
     changes = [record(f"d{number}", value) for number, value in replaced if number < len(values)]
     with empty_store() as store:
-        arrive(store, cut(records, places), distance=2)
+        arrivals = arrive(store, cut(records, places), 2, how)
+        new = len(without_earlier(records, 2))
+        assert (arrivals.counts.new, arrivals.counts.near) == (new, len(records) - new)
         for each in changes:
-            arrive(store, [[each]], distance=2)
+            arrive(store, [[each]], 2, how)
         agrees_with_its_clusters(store)
         ours = {each.id: {ref.id for ref in each.members} for each in stored_clusters(store)}
         assert sorted(name for members in ours.values() for name in members) == sorted(each.ref.id for each in records)
@@ -138,6 +168,17 @@ def test_a_hundred_copies_in_one_batch_meet() -> None:
         arrivals = arrive(store, [copies])
         assert (arrivals.counts.new, arrivals.counts.near) == (1, 99)
         assert [len(each.members) for each in stored_clusters(store)] == [100]
+
+
+def test_what_has_waited_for_long_is_put_into_clusters_before_the_end() -> None:
+    with empty_store() as store:
+        arrivals = arrivals_of(store)
+        for name, waited in (("a", 0), ("b", 0), ("c", 60)):
+            arrivals._placed -= waited
+            arrivals.examine([record(name, 0)])
+            assert all(result for result in store.put([record(name, 0)]))
+            arrivals.stored([record(name, 0)])
+            assert partition(store) == ({"abc": "a"} if waited else {one: one for one in "ab"[: ord(name) - 96]})
 
 
 def test_a_copy_of_what_is_replaced_in_the_same_batch_finds_its_cluster() -> None:
@@ -179,11 +220,13 @@ def test_a_document_that_changes_leaves_its_cluster() -> None:
         agrees_with_its_clusters(store)
 
 
-def test_documents_stored_without_clusters_are_taken_in() -> None:
+@pytest.mark.parametrize("fewest", [1, 500])
+def test_documents_stored_without_clusters_are_taken_in(fewest: int) -> None:
     with empty_store() as store:
         assert all(result for result in store.put([record("a", 0), record("b", 0)]))
-        arrive(store, [[record("c", 1)]])
+        arrivals = arrive(store, [[record("c", 1)]], how=How(each=True, fewest=fewest))
         assert partition(store) == {"abc": "a"}
+        assert (arrivals.counts.new, arrivals.counts.near) == (0, 1)
 
 
 def test_two_indexers_at_once_are_put_right_by_the_next_clustering() -> None:
@@ -197,6 +240,8 @@ def test_two_indexers_at_once_are_put_right_by_the_next_clustering() -> None:
         assert all(result for result in store.put([*ours, *theirs]))
         one.stored(ours)
         other.stored(theirs)
+        one.place()
+        other.place()
         assert partition(store) == {"ab": "a", "c": "c", "x": "x", "y": "y", "z": "z"}
         put_right = cluster_store(store)
         assert partition(store) == {"abx": "a", "cy": "c", "z": "z"}
@@ -213,6 +258,7 @@ def test_a_run_killed_between_storing_and_placing_is_put_right() -> None:
         batch = [record("b", 0xFF00), record("c", 1)]
         killed.examine(batch)
         assert all(result for result in store.put(batch))
+        killed.stored(batch)
         assert partition(store) == {"a": "a", "b": "b", "c": "c"}
         cluster_store(store)
         assert partition(store) == {"ac": "a", "b": "b"}
@@ -328,10 +374,9 @@ def test_what_was_looked_at_is_remembered() -> None:
     st.lists(st.lists(st.integers(0, 11), min_size=1, max_size=6), min_size=1, max_size=12),
     st.lists(st.integers(0, 11), min_size=1, max_size=6),
     st.integers(1, 3),
-    st.none() | st.integers(1, 5),
 )
-def test_what_is_remembered_is_found_like_what_is_stored(
-    keys: list[list[int]], asked: list[int], agreeing: int, most: int | None
+def test_documents_of_a_batch_are_found_like_what_is_stored(
+    keys: list[list[int]], asked: list[int], agreeing: int
 ) -> None:
     """Keys of 2 bits in 3 tables, several of one table, some twice."""
     scheme = WordMinhash(agreeing=agreeing)
@@ -342,28 +387,18 @@ def test_what_is_remembered_is_found_like_what_is_stored(
         sketch = Sketch(scheme.id, b"\0\0" * 40, tuple(some), 1)
         return Record(Ref(name), Fingerprint(0, 9), sketches={scheme.family: sketch})
 
-    recent = Recent(rule, most)
-    added: dict[str, list[int]] = {}
-    for number, each in enumerate(keys):
-        name = f"{number % 9:02d}"
-        added.pop(name, None)
-        added[name] = each
+    recent = Recent(rule)
+    added = {f"{number:02d}": each for number, each in enumerate(keys)}
+    for name, each in added.items():
         recent.add(made(name, each))
-    held = list(added)[-most:] if most else list(added)
     with empty_store() as store:
         store.add_scheme(scheme.info)
-        asking = Asking(store, rule, Question("q", record=made("q", asked)))
-        found = [ref.id for _, ref in recent.near(asking, (Ref("00"),))]
-    met = [name for name in held if len({key >> 2 for key in added[name] if key in asked}) >= agreeing and name != "00"]
+        found = [ref.id for ref in recent.met(Asking(store, rule, Question("q", record=made("q", asked))))]
+    met = [name for name, each in added.items() if len({key >> 2 for key in each if key in asked}) >= agreeing]
     # Of equal ones the first stands for all.
     assert sorted(found) == sorted({tuple(added[name]): name for name in reversed(met)}.values())
-    equal = [name for name in held if added[name] == asked and name != "00"]
-    assert recent.equal(made("00", asked)) == (Ref(equal[0]) if equal else None)
-    for number in range(9):
-        recent.remove(Ref(f"{number:02d}"))
-    assert len(recent) == 0
-    assert not recent._holders
-    assert not recent._equal
+    equal = [name for name, each in added.items() if each == asked]
+    assert recent.equal(made("q", asked)) == (Ref(equal[0]) if equal else None)
 
 
 def test_what_is_near_only_to_what_could_be_removed_is_not_left_out(tmp_path: Path) -> None:

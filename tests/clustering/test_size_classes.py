@@ -20,6 +20,7 @@ def add(store: Store, arrivals: Arrivals, *records: Record) -> int:
     arrivals.examine(records)
     assert all(not result.reason for result in store.put(records))
     arrivals.stored(records)
+    arrivals.place()
     return arrivals.changes.documents - before
 
 

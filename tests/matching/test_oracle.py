@@ -28,6 +28,7 @@ from indexer.clustering.prune import Pruning
 from indexer.clustering.stored import stored_clusters
 from indexer.errors import UsageError
 from indexer.matching.lookups import lookup
+from indexer.matching.nodes import read_nodes
 from indexer.matching.pairing import pairs_of
 from indexer.matching.question import Question
 from indexer.matching.rule import MatchRule, Reading, parse_rule
@@ -308,14 +309,17 @@ def is_reported(store: Store, collected: Collected, clusters: set[frozenset[str]
 
 
 @settings(max_examples=60, deadline=None)
-@given(rules(), collections(older=False), ORDERS, PLACES)
-def test_documents_as_they_come(by: MatchRule, collected: Collected, order: random.Random, places: list[int]) -> None:
+@given(rules(), collections(older=False), ORDERS, PLACES, st.sampled_from([1, 500]))
+def test_documents_as_they_come(
+    by: MatchRule, collected: Collected, order: random.Random, places: list[int], fewest: int
+) -> None:
     oracle = collected.oracle(by)
     records = collected.records(by)
     order.shuffle(records)
     batches = cut(records, places)
     with opened(by) as store, opened(by) as once:
-        arrivals = Arrivals(store, rule_for(store, by))
+        new: list[str] = []
+        arrivals = Arrivals(store, rule_for(store, by), on_new=lambda ref: new.append(ref.id), fewest=fewest)
         for batch in batches:
             assert not any(arrivals.examine(batch))
             put(store, batch)
@@ -329,10 +333,18 @@ def test_documents_as_they_come(by: MatchRule, collected: Collected, order: rand
         for each in came:
             assert centred(each, oracle)
             assert any(each <= whole for whole in connected)
-        if never_cut(batches, pairs, oracle):
+        if never_cut(batches, pairs, oracle) or fewest == 1:
             assert came == members(once)
-        new = sum(not any(name in pair for pair in pairs) for name in oracle.texts)
-        assert arrivals.counts.new >= new - sum("?" in text for text in oracle.texts.values()) - without(by, oracle)
+        lonely = sum(not any(name in pair for pair in pairs) for name in oracle.texts)
+        assert len(new) >= lonely - sum("?" in text for text in oracle.texts.values()) - without(by, oracle)
+        assert len(new) == arrivals.counts.new
+        if fewest == 1:
+            # The whole store was read, by the same finders.
+            table = read_nodes(once, by).refs
+            came_first = {each.ref.id: place for place, each in enumerate(records)}
+            compared = sorted((ref.id for ref in table.take(range(len(table)))), key=came_first.__getitem__)
+            later = {max(pair, key=came_first.__getitem__) for pair in pairs}
+            assert new == [name for name in compared if name not in later]
         # And the next clustering of all gives what it would have given without them.
         assert remembered(store) is not None
         cluster(store, by, threads=1)

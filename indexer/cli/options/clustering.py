@@ -78,7 +78,7 @@ class Arriving:
 
 arrival_options = Group(
     Arriving,
-    click.option("--cluster", is_flag=True, help="Assign each document to its cluster as it arrives."),
+    click.option("--cluster", is_flag=True, help="Assign the documents to their clusters, at the end at the latest."),
     click.option(
         "--skip-duplicates",
         is_flag=True,

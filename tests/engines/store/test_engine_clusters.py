@@ -43,7 +43,8 @@ def test_a_store_is_clustered_once(store: Store) -> None:
     assert (grown.changes.documents, grown.changes.clusters) == (3, 1)
 
 
-def test_what_the_engine_does_not_show_yet_is_found(server: Server, index_name: str, store: Store) -> None:
+@pytest.mark.parametrize("fewest", [1, 500])
+def test_what_the_engine_does_not_show_yet_is_found(server: Server, index_name: str, store: Store, fewest: int) -> None:
     # Nothing is refreshed by the clock: only what the store itself asks for is ever seen.
     server.request("PUT", f"/{index_name}/_settings", {"index": {"refresh_interval": "-1"}})
     generator = random.Random(1)
@@ -54,11 +55,13 @@ def test_what_the_engine_does_not_show_yet_is_found(server: Server, index_name: 
             base = generator.choice([0, FAR, 0x0F0F_0F0F_0F0F_0F0F])
             value = base ^ 1 << generator.randrange(64) if generator.random() < 0.5 else base
             batches[-1].append(record(f"{batch}-{place}", value, indexed_at=f"2026-01-0{batch + 1}"))
-    arrivals = arrivals_of(store)
-    for each in batches:
+    arrivals = arrivals_of(store, fewest=fewest)
+    for number, each in enumerate(batches):
         arrivals.examine(each)
         put(store, *each)
         arrivals.stored(each)
+        if number % 2:
+            arrivals.place()
     assert arrivals.counts.new == 3
     coming = partition(store)
     assert len(coming) == 3

@@ -1,0 +1,232 @@
+"""Stored documents that just came put into clusters, by what was found to be near them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from indexer.clustering.assign import (
+    READ_AT_ONCE,
+    ReadingAssigner,
+    alone,
+    cluster_of,
+    is_alone,
+    membership,
+    repeated_by,
+    repeating,
+)
+from indexer.clustering.clusters import assigned, component_groups
+from indexer.clustering.grouping import group
+from indexer.hamming.components import NamedComponents
+from indexer.matching.lookups import Asking
+from indexer.matching.measures.tables import Comparison
+from indexer.matching.nodes import found_of, nodes_of
+from indexer.matching.question import Question
+from indexer.matching.rule import MatchRule
+from indexer.model import ClusterRecord, Record, Ref, first_of
+from indexer.model.chunking import chunks
+from indexer.model.origins import origin_of
+from indexer.model.refs import ref_order
+from indexer.stores.base import Store
+
+# Clusters that together are larger are not grouped anew for each document that comes.
+_REGROUPED = 1000
+# Clusters of about this many documents together are read, grouped and written at once.
+_AT_ONCE = 5000
+
+
+class Near(NamedTuple):
+    """A stored document and its similarity, 0 to 1, by the rule's measure."""
+
+    ref: Ref
+    similarity: float
+
+
+@dataclass(slots=True)
+class _Touching:
+    """New documents that are near each other or touch the same clusters, and what they touch."""
+
+    new: list[Ref] = field(default_factory=list)
+    clusters: set[str] = field(default_factory=set)
+    loose: list[Ref] = field(default_factory=list)
+
+    @property
+    def lone(self) -> bool:
+        """Whether it is one document that touches nothing."""
+        return not self.clusters and not self.loose and len(self.new) == 1
+
+    def add(self, other: _Touching) -> None:
+        """Take in what another one has."""
+        self.new += other.new
+        self.clusters |= other.clusters
+        self.loose += other.loose
+
+
+class Placer:
+    """Puts documents into clusters of a store; `radius` is that of `indexer.clustering.grouping.group`."""
+
+    def __init__(self, store: Store, rule: MatchRule, assigner: ReadingAssigner, radius: float | None) -> None:
+        self.store, self.rule, self._assigner, self._radius = store, rule, assigner, radius
+
+    def place(self, near: Mapping[Ref, Sequence[Near]], left: Collection[str]) -> None:
+        """Put documents, each given with what is near it, into clusters; those that members have `left` are cut too."""
+        self._assign(self._components(near, left))
+
+    def _components(self, waiting: Mapping[Ref, Sequence[Near]], left: Collection[str]) -> list[_Touching]:
+        """The new documents, put together where they are near each other or touch the same cluster."""
+        joined = NamedComponents()
+        others = sorted({near.ref for nearby in waiting.values() for near in nearby} - waiting.keys(), key=ref_order)
+        cluster_names = self._names(others)
+        touched: dict[Ref, tuple[set[str], list[Ref]]] = {}
+        for ref, nearby in waiting.items():
+            joined.add(ref)
+            names: set[str] = set()
+            loose: list[Ref] = []
+            for near in nearby:
+                if near.ref in waiting:
+                    joined.join(ref, near.ref)
+                elif near.ref in cluster_names:
+                    name = cluster_names[near.ref]
+                    joined.join(ref, name or near.ref)
+                    if name:
+                        names.add(name)
+                    else:
+                        loose.append(near.ref)
+            touched[ref] = names, loose
+        # What lost a member by replacement is looked at too, even where nothing new touches it.
+        for name in left:
+            joined.add(name)
+        components: dict[object, _Touching] = {}
+        for ref, (names, loose) in touched.items():
+            components.setdefault(joined.root(ref), _Touching()).add(_Touching([ref], names, loose))
+        for name in left:
+            components.setdefault(joined.root(name), _Touching()).clusters.add(name)
+        return list(components.values())
+
+    def _names(self, refs: Sequence[Ref]) -> dict[Ref, str]:
+        """The cluster of each stored document, empty where it is alone."""
+        names: dict[Ref, str] = {}
+        for part in chunks(refs, READ_AT_ONCE):
+            for ref, fields in zip(part, self.store.annotations(part), strict=True):
+                if fields is not None:
+                    names[ref] = "" if is_alone(ref, fields) else cluster_of(fields) or ""
+        return names
+
+    def _assign(self, components: Sequence[_Touching]) -> None:
+        names = sorted({name for touching in components for name in touching.clusters})
+        known = {name: cluster for name, cluster in zip(names, self.store.get_clusters(names), strict=True) if cluster}
+        self._set_alone([touching.new[0] for touching in components if touching.lone])
+        together, size = _Touching(), 0
+        for touching in components:
+            if touching.lone:
+                continue
+            touched = [known[name] for name in sorted(touching.clusters) if name in known]
+            documents = sum(cluster.size for cluster in touched)
+            if documents > _REGROUPED:
+                self._join_nearest(touching.new, touched)
+                continue
+            together.add(touching)
+            size += documents + len(touching.loose) + len(touching.new) + 1
+            if size >= _AT_ONCE:
+                self._regroup(together)
+                together, size = _Touching(), 0
+        if size:
+            self._regroup(together)
+
+    def _join_nearest(self, refs: Sequence[Ref], clusters: Sequence[ClusterRecord]) -> None:
+        """Add each document to the cluster whose canonical document it is nearest to, if that is near."""
+        found = zip(clusters, self.store.get([cluster.canonical for cluster in clusters]), strict=True)
+        there = [(cluster, record) for cluster, record in found if record]
+        canonical = found_of([record for _, record in there], self.rule, keys=False)
+        joining: dict[int, list[tuple[Record, float]]] = {}
+        alone_now: list[Ref] = []
+        for record in read_records(self.store, refs):
+            asking = asking_of(self.store, self.rule, record)
+            values = asking.near(canonical) if asking and there else np.empty(0)
+            best = int(values.argmax()) if values.size else -1
+            if best >= 0 and values[best] >= 0:
+                joining.setdefault(best, []).append((record, float(values[best])))
+            else:
+                alone_now.append(record.ref)
+        self._set_alone(alone_now)
+        for best, records in joining.items():
+            self._join(there[best][0], records)
+
+    def _join(self, cluster: ClusterRecord, joining: Sequence[tuple[Record, float]]) -> None:
+        """Add documents, each with its similarity to the canonical one, to a cluster without reading its members."""
+        [beside] = self.store.annotations([cluster.canonical])
+        stays = beside is not None and repeated_by(cluster.canonical, beside) is None
+        for some in chunks(joining, READ_AT_ONCE):
+            noted = []
+            for (record, similarity), fields in zip(
+                some, self.store.annotations([record.ref for record, _ in some]), strict=True
+            ):
+                if fields is None:
+                    continue
+                value = round(similarity, 4)
+                cluster = _grown(cluster, record, value, redundant=stays)
+                said = repeating(record.ref, cluster.canonical, value) if stays else {}
+                noted.append((record.ref, membership(cluster.id, False, value, cluster.size) | said, fields))
+            self._assigner.note(noted)
+        self._assigner.put_clusters([cluster])
+
+    def _regroup(self, touching: _Touching) -> None:
+        """Group the members of the clusters touched and the new documents anew."""
+        names = sorted(touching.clusters)
+        members = [ref for _, ref in self.store.cluster_members(names)]
+        refs = list(dict.fromkeys([*members, *touching.loose, *touching.new]))
+        records = [
+            record for record in read_records(self.store, refs) if not record.short and record.fingerprint is not None
+        ]
+        self._assigner.read = {record.ref: record for record in records}
+        nodes = nodes_of(self.rule, [found_of(records, self.rule)] if records else [])
+        comparison = Comparison(self.rule, nodes.payloads)
+        grouped = group(nodes, comparison, radius=self._radius, threads=1)
+        components = component_groups(nodes, grouped)
+        ids = assigned(self._assigner, nodes, comparison, grouped, components, threads=1)
+        kept = {name for names in ids for name in names}
+        inside = {ref for groups in components for members in groups for ref in nodes.refs.take(members)}
+        self._set_alone([ref for ref in refs if ref not in inside])
+        stale = [name for name in names if name not in kept]
+        there = self.store.get_clusters(stale)
+        self._assigner.remove_clusters([name for name, members in zip(stale, there, strict=True) if members])
+
+    def _set_alone(self, refs: Sequence[Ref]) -> None:
+        for some in chunks(refs, READ_AT_ONCE):
+            known = [(ref, fields) for ref, fields in zip(some, self.store.annotations(some), strict=True) if fields]
+            self._assigner.note([(ref, alone(ref), fields) for ref, fields in known if not is_alone(ref, fields)])
+
+
+def asking_of(store: Store, rule: MatchRule, record: Record) -> Asking | None:
+    """The question for what is near a document; None where the rule can't compare it."""
+    if record.short or record.fingerprint is None:
+        return None
+    if any(record.sketch_of(name) is None for name in rule.schemes):
+        return None
+    asking = Asking(store, rule, Question(record.ref.id, record=record))
+    return asking if asking.probes else None
+
+
+def read_records(store: Store, refs: Sequence[Ref]) -> Iterator[Record]:
+    """The records of those of documents that are there."""
+    for some in chunks(refs, READ_AT_ONCE):
+        yield from (record for record in store.get(some) if record)
+
+
+def _grown(cluster: ClusterRecord, record: Record, similarity: float, *, redundant: bool) -> ClusterRecord:
+    seen = [record.arrived_at] if record.arrived_at else []
+    return replace(
+        cluster,
+        size=cluster.size + 1,
+        total_bytes=cluster.total_bytes + record.size,
+        least_similarity=min(cluster.least_similarity, similarity),
+        first_seen=min(filter(None, (cluster.first_seen, *seen)), default=""),
+        last_seen=max(cluster.last_seen, *seen, ""),
+        redundant=cluster.redundant + redundant,
+        redundant_bytes=cluster.redundant_bytes + record.size * redundant,
+        formats=first_of(cluster.formats, (record.format,)),
+        origins=first_of(cluster.origins, (origin_of(record.source),)),
+    )
