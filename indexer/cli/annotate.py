@@ -62,7 +62,11 @@ annotating_options = Group(
         "--html", cls=Related, goes_with=["field"], is_flag=True, help="The fields hold HTML, whose text is extracted."
     ),
     click.option(
-        "--fields-changed", is_flag=True, help="Compute all fingerprints again, from other fields than before."
+        "--fields-changed",
+        cls=Related,
+        goes_with=["field"],
+        is_flag=True,
+        help="With --field: compute all fingerprints again, from other fields than before.",
     ),
     click.option(
         "--source-field",
@@ -87,6 +91,8 @@ annotating_options = Group(
     click.option("--dry-run", is_flag=True, help="Count what would be done, and change nothing."),
     click.option(
         "--allow-version-change",
+        cls=Related,
+        not_with=["to"],
         is_flag=True,
         help="Annotate documents even if their owner assigns versions (version_type external); the version "
         "increases by one.",

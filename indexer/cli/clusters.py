@@ -351,6 +351,7 @@ prune_options = Group(
         "--unverified",
         cls=Related,
         goes_with=["delete"],
+        not_with=["identical", "verify"],
         is_flag=True,
         allow_from_autoenv=False,
         help="With --delete: allow deleting by the simhash alone. Some of the deleted documents may be unrelated "
@@ -360,6 +361,7 @@ prune_options = Group(
         "--with-documents",
         cls=Related,
         goes_with=["delete", "dry_run"],
+        in_engine=True,
         is_flag=True,
         allow_from_autoenv=False,
         help="With --delete or --dry-run, in a search engine: delete documents of your own as a whole. Only identical "

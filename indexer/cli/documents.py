@@ -337,12 +337,15 @@ prometheus the same as metrics in Prometheus's text format, for its textfile col
 @store_option
 @click.option(
     "--format",
+    cls=Related,
+    not_with=["json"],
+    setting="form",
     type=click.Choice(["text", "json", "prometheus"]),
     default="text",
     show_default=True,
     help="How to answer.",
 )
-@json_option
+@click.option("--json", cls=Related, setting="form", is_flag=True, help="Answer in JSON.")
 def stats(store: str, format: Literal["text", "json", "prometheus"], json: bool) -> None:  # noqa: A002
     """Show statistics of the store, and what its fingerprints were made with."""
     from indexer.clustering.memory import last_clustering

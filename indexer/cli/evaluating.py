@@ -13,9 +13,16 @@ import click
 
 from indexer import own_files
 from indexer.cli.options.fields import NamedFields, explained, field_options
-from indexer.cli.options.groups import Group, Related
+from indexer.cli.options.groups import Group, Related, typed
 from indexer.cli.options.paths import A_PATH
-from indexer.cli.options.shared import Extraction, extraction_options, jobs_option, json_option, opened, store_option
+from indexer.cli.options.shared import (
+    Extraction,
+    extraction_options,
+    jobs_option,
+    json_option,
+    opened,
+    store_option_unless,
+)
 from indexer.cli.terminal.output import answer, answer_json, say, table
 from indexer.errors import NeardupError, UsageError
 from indexer.text.counts import counted
@@ -66,6 +73,8 @@ measuring_options = Group(
     ),
     click.option(
         "--sample",
+        cls=Related,
+        not_with=["documents"],
         type=click.IntRange(2),
         metavar="N",
         default=_SAMPLE,
@@ -74,6 +83,8 @@ measuring_options = Group(
     ),
     click.option(
         "--alike",
+        cls=Related,
+        not_with=["truth"],
         type=click.FloatRange(0.5, 1.0),
         metavar="J",
         default=0.8,
@@ -82,6 +93,8 @@ measuring_options = Group(
     ),
     click.option(
         "--right",
+        cls=Related,
+        not_with=["truth"],
         type=click.FloatRange(0.1, 1.0),
         metavar="J",
         default=0.5,
@@ -115,7 +128,7 @@ correct if it is at least --right.
 @click.argument("truth", required=False, type=A_PATH)
 @measuring_options
 @field_options
-@store_option
+@store_option_unless("documents")
 @jobs_option
 @extraction_options
 @json_option
@@ -145,6 +158,9 @@ def evaluate(
     for rule in measuring.schemes:
         judging.check_rule(rule)
     named = read_truth(Path(truth), Path(measuring.root) if measuring.root else None) if truth else None
+    if named and named.paths:
+        for name in filter(typed, ("sample", "store")):
+            raise UsageError(f"--{name} does nothing with {named.name}, which names the files of its documents")
     fields = named_fields.fields(stored=not measuring.documents and not (named and named.paths))
     from indexer.ingest.sources import Selection
 

@@ -20,7 +20,7 @@ from indexer.cli.clusters import arrivals
 from indexer.cli.files.path_lists import list_of_paths
 from indexer.cli.options.clustering import Arriving, arrival_options
 from indexer.cli.options.columns import NamedColumns, column_options
-from indexer.cli.options.groups import Group
+from indexer.cli.options.groups import Group, Related
 from indexer.cli.options.paths import A_FILE, A_PATH
 from indexer.cli.options.schemes import Fingerprinting, fingerprint_options
 from indexer.cli.options.shared import (
@@ -130,6 +130,8 @@ loading_options = Group(
     ),
     click.option(
         "--bulk-load",
+        cls=Related,
+        in_engine=True,
         is_flag=True,
         help="In a search engine: turn off the index's refreshes and replicas during the load, and restore its "
         "settings at the end.",
@@ -187,10 +189,6 @@ def index(
         raise UsageError("name at least one file, folder or pattern, or - for JSON lines on standard input")
     if walk.paths_from == "-" and "-" in paths:
         raise UsageError("standard input can't be the list of paths and JSON lines at once")
-    if loading.bulk_load and store_file(store):
-        raise UsageError(
-            "--bulk-load is for an index in a search engine; a store file has no refreshes and no replicas"
-        )
     from indexer.cli.files.refused import Refused, letters_path
 
     letters_file = letters_path(loading.dead_letters, paths)
@@ -202,7 +200,7 @@ def index(
 
     all_sources = sources()
     if loading.dry_run:
-        return _list(all_sources)
+        return _list(all_sources, as_json=talk.json)
     from indexer.ingest.readers.named_columns import KnownColumns
     from indexer.matching.kept import schemes_of, schemes_of_new
 
@@ -317,9 +315,12 @@ def _there(store: str, *, create: bool) -> tuple[Content, KnownColumns] | None:
         return None
 
 
-def _list(sources: Sources) -> int:
+def _list(sources: Sources, *, as_json: bool) -> int:
     for item in sources:
-        click.echo(f"{printable(item.id)}\t{printable(item.source)}")
+        if as_json:
+            answer_json({"id": item.id, "source": item.source})
+        else:
+            click.echo(f"{printable(item.id)}\t{printable(item.source)}")
     say(f"a dry run: nothing was read or stored; {counted(sources.left_out, 'file')} left out by name")
     return 0
 

@@ -49,6 +49,8 @@ def compare(a: str, b: str, store: str, matching: Matching, extraction: Extracti
     from indexer.matching.comparing import compare as compared
     from indexer.matching.shorthand import rule_of
 
+    arguments.require_some_stored((a, b))
+    arguments.require_some_file((a, b))
     with opened(store, read_only=True) if arguments.any_stored((a, b), store) else nullcontext() as source:
         rule = rule_of(matching.wanted, source)
         reading = extraction.reading(content_of(source) if source else None)

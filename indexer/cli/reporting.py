@@ -72,6 +72,8 @@ and says what it leaves out. The other formats hold the same figures without tex
 )
 @click.option(
     "--members",
+    cls=Related,
+    goes_with=["format=html", "format=json"],
     type=click.IntRange(1, 1000),
     metavar="N",
     default=10,
@@ -186,6 +188,8 @@ def diff(a: str, b: str, store: str, context: int, max_words: int, extraction: E
 
     if a == b == STDIN:
         raise click.UsageError("only one of A and B can be standard input")
+    arguments.require_some_stored((a, b))
+    arguments.require_some_file((a, b))
     with opened(store, read_only=True) if arguments.any_stored((a, b), store) else nullcontext() as source:
         texts = Texts(source) if source else None
         left, right = (_text(name, source, texts, extraction) for name in (a, b))

@@ -69,7 +69,7 @@ also stored (name, id, documents).
     metavar="NAME",
     help="With --store: remove a secondary scheme and its sketches.",
 )
-@json_option
+@click.option("--json", cls=Related, not_with=["remove"], is_flag=True, help="Answer in JSON.")
 def schemes_command(store: str | None, remove: str | None, json: bool) -> None:
     """List all schemes: what each measures, its parameters, its costs; with --store also those of the store."""
     if remove is not None and store is not None:

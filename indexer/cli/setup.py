@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import click
 
-from indexer.cli.options.groups import Group, Related
-from indexer.cli.options.schemes import only_new_option
+from indexer.cli.options.groups import Group, Related, typed
+from indexer.cli.options.schemes import schemes_of_new_option
 from indexer.cli.options.shared import CONTENTS, index_option, json_option
 from indexer.cli.terminal.output import answer, answer_json, can_ask, say, shown_store
 from indexer.errors import UsageError
@@ -64,7 +64,7 @@ new_index_options = Group(
         show_default=True,
         help="What counts as the text of HTML; the same for all documents of a store.",
     ),
-    only_new_option,
+    schemes_of_new_option(not_with=["remove", "repair"]),
 )
 
 
@@ -82,6 +82,8 @@ pipeline_options = Group(
     PipelineChoice,
     click.option(
         "--pipelines",
+        cls=Related,
+        not_with=["repair"],
         is_flag=True,
         help="Also install the ingest pipelines, which fingerprint documents that others send.",
     ),
@@ -169,7 +171,11 @@ versions of them; with --remove, only these are removed. Credentials come from t
 @new_index_options
 @pipeline_options
 @click.option(
-    "--dashboards", metavar="URL", help="Also install dashboards in Kibana or OpenSearch Dashboards at this URL."
+    "--dashboards",
+    cls=Related,
+    not_with=["repair"],
+    metavar="URL",
+    help="Also install dashboards in Kibana or OpenSearch Dashboards at this URL.",
 )
 @click.option(
     "--space",
@@ -265,7 +271,11 @@ def _set_up(provision: Provision, new: NewIndex, pipelines: PipelineChoice, dash
     info = store_info(new.content, wanted)
     if new.schemes is not None and (there := provision.schemes()) is not None:
         require_exactly(wanted, there, ())
-    steps = provision.set_up(info, shards=new.shards, replicas=new.replicas)
+    # What a settings file says is for the indices that are new.
+    shards, replicas = (
+        getattr(new, name) if typed(name) or not provision.exists else None for name in ("shards", "replicas")
+    )
+    steps = provision.set_up(info, shards=shards, replicas=replicas)
     if pipelines.pipelines:
         steps += Pipelines(provision.client).set_up(info, pipelines.field, default=default, final=final)
     if dashboards:

@@ -157,6 +157,7 @@ def similar_command(
 
     ids = about.identities
     only_one(**{"FILE": files or None, "--id": ids or None, "--text": about.text, "--hash": about.hash_})
+    arguments.require_some_file(files, is_stored)
     arguments.any_stored(list(filter(is_stored, files)), store)
     with opened(store, read_only=True) as source:
         if listing.filter is not None:

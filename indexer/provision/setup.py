@@ -75,9 +75,12 @@ class Provision:
 
         `info` is that of a new store, with its schemes; one that is there keeps its own.
         Raises IncompatibleStoreError where the cluster holds something of a newer neardup, or the store's fingerprints
-        are others, and UsageError where the owner's mapping has no room or no place for the fields.
+        are others, and UsageError where the owner's mapping has no room or no place for the fields, and where indices
+        that are there have other numbers of `shards` or `replicas`.
         """
         indices = self._indices()
+        if indices:
+            self._require_numbers(shards=shards, replicas=replicas)
         schemes = _schemes(indices, info)
         steps, composed = self._component(info), [COMPONENT]
         for scheme in schemes:
@@ -104,6 +107,11 @@ class Provision:
         names = {scheme.name for scheme in schemes}
         schemes += [scheme for scheme in added if scheme.name not in names]
         return [step for name, mappings in indices.items() for step in self._existing(name, mappings, info, schemes)]
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is an index, alias or data stream of this name."""
+        return bool(self._indices())
 
     def schemes(self) -> list[str] | None:
         """The names of the secondary schemes that the indices have; None where neardup is set up in none."""
@@ -191,6 +199,20 @@ class Provision:
     def documents(self, index: str) -> int:
         """How many documents an index has."""
         return int(self.client.request("POST", f"{path_of(index)}/_count")["count"])
+
+    def _require_numbers(self, **wanted: int | None) -> None:
+        """UsageError where the indices have not as many shards or replicas as are wanted."""
+        more = {"shards": "these were fixed when it was made", "replicas": "PUT /INDEX/_settings changes them"}
+        for what, number in wanted.items():
+            if number is None:
+                continue
+            name = f"index.number_of_{what}"
+            for index, there in self._get(f"{path_of(self.name)}/_settings/{name}?flat_settings=true").items():
+                if (known := there["settings"][name]) != str(number):
+                    raise UsageError(
+                        f"--{what} {number} is for a new index, and {self.shown} is there already; {index} has {known} "
+                        f"{what}, {more[what]}"
+                    )
 
     # What is there
 

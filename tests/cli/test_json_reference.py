@@ -21,7 +21,7 @@ RECORD = "A stored document"
 REMARKS = "Remarks"
 # What is asked so that every member of an answer is there; engines' answers are looked at by their own tests.
 ASKED: dict[str, list[list[str]]] = {
-    "index": [["index", "docs", "--cluster", "--new-to", "new.txt"]],
+    "index": [["index", "docs", "--cluster", "--new-to", "new.txt"], ["index", "docs", "--dry-run"]],
     "similar": [["similar", "docs/a.html", "--explain"]],
     "compare": [["compare", "docs/a.html", "docs/near.txt"]],
     "hash": [["hash", "docs/a.html", "--scheme", "minhash"]],

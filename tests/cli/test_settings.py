@@ -173,9 +173,11 @@ def test_an_option_that_would_do_nothing_is_refused(name: str, option: Related) 
     values = dict(other.partition("=")[::2] for other in option.goes_with)
     without = [
         word
-        for each in with_it
-        if values[str(each.name)] == each.default and isinstance(each.type, click.Choice)
-        for word in words_of(each, str(each.type.choices[-1]))
+        for each in dict.fromkeys(with_it)
+        if f"{each.name}={each.default}" in option.goes_with and isinstance(each.type, click.Choice)
+        for word in words_of(
+            each, next(one for one in each.type.choices if f"{each.name}={one}" not in option.goes_with)
+        )
     ]
     alone = refusal(name, [*without, *words_of(option)])
     assert (" goes with " in alone) is bool(with_it), alone
@@ -186,7 +188,8 @@ def test_an_option_that_would_do_nothing_is_refused(name: str, option: Related) 
         assert f"{max(option.opts, key=len)} goes with" not in taken
     for other in option.not_with:
         if other in known:
-            partners = [word for each in with_it for word in words_of(each)]
+            theirs = getattr(known[other], "goes_with", ())
+            partners = [word for each in (*with_it, *(known[one] for one in theirs)) for word in words_of(each)]
             assert "does nothing with" in refusal(name, [*partners, *words_of(known[other]), *words_of(option)])
 
 

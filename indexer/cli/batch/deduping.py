@@ -11,7 +11,7 @@ from indexer.cli.batch.running import Spread, spread_options, steps_of
 from indexer.cli.batch.sketching import form_of_options, sources_of_options
 from indexer.cli.indexing import Walk, walk_options
 from indexer.cli.options.clustering import Clustering, cluster_options
-from indexer.cli.options.groups import Group
+from indexer.cli.options.groups import Group, typed
 from indexer.cli.options.matching import match_option
 from indexer.cli.options.paths import A_PATH
 from indexer.cli.options.schemes import Fingerprinting, fingerprint_options
@@ -112,6 +112,8 @@ def dedupe(
 
     if not paths and not walk.paths_from:
         raise UsageError("name at least one file, folder or pattern")
+    if typed("time_field") and clustering.canonical not in (None, "earliest"):
+        raise UsageError("--time-field is for --canonical earliest")
     # Looked at twice: where they lie, and what they hold.
     listed = list(list_of_paths(walk.paths_from)) if walk.paths_from else []
     writing, spread = judging.writing, judging.spread

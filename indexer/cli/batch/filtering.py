@@ -44,7 +44,13 @@ writing_options = Group(
         is_flag=True,
         help="Write all documents, with neardup_keep, neardup_duplicate_of and neardup_cluster as columns or members.",
     ),
-    click.option("--texts", is_flag=True, help="Write the texts of single files too, in Parquet, and no copies."),
+    click.option(
+        "--texts",
+        cls=Related,
+        not_with=["tag"],
+        is_flag=True,
+        help="Write the texts of single files too, in Parquet, and no copies; so does --tag.",
+    ),
     click.option(
         "--min-origins",
         type=click.IntRange(2, MOST_ORIGINS),

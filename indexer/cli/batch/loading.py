@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from indexer.cli.options.groups import Group
+from indexer.cli.options.groups import Group, Related, typed
 from indexer.cli.options.paths import A_PATH
 from indexer.cli.options.shared import Talk, refresh_option, store_option, talk_options, tell_contended
 from indexer.cli.terminal.output import answer_json, fields, say, shown_store
 from indexer.errors import UsageError
-from indexer.model.paths import store_file
 from indexer.text.counts import counted
 
 if TYPE_CHECKING:
@@ -45,20 +44,34 @@ loading_options = Group(
     ),
     click.option(
         "--index-column",
+        cls=Related,
+        in_engine=True,
         default="",
         metavar="NAME",
         help="The column of the input that names the index that holds the document, behind an alias or data stream.",
     ),
     click.option(
-        "--routing-column", default="", metavar="NAME", help="The column of the input that holds the routing value."
+        "--routing-column",
+        cls=Related,
+        in_engine=True,
+        default="",
+        metavar="NAME",
+        help="The column of the input that holds the routing value.",
     ),
     click.option(
-        "--create", is_flag=True, help="In an index of somebody else's: also create the documents that are missing."
+        "--create",
+        cls=Related,
+        in_engine=True,
+        is_flag=True,
+        help="In an index of somebody else's: also create the documents that are missing.",
     ),
     click.option(
         "--allow-version-change",
+        cls=Related,
+        in_engine=True,
         is_flag=True,
-        help="Change documents even if their owner assigns versions (version_type external).",
+        help="In an index of somebody else's: change documents even if their owner assigns versions (version_type "
+        "external).",
     ),
     click.option("--dry-run", is_flag=True, help="Count what would be done, and change nothing."),
     click.option(
@@ -104,17 +117,19 @@ def load(folder: str, store: str, loading: Loading, refresh: Refresh, talk: Talk
     """Put what a batch has made into a store: documents with their sketches, their clusters, and the rule."""
     import time
 
-    from indexer.batch.destinations import Opening, opened
+    from indexer.batch.destinations import Opening, Stored, opened
     from indexer.batch.loading import Loaded
     from indexer.batch.loading import load as loaded
     from indexer.batch.rows import Batch, Places
 
-    if store_file(store) and (loading.index_column or loading.routing_column):
-        raise UsageError("--index-column and --routing-column are for a search engine; a store file has neither")
     batch = Batch.of(folder, loading.clusters, stale=loading.stale)
     summary, begin = Loaded(), time.monotonic()
     how = Opening(loading.create, loading.dry_run, refresh, loading.allow_version_change)
     with opened(store, batch.form, how) as target, _bar(summary) if talk.progress else nullcontext():
+        for option in filter(typed, ("create", "allow_version_change")):
+            if isinstance(target.destination, Stored):
+                flag = option.replace("_", "-")
+                raise UsageError(f"--{flag} is for somebody else's index; {shown_store(store)} is neardup's own")
         places = Places(loading.index_column, loading.routing_column, target.indices, target.scattered)
         loaded(batch, target.destination, places=places, dry_run=loading.dry_run, summary=summary)
         into = target.destination.store

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from indexer.cli.options.columns import column_options
+from indexer.cli.options.groups import typed
+from indexer.cli.options.shared import extraction_options
 from indexer.cli.terminal.output import shown_store
 from indexer.errors import ExtractionError, NotFoundError, UsageError
 from indexer.extract.base import REASONS, Limits, Options
@@ -30,6 +33,22 @@ _LISTED = 5
 def is_id(name: str) -> bool:
     """Whether what a user names in the place of a file is the id of a stored document."""
     return name.startswith("id:") or (name != STDIN and not os.path.lexists(name))
+
+
+def require_some_stored(names: Sequence[str]) -> None:
+    """UsageError where a store is named on the command line, and no document of it."""
+    if typed("store") and not any(map(is_id, names)):
+        named = " and ".join(map(printable_path, names))
+        raise UsageError(f"--store does nothing with files alone; {named} are none of its documents (id:ID is one)")
+
+
+def require_some_file(names: Sequence[str], is_none: Callable[[str], bool] = is_id) -> None:
+    """UsageError where the command line says how files are read, and all that it names is stored documents."""
+    if names and all(map(is_none, names)):
+        for parameter in (*extraction_options.parameters, *column_options.parameters):
+            if typed(str(parameter.name)):
+                flag, shown = max(parameter.opts, key=len), ", ".join(map(printable_path, names))
+                raise UsageError(f"{flag} says how files are read, and there is no file of this name: {shown}")
 
 
 def any_stored(names: Sequence[str], store: str) -> bool:

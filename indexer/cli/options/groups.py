@@ -10,6 +10,9 @@ from typing import Any, TypeVar
 import click
 from click.core import ParameterSource
 
+from indexer.cli.terminal.output import shown_store
+from indexer.model.paths import store_file
+
 Result = TypeVar("Result")
 Decorator = Callable[[Callable[..., object]], Callable[..., object]]
 
@@ -72,12 +75,12 @@ class Group:
 
 
 class Related(click.Option):
-    """An option that does nothing without those in `goes_with`, or with one in `not_with`, or is part of a `setting`.
+    """An option that does nothing without those in `goes_with`, with one in `not_with`, or in a file where `in_engine`.
 
-    One of the former is enough. Others are named as parameters, or as NAME=VALUE; those that the command has not count
+    One of the first is enough. Others are named as parameters, or as NAME=VALUE; those that the command has not count
     for nothing. On a command line where it would do nothing it is refused; in a settings file or the environment it is
-    for the other runs. Of the options of one setting those that are given nearest hold, and none that is given farther
-    away: on the command line, then in the environment, then in the settings file.
+    for the other runs. Of the options of one `setting` those given nearest hold, and none that is given
+    farther away: on the command line, then in the environment, then in the settings file.
     """
 
     def __init__(
@@ -86,11 +89,14 @@ class Related(click.Option):
         *,
         goes_with: Sequence[str] = (),
         not_with: Sequence[str] = (),
+        in_engine: bool = False,
         setting: str = "",
         **attributes: Any,
     ) -> None:
         super().__init__(declarations, **attributes)
-        self.goes_with, self.not_with, self.setting = tuple(goes_with), tuple(not_with), setting
+        self.goes_with, self.not_with, self.in_engine, self.setting = (
+            tuple(goes_with), tuple(not_with), in_engine, setting,
+        )  # fmt: skip
 
     def handle_parse_result(
         self, ctx: click.Context, opts: Mapping[str, Any], args: list[str]
@@ -104,11 +110,15 @@ class Related(click.Option):
             for each, value in _named(ctx, self.not_with):
                 if _given(each, value, ctx, opts):
                     raise click.UsageError(f"{_flag(self)} does nothing with {_flag(each, value)}", ctx)
+            if self.in_engine and (name := _store_file(ctx, opts)):
+                raise click.UsageError(f"{_flag(self)} is for an index in a search engine; {name} is a file", ctx)
         return super().handle_parse_result(ctx, opts, args)
 
     def consume_value(self, ctx: click.Context, opts: Mapping[str, Any]) -> tuple[Any, ParameterSource]:
         """The value from where it is given nearest, unless another of its setting is given nearer."""
         value, source = super().consume_value(ctx, opts)
+        if self.in_engine and source in _FARTHER and _store_file(ctx, opts):
+            return self.default, ParameterSource.DEFAULT
         if not self.setting or source not in _FARTHER:
             return value, source
         others = [each for each in ctx.command.params if isinstance(each, Related) and each.setting == self.setting]
@@ -117,6 +127,17 @@ class Related(click.Option):
             # Not by get_default(), which reads the settings file.
             return self.default, ParameterSource.DEFAULT
         return value, source
+
+
+def _store_file(ctx: click.Context, opts: Mapping[str, Any]) -> str:
+    """The store that a command is given, as it may be shown, where it is a file; else empty."""
+    store = next((each.consume_value(ctx, opts)[0] for each in ctx.command.params if each.name == "store"), "")
+    return shown_store(store) if store and store_file(store) else ""
+
+
+def typed(name: str) -> bool:
+    """Whether a parameter of the command that runs stands on its command line."""
+    return click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE
 
 
 # A source of values, and those that are farther away than it.

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import click
 
-from indexer.cli.options.groups import Group
+from indexer.cli.options.groups import Decorator, Group, Related
 from indexer.cli.options.shared import jobs_option
 from indexer.ingest.indexing import DEFAULT_MIN_TOKENS, default_jobs
 
-only_new_option = click.option(
-    "--schemes",
-    metavar="NAME,...",
-    help="Create a new store with exactly these schemes; simhash-doc alone is the lean form.  [default: simhash- "
-    "doc,minhash]",
-)
+
+def schemes_of_new_option(**related: Any) -> Decorator:
+    """The option that says with which schemes a new store is made."""
+    return click.option(
+        "--schemes",
+        cls=Related,
+        metavar="NAME,...",
+        help="Create a new store with exactly these schemes; simhash-doc alone is the lean form.  [default: simhash- "
+        "doc,minhash]",
+        **related,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,5 +61,5 @@ fingerprint_options = Group(
         help="Also keep a sketch of each document by this scheme; can be repeated. The store remembers its "
         "schemes for later runs. neardup schemes lists all schemes.",
     ),
-    only_new_option,
+    schemes_of_new_option(),
 )

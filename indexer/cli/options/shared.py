@@ -177,7 +177,12 @@ extraction_options = Group(
 )
 
 jobs_option = click.option(
-    "--jobs", type=click.IntRange(1), metavar="N", help="Worker processes.  [default: one per processor]"
+    "--jobs",
+    cls=Related,
+    goes_with=["run_on=local"],
+    type=click.IntRange(1),
+    metavar="N",
+    help="Worker processes.  [default: one per processor]",
 )
 
 
@@ -187,7 +192,7 @@ def _noted(_ctx: click.Context, _param: click.Parameter, value: str) -> str:
     return value
 
 
-class _StoreOption(click.Option):
+class _StoreOption(Related):
     def get_help_extra(self, ctx: click.Context) -> click.types.OptionHelpExtra:
         # The default may come from a settings file.
         extra = super().get_help_extra(ctx)
@@ -196,18 +201,24 @@ class _StoreOption(click.Option):
         return extra
 
 
-store_option = click.option(
-    "--store",
-    cls=_StoreOption,
-    type=A_PATH,
-    metavar="FILE|URL",
-    default=DEFAULT_STORE,
-    envvar="NEARDUP_STORE",
-    show_default=True,
-    show_envvar=True,
-    help="The store: a file, or an index as https://host:9200/INDEX.",
-    callback=_noted,
-)
+def store_option_unless(*others: str) -> Decorator:
+    """The option that names a store, of a command that looks at none with one of the other options."""
+    return click.option(
+        "--store",
+        cls=_StoreOption,
+        not_with=others,
+        type=A_PATH,
+        metavar="FILE|URL",
+        default=DEFAULT_STORE,
+        envvar="NEARDUP_STORE",
+        show_default=True,
+        show_envvar=True,
+        help="The store: a file, or an index as https://host:9200/INDEX.",
+        callback=_noted,
+    )
+
+
+store_option = store_option_unless()
 
 
 def index_option(says: str) -> Decorator:
@@ -219,6 +230,8 @@ def index_option(says: str) -> Decorator:
 
 refresh_option = click.option(
     "--refresh",
+    cls=Related,
+    in_engine=True,
     type=click.Choice(["wait", "none", "true"]),
     default="wait",
     show_default=True,

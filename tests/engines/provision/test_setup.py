@@ -71,6 +71,20 @@ class TestSetup:
         assert server.request("GET", f"/_index_template/neardup-{index_name}").get("error")
         assert "nothing" in setup(url, "--remove").stderr
 
+    def test_numbers_of_an_index_that_is_there(
+        self, server: Server, index_name: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        url, asked = f"{server.url}/{index_name}", ("--shards", "2", "--replicas", "0")
+        setup(url, *asked)
+        assert "nothing to do" in setup(url, *asked).stderr
+        refused = setup(url, "--shards", "3", code=2).stderr
+        assert f"--shards 3 is for a new index, and {url} is there already; {index_name} has 2 shards" in refused
+        assert "has 0 replicas, PUT /INDEX/_settings changes them" in setup(url, "--replicas", "1", code=2).stderr
+        assert "full asked for" in setup(url, "--content", "full", code=4).stderr
+        # From farther away they are for the indices that are new.
+        monkeypatch.setenv("NEARDUP_SETUP_SHARDS", "3")
+        assert "nothing to do" in setup(url).stderr
+
     def test_the_dry_run_is_what_happens(self, server: Server, index_name: str) -> None:
         url = f"{server.url}/{index_name}"
         steps = json.loads(setup(url, "--dry-run", "--json").stdout)["steps"]
