@@ -104,9 +104,13 @@ def _is_same(known: Record, record: Record) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """How a destination is opened: `create` also makes documents that an owner's index lacks; see `annotate.Wanted`."""
+    """How a destination is opened: without `create` only one that is there.
 
-    create: bool = False
+    `create_missing` also makes documents that an owner's index lacks; for the rest see `annotate.Wanted`.
+    """
+
+    create: bool = True
+    create_missing: bool = False
     dry_run: bool = False
     refresh: Refresh = "wait"
     allow_version_change: bool = False
@@ -123,26 +127,27 @@ class Opened:
 
 @contextmanager
 def opened(name: str, form: Form, how: Opening) -> Iterator[Opened]:
-    """What a store's name stands for: a file, which is made where there is none, or an index, which set-up makes.
+    """What a store's name stands for: a file or an index, which is made where there is none.
 
     An index is the owner's where neardup has not made it, or it has fields of somebody else's. Raises StoreError,
-    NoStoreError where there is no index, IncompatibleStoreError where its sketches are of another form.
+    NoStoreError where none is to be made, IncompatibleStoreError where its sketches are of another form.
     """
     info = replace(form.info, schemes=tuple(scheme.info for scheme in form.made))
-    if store_file(name):
-        with _file(name, info, how) as stored:
-            yield Opened(stored)
-        return
     with ExitStack() as stack:
-        client = connect(name)
-        stack.callback(client.close)
-        mappings = _mappings(client)
+        mappings: Mapping[str, Mapping[str, object]] = {}
+        if not store_file(name):
+            client = connect(name)
+            stack.callback(client.close)
+            mappings = _mappings(client)
+        if not mappings:
+            yield Opened(stack.enter_context(_stored(name, info, how)))
+            return
         indices, scattered = frozenset(mappings), list(mappings) != [client.target.name]
         if not all(map(seems_made, mappings.values())):
             owned = Owned(
                 client, info, dry_run=how.dry_run, refresh=how.refresh, allow_version_change=how.allow_version_change
             )
-            yield Opened(Completed(owned) if how.create else owned, indices, scattered)
+            yield Opened(Completed(owned) if how.create_missing else owned, indices, scattered)
             return
         store = stack.enter_context(SearchStore(client, create=info, read_only=how.dry_run))
         require_same_schemes(store.info.schemes, info, client.target.shown)
@@ -151,7 +156,10 @@ def opened(name: str, form: Form, how: Opening) -> Iterator[Opened]:
 
 
 @contextmanager
-def _file(name: str, info: StoreInfo, how: Opening) -> Iterator[Stored]:
+def _stored(name: str, info: StoreInfo, how: Opening) -> Iterator[Stored]:
+    """A store that is made where there is none, unless it is a dry run."""
+    if not how.create:
+        open_store(name, read_only=True).close()
     try:
         store = open_store(name, create=info, read_only=how.dry_run)
     except NoStoreError:
@@ -161,11 +169,12 @@ def _file(name: str, info: StoreInfo, how: Opening) -> Iterator[Stored]:
         return
     with store:
         require_same_schemes(store.info.schemes, info, name)
+        store.refresh = how.refresh
         yield Stored(store, dry_run=how.dry_run)
 
 
 def _mappings(client: Client) -> Mapping[str, Mapping[str, object]]:
     try:
         return mappings_of(client, reading_path(client.target.name))
-    except NoStoreError as error:
-        raise NoStoreError(f"{error}; `neardup setup` makes one") from error
+    except NoStoreError:
+        return {}

@@ -130,7 +130,10 @@ OWN = {
         "--min-origins": "what is written",
         "--unverified": "whether a simhash alone decides",
     },
-    "batch load": {"--clusters": "what is stored"},
+    "batch load": {
+        "--clusters": "what is stored",
+        "--no-create": "the exit code where there is no store",
+    },
 }
 
 

@@ -10,7 +10,7 @@ import click
 
 from indexer.cli.options.groups import Group, Related, typed
 from indexer.cli.options.paths import A_PATH
-from indexer.cli.options.shared import Talk, refresh_option, store_option, talk_options, tell_contended
+from indexer.cli.options.shared import Talk, refresh_option, store_option, talk_options, tell_contended, tell_made
 from indexer.cli.terminal.output import answer_json, fields, say, shown_store
 from indexer.errors import UsageError
 from indexer.text.counts import counted
@@ -28,7 +28,8 @@ class Loading:
     clusters: str | None
     index_column: str
     routing_column: str
-    create: bool
+    no_create: bool
+    create_missing: bool
     allow_version_change: bool
     dry_run: bool
     stale: Literal["refuse", "keep"]
@@ -58,8 +59,9 @@ loading_options = Group(
         metavar="NAME",
         help="The column of the input that holds the routing value.",
     ),
+    click.option("--no-create", is_flag=True, help="End with exit code 3 if there is no store, instead of making it."),
     click.option(
-        "--create",
+        "--create-missing",
         cls=Related,
         in_engine=True,
         is_flag=True,
@@ -94,11 +96,11 @@ Examples:
   neardup batch load batch --store https://host:9200/news --index-column _index --routing-column _routing
   neardup batch load batch --store https://host:9200/articles --dry-run --json
 
-A store file, and an index that neardup setup created, then hold what neardup index and neardup cluster would have
-stored: every document with its sketches, its metadata and its cluster, the documents that failed, and the rule, which
-similar, prune, report and index --cluster go on with. The file is created if it does not exist; neardup setup creates
-an index. In any other index only the documents that are there get the fields that neardup annotate adds; those that are
-missing are counted and named. DIR and the store must have the same schemes, content mode and versions.
+A store file, and an index that neardup made, then hold what neardup index and neardup cluster would have stored: every
+document with its sketches, its metadata and its cluster, the documents that failed, and the rule, which similar, prune,
+report and index --cluster go on with. A store that does not exist is created, unless --no-create is given. In any other
+index only the documents that are there get the fields that neardup annotate adds; those that are missing are counted
+and named. DIR and the store must have the same schemes, content mode and versions.
 
 Run the same command again to resume: what is there already is not written again. If the store has other documents too,
 these were not compared with the new ones; neardup cluster does that.
@@ -124,15 +126,24 @@ def load(folder: str, store: str, loading: Loading, refresh: Refresh, talk: Talk
 
     batch = Batch.of(folder, loading.clusters, stale=loading.stale)
     summary, begin = Loaded(), time.monotonic()
-    how = Opening(loading.create, loading.dry_run, refresh, loading.allow_version_change)
+    # These are for documents that are there already.
+    owners = list(filter(typed, ("create_missing", "allow_version_change")))
+    how = Opening(
+        create=not (loading.no_create or owners),
+        create_missing=loading.create_missing,
+        dry_run=loading.dry_run,
+        refresh=refresh,
+        allow_version_change=loading.allow_version_change,
+    )
     with opened(store, batch.form, how) as target, _bar(summary) if talk.progress else nullcontext():
-        for option in filter(typed, ("create", "allow_version_change")):
-            if isinstance(target.destination, Stored):
-                flag = option.replace("_", "-")
-                raise UsageError(f"--{flag} is for somebody else's index; {shown_store(store)} is neardup's own")
+        if owners and isinstance(target.destination, Stored):
+            flag = owners[0].replace("_", "-")
+            raise UsageError(f"--{flag} is for somebody else's index; {shown_store(store)} is neardup's own")
+        into = target.destination.store
+        if into is not None:
+            tell_made(into, store)
         places = Places(loading.index_column, loading.routing_column, target.indices, target.scattered)
         loaded(batch, target.destination, places=places, dry_run=loading.dry_run, summary=summary)
-        into = target.destination.store
         contended = tell_contended(into) if into is not None else 0
     summary.seconds = time.monotonic() - begin
     if not talk.is_enough(summary):

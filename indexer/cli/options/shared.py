@@ -286,11 +286,16 @@ def opened(store: str, *, create: StoreInfo | None = None, read_only: bool = Fal
 
     opened_store = open_store(store, create=create, read_only=read_only)
     opened_store.refresh = refresh
-    if opened_store.created and not opened_store.capabilities.embedded:
-        say(f"there was no index {shown_store(store)}, so it was made")
+    tell_made(opened_store, store)
     for notice in opened_store.notices() if read_only else ():
         say(notice, level="warning")
     return opened_store
+
+
+def tell_made(store: Store, name: str) -> None:
+    """Say that an index was made, whose name may have been mistyped."""
+    if store.created and not store.capabilities.embedded:
+        say(f"there was no index {shown_store(name)}, so it was made")
 
 
 def tell_contended(store: Store) -> int:

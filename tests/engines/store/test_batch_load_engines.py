@@ -67,10 +67,15 @@ def rows_of(texts: dict[str, str], **more: Any) -> list[dict[str, Any]]:
 def test_an_index_of_its_own_is_as_a_file(server: Server, index_name: str) -> None:
     batch([*rows_of(TEXTS), {"id": "broken", "text": None, "lang": "de"}])
     url = f"{server.url}/{index_name}"
-    assert "neardup setup" in load(url, code=3)
-    neardup("setup", "--store", url)
+    assert "there is no store" in load(url, "--no-create", code=3)
     dry = load(url, "--dry-run")
-    done = load(url)
+    assert "there is no store" in load(url, "--no-create", code=3), "a dry run makes nothing"
+    assert "there is no store" in load(url, "--create-missing", code=3), "these are somebody else's documents"
+    made = neardup("batch", "load", "batch", "--store", url, "--json")
+    assert f"there was no index {url}, so it was made\n" in made.stderr
+    done = json.loads(made.stdout)
+    for option in ("--create-missing", "--allow-version-change"):
+        assert f"{option} is for somebody else's index; {url} is neardup's own" in load(url, option, code=2)
     names = ("created", "failed", "empty", "short", "documents")
     assert [dry[name] for name in names] == [done[name] for name in names]
     assert (done["created"], done["failed"], done["missing"], done["others"]) == (9, {"malformed": 1}, 0, 0)
@@ -148,7 +153,7 @@ def test_the_documents_of_an_owner_in_two_indices_with_routing(server: Server, i
     assert again["written"] == {"documents": 0, "clusters": 0, "removed": 0}
     assert owner.documents() == after
     # Only where it is asked for is a document made.
-    created = load(owner.url, *columns, "--create")
+    created = load(owner.url, *columns, "--create-missing")
     assert (created["created"], created["unchanged"], created["missing"]) == (1, 9, 0)
     assert set(owner.documents()[f"{index_name}-1/gone"]) == {"neardup"}
     neardup("setup", "--store", owner.url, "--remove", "--yes")
