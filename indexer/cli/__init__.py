@@ -29,7 +29,7 @@ from indexer.cli import (
     setup,
     similar,
 )
-from indexer.cli.terminal.grouped import Grouped
+from indexer.cli.terminal.grouped import Grouped, let_help_break_no_word
 from indexer.cli.terminal.hints import name_store
 from indexer.cli.terminal.interrupts import second_ends
 from indexer.cli.terminal.output import about, say
@@ -153,6 +153,7 @@ for command in (
     *completion.COMMANDS,
 ):
     cli.add_command(command)
+let_help_break_no_word(cli)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -174,7 +174,7 @@ def pairs(
         count = written(near_pairs, format, output, Form(rule, places=source.capabilities.routing))
     tell_unread(reader.unread if reader else {})
     pairs_named = counted(count, "pair")
-    say(f"{pairs_named} by {rule}" + (f", written to {output}" if output else ""))
+    say(f"{pairs_named} by {rule.in_words}" + (f", written to {output}" if output else ""))
 
 
 def _tell_size(store: Store, rule: MatchRule) -> None:
@@ -274,7 +274,7 @@ def cluster(
         return
     fields(
         [
-            ("rule", str(rule)),
+            ("rule", rule.name),
             ("documents", f"{made.documents:,}, of them {made.compared:,} compared"),
             ("clusters", f"{made.clusters:,}, the largest of {made.largest:,}" if made.clusters else "0"),
             (
@@ -305,7 +305,6 @@ def cluster(
 class Pruned:
     """Which document of a cluster is kept, what is done with the others, and what is demanded before."""
 
-    keep: Literal["canonical"]
     dry_run: bool
     delete: bool
     yes: bool
@@ -318,9 +317,6 @@ class Pruned:
 
 prune_options = Group(
     Pruned,
-    click.option(
-        "--keep", type=click.Choice(["canonical"]), required=True, help="Which document of each cluster to keep."
-    ),
     click.option("--dry-run", is_flag=True, help="List the documents, and do nothing."),
     click.option(
         "--delete",
@@ -384,10 +380,10 @@ prune_options = Group(
     epilog="""
 \b
 Examples:
-  neardup prune --keep canonical --dry-run   list what repeats another document
-  neardup prune --keep canonical             mark it: annotation duplicate_of
-  neardup prune --keep canonical --delete    delete it, after the question
-  neardup prune --keep canonical --identical --delete
+  neardup prune --dry-run   list what repeats another document
+  neardup prune             mark it: annotation duplicate_of
+  neardup prune --delete    delete it, after the question
+  neardup prune --identical --delete
 
 Run "neardup cluster" first. It chooses what to keep in the order of --canonical: no two documents that stay are near,
 and each that could be removed repeats one that stays, maybe of another cluster. A document is selected only if it is,

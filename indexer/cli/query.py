@@ -73,7 +73,7 @@ def compare(a: str, b: str, store: str, matching: Matching, extraction: Extracti
         return
     fields(
         [
-            ("near", f"{'yes' if comparison.near else 'no'}, by {rule}"),
+            ("near", f"{'yes' if comparison.near else 'no'}, by {rule.in_words}"),
             *([("identical", "yes, but for case and white space")] if comparison.identical else []),
             ("shares", _shares(comparison)),
             (

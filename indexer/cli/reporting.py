@@ -38,7 +38,7 @@ _REMOVED, _ADDED, _PLAIN = "\x1b[31;9m", "\x1b[32;4m", "\x1b[0m"
 \b
 Examples:
   neardup report -o report.html
-  neardup report --format json -o - | jq .redundant_part
+  neardup report --format json -o - | jq .redundant_share
   neardup report --format md --time-field published -o report.md
 
 Reads the clusters that "neardup cluster" has stored. The page is a single file that loads nothing from elsewhere: how

@@ -115,7 +115,7 @@ def obeyed(
     changes = [
         f"the {name} was {old} and is {new} now"
         for name, same, old, new in (
-            ("rule", note.rule == noted.rule, before.rule, chosen[0]),
+            ("rule", note.rule == noted.rule, before.rule.name, chosen[0].name),
             ("bound", note.bound == noted.bound, note.bound or "that of the rule", noted.bound),
             ("canonical rule", note.canonical == noted.canonical, note.canonical, noted.canonical),
         )

@@ -94,7 +94,7 @@ def _clusters(store: Store) -> Iterator[Finding]:
     if clustering is None:
         yield Finding("clusters", "ok", "none were made")
         return
-    made = f"made {to_the_second(clustering.at) or 'as documents came'} by {clustering.rule}"
+    made = f"made {to_the_second(clustering.at) or 'as documents came'} by {clustering.rule.in_words}"
     newest = store.stats().last_indexed_at
     later = 0
     if clustering.arrived or newest > clustering.at:

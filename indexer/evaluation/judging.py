@@ -154,7 +154,7 @@ def evaluate(
     results = []
     sketched: dict[str, _Sketches] = {}
     for rule in rules:
-        tell(str(rule))
+        tell(rule.name)
         for scheme in rule.schemes.values():
             if scheme.id not in sketched:
                 sketched[scheme.id] = _Sketches.made(scheme, texts)

@@ -32,7 +32,7 @@ def rows(evaluation: Evaluation) -> Iterator[tuple[str, ...]]:
     for result in evaluation.results:
         costs = _costs(evaluation, result)
         yield (
-            str(result.rule),
+            result.rule.name,
             *judged_cells(result.judged, result.rule.measure.similarity),
             f"{costs['megabytes_per_second']:.1f}",
             f"{costs['documents_per_second']:,.0f}",
@@ -67,7 +67,7 @@ def in_words(evaluation: Evaluation, first: int = 2) -> Iterator[str]:
         judged = result.judged
         wrong = f"{judged.wrong:,} of them wrong" if judged.wrong else "none of them wrong"
         share = "" if judged.overall is None else f", and finds {judged.overall:.1%} of what should be found"
-        yield f"{result.rule} calls {counted(judged.returned, 'pair')} near, {wrong}{share}"
+        yield f"{result.rule.in_words} calls {counted(judged.returned, 'pair')} near, {wrong}{share}"
 
 
 def as_json(evaluation: Evaluation) -> dict[str, Any]:
@@ -139,7 +139,7 @@ def picture(evaluation: Evaluation) -> str:
     for result in evaluation.results:
         points = _line(result.judged.curve)
         if points:
-            chart.add_line(points, name=str(result.rule))
+            chart.add_line(points, name=result.rule.name)
     svg: str = chart.to_svg()
     return svg
 

@@ -109,7 +109,9 @@ def rows_of(answered: Answered) -> Rows[Match]:
     ]  # fmt: skip
     more = f"the nearest {len(rows):,} of {answer.total:,}" if answer.total > len(rows) else ""
     few = f"{question.name} has fewer than {DEFAULT_MIN_TOKENS} words, so that it may match by chance, or miss"
-    return Rows(Match, rows, more or (few if question.short else "" if rows else f"nothing is near by {answer.rule}"))
+    return Rows(
+        Match, rows, more or (few if question.short else "" if rows else f"nothing is near by {answer.rule.in_words}")
+    )
 
 
 def only(name: str, refs: Sequence[Ref]) -> Ref:

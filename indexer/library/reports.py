@@ -72,7 +72,7 @@ class Report:
         numbers = self.contents.figures
         return [
             ("collection", self.contents.store),
-            ("rule", str(numbers.rule)),
+            ("rule", numbers.rule.name),
             ("not compared", f"{numbers.not_compared:,}"),
             ("documents", f"{numbers.total.documents:,}"),
             ("redundant", f"{numbers.total.redundant:,} ({numbers.total.part:.1%})"),

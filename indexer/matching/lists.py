@@ -25,7 +25,8 @@ def read_list(path: Path, rule: MatchRule) -> Nodes:
     compares more than simhash-doc.
     """
     if set(rule.schemes) != {SIMHASH_DOC}:
-        raise UsageError(f"{path}: has simhashes alone, and {rule} compares more; ask with --match {SIMHASH_DOC}@3bits")
+        more = f"{rule.in_words} compares more; ask with --match {SIMHASH_DOC}@3bits"
+        raise UsageError(f"{path}: has simhashes alone, and {more}")
     refs: list[Ref] = []
     payloads: list[bytes] = []
     try:

@@ -2,7 +2,7 @@
 
 A rule has one or more finders, each a scheme with a threshold, and at most one verifier. It is written
 `simhash-doc@3bits`, `minhash@0.6`, `simhash-doc@7bits+minhash@0.6` (found by the one, verified by the other), or
-`simhash-doc@3bits/minhash@0.6+minhash@0.6` (found by either, verified).
+`simhash-doc@3bits/minhash@0.6+minhash@0.6` (found by either, verified), whose name is `default`.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ DEFAULT_SHARE = 0.6
 DEFAULT_VERIFIED = 0.5
 LEAN_RULE = "simhash-doc@3bits"
 READINGS = ("text", "containment")
+# What people call the rule of a new store; what is kept names it in full, since another may be built in one day.
+DEFAULT = "default"
 
 
 @dataclass(frozen=True)
@@ -161,6 +163,16 @@ class MatchRule:
         return self.written()
 
     @property
+    def name(self) -> str:
+        """What people call it: `default` for the rule of a new store, else the written form."""
+        return rule_name(self.written())
+
+    @property
+    def in_words(self) -> str:
+        """The same in a sentence."""
+        return "the default rule" if self.name == DEFAULT else self.name
+
+    @property
     def by_hash_alone(self) -> bool:
         """Whether a simhash alone decides; it also calls documents near that share nothing but their language."""
         return self.unit == "bits" and any(finder.unit == "bits" for finder in self.finders)
@@ -199,13 +211,14 @@ def share_shown(similarity: float) -> str:
 
 
 def parse_rule(text: str, store: Store | None = None, *, scheme: Callable[[str], Scheme] | None = None) -> MatchRule:
-    """Parse a rule; a scheme without parameters means the store's own if there is one.
+    """Parse a rule; a scheme without parameters means the store's own if there is one, and "default" the default rule.
 
     `scheme` replaces the function that makes a scheme from its specification. Raises UsageError that says what is
     wrong, and IncompatibleStoreError if the store has a scheme with other parameters.
     """
     if not isinstance(text, str):
         raise UsageError(f"a match rule is a text such as minhash@0.6, not {shown(text)}")
+    text = verified_text() if text.strip() == DEFAULT else text
     finding, plus, verified = text.strip().partition("+")
     if "+" in verified:
         raise UsageError(f"{text!r}: a rule has one verifier, after one +")
@@ -237,6 +250,11 @@ def verified_rule(share: float, store: Store | None = None) -> MatchRule:
 def verified_text(share: float = DEFAULT_SHARE) -> str:
     """How that rule is written."""
     return f"{LEAN_RULE}/{PREFERRED}@{share:.12g}+{PREFERRED}@{share:.12g}"
+
+
+def rule_name(written: str) -> str:
+    """The name of a rule that is given in its written form."""
+    return DEFAULT if written == verified_text() else written
 
 
 def _finder(text: str, made: Callable[[str], Scheme]) -> Finder:

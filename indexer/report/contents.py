@@ -172,7 +172,7 @@ def _share(share: Share) -> dict[str, Any]:
     return {
         "documents": share.documents,
         "redundant": share.redundant,
-        "redundant_part": round(share.part, 6),
+        "redundant_share": round(share.part, 6),
         "bytes": share.total_bytes,
         "redundant_bytes": share.redundant_bytes,
     }
@@ -203,7 +203,7 @@ def _figure_rows(report: Report) -> Iterator[tuple[str, str, str, float]]:
             "spanning": numbers.spanning,
         }
     )
-    yield from (("overall", "", measure, value) for measure, value in overall.items() if measure != "redundant_part")
+    yield from (("overall", "", measure, value) for measure, value in overall.items() if measure != "redundant_share")
     yield from (("left_out", each.reason, "documents", each.documents) for each in numbers.left_out)
     for size in numbers.sizes:
         name = str(size.low) if size.low == size.high else f"{size.low}-{size.high}"
@@ -212,7 +212,7 @@ def _figure_rows(report: Report) -> Iterator[tuple[str, str, str, float]]:
     yield from (("similarity", row.label, "documents", row.documents) for row in numbers.similarities)
     for section, shares in (("format", numbers.by_format), ("source", numbers.by_source), ("time", numbers.by_time)):
         for name, share in shares.items():
-            counts = {key: value for key, value in _share(share).items() if key != "redundant_part"}
+            counts = {key: value for key, value in _share(share).items() if key != "redundant_share"}
             yield from ((section, name, measure, value) for measure, value in counts.items())
     for cluster in report.clusters:
         yield "largest", cluster.id, "documents", cluster.size
@@ -237,7 +237,7 @@ def report_markdown(report: Report) -> str:
         "# Near-duplicates",
         "",
         f"Store {_md(report.store)}, {report.made_at}, {_md(report.made_with)}.",
-        f"Near-duplicates by {_md(str(numbers.rule))}.",
+        f"Near-duplicates by {_md(numbers.rule.in_words)}.",
         "",
         f"Not compared: {counted(numbers.not_compared, 'document')}.",
         f"Redundant: {total.redundant:,} of {counted(total.documents, 'document')} ({total.part:.1%}); "

@@ -78,7 +78,7 @@ COMMANDS: dict[str, list[str]] = {
     "hash": ["--text", "some words"],
     "index": ["one.txt", "--jobs", "1", "--json"],
     "pairs": [],
-    "prune": ["--keep", "canonical"],
+    "prune": [],
     "report": [],
     "schemes": [],
     "setup": [],

@@ -96,7 +96,7 @@ def test_similar_in_words(stored: Neardup) -> None:
     assert str(stored.folder / "docs/a.html") in done.out
     done = stored("similar", "docs/other.html")
     assert done.out == ""
-    assert "nothing else is near by simhash-doc@3bits/minhash@0.6+minhash@0.6; --at-least 0" in done.err
+    assert "nothing else is near by the default rule; --at-least 0" in done.err
 
 
 def test_similar_takes_an_id_where_there_is_no_such_file(stored: Neardup) -> None:

@@ -77,7 +77,7 @@ def test_what_was_loaded_goes_on_as_a_store(neardup: Neardup) -> None:
     assert (done["documents"], done["failed"], done["missing"], done["others"]) == (5, {"malformed": 1}, 0, 0)
     assert done["written"] == {"documents": 2, "clusters": 1, "removed": 0}
     assert done["rule"] == neardup("cluster", "--canonical", "longest", "--dry-run", "--json").json["rule"]
-    [repeating] = neardup("prune", "--keep", "canonical", "--dry-run", "--json").lines
+    [repeating] = neardup("prune", "--dry-run", "--json").lines
     assert repeating["id"] in {"near", "docs/a.html"}
     assert [line["id"] for line in neardup("failures", "--json").lines] == ["lines.jsonl:3"]
     said = neardup("batch", "load", "batch", "--clusters", "clustered").out

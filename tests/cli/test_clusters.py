@@ -63,7 +63,7 @@ def test_cluster_writes_once(indexed: Neardup) -> None:
 
 def test_what_cluster_says(indexed: Neardup) -> None:
     done = indexed("cluster", "--dry-run")
-    for words in (f"rule       {USUAL}", "8, of them 6 compared", "1, the largest of 5", "4 of them not canonical"):
+    for words in ("rule       default", "8, of them 6 compared", "1, the largest of 5", "4 of them not canonical"):
         assert words in done.out
     assert "to write   5 documents, 1 cluster" in done.out
     assert "a dry run: nothing was written" in done.err
@@ -137,7 +137,7 @@ def test_clusters_that_were_left_unfinished_are_told_of(indexed: Neardup) -> Non
     ):
         with open_store(indexed.folder / "collection.neardup") as store:
             store.put_clustering_note(note)
-        for command in (["prune", "--keep", "canonical"], ["prune", "--keep", "canonical", "--dry-run"], ["report"]):
+        for command in (["prune"], ["prune", "--dry-run"], ["report"]):
             refused = indexed(*command, code=3).err
             assert said in refused
             assert "run neardup cluster again" in refused
@@ -148,7 +148,7 @@ def test_clusters_that_were_left_unfinished_are_told_of(indexed: Neardup) -> Non
         assert clusters(indexed)["docs/later.txt"] == {}
         indexed("delete", "docs/later.txt")
     indexed("cluster")
-    assert indexed("prune", "--keep", "canonical", "--json").json["marked"] == 4
+    assert indexed("prune", "--json").json["marked"] == 4
 
 
 def test_near_copies_can_be_left_out(neardup: Neardup) -> None:
@@ -210,73 +210,75 @@ def test_a_text_is_erased_with_its_copies(indexed: Neardup) -> None:
 
 
 def test_prune_marks_lists_and_deletes_only_when_told(indexed: Neardup) -> None:
-    assert "neardup cluster" in indexed("prune", "--keep", "canonical", "--dry-run", code=3).err
+    assert "neardup cluster" in indexed("prune", "--dry-run", code=3).err
     indexed("cluster", "--canonical", "source", "--prefer", "*.pdf")
     before = contents(indexed)
-    listed = indexed("prune", "--keep", "canonical", "--dry-run", "--json").lines
+    listed = indexed("prune", "--dry-run", "--json").lines
     surplus = sorted(set(ALIKE) - {"docs/b.pdf"})
     assert sorted(line["id"] for line in listed) == surplus
     assert {line["repeats"] for line in listed} == {"docs/b.pdf"}
     assert {line["kept"] for line in listed} == {""}
     assert {line["id"] for line in listed if line["similarity"] == 1} == set(surplus) - {"docs/near.txt"}
-    plain = indexed("prune", "--keep", "canonical", "--dry-run")
+    plain = indexed("prune", "--dry-run")
     assert "docs/a.html  is identical with docs/b.pdf\n" in plain.out
     assert "a dry run: 4 documents" in plain.err
     assert "3 identical and 1 near, the least similar shares 9" in plain.err
-    same = indexed("prune", "--keep", "canonical", "--identical", "--dry-run", "--json").lines
+    same = indexed("prune", "--identical", "--dry-run", "--json").lines
     assert {line["id"]: line["identical"] for line in same} == {name: name != "docs/near.txt" for name in surplus}
     assert [line["kept"] for line in same if line["id"] == "docs/near.txt"] == [
         "its text is not identical with that of docs/b.pdf"
     ]
     assert "duplicate_of" not in str(clusters(indexed))
-    assert indexed("prune", "--keep", "canonical", "--json").json == {"marked": 4, "unmarked": 0, "contended": 0}
-    assert indexed("prune", "--keep", "canonical", "--json").json == {"marked": 0, "unmarked": 0, "contended": 0}
+    assert indexed("prune", "--json").json == {"marked": 4, "unmarked": 0, "contended": 0}
+    assert indexed("prune", "--json").json == {"marked": 0, "unmarked": 0, "contended": 0}
     assert {
         name for name, annotations in clusters(indexed).items() if annotations.get("duplicate_of") == "docs/b.pdf"
     } == set(surplus)
     assert contents(indexed) == before
     # Nobody there to be asked: nothing is deleted, neither by the environment.
-    refused = indexed("prune", "--keep", "canonical", "--delete", code=2, NEARDUP_PRUNE_YES="1")
+    refused = indexed("prune", "--delete", code=2, NEARDUP_PRUNE_YES="1")
     assert "4 of 8 documents" in refused.err
-    indexed("prune", "--keep", "canonical", NEARDUP_PRUNE_DELETE="1")
+    indexed("prune", NEARDUP_PRUNE_DELETE="1")
     assert contents(indexed) == before
-    gone = indexed("prune", "--keep", "canonical", "--delete", "--yes", "--json")
+    gone = indexed("prune", "--delete", "--yes", "--json")
     assert gone.json == {"deleted": 4, "stripped": 0, "contended": 0}
     assert "4 of 8 documents" in gone.err
     assert set(contents(indexed)[0]) == set(before[0]) - set(surplus)
     assert indexed("cluster", "--json").json["written"] == {"documents": 0, "clusters": 0, "removed": 0}
-    assert "--keep" in indexed("prune", code=2).err
 
 
 def test_prune_leaves_what_is_no_longer_true(indexed: Neardup) -> None:
     write(indexed.folder, {f"docs/more-{number}.txt": prose(1) for number in range(2)})
     indexed("index", "docs")
     indexed("cluster", "--canonical", "source", "--prefer", "*.pdf")
-    indexed("prune", "--keep", "canonical")
+    indexed("prune")
     write(indexed.folder, {"docs/near.txt": prose(77)})
     indexed("index", "docs")
     indexed("delete", "docs/b.pdf")
-    listed = indexed("prune", "--keep", "canonical", "--dry-run", "--json").lines
+    listed = indexed("prune", "--dry-run", "--json").lines
     assert [line["kept"][:34] for line in listed] == ["the document that it repeats is go"] * 5
-    plain = indexed("prune", "--keep", "canonical", "--dry-run")
+    plain = indexed("prune", "--dry-run")
     assert plain.out == ""
     # Why, with a few examples; --json has them all.
     assert "kept: 5 documents which repeat what is gone or is to be removed itself, such as\n" in plain.err
     assert plain.err.count("neardup:   docs/") == 3
     assert "5 documents will be kept all the same" in plain.err
-    assert indexed("prune", "--keep", "canonical", "--json").json == {"marked": 0, "unmarked": 5, "contended": 0}
-    gone = indexed("prune", "--keep", "canonical", "--delete", "--yes", "--json")
+    assert indexed("prune", "--json").json == {"marked": 0, "unmarked": 5, "contended": 0}
+    gone = indexed("prune", "--delete", "--yes", "--json")
     assert gone.json == {"deleted": 0, "stripped": 0, "contended": 0}
     assert "5 others will be kept all the same, --dry-run says why" in gone.err
 
 
 def test_an_embedded_store_has_no_documents_of_an_owner(indexed: Neardup) -> None:
     indexed("cluster")
-    prune = ("prune", "--keep", "canonical")
-    assert "no documents of others" in indexed(*prune, "--with-documents", "--dry-run", code=2).err
-    assert "--with-documents goes with --delete or --dry-run" in indexed(*prune, "--with-documents", code=2).err
     assert (
-        "--ignore-field goes with --with-documents" in indexed(*prune, "--delete", "--ignore-field", "date", code=2).err
+        "--with-documents is for an index in a search engine"
+        in indexed("prune", "--with-documents", "--dry-run", code=2).err
+    )
+    assert "--with-documents goes with --delete or --dry-run" in indexed("prune", "--with-documents", code=2).err
+    assert (
+        "--ignore-field goes with --with-documents"
+        in indexed("prune", "--delete", "--ignore-field", "date", code=2).err
     )
 
 
@@ -285,23 +287,23 @@ def test_a_simhash_alone_deletes_nothing_unless_told(indexed: Neardup) -> None:
     indexed("index", "docs")
     indexed("cluster", "-k", "3", "--canonical", "source", "--prefer", "*.pdf")
     assert clusters(indexed)["docs/sorted.txt"]["cluster"]["similarity"] == 1  # type: ignore[index]
-    refused = indexed("prune", "--keep", "canonical", "--delete", "--yes", code=2).err
+    refused = indexed("prune", "--delete", "--yes", code=2).err
     for words in ("made by simhash-doc@3bits alone", "--verify sketch or --verify text", "--unverified"):
         assert words in refused
     assert indexed("stats", "--json").json["documents"] == 9
     # Verified, the one with the same words in another order is kept, and it is said why.
     for way, why in (("sketch", "and minhash@0.6 is demanded"), ("text", "and text@0.5 is demanded")):
-        listed = indexed("prune", "--keep", "canonical", "--verify", way, "--dry-run", "--json").lines
+        listed = indexed("prune", "--verify", way, "--dry-run", "--json").lines
         kept = {line["id"]: line["kept"] for line in listed if line["kept"]}
         assert list(kept) == ["docs/sorted.txt"]
         assert kept["docs/sorted.txt"].endswith(f"with docs/b.pdf, {why}")
-    assert indexed("prune", "--keep", "canonical", "--verify", "sketch", "--delete", "--yes", "--json").json == {
+    assert indexed("prune", "--verify", "sketch", "--delete", "--yes", "--json").json == {
         "deleted": 4,
         "stripped": 0,
         "contended": 0,
     }
     assert set(contents(indexed)[0]) >= {"docs/b.pdf", "docs/sorted.txt"}
-    assert indexed("prune", "--keep", "canonical", "--unverified", "--delete", "--yes", "--json").json == {
+    assert indexed("prune", "--unverified", "--delete", "--yes", "--json").json == {
         "deleted": 1,
         "stripped": 0,
         "contended": 0,
@@ -310,14 +312,14 @@ def test_a_simhash_alone_deletes_nothing_unless_told(indexed: Neardup) -> None:
     write(indexed.folder, {"docs/sorted.txt": " ".join(sorted(prose(1).split())) + " "})
     indexed("index", "docs")
     indexed("cluster", "-k", "3")
-    again = ["prune", "--keep", "canonical", "--delete", "--yes"]
+    again = ["prune", "--delete", "--yes"]
     assert "--unverified" in indexed(*again, code=2, NEARDUP_PRUNE_UNVERIFIED="1").err
 
 
 def test_settings_do_not_delete(indexed: Neardup) -> None:
     indexed("cluster")
     (indexed.folder / "neardup.toml").write_text("[prune]\ndelete = true\nyes = true\n")
-    indexed("prune", "--keep", "canonical", code=2)
+    indexed("prune", code=2)
     assert len(contents(indexed)[0]) == 8
 
 
@@ -351,7 +353,7 @@ def test_only_what_is_identical_is_deleted(neardup: Neardup) -> None:
     assert "identical" in neardup("compare", "id:a.txt", "b.txt").out
     assert neardup("compare", "a.txt", "c.txt", "--json").json["identical"] is False
     assert "yes, but for case" not in neardup("compare", "a.txt", "c.txt").out
-    neardup("prune", "--keep", "canonical", "--identical", "--delete", "--yes")
+    neardup("prune", "--identical", "--delete", "--yes")
     left = set(contents(neardup)[0])
     assert "c.txt" in left
     assert len(left) == 2
@@ -362,8 +364,8 @@ def test_what_is_identical_needs_no_other_verification(neardup: Neardup) -> None
     # The canonical document is the earliest one, by the second in which a worker was done with it.
     for names in (("a.txt", "b.txt"), ("c.txt",)):
         neardup("index", *names, "--schemes", "simhash-doc", "--cluster")
-    assert "--identical" in neardup("prune", "--keep", "canonical", "--delete", "--yes", code=2).err
-    assert neardup("prune", "--keep", "canonical", "--identical", "--delete", "--yes", "--json").json["deleted"] == 1
+    assert "--identical" in neardup("prune", "--delete", "--yes", code=2).err
+    assert neardup("prune", "--identical", "--delete", "--yes", "--json").json["deleted"] == 1
     assert len(contents(neardup)[0]) == 2
 
 

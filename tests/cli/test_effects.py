@@ -78,7 +78,6 @@ OWN = {
     "prune": {
         "--delete": "what is done",
         "--identical": "what is named",
-        "--keep": "what stays",
     },
     "report": {
         "--output": "where it is written",
@@ -174,7 +173,7 @@ WORDS = {
     "index": ["a.txt"],
     "delete": ["a.txt"],
     "batch load": ["batch"],
-    "prune": ["--dry-run", "--keep", "canonical"],
+    "prune": ["--dry-run"],
 }
 
 

@@ -130,3 +130,15 @@ def test_help_starts_without_the_heavy_libraries() -> None:
     )
     done = subprocess.run([sys.executable, "-c", check], env=clean_environment(), capture_output=True)
     assert done.returncode == 0, done.stderr.decode()
+
+
+@pytest.mark.parametrize("path", [(), *ALL], ids=" ".join)
+def test_no_line_of_the_help_ends_within_a_word(path: tuple[str, ...]) -> None:
+    command: click.Command = ALL[path] if path else cli
+    for width in range(60, 101, 8):
+        with command.make_context("neardup", [], resilient_parsing=True, max_content_width=width) as ctx:
+            ctx.terminal_width = width
+            shown = command.get_help(ctx)
+        assert not re.findall(r".*\w-$", shown, re.MULTILINE)
+        assert not re.findall(r"\w- \w.*", shown)
+        assert shown.isascii()

@@ -41,9 +41,9 @@ ASKED: dict[str, list[list[str]]] = {
     "schemes": [["schemes", "--store", "collection.neardup"]],
     "corpus": [["corpus", "--scheme", "i-match", "docs"]],
     "prune": [
-        ["prune", "--keep", "canonical", "--dry-run"],
-        ["prune", "--keep", "canonical"],
-        ["prune", "--keep", "canonical", "--delete", "--yes", "--identical"],
+        ["prune", "--dry-run"],
+        ["prune"],
+        ["prune", "--delete", "--yes", "--identical"],
     ],
 }
 ENGINES = {"setup", "annotate"}
@@ -101,7 +101,7 @@ def stored(neardup: Neardup) -> Neardup:
 
 
 def test_a_stored_document(stored: Neardup) -> None:
-    stored("prune", "--keep", "canonical")
+    stored("prune")
     found = set(members(stored("show", "docs/near.txt", "--json").json))
     assert found | ELSEWHERE[RECORD] == names(RECORD) - {"prune", "show"} | {"annotations"}
 

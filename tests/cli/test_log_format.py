@@ -30,8 +30,8 @@ TALKATIVE: list[tuple[list[str], int]] = [
     (["similar", "docs/other.html", "--explain"], 0),
     (["cluster", "--match", "simhash-doc@3bits", "--dry-run"], 0),
     (["pairs"], 0),
-    (["prune", "--keep", "canonical", "--dry-run"], 0),
-    (["prune", "--keep", "canonical", "--delete"], 2),
+    (["prune", "--dry-run"], 0),
+    (["prune", "--delete"], 2),
     (["delete", "nothing"], 5),
     (["stats", "--store", "elsewhere.neardup"], 3),
     (["setup", "--store", "x.neardup"], 2),
@@ -101,7 +101,7 @@ def test_wrong_use_before_any_command(neardup: Neardup) -> None:
 
 def test_on_a_terminal_there_is_no_progress_and_no_question(stored: Neardup) -> None:
     master, terminal = pty.openpty()
-    commands = [["index", "docs", "--retry-failed"], ["prune", "--keep", "canonical", "--delete"]]
+    commands = [["index", "docs", "--retry-failed"], ["prune", "--delete"]]
     codes = []
     for words in commands:
         command = [*COMMAND, "--log-format", "json", *words]

@@ -69,13 +69,13 @@ def test_commands_that_are_named_can_be_run_as_they_stand(neardup: Neardup) -> N
     write(neardup.folder, {"a.txt": prose(1), "broken.pdf": "%PDF-1.7"})
     hints = [neardup("index", ".", "--store", STORE).out]
     hints += [neardup(*words, "--store", STORE, code=code).err for words, code in (
-        (["prune", "--keep", "canonical", "--dry-run"], 3), (["report"], 2)
+        (["prune", "--dry-run"], 3), (["report"], 2)
     )]  # fmt: skip
     for hint, command in zip(hints, ("failures", "cluster", "cluster"), strict=True):
         assert f"neardup {command} --store {STORE}" in hint
     # The usual store needs no naming.
     neardup("index", ".")
-    assert "--store" not in neardup("prune", "--keep", "canonical", "--dry-run", code=3).err
+    assert "--store" not in neardup("prune", "--dry-run", code=3).err
     assert "neardup index --help" in neardup("index", "--store", STORE, "--no-such", code=2).err
 
 

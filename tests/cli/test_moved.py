@@ -62,7 +62,7 @@ def test_an_answer_that_could_read_nothing_is_an_error(moved: Neardup) -> None:
     moved("cluster", "--match", TEXT, code=6)
     # No cluster is gone for that, nor left in the middle of a change.
     assert moved("stats", "--json").json == before
-    moved("prune", "--keep", "canonical", "--dry-run")
+    moved("prune", "--dry-run")
     (moved.folder / "a.txt").write_text(prose(1))
     ended = moved("similar", "--id", "a.txt", "--verify", "text", code=6)
     assert "can be read: copy.txt" in ended.err

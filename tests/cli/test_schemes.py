@@ -301,7 +301,7 @@ def test_every_command_takes_every_scheme(neardup: Neardup, scheme: str, rule: s
     report = neardup("report", "--format", "json").json
     assert (report["clusters"], report["redundant"]) == (1, 1)
     assert report["rule"].startswith(scheme.partition(":")[0] + ":")
-    listed = neardup("prune", "--keep", "canonical", "--dry-run", "--json").lines
+    listed = neardup("prune", "--dry-run", "--json").lines
     # Which of the two is stored first is left to the workers.
     assert [line["kept"] for line in listed] == [""]
     assert Path(listed[0]["id"]).name in ("one.txt", "two.txt")
@@ -326,13 +326,13 @@ def test_statistics_come_first_where_a_scheme_needs_them(folder: Neardup) -> Non
     # The rule that is remembered names the statistics, and is read again.
     folder("cluster", "--match", "i-match@0.5")
     assert folder("index", "docs", "--cluster", "--json").json["unchanged"] == len(FILES)
-    assert folder("prune", "--keep", "canonical", "--dry-run", "--json").lines
+    assert folder("prune", "--dry-run", "--json").lines
     # What sketches rest on is not replaced under them.
     assert "--remove i-match" in folder("corpus", "--from-store", "--scheme", wanted, code=2).err
     assert "needs no statistics" in folder("corpus", "docs", "--scheme", "minhash", code=2).err
     assert "--from-store" in folder("corpus", "--scheme", wanted, code=2).err
     folder("schemes", "--store", "collection.neardup", "--remove", "i-match")
-    refused = folder("prune", "--keep", "canonical", "--dry-run", code=3).err
+    refused = folder("prune", "--dry-run", code=3).err
     assert "which this store can't serve now" in refused
     assert folder("corpus", "--from-store", "--scheme", wanted, "--json").json["documents"] == len(FILES)
 

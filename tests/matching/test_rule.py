@@ -205,6 +205,16 @@ def test_the_default_is_verified_where_there_is_a_sketch(tmp_path: Path, schemes
     assert str(default_rule()) == "simhash-doc@3bits/minhash@0.6+minhash@0.6"
 
 
+def test_the_default_rule_has_a_name() -> None:
+    assert parse_rule(" default ") == default_rule()
+    assert (default_rule().name, default_rule().in_words) == ("default", "the default rule")
+    # What is kept, and what a program reads, names it in full.
+    assert "default" not in str(default_rule()) + default_rule().written(whole=True)
+    for other in ("minhash@0.6", "simhash-doc@3bits/minhash@0.7+minhash@0.7", "minhash:shingle=2@0.6"):
+        rule = parse_rule(other)
+        assert rule.name == rule.in_words == str(rule)
+
+
 @pytest.mark.parametrize(
     ("wanted", "rule"),
     [

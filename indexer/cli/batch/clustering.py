@@ -158,11 +158,12 @@ def _replaced(said: dict[str, Any]) -> str:
 def show_clusters(said: dict[str, Any]) -> None:
     """Print what was found, for people."""
     from indexer.batch.sketches.inputs import named_few
+    from indexer.matching.rule import rule_name
 
     clusters = said["clusters"]
     fields(
         [
-            ("rule", said["rule"]),
+            ("rule", rule_name(said["rule"])),
             ("documents", f"{said['documents']:,}, of them {said['compared']:,} compared"),
             ("new", f"{said['new']:,}, and {said['repeating']:,} that repeat older ones" if "new" in said else ""),
             ("replaced", _replaced(said)),

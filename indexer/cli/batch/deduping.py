@@ -109,6 +109,7 @@ def dedupe(
     from indexer.batch.form import Making
     from indexer.cli.files.path_lists import list_of_paths
     from indexer.ingest.sources import LEFT_OUT
+    from indexer.matching.rule import rule_name
 
     if not paths and not walk.paths_from:
         raise UsageError("name at least one file, folder or pattern")
@@ -163,7 +164,7 @@ def dedupe(
     fields(
         [
             ("files", f"{filtered.files:,}, {size(sketched.bytes_read)}"),
-            ("rule", done.clustered["rule"]),
+            ("rule", rule_name(done.clustered["rule"])),
             ("failed", f"{sketched.failures:,}: {sketched.reasons}" if sketched.failures else ""),
             ("kept", f"{filtered.kept:,}" + (f", and the others tagged in {writing.out}" if writing.tag else "")),
             ("removed", f"{filtered.removed:,}, listed in {removed_file(writing.out)}"),

@@ -158,6 +158,8 @@ def _bar(summary: Loaded) -> AbstractContextManager[object]:
 
 
 def _report(summary: Loaded, batch: Batch, store: str, contended: int, loading: Loading, *, as_json: bool) -> None:
+    from indexer.matching.rule import rule_name
+
     rule, changes = batch.rule, summary.changes
     if as_json:
         names = ("created", "replaced", "unchanged", "missing", "first_missing")
@@ -193,7 +195,7 @@ def _report(summary: Loaded, batch: Batch, store: str, contended: int, loading: 
             ("empty", f"{summary.empty:,}  no text, so they match nothing" if summary.empty else ""),
             ("too short", f"{summary.short:,}  left out of answers unless asked for" if summary.short else ""),
             ("failed", f"{counted(summary.failures, 'document')}: {summary.reasons}" if summary.failures else ""),
-            ("rule", rule or "none; DIR has no clusters"),
+            ("rule", rule_name(rule) if rule else "none; DIR has no clusters"),
             ("clusters written", "" if loading.dry_run or rule is None else written),
         ]
     )

@@ -29,8 +29,8 @@ match_option = click.option(
     setting="rule",
     metavar="RULE",
     help="What counts as near, for example simhash-doc@3bits, minhash@0.6, or simhash-doc@7bits+minhash@0.6 "
-    "(found by the first, verified by the second).  [default: the store's own rule: found by simhash or "
-    "minhash, verified by minhash]",
+    "(found by the first, verified by the second); default is the rule of a new store, found by simhash or "
+    "minhash and verified by minhash.  [default: the store's own rule: default, or simhash-doc@3bits in a lean store]",
 )
 distance_option = click.option(
     "-k",

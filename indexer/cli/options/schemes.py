@@ -18,8 +18,8 @@ def schemes_of_new_option(**related: Any) -> Decorator:
         "--schemes",
         cls=Related,
         metavar="NAME,...",
-        help="Create a new store with exactly these schemes; simhash-doc alone is the lean form.  [default: simhash- "
-        "doc,minhash]",
+        help="Create a new store with exactly these schemes; simhash-doc alone is the lean form.  [default: "
+        "simhash-doc,minhash]",
         **related,
     )
 

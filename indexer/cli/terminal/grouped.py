@@ -1,6 +1,9 @@
-"""The list of commands in the help, in groups by what one wants to do."""
+"""The help: its list of commands, in groups by what one wants to do, and its lines, which break no word."""
 
 from __future__ import annotations
+
+import re
+from collections.abc import Iterable
 
 import click
 
@@ -12,6 +15,43 @@ GROUPS = {
     "Engines": ("setup", "annotate"),
     "Measure": ("evaluate", "schemes", "corpus"),
 }
+
+
+# A hyphen at which no line is broken, for as long as lines are broken.
+_JOINING = "\N{NON-BREAKING HYPHEN}"
+
+
+class Unbroken(click.HelpFormatter):
+    """Writes lines that end between words: `simhash-doc` and `--run-on` stay whole."""
+
+    def write_text(self, text: str) -> None:
+        """See click."""
+        super().write_text(_joined(text))
+
+    def write_dl(self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
+        """See click."""
+        super().write_dl([(_joined(term), _joined(about)) for term, about in rows], col_max, col_spacing)
+
+    def getvalue(self) -> str:
+        """What was written."""
+        return super().getvalue().replace(_JOINING, "-")
+
+
+def _joined(text: str) -> str:
+    return re.sub(r"(?<=\S)-(?=\S)", _JOINING, text)
+
+
+class HelpContext(click.Context):
+    """The context of a command whose help breaks no word."""
+
+    formatter_class = Unbroken
+
+
+def let_help_break_no_word(command: click.Command) -> None:
+    """Let the help of a command, and of those in it, be written so."""
+    command.context_class = HelpContext
+    for inner in command.commands.values() if isinstance(command, click.Group) else ():
+        let_help_break_no_word(inner)
 
 
 class Grouped(click.Group):

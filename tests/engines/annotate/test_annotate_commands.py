@@ -114,7 +114,7 @@ def test_commands_answer_as_on_the_embedded_store(server: Server, index_name: st
     same = ("documents", "fingerprinted", "distinct", "short", "empty", "failures", "formats")
     assert taken(one, *same) == taken(other, *same)
     one, other = (json.loads(out) for out in both("report", "--format", "json", "-o", "-"))
-    same = ("documents", "redundant", "redundant_part", "bytes", "redundant_bytes", "fingerprinted", "short")
+    same = ("documents", "redundant", "redundant_share", "bytes", "redundant_bytes", "fingerprinted", "short")
     same = (*same, "unclustered", "clusters", "in_clusters", "cluster_sizes", "similarities", "by_format")
     assert taken(one, *same) == taken(other, *same)
     assert (one["clusters"], one["redundant"], one["unclustered"]) == (2, 3, 0)
@@ -198,7 +198,7 @@ def test_delete_takes_the_fingerprint_and_leaves_the_document(server: Server, in
     one, other = both.json("cluster")
     assert taken(one, "documents", "clusters", "clustered") == taken(other, "documents", "clusters", "clustered")
     assert owners(sources(server, index_name)) == before
-    one, other = both("prune", "--keep", "canonical", "--delete", "--yes")
+    one, other = both("prune", "--delete", "--yes")
     assert other.split()[:2] == ["deleted", "2"]
     assert one.split()[:4] == (["deleted", "0", "stripped", "2"] if in_place else ["deleted", "2"])
     assert owners(sources(server, index_name)) == before

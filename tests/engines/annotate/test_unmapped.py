@@ -75,7 +75,7 @@ def test_writing_is_refused_and_reading_goes_on_until_set_up(
     writing = (
         ["index", "new.txt", "--jobs", "1"],
         ["cluster"],
-        ["prune", "--keep", "canonical", "--unverified", "--delete", "--yes"],
+        ["prune", "--unverified", "--delete", "--yes"],
     )
     reading = (["stats"], ["pairs"], ["cluster", "--dry-run"], ["show", "a"], ["similar", "--id", "a"])
     for command in writing:

@@ -266,7 +266,7 @@ def drawn(library: Library, panel: str, scripts: list[str], folder: Path) -> str
 
 def test_the_share_is_drawn(library: Library, scripts: list[str], tmp_path: Path) -> None:
     picture = drawn(library, "share", scripts, tmp_path)
-    assert f">{library.report['redundant_part']:.1%}<" in picture
+    assert f">{library.report['redundant_share']:.1%}<" in picture
 
 
 def test_the_sizes_are_drawn(library: Library, scripts: list[str], tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ def test_what_is_marked_is_found_by_a_query(server: Server, index_name: str) -> 
 
     marked = {"exists": {"field": "neardup.duplicate_of"}}
     assert found(marked) == set()
-    neardup("prune", "--store", url, "--keep", "canonical")
+    neardup("prune", "--store", url)
     marks = {source["neardup"].get("duplicate_of") for source in sources(server, index_name).values()} - {None}
     [canonical] = marks
     copies = {"a", "b", "near"} - marks
@@ -45,7 +45,7 @@ def test_what_is_marked_is_found_by_a_query(server: Server, index_name: str) -> 
         known = json.loads(neardup("show", copy, "--store", url, "--json").stdout)["annotations"]
         assert known["duplicate_of"] == canonical
     # Only what is identical; the mark of the other goes.
-    neardup("prune", "--store", url, "--keep", "canonical", "--identical")
+    neardup("prune", "--store", url, "--identical")
     [copy] = found(marked)
     assert {copy, canonical} == {"a", "b"}
     # Written anew, it is no longer what it was.
@@ -55,7 +55,6 @@ def test_what_is_marked_is_found_by_a_query(server: Server, index_name: str) -> 
     assert found(marked) == set()
 
 
-KEEP = ("--keep", "canonical")
 TEXT = prose(1)
 BONN: dict[str, Any] = {"lang": "en", "price": 1, "place": {"city": "Bonn", "street": "A"}}
 OWNED: dict[str, dict[str, Any]] = {
@@ -85,13 +84,13 @@ def clustered(server: Server, index: str) -> str:
 
 def listed(url: str, *flags: str) -> dict[str, Any]:
     """What a dry run says of each document that repeats another."""
-    lines = neardup("prune", "--store", url, *KEEP, "--with-documents", "--dry-run", "--json", *flags).stdout
+    lines = neardup("prune", "--store", url, "--with-documents", "--dry-run", "--json", *flags).stdout
     return {line["id"]: line for line in map(json.loads, lines.splitlines())}
 
 
 def test_copies_go_as_a_whole(server: Server, index_name: str) -> None:
     url = clustered(server, index_name)
-    plain = neardup("prune", "--store", url, *KEEP, "--with-documents", "--dry-run").stderr
+    plain = neardup("prune", "--store", url, "--with-documents", "--dry-run").stderr
     found = listed(url)
     differs = {"copy": [], "dear": ["place.street", "price"], "lacks": ["lang"], "changed": ["body"], "near": []}
     assert {name: line["differs"] for name, line in found.items()} == differs
@@ -99,16 +98,16 @@ def test_copies_go_as_a_whole(server: Server, index_name: str) -> None:
     assert "not identical" in found["near"]["kept"]
     assert "kept: 3 documents with other fields that differ\n" in plain
     assert "dear: it differs from a in place.street, price\n" in plain
-    told = json.loads(neardup("prune", "--store", url, *KEEP, "--delete", "--with-documents", "--yes", "--json").stdout)
+    told = json.loads(neardup("prune", "--store", url, "--delete", "--with-documents", "--yes", "--json").stdout)
     assert (told["deleted"], told["stripped"]) == (1, 0)
     assert {name.partition("/")[2] for name in sources(server, index_name)} == OWNED.keys() - {"copy"}
     # What may differ is named in so many words, an object by its name too; a text that was changed since stays.
     ignored = [word for field in ("price", "lang", "place") for word in ("--ignore-field", field)]
-    neardup("prune", "--store", url, *KEEP, "--delete", "--with-documents", "--yes", *ignored)
+    neardup("prune", "--store", url, "--delete", "--with-documents", "--yes", *ignored)
     left = {"a", "changed", "near"}
     assert {name.partition("/")[2] for name in sources(server, index_name)} == left
     # Told otherwise, what is near goes too, where its text may differ.
-    delete = ("prune", "--store", url, *KEEP, "--delete", "--with-documents", "--yes", "--verify", "sketch")
+    delete = ("prune", "--store", url, "--delete", "--with-documents", "--yes", "--verify", "sketch")
     assert listed(url, "--verify", "sketch")["near"]["differs"] == ["body"]
     neardup(*delete)
     assert {name.partition("/")[2] for name in sources(server, index_name)} == left
@@ -159,7 +158,7 @@ def test_what_can_not_be_compared_is_refused(server: Server, index_name: str) ->
     annotate(f"{server.url}/{index_name}", "--field", "body", "--to", side)
     neardup("cluster", "--store", f"{server.url}/{side}")
     for flags in (("--dry-run",), ("--delete", "--yes")):
-        refused = neardup("prune", "--store", f"{server.url}/{side}", *KEEP, "--with-documents", *flags, code=2).stderr
+        refused = neardup("prune", "--store", f"{server.url}/{side}", "--with-documents", *flags, code=2).stderr
         assert f"it has records alone, of documents in {index_name}; delete there" in refused
     assert len(sources(server, side)) == len(OWNED)
     lossy = {

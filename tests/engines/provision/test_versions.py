@@ -79,7 +79,7 @@ def test_the_commands_with_server_8(older: Elasticsearch, tmp_path: Path) -> Non
     report = tmp_path / "report.html"
     neardup("report", *store, "--output", str(report))
     neardup("doctor", *store)
-    neardup("prune", *store, "--keep", "canonical", "--delete", "--yes")
+    neardup("prune", *store, "--delete", "--yes")
     neardup("setup", *store, "--remove", "--yes")
     found = sources(older, "articles")
     assert owners(found) == {f"articles/{name}": source for name, source in documents.items()}

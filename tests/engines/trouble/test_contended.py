@@ -94,18 +94,18 @@ def test_pruning_and_deleting(
     hot = next(name for name in NAMES if name not in canonical and name[0] == "a")
     with changing(hot) as proxy:
         url = f"{proxy.url}/{index_name}"
-        answer, said = ran(capsys, "prune", "--keep", "canonical", "--store", url)
+        answer, said = ran(capsys, "prune", "--store", url)
         assert answer == {"marked": 37, "unmarked": 0, "contended": 1}
         assert hot in said
         answer, _ = ran(capsys, "delete", hot, "--store", url)
         assert answer == {"deleted": 0, "stripped": 0, "missing": 0, "contended": 1}
-        answer, _ = ran(capsys, "prune", "--keep", "canonical", "--unverified", "--delete", "--yes", "--store", url)
+        answer, _ = ran(capsys, "prune", "--unverified", "--delete", "--yes", "--store", url)
         assert answer == {"deleted": 0, "stripped": 37, "contended": 1}
     with open_store(documents, read_only=True) as store:
         # Its cluster is still one of two.
         assert {record.ref.id for record in store.scan()} == canonical | {hot}
         assert len(before & {each.id for each in store.clusters()}) == 1
-    answer, _ = ran(capsys, "prune", "--keep", "canonical", "--unverified", "--delete", "--yes", "--store", documents)
+    answer, _ = ran(capsys, "prune", "--unverified", "--delete", "--yes", "--store", documents)
     # What others have counted in it is theirs.
     assert answer == {"deleted": 0, "stripped": 1, "contended": 0}
     assert server.request("GET", f"/{index_name}/_doc/{hot}")["_source"]["counter"] > 0
