@@ -54,6 +54,7 @@ EVERYWHERE = {
     "--out": "where files are written",
     "--against": "what is compared, or kept elsewhere",
     "--latest": "which of several documents with one id counts",
+    "--run-on": "where the work is done",
     "--stale": "inputs that are not as they were",
 }
 OWN = {
@@ -120,9 +121,7 @@ OWN = {
     "batch sketch": {
         "--time-field": "what is noted of documents",
         "--task": "what is read; refused with --run-on spark",
-        "--run-on": "where",
     },
-    "batch cluster": {"--run-on": "where"},
     "batch filter": {
         "--clusters": "what is kept",
         "--tag": "what is written",
