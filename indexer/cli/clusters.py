@@ -45,7 +45,7 @@ def arrivals(store: Store, asked: Arriving) -> Iterator[Arrivals | None]:
     if not asked.cluster and not asked.skip_duplicates:
         yield None
         return
-    from indexer.clustering.arrivals import Arrivals, rule_for
+    from indexer.clustering.arrivals import NOT_CLUSTERED, Arrivals, rule_for
     from indexer.matching.shorthand import Wanted, rule_asked
 
     by = rule_for(
@@ -56,7 +56,7 @@ def arrivals(store: Store, asked: Arriving) -> Iterator[Arrivals | None]:
         cluster=asked.cluster,
     )
     if by.refused:
-        say(f"documents are stored, each in a cluster of its own: {by.refused}", level="warning")
+        say(f"{NOT_CLUSTERED}: {by.refused}", level="warning")
     with _lines_to(asked.new_to) as write:
 
         def on_new(ref: Ref) -> None:
@@ -223,8 +223,8 @@ report and index --cluster. The next cluster goes by them too, where it is not t
 
 Running it again writes nothing. "neardup show ID" shows a document's cluster. With --json one object: rule, documents,
 compared, not_comparable, clusters, clustered, largest, split, comparisons, costliest (documents whose keys cost most
-comparisons), contended (documents that others change constantly, left as they are), and written: documents, clusters,
-removed.
+comparisons), contended (documents that others change constantly, left as they are), changed (what is not as in the last
+clustering, in words), and written: documents, clusters, removed.
 """,
 )
 @store_option
@@ -270,7 +270,7 @@ def cluster(
             for one in made.costliest
         ]
         summary = {"rule": str(rule), **counts, "costliest": costliest}
-        answer_json({**summary, "written": written, "contended": contended, "dry_run": dry_run})
+        answer_json({**summary, "written": written, "contended": contended, "changed": change, "dry_run": dry_run})
         return
     fields(
         [

@@ -68,6 +68,10 @@ class ArrivalRule:
     refused: str = ""
 
 
+# What is said where the stored clusters don't say how they were made.
+NOT_CLUSTERED = "documents are stored, each in a cluster of its own"
+
+
 def rule_for(
     store: Store,
     wanted: MatchRule | None = None,
@@ -95,7 +99,7 @@ def rule_for(
         wanted or clustering.rule, clustering.bound if bound is None else bound, canonical or clustering.canonical
     )
     for name, ours, theirs, same in (
-        ("rule", wanted, clustering.rule, asked.rule == kept.rule),
+        ("rule", wanted and wanted.name, clustering.rule.name, asked.rule == kept.rule),
         ("bound", bound, clustering.bound, asked.bound == kept.bound),
         ("canonical rule", canonical, clustering.canonical, asked.canonical == kept.canonical),
     ):

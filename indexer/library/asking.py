@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -22,6 +23,7 @@ from indexer.model import Ref, name_of
 from indexer.stores.base import Store
 
 if TYPE_CHECKING:
+    from indexer.clustering.arrivals import Arrivals
     from indexer.clustering.prune import Pruning
 
 AnyPath = str | os.PathLike[str]
@@ -143,6 +145,16 @@ def stored_rows(store: Store, refs: Sequence[Ref]) -> list[Stored]:
                 )
             )  # fmt: skip
     return documents
+
+
+def arrivals(store: Store, name: str, *, cluster: bool, skip: bool) -> Arrivals:
+    """What looks at documents as they come; a UserWarning says why they are put into no clusters."""
+    from indexer.clustering.arrivals import NOT_CLUSTERED, Arrivals, rule_for
+
+    by = rule_for(store, cluster=cluster)
+    if by.refused:
+        warnings.warn(f"{name}: {NOT_CLUSTERED}: {by.refused}", stacklevel=4)
+    return Arrivals(store, by, cluster=cluster, skip=skip)
 
 
 def cluster_rows(store: Store, least: int) -> list[Cluster]:

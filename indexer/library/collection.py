@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
@@ -330,7 +331,7 @@ class Collection:
 
         `bound` (0 to 1) is how far apart two documents of a cluster may be; `canonical` chooses the canonical one:
         "earliest", "longest", "field:NAME" or "field:NAME:desc". What is not given is as in the last
-        clustering. With `dry_run` nothing is written.
+        clustering; a UserWarning says what is not as it was. With `dry_run` nothing is written.
         """
         from indexer.clustering.canonical import parse_canonical
         from indexer.clustering.clusters import cluster
@@ -339,11 +340,13 @@ class Collection:
         chosen = parse_canonical(canonical) if isinstance(canonical, str) else canonical
         with self._lock, self.store.turn(wanted=not dry_run):
             asked = None if match is None else self._rule(match)
-            rule, bound, chosen, _ = obeyed(self.store, asked, bound, chosen)
+            rule, bound, chosen, changed = obeyed(self.store, asked, bound, chosen)
+            if changed:
+                warnings.warn(f"{self.name}: {changed}", stacklevel=2)
             made = cluster(self.store, rule, bound=bound, canonical=chosen, dry_run=dry_run, threads=threads)
         return Clustering(
             str(rule), made.documents, made.compared, made.lacking, made.clusters, made.clustered, made.largest,
-            made.split, made.changes.documents,
+            made.split, made.changes.documents, changed,
         )  # fmt: skip
 
     def clusters(self, *, least: int = 2) -> Rows[Cluster]:
@@ -438,8 +441,6 @@ class Collection:
         progress: Progress | None = None,
         total: int | None = None,
     ) -> Indexed:
-        from indexer.clustering.arrivals import Arrivals, rule_for
-
         summary = Summary()
 
         def read_items() -> Iterator[Input | Rejected]:
@@ -454,9 +455,7 @@ class Collection:
                 self.store.add_scheme(scheme.info)
             options = Options(content=cast(Content, self.store.info.content))
             made = replace(settings, options=options, schemes=schemes)
-            coming = None
-            if cluster or skip:
-                coming = Arrivals(self.store, rule_for(self.store, cluster=cluster), cluster=cluster, skip=skip)
+            coming = asking.arrivals(self.store, self.name, cluster=cluster, skip=skip) if cluster or skip else None
             run_index(read_items(), self.store, made, summary=summary, arrivals=coming)
             if coming:
                 coming.close()

@@ -147,7 +147,8 @@ class Clustering(Shown):
     """The result of a clustering by `rule`: of `documents`, `compared` were compared, and `lacking` could not be.
 
     There are `clusters` clusters of two or more documents, `clustered` documents in all, `largest` in the largest;
-    `split` chains were split. `written` documents changed, or would change in a dry run.
+    `split` chains were split. `written` documents changed, or would change in a dry run. `changed` says what of the
+    rule, the bound and the canonical rule is not as in the last clustering.
     """
 
     rule: str
@@ -159,6 +160,7 @@ class Clustering(Shown):
     largest: int
     split: int
     written: int
+    changed: str = ""
 
 
 @dataclass(frozen=True, slots=True, repr=False)

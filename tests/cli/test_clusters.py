@@ -375,6 +375,8 @@ def test_a_plain_cluster_goes_by_the_rule_that_is_remembered(indexed: Neardup) -
     assert "0.4" in same.json["rule"]
     assert same.json["written"] == {"documents": 0, "clusters": 0, "removed": 0}
     assert "the canonical rule was longest and is earliest now" in indexed("cluster", "--canonical", "earliest").err
-    changed_rule = indexed("cluster", "--match", "minhash@0.8")
-    assert "and is minhash@0.8 now" in changed_rule.err
+    assert same.json["changed"] == ""
+    changed_rule = indexed("cluster", "--match", "minhash@0.8", "--json")
+    assert "and is minhash@0.8 now" in changed_rule.json["changed"]
+    assert changed_rule.json["changed"] in changed_rule.err
     assert indexed("cluster", "--json").json["rule"] == "minhash@0.8"

@@ -13,6 +13,7 @@ import pytest
 from written import changed, prose
 
 import indexer
+from indexer.clustering.memory import in_progress
 from indexer.errors import NoStoreError, NotFoundError, StoreBusyError, StoreError, UsageError
 from indexer.ingest.indexing import store_info
 from indexer.stores import open_store
@@ -130,6 +131,36 @@ def test_pairs_clusters_and_prune(collection: indexer.Collection) -> None:
     assert collection[cluster.canonical].duplicate_of == ""
     assert collection.prune(delete=True).deleted == 2
     assert {document.id for document in collection} == {cluster.canonical, "d"}
+
+
+def test_a_change_of_how_clusters_are_made_is_said(collection: indexer.Collection) -> None:
+    collection.add_many([("a", prose(1)), ("b", changed(prose(1))), ("c", prose(2))])
+    assert collection.cluster().changed == ""
+    changes = {
+        "the rule was default and is minhash@0.8 now": {"match": "minhash@0.8"},
+        "the rule was minhash@0.8 and is default now": {"match": "default"},
+        "the bound was that of the rule and is 0.3 now": {"bound": 0.3},
+        "the canonical rule was earliest and is longest now": {"canonical": "longest"},
+    }
+    for said, asked in changes.items():
+        for more in ({"dry_run": True}, {}):
+            with pytest.warns(UserWarning, match=said) as warned:
+                done = collection.cluster(**asked, **more)  # type: ignore[arg-type]
+            assert warned[0].filename == __file__
+            assert done.changed == said
+        # What is as it was is not said, by name or without.
+        assert collection.cluster(**asked).changed == collection.cluster().changed == ""  # type: ignore[arg-type]
+
+
+def test_documents_that_are_put_into_no_cluster_are_spoken_of(collection: indexer.Collection) -> None:
+    collection.add_many([("a", prose(1)), ("b", prose(1))])
+    collection.cluster()
+    [note] = collection.store.clustering_notes().values()
+    in_progress(collection.store, note)
+    with pytest.warns(UserWarning, match="its own: the last clustering was not finished") as warned:
+        collection.add_many([("c", prose(1))], cluster=True)
+    assert warned[0].filename == __file__
+    assert [cluster.size for cluster in collection.clusters()] == [2]
 
 
 def test_a_rule_is_refused_as_on_the_command_line(collection: indexer.Collection) -> None:
