@@ -232,7 +232,8 @@ def id_hashes(ids: Any) -> npt.NDArray[np.uint64]:
 def rule_of(form: Form, text: str | None) -> MatchRule:
     """The rule that is asked for, by the schemes that sketches are of; where none is, the one a store of them has.
 
-    Raises UsageError for a scheme that there are no sketches of, and for a rule that verifies by reading.
+    Raises UsageError for a scheme that there are no sketches of, for a rule that verifies by reading, and for one that
+    finds parts: clusters of a batch are there to be filtered by.
     """
 
     def scheme(name: str) -> Scheme:
@@ -249,4 +250,5 @@ def rule_of(form: Form, text: str | None) -> MatchRule:
     rule = parse_rule(text or usual, scheme=scheme)
     if isinstance(rule.verifier, Reading):
         raise UsageError(f"{rule}: a batch has no texts to read again; verify by a sketch")
+    rule.require_copies()
     return rule

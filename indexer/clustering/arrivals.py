@@ -148,6 +148,8 @@ class Arrivals:
         on_new: Callable[[Ref], None] | None = None,
         fewest: int = _FEWEST_READ_FOR,
     ) -> None:
+        if skip:
+            by.rule.require_copies()
         self.store, self.rule, self.by = store, by.rule, by
         self.cluster, self.skip, self.on_new = cluster and not by.refused, skip, on_new
         self.counts = Arrived()

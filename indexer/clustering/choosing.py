@@ -62,7 +62,8 @@ def choose(
     In the order of `ranks` a document is kept if none kept before it is near; each other one repeats the nearest of
     all that are kept, of equally near ones the first. Near is what `indexer.matching.pairing.node_pairs` gives, and
     documents with equal sketches are. So what is kept depends neither on how wide components are cut into clusters nor
-    on what comes later in the order.
+    on what comes later in the order. By a rule of parts all are kept, since a part can't be put in the place
+    of its whole.
 
     `documents` (int64) are positions in `nodes`, each once: all those of whole components, of as many as there are to
     decide; those that are left out count as not there. `whole` (shape (nodes,)) is that of
@@ -72,6 +73,8 @@ def choose(
     Cost: each kept node is compared with those of its component that a finder lets it meet, so at most kept nodes times
     members. Memory: 100 bytes a node, those of its keys, and some 400 MB at most of a join's pairs.
     """
+    if comparison.rule.of_parts:
+        return Choice(documents, np.ones(documents.size))
     there, first, inside, greedy = _in_order(nodes, comparison, whole, documents, ranks, threads)
     greedy.decide()
     stands, similarity = np.arange(there.size), np.ones(there.size)

@@ -81,10 +81,12 @@ class Copies:
 
     A copy is identical in text; with a rule, also what that calls near, short documents too. The whole store is read
     once. Memory: the copies, without sketches. Raises UsageError for a document whose text has no digest where there
-    is no rule, and what lookup() raises.
+    is no rule, for a rule of parts, and what lookup() raises.
     """
 
     def __init__(self, store: Store, refs: Sequence[Ref], rule: MatchRule | None = None) -> None:
+        if rule:
+            rule.require_copies()
         self._store, self._rule = store, rule
         asked = [record for record in store.get(list(dict.fromkeys(refs))) if record is not None]
         unknown = next((record for record in asked if not record.text_digest), None)

@@ -158,7 +158,7 @@ class Placer:
     def _join(self, cluster: ClusterRecord, joining: Sequence[tuple[Record, float]]) -> None:
         """Add documents, each with its similarity to the canonical one, to a cluster without reading its members."""
         [beside] = self.store.annotations([cluster.canonical])
-        stays = beside is not None and repeated_by(cluster.canonical, beside) is None
+        stays = beside is not None and repeated_by(cluster.canonical, beside) is None and not self.rule.of_parts
         for some in chunks(joining, READ_AT_ONCE):
             noted = []
             for (record, similarity), fields in zip(

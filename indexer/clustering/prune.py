@@ -122,7 +122,7 @@ class Pruning:
     document that it repeats. `with_documents` deletes documents of their owner's as a whole: only identical ones,
     unless `verify` says what else, and none that differs from the one that it repeats in another field than its text
     and those `ignored`. Raises StoreError where the store does not remember how its clusters were made, or does not
-    show all fields of such documents, UsageError where it has none.
+    show all fields of such documents, UsageError where it has none, and where the rule finds parts.
     """
 
     def __init__(
@@ -141,6 +141,7 @@ class Pruning:
             identical = identical or verify is None
         self.with_documents, self._ignored = with_documents, tuple(ignored)
         self.remembered: Remembered = require_remembered(store)
+        self.rule.require_copies()
         self.unverified, self.identical = unverified, identical
         self.verify = None if verify is None else _no_less(verify, self.rule.measure)
         self._readers: dict[str, Reader] = {}

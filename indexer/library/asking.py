@@ -105,7 +105,7 @@ def rows_of(answered: Answered) -> Rows[Match]:
     rows = [
         Match(
             name_of(one.record.ref), one.similarity, one.bits, one.label, one.record.title,
-            one.record.source, one.record.metadata,
+            one.record.source, one.record.metadata, one.shares,
         )
         for one in answer.matches
     ]  # fmt: skip

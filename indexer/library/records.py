@@ -37,7 +37,8 @@ class Match:
     """A document that is near a question: `similarity` (0 to 1) is by the rule's measure.
 
     `bits` is how many bits of simhash-doc differ, None if unknown. `label` is "identical", "near", "close" or "loose",
-    or empty for a document that only `at_least` lets in.
+    or empty for a document that only `at_least` lets in; by a rule of parts "contains", "contained in" or "shares".
+    `shares` are then how much of the question is in the document, and of the document in the question.
     """
 
     id: str
@@ -47,6 +48,7 @@ class Match:
     title: str
     source: str
     metadata: Mapping[str, Any]
+    shares: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)

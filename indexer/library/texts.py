@@ -200,6 +200,7 @@ def dedupe(
     if not isinstance(keep, str) or keep not in ("first", "last", "longest"):
         raise UsageError(f"keep={shown(keep)}: is one of first, last, longest")
     rule = rule_without_store(match)
+    rule.require_copies()
     seen: dict[bytes, int] = {}
     # By texts as given: which of the distinct ones each is, and its length. What is not hashed is distinct.
     same: list[int] = []

@@ -23,6 +23,9 @@ from indexer.schemes.base import SLACK, Plan, Similarities
 from indexer.stores.base import Store
 from indexer.stores.sketches import Check, Found, Probe
 
+# A part shares less than all with its whole: the windows at its ends reach beyond it there.
+WHOLE = 0.8
+
 
 @dataclass(frozen=True, slots=True)
 class Match:
@@ -30,7 +33,8 @@ class Match:
 
     `bits` is how many bits of simhash-doc differ, None where that is not known; `rule` says how to show it. `near` is
     false of what was only asked for by `at_least`, `identical` true where both texts are known to be equal but for case
-    and white space.
+    and white space. `shares`, of a rule of parts, is how much of the question is in the document, and how much of the
+    document in the question.
     """
 
     record: Record
@@ -39,12 +43,18 @@ class Match:
     rule: MatchRule
     near: bool = True
     identical: bool = False
+    shares: tuple[float, float] | None = None
 
     @property
     def label(self) -> str:
-        """What it is called: "identical", "close" and "loose" by a simhash, "near" by another measure, else empty."""
+        """The word for it: "identical"; "close" and "loose" by a simhash, "near" by another measure, else empty.
+
+        By a rule of parts "contains" for what holds the question, "contained in" for what it holds, "shares" for less.
+        """
         if self.identical:
             return "identical"
+        if self.shares and self.near:
+            return part_label(*self.shares)
         if self.rule.unit == "share":
             return "near" if self.near else ""
         return label_of(self.similarity)
@@ -59,6 +69,12 @@ def label_of(similarity: float) -> str:
     """The name of a simhash's similarity: "close" within 1 of 64 bits, "loose" within 6, else empty."""
     distance = 64 * (1 - similarity) - SLACK
     return "close" if distance <= CLOSE_DISTANCE else "loose" if distance <= LOOSE_DISTANCE else ""
+
+
+def part_label(of_question: float, of_document: float) -> str:
+    """The word for two documents by how much of the one is in the other: "near" where nearly all of both is."""
+    whole = of_question >= WHOLE, of_document >= WHOLE
+    return {(True, True): "near", (True, False): "contains", (False, True): "contained in"}.get(whole, "shares")
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +139,7 @@ class Entry(NamedTuple):
     ref: Ref
     record: Record | None
     near: bool
+    shares: tuple[float, float] | None
 
 
 def _nearest(entry: Entry) -> tuple[float, tuple[str, str, str]]:
@@ -186,6 +203,7 @@ class Asking:
                 self.rule,
                 entry.near,
                 bool(same) and record.text_digest == same,
+                entry.shares,
             )
             for entry in best
             if (record := entry.record or read.get(entry.ref)) is not None
@@ -199,33 +217,36 @@ class Asking:
         for batch in batches:
             self.candidates += len(batch.refs)
             self.lacking = max(self.lacking, self.rule.lacking(batch.lacking or {}))
-            values, near = self._judged(batch)
+            values, near, shares = self._judged(batch)
             for place in np.flatnonzero(values >= 0).tolist():
                 ref = batch.refs[place]
                 if ref != self.exclude:
                     self.total += 1
                     record = batch.records[place] if batch.records is not None else None
-                    yield Entry(float(values[place]), ref, record, bool(near[place]))
+                    both = None if shares is None else (float(shares[place, 0]), float(shares[place, 1]))
+                    yield Entry(float(values[place]), ref, record, bool(near[place]), both)
 
     def near(self, batch: Found) -> Similarities:
         """The similarities by the measure of what is near, below 0 for the rest."""
         return self._judged(batch)[0]
 
-    def _judged(self, batch: Found) -> tuple[Similarities, npt.NDArray[np.bool_]]:
-        """The similarities of what is asked for, below 0 for the rest, and what the rule itself calls near."""
+    def _judged(self, batch: Found) -> tuple[Similarities, npt.NDArray[np.bool_], Similarities | None]:
+        """The similarities of what is asked for, below 0 for the rest, what the rule itself calls near, and shares."""
         measure, least = self.rule.measure, self.at_least
         by_scheme = {name: self._similarities(name, batch.payloads[name]) for name in self.sketches}
         near = self._reached(by_scheme, None)
         passed = near if least is None else self._reached(by_scheme, least)
+        shares = None
         if self.reader is not None:
             values = np.full(len(batch.refs), -1.0)
             places = np.flatnonzero(passed)
             values[places] = self.reader.to_asked(self._read, [batch.refs[place] for place in places.tolist()])
         else:
             values = by_scheme[measure.name]
+            shares = self._shares(batch.payloads[measure.name]) if self.rule.of_parts else None
         wanted = max((measure.similarity if least is None else least) - SLACK, 0.0)
         judged = np.where(passed & (values >= wanted), values, -1.0)
-        return judged, judged >= 0 if least is None else near & (judged >= measure.similarity - SLACK)
+        return judged, judged >= 0 if least is None else near & (judged >= measure.similarity - SLACK), shares
 
     def _reached(self, by_scheme: dict[str, Similarities], at_least: float | None) -> npt.NDArray[np.bool_]:
         """Which documents at least one finder finds."""
@@ -246,6 +267,16 @@ class Asking:
         if there.size:
             similarities[there] = scheme.compare_one(payload, rows.take(there))
         return similarities
+
+    def _shares(self, rows: Ragged) -> Similarities:
+        """How much of the question is in each document of a batch, and the other way round, by the rule's measure."""
+        name = self.rule.measure.name
+        there = np.flatnonzero(rows.sizes)
+        table = Ragged.joined([Ragged.of_bytes([self.sketches[name].payload]), rows.take(there)])
+        shares = np.zeros((len(rows), 2))
+        one, others = np.zeros(there.size, dtype=np.int64), np.arange(1, there.size + 1)
+        shares[there] = self.rule.schemes[name].shares(table, one, others)
+        return shares
 
     def bits(self, record: Record) -> int | None:
         """How many bits of simhash-doc a record differs in."""

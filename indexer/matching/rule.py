@@ -178,6 +178,20 @@ class MatchRule:
         return self.unit == "bits" and any(finder.unit == "bits" for finder in self.finders)
 
     @property
+    def of_parts(self) -> bool:
+        """Whether documents are near by it of which one is only a part of the other."""
+        measure = self.measure
+        return measure.scheme.of_parts if isinstance(measure, Finder) else measure.kind == "containment"
+
+    def require_copies(self) -> None:
+        """UsageError for a rule of parts, where documents are removed for what is near them."""
+        if self.of_parts:
+            raise UsageError(
+                f"{self}: also finds parts, as a chapter in a book, which are no copies, so that nothing is removed by "
+                f"it; take a rule that compares whole documents, as {PREFERRED}@{DEFAULT_SHARE:g}"
+            )
+
+    @property
     def width(self) -> int:
         """The bits of the simhash that its similarities are shares of; 0 where they are no such."""
         if self.unit == "share" or not isinstance(self.measure, Finder):

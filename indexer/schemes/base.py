@@ -90,6 +90,8 @@ class Scheme(ABC):
 
     unit: ClassVar[Literal["bits", "share"]] = "share"
     """In what a threshold is written: how many bits may differ, or what share must be equal."""
+    of_parts: ClassVar[bool] = False
+    """Whether its similarity is a share of the smaller document: what reaches it may be a part, and is no copy then."""
     exact_join: ClassVar[bool] = False
     """Whether join() gives only pairs that are as similar as asked."""
     joins_keys: ClassVar[bool] = True
@@ -179,6 +181,13 @@ class Scheme(ABC):
                 one, [payloads.bytes_of(other) for other in right[places].tolist()]
             )
         return similarities
+
+    def shares(self, payloads: Ragged, left: Positions, right: Positions) -> Similarities:
+        """How much of the left one is in the right one, and the other way round: shape (len(left), 2), from 0 to 1.
+
+        Of a scheme `of_parts` the greater one is the similarity; another one has a single measure, which is both.
+        """
+        return np.repeat(self.compare(payloads, left, right)[:, None], 2, axis=1)
 
     def compare_one(self, payload: bytes, payloads: Ragged) -> Similarities:
         """The similarities of one payload to each row of others; shape (len(payloads),)."""

@@ -55,6 +55,7 @@ class Passages(Scheme):
     summary = "Finds parts: a chapter in a book, a press release in an article, a page in a scan with misread letters."
     measure = "share of the shorter text's passages that stand in the other one"
     default_similarity = 0.5
+    of_parts = True
     variants = ("", f"features={LETTERS}")
 
     def __init__(self, features: str = WORDS, shingle: int | None = None, window: int | None = None) -> None:
@@ -97,7 +98,7 @@ class Passages(Scheme):
         return np.asarray(np.max(self.shares(payloads, left, right), axis=1, initial=0.0), dtype=np.float64)
 
     def shares(self, payloads: Ragged, left: Positions, right: Positions) -> Similarities:
-        """How much of the left one's keys the right one has, and the other way round: shape (len(left), 2).
+        """How many of the left one's keys the right one has, and the other way round: shape (len(left), 2).
 
         Raises PayloadError for bytes that are no payload.
         """

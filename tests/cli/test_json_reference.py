@@ -50,6 +50,7 @@ ENGINES = {"setup", "annotate"}
 # Members only where a store has several indices, where very many documents share a key, where another package's scheme
 # is broken, and columns of other formats.
 ELSEWHERE = {
+    "similar": {"shares", "of_query", "of_match"},
     "pairs": {"index_a", "routing_a", "index_b", "routing_b"},
     "cluster": {"id", "scheme"},
     "schemes": {"reason"},

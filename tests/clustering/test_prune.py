@@ -70,7 +70,9 @@ LOOSE = {
     "random-projection": "0.9",
 }
 OWN = {"i-match": "i-match:low=0.0,high=1.0"}
-ALONE = [f"{OWN.get(family, family)}@{LOOSE[family]}" for family in registry.families()]
+# By a rule of parts nothing is removed.
+COPIES = [family for family in registry.families() if not registry.scheme_class(family).of_parts]
+ALONE = [f"{OWN.get(family, family)}@{LOOSE[family]}" for family in COPIES]
 SEVERAL = [
     "simhash-doc@3bits/minhash@0.6+minhash@0.6",
     "simhash-doc@12bits+minhash@0.2",

@@ -17,7 +17,7 @@ from itertools import combinations, pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from planted import Edge, Oracle, components, empty, greedy, put, record
 
@@ -86,6 +86,9 @@ THRESHOLDS: Mapping[str, Sequence[str]] = {
     "supershingles:groups=12,agreeing=3": ("0.2", "0.6"),
     "random-projection": ("0.9", "0.99"),
     "random-projection:bits=64,block=16": ("0.8",),
+    "passages": ("0.5", "1"),
+    "passages:shingle=2,window=4": ("0.2", "0.6"),
+    "passages:features=letters,window=9": ("0.4",),
 }
 
 
@@ -279,7 +282,11 @@ def test_clusters_prune_and_report(
 
 
 def is_pruned(store: Store, by: MatchRule, records: Sequence[Record]) -> None:
-    """Prune names what is near what it keeps, each with the nearest of these."""
+    """Prune names what is near what it keeps, each with the nearest of these; nothing by a rule of parts."""
+    if by.of_parts:
+        with pytest.raises(UsageError, match="parts"):
+            Pruning(store)
+        return
     edges = found_pairs(store, by)
     order = [name for _, name in sorted((record.indexed_at, record.ref.id) for record in records)]
     wanted = greedy(order, edges)
@@ -294,7 +301,7 @@ def is_reported(store: Store, collected: Collected, clusters: set[frozenset[str]
     assert made
     found, largest = figures(store, made, most=3)
     sizes = sorted((len(each) for each in clusters if len(each) > 1), reverse=True)
-    shares = [each.similarity for each in Pruning(store).surplus()]
+    shares = [] if made.rule.of_parts else [each.similarity for each in Pruning(store).surplus()]
     redundant = len(shares)
     assert (found.total.documents, found.total.redundant) == (len(collected.texts), redundant)
     assert (found.clusters, found.in_clusters, found.unclustered) == (len(sizes), sum(sizes), 0)
@@ -372,6 +379,7 @@ def never_cut(batches: Sequence[Sequence[Record]], pairs: Collection[Edge], orac
 def test_near_duplicates_that_are_left_out(
     by: MatchRule, collected: Collected, order: random.Random, places: list[int]
 ) -> None:
+    assume(not by.of_parts)
     oracle = collected.oracle(by)
     records = collected.records(by)
     order.shuffle(records)

@@ -153,7 +153,17 @@ def _show_matches(matches: Sequence[Match], rule: MatchRule) -> None:
         columns, rows = columns[:-1], [row[:-1] for row in rows]
     if rule.unit == "bits":
         columns, rows = [columns[0], *columns[2:]], [(row[0], *row[2:]) for row in rows]
-    table(columns, rows, right=("shares", "bits"))
+    elif all(match.shares for match in matches):
+        # How much of the one is in the other says more than the greater of both, and than bits of the whole documents.
+        columns = [columns[0], "of query", "of match", *columns[3:]]
+        rows = [(row[0], *_shares(match), *row[3:]) for row, match in zip(rows, matches, strict=True)]
+    table(columns, rows, right=("shares", "bits", "of query", "of match"))
+
+
+def _shares(match: Match) -> tuple[str, ...]:
+    from indexer.matching.rule import share_shown
+
+    return tuple(map(share_shown, match.shares or ()))
 
 
 def _row(match: Match) -> tuple[str, ...]:

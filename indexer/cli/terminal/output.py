@@ -174,12 +174,14 @@ def record_json(record: Record) -> dict[str, Any]:
 
 
 def match_json(match: Match) -> dict[str, Any]:
-    """A match: its similarity, the bits of the simhash, and its label, then the record."""
+    """A match: its similarity, the bits of the simhash, its label, of a rule of parts the shares, and the record."""
+    shares = dict(zip(("of_query", "of_match"), match.shares, strict=True)) if match.shares else None
     return {
         "similarity": match.similarity,
         "near": match.near,
         "identical": match.identical,
         "bits": match.bits,
         "label": match.label,
+        **({"shares": shares} if shares else {}),
         **record_json(match.record),
     }

@@ -1,0 +1,37 @@
+"""The commands with a rule of parts: what they show, and what they refuse."""
+
+from __future__ import annotations
+
+import json
+
+from command import Neardup
+
+from indexer.testing import document
+
+CHAPTERS = [document(seed, 1000) for seed in range(12)]
+RULE = "passages@0.3"
+
+
+def test_similar_shows_both_shares(neardup: Neardup) -> None:
+    (neardup.folder / "docs").mkdir()
+    (neardup.folder / "docs/book.txt").write_text(" ".join(CHAPTERS))
+    (neardup.folder / "docs/other.txt").write_text(document(99, 500))
+    (neardup.folder / "chapter.txt").write_text(CHAPTERS[5])
+    neardup("index", "docs", "--scheme", "passages")
+    heading, row = neardup("similar", "chapter.txt", "--match", RULE).out.splitlines()[:2]
+    assert "of query" in heading
+    assert "of match" in heading
+    assert "bits" not in heading
+    assert "contains" in row
+    [match] = neardup("similar", "chapter.txt", "--match", RULE, "--json").json["matches"]
+    assert match["label"] == "contains"
+    assert match["shares"]["of_query"] == match["similarity"] > 0.9
+    assert match["shares"]["of_match"] < 0.1
+    neardup("cluster", "--match", RULE)
+    assert "parts" in neardup("prune", "--dry-run", code=2).err
+
+
+def test_a_batch_is_not_clustered_by_a_rule_of_parts(neardup: Neardup) -> None:
+    (neardup.folder / "in.jsonl").write_text(json.dumps({"id": "book", "text": " ".join(CHAPTERS)}) + "\n")
+    neardup("batch", "sketch", "in.jsonl", "--out", "batch", "--scheme", "passages")
+    assert "parts" in neardup("batch", "cluster", "batch", "--out", "clusters", "--match", RULE, code=2).err
