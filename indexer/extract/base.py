@@ -6,7 +6,7 @@ import importlib.util
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from indexer.errors import ExtractionError, UsageError
 from indexer.text.counts import counted
@@ -14,6 +14,12 @@ from indexer.text.counts import counted
 Content = Literal["landmarks", "full", "main"]
 Extractor = Literal["auto", "fast", "reference"]
 Format = Literal["html", "pdf", "xml", "text", "man", "epub", "docx", "odt"]
+
+_CHOICES = (
+    ("content", get_args(Content)),
+    ("extractor", get_args(Extractor)),
+    ("format", (None, *get_args(Format))),
+)
 
 LEAST_MEMORY = 64 << 20
 """What the extractors themselves take, in bytes, with room for a small document."""
@@ -69,6 +75,11 @@ class Options:
     content: Content = "landmarks"
     extractor: Extractor = "auto"
     format: Format | None = None
+
+    def __post_init__(self) -> None:
+        for name, known in _CHOICES:
+            if (value := getattr(self, name)) not in known:
+                raise UsageError(f"{name}={value!r}: there are {', '.join(filter(None, known))}")
 
 
 class Extracted(NamedTuple):

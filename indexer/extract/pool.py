@@ -59,6 +59,7 @@ _PASSED = frozenset(
 )
 # Not a folder anywhere, as for users of systems who have none.
 _NO_HOME = "/nonexistent"
+_MOST_JOBS = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +89,12 @@ class Outcome:
     seconds: float
 
 
+def require_jobs(jobs: int) -> None:
+    """UsageError for a number of workers that can't be."""
+    if not 1 <= jobs <= _MOST_JOBS:
+        raise UsageError(f"jobs={jobs}: between 1 and {_MOST_JOBS:,} workers are possible")
+
+
 class WorkerPool:
     """`jobs` worker processes that extract documents, each within `limits`.
 
@@ -107,8 +114,7 @@ class WorkerPool:
         given: tuple[Any, ...] = (),
         keep_text: bool = True,
     ) -> None:
-        if jobs < 1:
-            raise UsageError(f"jobs must be 1 or more, not {jobs}")
+        require_jobs(jobs)
         if options.content == "main":
             require_main_content()
         self._setup = {

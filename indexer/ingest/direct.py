@@ -16,6 +16,7 @@ from indexer.core import simhash_keys
 from indexer.core_sketch import DEFAULT_FORM, ManyTextFeatures, digest_of_folded, features_of_texts, is_clean
 from indexer.extract.base import Limits, Options
 from indexer.extract.document import MAX_TITLE
+from indexer.extract.pool import require_jobs
 from indexer.extract.text import first_line, printable
 from indexer.ingest.outcomes import Extracted, Item
 from indexer.ingest.sketching import Sketched
@@ -51,6 +52,7 @@ class Direct:
         self._form = schemes[0].form if schemes and isinstance(schemes[0], Minhash) else DEFAULT_FORM
         self._longest = min(LONGEST, limits.input_bytes // 4)
         self._content = options.content
+        require_jobs(jobs)
         self._jobs = jobs
         self._threads = ThreadPoolExecutor(jobs, "neardup-sketch")
         self._batch: _Batch = []

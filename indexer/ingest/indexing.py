@@ -116,7 +116,7 @@ def store_info(content: Content, schemes: Sequence[Scheme] = ()) -> StoreInfo:
     return StoreInfo(
         scheme=simhash.SCHEME,
         layout=SIMHASH64_LAYOUT,
-        content=content,
+        content=Options(content).content,
         extractor=EXTRACTOR_VERSION,
         unicode=simhash.UNICODE_VERSION,
         version=__version__,

@@ -110,6 +110,17 @@ def test_files_are_read_and_asked_about(collection: indexer.Collection, tmp_path
             collection.similar(**wrong)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("jobs", [-1, 10**20])
+def test_values_that_cannot_be_are_refused(collection: indexer.Collection, jobs: int, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("some words")
+    with pytest.raises(UsageError, match=f"jobs={jobs}: between 1 and"):
+        collection.index(tmp_path / "a.txt", jobs=jobs)
+    for content in ("nonsense", 10**20, "\ud800"):
+        with pytest.raises(UsageError, match=r"content=.*landmarks, full, main"):
+            indexer.open(tmp_path / "new.neardup", content=content)  # type: ignore[arg-type]
+    assert not (tmp_path / "new.neardup").exists()
+
+
 def test_pairs_clusters_and_prune(collection: indexer.Collection) -> None:
     collection.add_many([("a", prose(1)), ("b", prose(1)), ("c", changed(prose(1))), ("d", prose(2))])
     pairs = collection.pairs()
