@@ -122,7 +122,8 @@ class Pruning:
     document that it repeats. `with_documents` deletes documents of their owner's as a whole: only identical ones,
     unless `verify` says what else, and none that differs from the one that it repeats in another field than its text
     and those `ignored`. Raises StoreError where the store does not remember how its clusters were made, or does not
-    show all fields of such documents, UsageError where it has none, and where the rule finds parts.
+    show all fields of such documents, UsageError where it has none, and where the rule finds parts; ExtractionError at
+    the end where texts are compared and none of them could be read.
     """
 
     def __init__(
@@ -174,6 +175,8 @@ class Pruning:
                 if stored and stored.record and repeated_by(ref, stored.annotations) == other
             ]
             yield self._surplus(members)
+        for reader in self._readers.values():
+            reader.require_read()
 
     def _surplus(self, members: Sequence[_Member]) -> list[Surplus]:
         values = np.full(len(members), -1.0)

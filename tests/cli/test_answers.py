@@ -182,7 +182,7 @@ def test_compare_files_and_ids(stored: Neardup) -> None:
     assert by_id["shares"] == by_id["similarity"] == pytest.approx(done["shares"], abs=0.1)
     outside = Neardup(stored.folder / "docs")
     plain = outside("compare", "docs/a.html", "near.txt", "--store", "../collection.neardup")
-    for words in (f"{done['bits']} of 64 bits differ", "yes, by simhash-doc@3bits", "(estimated from sketches)"):
+    for words in (f"{done['bits']} of 64 bits differ", "yes, by the default rule", "(estimated from sketches)"):
         assert words in plain.out
     assert (
         "95% of all 5-word passages are in both (counted in the texts)"

@@ -63,6 +63,12 @@ def test_an_answer_that_could_read_nothing_is_an_error(moved: Neardup) -> None:
     # No cluster is gone for that, nor left in the middle of a change.
     assert moved("stats", "--json").json == before
     moved("prune", "--dry-run")
+    assert moved("prune", "--json").json["marked"] > 0
+    for flags in (["--dry-run"], [], ["--delete", "--yes"]):
+        ended = moved("prune", "--verify", "text", *flags, code=6)
+        assert "none of the texts of 8 documents that have to be compared can be read" in ended.err
+    # Nothing is marked or unmarked for that either.
+    assert moved("prune", "--json").json == {"marked": 0, "unmarked": 0, "contended": 0}
     (moved.folder / "a.txt").write_text(prose(1))
     ended = moved("similar", "--id", "a.txt", "--verify", "text", code=6)
     assert "can be read: copy.txt" in ended.err
