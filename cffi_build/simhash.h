@@ -85,6 +85,38 @@ int nd_fold_texts(const uint8_t *texts, const size_t *ends, size_t count, nd_tok
    14 to 31, 127; white space is none) nor the sequences of U+FFFE, U+FFFF and U+FEFF. */
 int nd_is_clean(const uint8_t *text, size_t length);
 
+/* Makes every run of white space one space, with none at the ends, in place; gives the bytes that are left. White space is
+   White_Space, and U+001C to U+001F, as Python has it. */
+size_t nd_collapse(uint8_t *text, size_t length);
+
+#define ND_TAG_NAME 16  /* bytes of the name of an element, zeros behind it */
+#define ND_MAX_TAGS 255 /* names in one call */
+
+/* What a scan of a page looks for, all in small letters: `count` names of elements, of which the first `blocks` end words, and
+   the three letters that names of classes and ids begin with. */
+typedef struct {
+    const uint8_t *tags;
+    size_t count;
+    size_t blocks;
+    const uint8_t *beginnings;
+    size_t beginnings_count;
+} nd_markup_names;
+
+/* A page of HTML as a row of tags; whatever looks like a tag is one, in comments and scripts too. */
+typedef struct {
+    uint8_t *page; /* with a space before each tag of a block that has no white space before it */
+    size_t length;
+    uint8_t *classes; /* names of classes, each behind a space: all with one of the beginnings, and some others */
+    size_t classes_length;
+    uint8_t *ids; /* the same of ids */
+    size_t ids_length;
+    size_t depth; /* the most by which opening tags are ahead of closing ones anywhere */
+} nd_markup;
+
+/* Reads a page. Sets seen[i] to 1 where an opening tag of name i stands. The three buffers are given back with nd_free.
+   ND_NO_MEMORY. */
+int nd_scan_markup(const uint8_t *page, size_t length, const nd_markup_names *names, uint8_t *seen, nd_markup *found);
+
 #define ND_CLUSTER_ID 26 /* characters of the id of a cluster */
 
 /* The ids of the clusters of documents that are alone, without index and routing: document i has the id that ends before

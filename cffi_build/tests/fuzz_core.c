@@ -223,6 +223,26 @@ static void packed(const uint8_t *data, size_t size) {
     }
 }
 
+/* A page without the spaces that were put in is the page, and collapsing is idempotent. */
+static void markup(const uint8_t *data, size_t size) {
+    static const uint8_t TAGS[3 * ND_TAG_NAME] = "p\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0div\0\0\0\0\0\0\0\0\0\0\0\0\0nav";
+    static const nd_markup_names NAMES = {TAGS, 3, 2, (const uint8_t *)"navfoo", 2};
+    uint8_t seen[3] = {0, 0, 0};
+    nd_markup found;
+    require(nd_scan_markup(data, size, &NAMES, seen, &found) == ND_OK, "scan");
+    size_t at = 0;
+    for (size_t i = 0; i < found.length; i++) {
+        if (at < size && found.page[i] == data[at]) at++;
+        else require(found.page[i] == ' ' && i + 1 < found.length && found.page[i + 1] == '<', "only spaces are added");
+    }
+    require(at == size && found.depth <= size && found.classes_length + found.ids_length <= 2 * size, "all of the page");
+    size_t length = nd_collapse(found.page, found.length);
+    require(length <= found.length && nd_collapse(found.page, length) == length, "collapsing is idempotent");
+    nd_free(found.page);
+    nd_free(found.classes);
+    nd_free(found.ids);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     uint64_t values[3] = {0}, counts[3] = {0}, listed = 0;
     int statuses[3];
@@ -242,6 +262,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     packed(exact, size);
     columns(exact, size);
     numbers(exact, size);
+    markup(exact, size);
     nd_tokens once, twice;
     require(nd_normalise(exact, size, &once) == ND_OK, "normalise");
     require(nd_normalise(once.text, once.length, &twice) == ND_OK, "normalise again");
@@ -266,7 +287,7 @@ static const char *const PIECES[] = {
     "123e4567-e89b-12d3-a456-426614174000", "\xCC\x81", "\xCC\xA3", "\xE2\x80\x8D", "\xC2\xAD", "\xEF\xB7\xBA",
     "\xE1\x84\x80", "\xE1\x85\xA1", "\xE1\x86\xA8", "\xEA\xB0\x80", "\xE4\xB8\xAD\xE6\x96\x87", "\xC3\x84", "'", "\"",
     ".", ":", "_", "\xD7\x90", "\xE0\xA4\x95\xE0\xA5\x8D", "\xF0\x9F\x91\xA8", "\xED\xA0\x80", "\xF4\x90\x80\x80", "\n",
-    " 12 ", "\xD9\xA3", "\xE1\x9A\x80", "\xE2\x80\xA8", "\xC2\x85", "  "};
+    "<p>", "</DIV ", "<nav class=\"", " id = nav", "<", "foot", " 12 ", "\xD9\xA3", "\xE1\x9A\x80", "\xE2\x80\xA8", "\xC2\x85", "  "};
 
 int main(int argc, char **argv) {
     static uint8_t input[4096];

@@ -160,6 +160,22 @@ static void test_every_length(void) {
     }
 }
 
+static void test_markup(void) {
+    static const uint8_t TAGS[2 * ND_TAG_NAME] = "p";
+    uint8_t seen[2] = {0, 0}, blank[3] = {0xE3, 0x80, 0x80};
+    nd_markup_names names = {TAGS, 1, 1, (const uint8_t *)"nav", 1};
+    nd_markup found;
+    CHECK(nd_scan_markup(NULL, 0, &names, seen, &found) == ND_OK && found.length == 0 && found.depth == 0 && seen[0] == 0);
+    nd_free(found.page);
+    CHECK(nd_scan_markup((const uint8_t *)"a<P><b class=nav", 16, &names, seen, &found) == ND_OK && seen[0] == 1 && seen[1] == 0);
+    CHECK(found.length == 17 && memcmp(found.page, "a <P><b class=nav", 17) == 0 && found.depth == 2);
+    CHECK(found.classes_length == 4 && memcmp(found.classes, " nav", 4) == 0 && found.ids == NULL);
+    nd_free(found.page);
+    nd_free(found.classes);
+    CHECK(nd_collapse(NULL, 0) == 0);
+    for (size_t length = 0; length <= 3; length++) CHECK(nd_collapse(blank, length) == (length == 3 ? 0 : length));
+}
+
 static void test_many_marks(void) {
     size_t count = 100000, length = 1 + 2 * count;
     uint8_t *text = malloc(length);
@@ -314,6 +330,7 @@ int main(int argc, char **argv) {
     test_ties_and_overflow();
     test_every_length();
     test_many_marks();
+    test_markup();
     test_keys();
     test_shingles();
     test_winnow();

@@ -8,6 +8,7 @@ import re
 import charset_normalizer
 import webencodings
 
+from indexer import core_markup
 from indexer.extract.base import Extracted
 
 _BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
@@ -18,6 +19,8 @@ _FALLBACK = "cp1252"
 _SAMPLE = 1 << 16
 # Under this share of undecodable sequences, a document declared as UTF-8 is UTF-8 with some damage.
 _DAMAGE = 0.1
+# Under this many characters a call of the core takes longer than the words do.
+_SHORT = 200
 _CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1f\x7f\ufffe\uffff\ud800-\udfff]+")
 
 
@@ -83,7 +86,7 @@ def printable(text: str) -> str:
 
 def collapsed(text: str) -> str:
     """`text` with every run of white space as one space, and none at its ends."""
-    return " ".join(text.split())
+    return core_markup.collapsed(text) if len(text) > _SHORT else " ".join(text.split())
 
 
 def cleaned(text: str) -> str:

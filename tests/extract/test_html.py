@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from indexer.core_markup import scanned
 from indexer.extract.base import Content, Extractor, Options
 from indexer.extract.document import Limits, read_document
-from indexer.extract.markup import furniture
+from indexer.extract.markup import furniture, html
 from indexer.model import Document
 
 EXTRACTORS: list[Extractor] = ["fast", "reference"]
@@ -183,8 +184,12 @@ def test_more_names_than_anyone_gives_are_all_looked_at(extractor: Extractor) ->
 
 @given(st.one_of(*(st.from_regex(pattern, fullmatch=True) for pattern, _ in furniture._NAMES)))
 def test_every_name_of_furniture_is_found(name: str) -> None:
-    assert furniture.named_selector(f"<div class=x><p id='{name}'>".encode(), any_case=False) == f"#{name}"
-    assert furniture.named_selector(f'<DIV CLASS = "a\n{name}">'.encode(), any_case=True) == f".{name}"
+    for page, selector in (
+        (f"<div class=x><p id='{name}'>", f"#{name}"),
+        (f'<DIV CLASS = "a\n{name}">', f".{name}"),
+        (f"<div title='id=x'class={name}>", f".{name}"),
+    ):
+        assert furniture._named(scanned(page.encode(), html._NAMES)) == [selector]
 
 
 NAMES = st.sampled_from(["footer", "nav-bar", "menu", "sidebar", "tabs", "copyright", "text", "main-2", "MENU"])

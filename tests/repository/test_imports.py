@@ -15,7 +15,7 @@ LAYERS = [
     {"errors", "own_files"},
     {"config", "model"},
     {"core"},
-    {"core_sketch", "hamming", "text"},
+    {"core_markup", "core_sketch", "hamming", "text"},
     {"schemes", "extract"},
     {"stores"},
     {"ingest"},
@@ -126,7 +126,7 @@ def test_imports_are_seen_however_they_are_written(tmp_path: Path) -> None:
 
 def test_only_the_core_imports_the_extension() -> None:
     users = {path.name for path in FILES if any(module == "indexer._core" for module, _ in imports(path))}
-    assert users == {"core.py", "core_sketch.py"}
+    assert users == {"core.py", "core_markup.py", "core_sketch.py"}
 
 
 def test_only_the_batches_on_spark_name_it() -> None:

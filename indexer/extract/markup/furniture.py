@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any, Protocol, Self, TypeVar
 
+from indexer.core_markup import Scan
 from indexer.extract.base import Content
 
 
@@ -19,18 +20,14 @@ def words(names: str) -> list[str]:
     return names.split()
 
 
-# What no reader sees as text of the page; form controls and their like are no part of it either. The second line of
-# each is rare: pages without any of those are asked for the first only, because each name costs a look at each element.
-_NEVER_SHOWN = (
-    words("head title script style noscript [hidden] [style]"),
-    words("template svg object iframe audio video canvas rt rp datalist annotation annotation-xml"),
+# What no reader sees as text of the page; form controls and their like are no part of it either.
+_NEVER_SHOWN = words(
+    "head title script style noscript template svg object iframe audio video canvas rt rp datalist annotation "
+    "annotation-xml"
 )
-_FURNITURE = (
-    words("nav header footer aside form [role]"),
-    words("dialog search button select textarea"),
-)
-RARE_ELEMENTS = _NEVER_SHOWN[1] + _FURNITURE[1]
-_ALWAYS_OUT = frozenset(_NEVER_SHOWN[0] + _NEVER_SHOWN[1])
+_FURNITURE = words("nav header footer aside form dialog search button select textarea")
+ELEMENTS = _NEVER_SHOWN + _FURNITURE
+_ALWAYS_OUT = frozenset(_NEVER_SHOWN)
 # The page itself: scripts hide it until they show it, and its classes name what the page has, such as "sidebar".
 _PAGE = frozenset(("html", "body"))
 _OUT = frozenset(("nav", "aside", "dialog", "search", "button", "select", "textarea"))
@@ -72,16 +69,11 @@ _FOOTERS = r"(?:site|page|main|doc|global|copyright)?footer(?:text|container|wra
 _NAMES = ((re.compile(_MENUS), 0), (re.compile(_BANNERS), _PROSE), (re.compile(_FOOTERS), 1000))
 # Elements that authors make boxes of. A section is none: its id is often made from its heading, which may be "Menu".
 _BOXES = frozenset(words("div ul ol dl li table tbody tr td th p address center header footer hr"))
-# One for each: a pattern that begins with letters is found far faster than one that begins with a choice.
-_ATTRIBUTES = tuple(rf"""{name}=["']?([^"'<>]*)""" for name in ("class", "id"))
-_SMALL = tuple(re.compile(pattern.encode()) for pattern in _ATTRIBUTES)
-_ANY_CASE = tuple(re.compile(pattern.replace("=", r"\s*=\s*").encode(), re.IGNORECASE) for pattern in _ATTRIBUTES)
-# How the names begin, so that most ids, of which each is another, are passed over.
-_BEGINNINGS = re.compile(
-    rb" (?:ban|bd-?t|boo|bot|bre|cop|cru|doc|dro|fan|fix|foo|glo|gto|lef|leg|loc|mai|mas|men|nav|pag|rig|sid|sit|ski"
-    rb"|sph|spi|sub|tab|tit|toc|too|top)[^ ]*"
+# How the names begin, so that most classes and ids are passed over.
+BEGINNINGS = words(
+    "ban bd- bdt boo bot bre cop cru doc dro fan fix foo glo gto lef leg loc mai mas men nav pag rig sid sit ski sph "
+    "spi sub tab tit toc too top"
 )
-_BLANKS = bytes.maketrans(b"\t\n\f\r", b"    ")
 # Looking for one more name takes as long as looking at every element that has any.
 _MANY_NAMES = 40
 # Characters; no furniture is as long, and boxes within boxes would have a long text read over and over.
@@ -111,6 +103,13 @@ class Element(Protocol):
     def children(self) -> Iterable[Self]:
         """The elements directly in it."""
 
+    @property
+    def gone(self) -> bool:
+        """Whether it, or one around it, was removed."""
+
+    def remove(self) -> None:
+        """Take it out of the page."""
+
     def ancestors(self) -> Iterable[str]:
         """The tags of the elements around it, from the nearest."""
 
@@ -121,15 +120,35 @@ class Element(Protocol):
 Kind = TypeVar("Kind", bound=Element)
 
 
-@cache
-def selector(content: Content, unusual: bool) -> str:
-    """What finds all elements that `left_out` is to decide on; `unusual` pages may have rare ones."""
-    groups = _NEVER_SHOWN if content == "full" else (*_NEVER_SHOWN, *_FURNITURE)
-    return ",".join(name for group in (groups if unusual else groups[::2]) for name in group)
+def selector(page: Scan, content: Content) -> str:
+    """What finds the elements of a page that may be no part of its text, and its titles, in one walk."""
+    found = ["head", "[hidden]", "[style]"]
+    found += (name for name in _NEVER_SHOWN if name in page.elements)
+    if content == "landmarks":
+        found += (name for name in _FURNITURE if name in page.elements)
+        found += ("[role]", *_named(page))
+    return ",".join(dict.fromkeys(found))
+
+
+def remove(elements: Iterable[Element], content: Content) -> None:
+    """Remove those that are no part of the text from the elements that `selector` found, in the page's order."""
+    stay = []
+    for element in elements:
+        # What stood in something left out is gone already.
+        if not element.gone:
+            if left_out(element, content):
+                element.remove()
+            else:
+                stay.append(element)
+    if content == "landmarks":
+        # From the innermost outwards, so that a box is judged by what is left in it.
+        for element in reversed(stay):
+            if not element.gone and named_furniture(element):
+                element.remove()
 
 
 def left_out(element: Element, content: Content) -> bool:
-    """Whether an element that `selector` found is no part of the text."""
+    """Whether an element is no part of the text."""
     tag, attributes = element.tag, element.attributes
     if tag in _PAGE:
         return False
@@ -162,36 +181,39 @@ def wrapper(body: Kind) -> Kind | None:
     return shown[0] if alone and shown[0].tag not in _LANDMARKS and shown[0].text.strip() else None
 
 
-def named_selector(source: bytes, any_case: bool) -> str:
-    """What finds the elements of a page that have a name of furniture; "" where no element has.
-
-    With `any_case` attributes may be in capitals, or have spaces after their names.
-    """
-    found: list[str] = []
-    for sign, pattern in zip(".#", _ANY_CASE if any_case else _SMALL, strict=True):
-        values = b" ".join((b"", *set(pattern.findall(source)))).translate(_BLANKS)
-        names = {
-            values[name.start() + 1 : name.end()].decode("latin-1") for name in _BEGINNINGS.finditer(values.lower())
-        }
-        found += (sign + name for name in sorted(names) if _most_beside_links(name) is not None)
-    return ",".join(found) if len(found) <= _MANY_NAMES else "[class],[id]"
+def _named(page: Scan) -> list[str]:
+    """What finds the elements of a page whose class or id is a name of furniture."""
+    found = [
+        sign + name
+        for sign, values in ((".", page.classes), ("#", page.ids))
+        for name in sorted(value.decode("latin-1") for value in set(values.split()))
+        if _most_beside_links(name) is not None
+    ]
+    return found if len(found) <= _MANY_NAMES else ["[class],[id]"]
 
 
 def named_furniture(element: Element) -> bool:
-    """Whether an element that `named_selector` found is furniture, as its name says."""
-    if element.tag not in _BOXES or _KEPT_ROLE.match(_plain(element.attributes.get("role")).lower()):
+    """Whether an element is furniture, as its name says."""
+    if element.tag not in _BOXES:
         return False
-    names = f"{_plain(element.attributes.get('class'))} {_plain(element.attributes.get('id'))}".split()
-    limits = [limit for limit in map(_most_beside_links, names) if limit is not None]
+    attributes = element.attributes
+    most = _most_of_names(_plain(attributes.get("class")), _plain(attributes.get("id")))
+    if most is None or _KEPT_ROLE.match(_plain(attributes.get("role")).lower()):
+        return False
     text = element.text
-    if not limits or len(text) > _LONGEST or not text.strip():
+    if len(text) > _LONGEST or not text.strip():
         return False
-    most = max(limits)
     if len(text) > most:
         linked = sum(map(_length, element.inside("a[href]")))
         if _length(text) - linked > max(linked, most):
             return False
     return not any(True for _ in element.inside(_TEXT_IN_NAMED))
+
+
+@lru_cache(maxsize=1 << 14)
+def _most_of_names(classes: str, identity: str) -> int | None:
+    limits = [limit for limit in map(_most_beside_links, f"{classes} {identity}".split()) if limit is not None]
+    return max(limits, default=None)
 
 
 @lru_cache(maxsize=1 << 14)

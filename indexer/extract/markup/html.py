@@ -1,7 +1,7 @@
 """HTML: what a reader of the page sees, without the furniture that HTML itself marks as such.
 
-The words of block elements are kept apart by a space written before their tags into the source, which a regular
-expression does at 250 MB/s; a space there never changes the tree that the parser builds. Whether an element is left
+The words of block elements are kept apart by a space that the core writes before their tags into the source, where it
+looks for the names of elements; a space there never changes the tree that the parser builds. Whether an element is left
 out is decided in one place for both engines. The `<title>` is the document's title and no part of its text: it often
 names the site, and the same article on two sites should meet; the heading of the article is in the text anyway. Of
 ruby, the base text stays and the readings (`rt`, `rp`) go.
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser, LexborNode
 
+from indexer.core_markup import Names, Scan, scanned
 from indexer.extract.base import EXTRACTOR_VERSION, Content, Extracted, require_main_content
 from indexer.extract.markup import furniture
 from indexer.extract.text import cleaned, collapsed, decode
@@ -35,14 +36,13 @@ _BLOCKS = furniture.words(
     "script search section select style summary svg table tbody td template textarea tfoot th thead title tr ul "
     "video xmp"
 )
+_NAMES = Names(_BLOCKS, furniture.ELEMENTS, furniture.BEGINNINGS)
 
 # The parser's cost grows with the square of the depth; browsers stop at 512 too.
 _MAX_DEPTH = 512
 _SUSPECT_DEPTH = 4000
 # So little can't nest deep enough to cost a second.
 _SMALL = 100_000
-_TAG_NAME_END = r"[\t\n\f\r />]"
-_CAPITALS = re.compile(rb"</?[A-Z]")
 _TAG = re.compile(rb"<(/?)([A-Za-z][^\s/>]*)[^>]*>")
 _ENDS_BY_ITSELF = frozenset(
     b"area base br col embed hr img input link meta param source track wbr "
@@ -62,17 +62,16 @@ def extract_html(data: bytes, content: Content, engine: str) -> Extracted:
     source = _utf8(data)
     if content == "main":
         return _main_content(source)
-    source = _flattened(source)
-    unusual = _unusual().search(source) is not None
-    any_case = unusual and _CAPITALS.search(source) is not None
-    spaced = _spaced(source, any_case)
+    page = scanned(source, _NAMES)
+    if len(source) > _SMALL and page.depth > _SUSPECT_DEPTH:
+        page = scanned(_flattened(source), _NAMES)
     read = _read_fast if engine == "fast" else _read_reference
-    text, title = read(spaced, content, unusual, any_case)
+    text, title = read(page, content)
     notes: tuple[str, ...] = ()
     if not text:
-        text, title = read(spaced, content, unusual, any_case, unwrapped=True)
+        text, title = read(page, content, unwrapped=True)
     if not text and content == "landmarks":
-        text, title = read(spaced, "full", unusual, any_case)
+        text, title = read(page, "full")
         if text:
             notes = ("all text stands in navigation, banners, footers, asides, dialogs or forms; it was kept",)
     return Extracted(_engine_name(engine), text, title, notes)
@@ -108,48 +107,8 @@ def _declared(head: bytes) -> str:
     return label[1].decode("ascii", "replace") if label else ""
 
 
-def _spaced(source: bytes, any_case: bool) -> bytes:
-    """The page with a space before each tag of a block element that has no white space before it."""
-    return _block_tag(any_case).sub(b" <", source)
-
-
-@cache
-def _block_tag(any_case: bool) -> re.Pattern[bytes]:
-    # Case is written out as classes: under re.IGNORECASE, the search for the "<" would lose its fast path.
-    return re.compile(rf"<(?<=\S<)(?=/?{_trie(_BLOCKS, any_case)}{_TAG_NAME_END})".encode())
-
-
-@cache
-def _unusual() -> re.Pattern[bytes]:
-    """A pattern that finds a tag in capitals or a rare one: with either, the slower ways are taken."""
-    names = furniture.RARE_ELEMENTS
-    first = "".join({name[0] for name in names})
-    # Looking at the first letter alone saves most looks at the names.
-    return re.compile(rf"<(?:[A-Z]|/[A-Z]|(?=[{first}]){_trie(names, any_case=False)}{_TAG_NAME_END})".encode())
-
-
-def _trie(words: Iterable[str], any_case: bool) -> str:
-    """A pattern that matches exactly `words`, with common beginnings shared, so that a search tries each once."""
-    branches: dict[str, list[str]] = {}
-    optional = False
-    for word in words:
-        if word:
-            branches.setdefault(word[0], []).append(word[1:])
-        else:
-            optional = True
-    if not branches:
-        return ""
-    letters = {c: f"[{c}{c.upper()}]" if any_case and c.isalpha() else c for c in branches}
-    options = "|".join(letters[c] + _trie(rest, any_case) for c, rest in sorted(branches.items()))
-    if len(branches) > 1 or optional:
-        options = f"(?:{options})"
-    return options + "?" if optional else options
-
-
 def _flattened(source: bytes) -> bytes:
     """The page without the tags that stand deeper than any browser nests; the text in them stays."""
-    if not _may_be_deep(source):
-        return source
     depth = dropped = 0
     parts: list[bytes] = []
     end = 0
@@ -174,25 +133,23 @@ def _flattened(source: bytes) -> bytes:
     return b"".join(parts)
 
 
-def _may_be_deep(source: bytes) -> bool:
-    """Whether, at any of some places, so many more tags have opened than closed that a closer look is due."""
-    if len(source) < _SMALL:
-        return False
-    opened = 0
-    step = 1 << 16
-    for start in range(0, len(source), step):
-        part = source[start : start + step]
-        opened += part.count(b"<") - 2 * part.count(b"</")
-        if opened > _SUSPECT_DEPTH:
-            return True
-    return False
-
-
 class _FastElement:
+    __slots__ = ("_node", "tag")
+
     def __init__(self, node: LexborNode) -> None:
         self._node = node
         self.tag = node.tag or ""
-        self.attributes: Mapping[str, Any] = node.attributes
+
+    @property
+    def attributes(self) -> Mapping[str, Any]:
+        return self._node.attributes
+
+    @property
+    def gone(self) -> bool:
+        return self._node.parent is None
+
+    def remove(self) -> None:
+        self._node.decompose()
 
     @property
     def text(self) -> str:
@@ -220,32 +177,21 @@ class _FastElement:
         return (node.text() for node in self._node.css(selector))
 
 
-def _read_fast(
-    source: bytes, content: Content, unusual: bool, any_case: bool, unwrapped: bool = False
-) -> tuple[str, str]:
-    page, title = _pruned(source, content, unusual, any_case, unwrapped)
-    return collapsed(page.text()), title
+def _read_fast(page: Scan, content: Content, unwrapped: bool = False) -> tuple[str, str]:
+    tree, title = _pruned(page, content, unwrapped)
+    return collapsed(tree.text()), title
 
 
-def _pruned(
-    source: bytes, content: Content, unusual: bool, any_case: bool, unwrapped: bool = False
-) -> tuple[LexborHTMLParser, str]:
-    """The page without what is no part of its text, and its title; `unwrapped`: first without what holds all of it."""
-    page = LexborHTMLParser(source, options=LexborDocumentOptions.WO_EVENTS)
-    while unwrapped and page.body is not None and (wrapper := furniture.wrapper(_FastElement(page.body))):
+def _pruned(page: Scan, content: Content, unwrapped: bool = False) -> tuple[LexborHTMLParser, str]:
+    """A page without what is no part of its text, and its title; `unwrapped`: first without what holds all of it."""
+    tree = LexborHTMLParser(page.page, options=LexborDocumentOptions.WO_EVENTS)
+    while unwrapped and tree.body is not None and (wrapper := furniture.wrapper(_FastElement(tree.body))):
         wrapper.unwrap()
-    unwanted = page.css(furniture.selector(content, unusual))
-    named = next((node for node in unwanted if node.tag == "title"), None) or page.css_first("h1")
+    found = tree.css(furniture.selector(page, content))
+    named = next((node for node in found if node.tag == "title"), None) or tree.css_first("h1")
     title = named.text() if named is not None else ""
-    for node in unwanted:
-        if furniture.left_out(_FastElement(node), content):
-            node.decompose()
-    if content == "landmarks" and (boxes := furniture.named_selector(source, any_case)):
-        # From the innermost outwards: no element is looked at after it went with another.
-        for node in reversed(page.css(boxes)):
-            if furniture.named_furniture(_FastElement(node)):
-                node.decompose()
-    return page, cleaned(title)
+    furniture.remove(map(_FastElement, found), content)
+    return tree, cleaned(title)
 
 
 class _ReferenceElement:
@@ -253,6 +199,13 @@ class _ReferenceElement:
         self._node = node
         self.tag = node.name
         self.attributes: Mapping[str, Any] = node.attrs
+
+    @property
+    def gone(self) -> bool:
+        return self._node.decomposed
+
+    def remove(self) -> None:
+        self._node.decompose()
 
     @property
     def text(self) -> str:
@@ -281,28 +234,18 @@ def _is_text(string: object) -> bool:
     return type(string) in (NavigableString, CData)
 
 
-def _read_reference(
-    source: bytes, content: Content, unusual: bool, any_case: bool, unwrapped: bool = False
-) -> tuple[str, str]:
+def _read_reference(page: Scan, content: Content, unwrapped: bool = False) -> tuple[str, str]:
     from bs4 import BeautifulSoup, XMLParsedAsHTMLWarning
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", XMLParsedAsHTMLWarning)
-        page = BeautifulSoup(source, "lxml", from_encoding="utf-8")
-    while unwrapped and page.body is not None and (wrapper := furniture.wrapper(_ReferenceElement(page.body))):
+        tree = BeautifulSoup(page.page, "lxml", from_encoding="utf-8")
+    while unwrapped and tree.body is not None and (wrapper := furniture.wrapper(_ReferenceElement(tree.body))):
         wrapper.unwrap()
-    named = page.find("title") or page.find("h1")
+    named = tree.find("title") or tree.find("h1")
     title = named.get_text() if named else ""
-    for node in page.select(furniture.selector(content, unusual)):
-        # What stood in something left out is gone already.
-        if not node.decomposed and furniture.left_out(_ReferenceElement(node), content):
-            node.decompose()
-    if content == "landmarks" and (boxes := furniture.named_selector(source, any_case)):
-        for node in reversed(page.select(boxes)):
-            if furniture.named_furniture(_ReferenceElement(node)):
-                node.decompose()
-    text = "".join(page.find_all(string=_is_text))
-    return collapsed(text), cleaned(title)
+    furniture.remove(map(_ReferenceElement, tree.select(furniture.selector(page, content))), content)
+    return collapsed("".join(tree.find_all(string=_is_text))), cleaned(title)
 
 
 def _main_content(source: bytes) -> Extracted:
@@ -314,12 +257,13 @@ def _main_content(source: bytes) -> Extracted:
     require_main_content()
     import trafilatura
 
-    page, title = _pruned(source, "full", unusual=True, any_case=True)
-    if not page.text().strip():
-        page, title = _pruned(source, "full", unusual=True, any_case=True, unwrapped=True)
+    page = scanned(source, _NAMES)._replace(page=source)
+    tree, title = _pruned(page, "full")
+    if not tree.text().strip():
+        tree, title = _pruned(page, "full", unwrapped=True)
     # Its own deduplication and its slower second opinions would make the text depend on more than the page.
     text = trafilatura.extract(
-        page.html, fast=True, favor_recall=True, include_comments=False, include_tables=True, deduplicate=False
+        tree.html, fast=True, favor_recall=True, include_comments=False, include_tables=True, deduplicate=False
     )
     engine = f"trafilatura {version('trafilatura')} rules {EXTRACTOR_VERSION}"
     return Extracted(engine, cleaned(text or ""), title, () if text else ("no main content found",))

@@ -1,0 +1,177 @@
+/* HTML as a row of tags, for an extractor that leaves the tree to a parser; and white space in any text. */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+#include "simhash.h"
+
+#define SLOTS 512 /* a power of two, and more than twice ND_MAX_TAGS */
+
+typedef struct {
+    const uint8_t *names;
+    uint16_t slots[SLOTS]; /* the number of a name and one, or 0 */
+} table;
+
+static size_t slot_of(const uint8_t *name) {
+    return (size_t)((nd_load64(name) * ND_GOLDEN_GAMMA ^ nd_load64(name + 8) * 0xBF58476D1CE4E5B9u) >> 55);
+}
+
+/* The slot that a name has, or would have. */
+static size_t find(const table *known, const uint8_t *name) {
+    size_t slot = slot_of(name);
+    while (known->slots[slot] != 0 && memcmp(known->names + (size_t)(known->slots[slot] - 1) * ND_TAG_NAME, name, ND_TAG_NAME) != 0)
+        slot = (slot + 1) % SLOTS;
+    return slot;
+}
+
+static bool is_blank(uint8_t c) { return c == ' ' || (uint8_t)(c - '\t') < 5; }
+
+static bool is_quote(uint8_t c) { return c == '"' || c == '\''; }
+
+static uint8_t lower(uint8_t c) { return (uint8_t)(c - 'A') < 26 ? c | 0x20 : c; }
+
+static bool append(nd_buffer *out, const uint8_t *bytes, size_t length) {
+    if (!nd_buffer_reserve(out, length)) return false;
+    if (length != 0) memcpy(out->data + out->length, bytes, length);
+    out->length += length;
+    return true;
+}
+
+/* Reads the name in a tag from `at` on, in small letters; false where it does not end, or is longer than any. */
+static bool read_name(const uint8_t *page, size_t length, size_t at, uint8_t *name) {
+    memset(name, 0, ND_TAG_NAME);
+    for (size_t i = 0; at < length; i++, at++) {
+        uint8_t c = page[at];
+        if (c == '>' || c == '/' || (is_blank(c) && c != '\v')) return i != 0;
+        if (i == ND_TAG_NAME) return false;
+        name[i] = lower(c);
+    }
+    return false;
+}
+
+static int space_tags(const uint8_t *page, size_t length, const table *known, size_t blocks, uint8_t *seen, size_t *deepest,
+                      nd_buffer *out) {
+    size_t copied = 0, depth = 0;
+    const uint8_t *next;
+    if (!nd_buffer_reserve(out, length + length / 32)) return ND_NO_MEMORY;
+    for (size_t at = 0; at < length && (next = memchr(page + at, '<', length - at)) != NULL;) {
+        size_t tag = (size_t)(next - page);
+        bool closes = tag + 1 < length && page[tag + 1] == '/';
+        uint8_t name[ND_TAG_NAME];
+        at = tag + 1 + closes;
+        if (at >= length || (uint8_t)(lower(page[at]) - 'a') >= 26) continue;
+        depth = closes ? depth - (depth != 0) : depth + 1;
+        if (depth > *deepest) *deepest = depth;
+        uint16_t number = read_name(page, length, at, name) ? known->slots[find(known, name)] : 0;
+        if (number == 0) continue;
+        if (!closes) seen[number - 1] = 1;
+        if (number > blocks || tag == 0 || is_blank(page[tag - 1])) continue;
+        if (!append(out, page + copied, tag - copied) || !append(out, (const uint8_t *)" ", 1)) return ND_NO_MEMORY;
+        copied = tag;
+    }
+    return append(out, page + copied, length - copied) ? ND_OK : ND_NO_MEMORY;
+}
+
+/* Whether an attribute of this name, in small letters, ends at `end`. */
+static bool is_named(const uint8_t *page, size_t end, const char *name, size_t size) {
+    if (end <= size) return false;
+    for (size_t i = 0; i < size; i++)
+        if (lower(page[end - size + i]) != (uint8_t)name[i]) return false;
+    uint8_t before = page[end - size - 1];
+    return is_blank(before) || before == '/' || is_quote(before);
+}
+
+static bool ends_plain(uint8_t c) { return c == '>' || c == '<' || is_quote(c) || is_blank(c); }
+
+/* The place of three letters, small or capital, in a set of beginnings; others may share it. */
+static size_t place_of(const uint8_t *letters) {
+    return (size_t)(letters[0] & 31) << 10 | (size_t)(letters[1] & 31) << 5 | (letters[2] & 31);
+}
+
+static bool take_names(const uint8_t *value, size_t length, const uint8_t *begins, nd_buffer *out) {
+    for (size_t i = 0, start = 0; i <= length; i++) {
+        if (i != length && !is_blank(value[i])) continue;
+        size_t place = i - start < 3 ? 0 : place_of(value + start);
+        if (i - start >= 3 && (begins[place / 8] >> place % 8 & 1) &&
+            (!append(out, (const uint8_t *)" ", 1) || !append(out, value + start, i - start)))
+            return false;
+        start = i + 1;
+    }
+    return true;
+}
+
+static int read_attributes(const uint8_t *page, size_t length, const uint8_t *begins, nd_buffer *classes, nd_buffer *ids) {
+    const uint8_t *next;
+    for (size_t at = 0; at < length && (next = memchr(page + at, '=', length - at)) != NULL;) {
+        size_t end = (size_t)(next - page), begin = end + 1;
+        at = begin;
+        while (end != 0 && is_blank(page[end - 1])) end--;
+        nd_buffer *out = is_named(page, end, "class", 5) ? classes : is_named(page, end, "id", 2) ? ids : NULL;
+        if (out == NULL) continue;
+        while (begin < length && is_blank(page[begin])) begin++;
+        uint8_t quote = begin < length && is_quote(page[begin]) ? page[begin++] : 0;
+        size_t stop = begin;
+        while (stop < length && (quote ? page[stop] != quote : !ends_plain(page[stop]))) stop++;
+        /* In a plain value nothing begins, and what is read once is not read again. */
+        if (quote == 0) at = stop;
+        if (!take_names(page + begin, stop - begin, begins, out)) return ND_NO_MEMORY;
+    }
+    return ND_OK;
+}
+
+int nd_scan_markup(const uint8_t *page, size_t length, const nd_markup_names *names, uint8_t *seen, nd_markup *found) {
+    table known = {names->tags, {0}};
+    for (size_t i = 0; i < names->count; i++) known.slots[find(&known, names->tags + i * ND_TAG_NAME)] = (uint16_t)(i + 1);
+    uint8_t begins[(1 << 15) / 8] = {0};
+    for (size_t i = 0; i < names->beginnings_count; i++) {
+        size_t place = place_of(names->beginnings + 3 * i);
+        begins[place / 8] |= (uint8_t)(1 << place % 8);
+    }
+    nd_buffer spaced = {NULL, 0, 0}, classes = {NULL, 0, 0}, ids = {NULL, 0, 0};
+    size_t depth = 0;
+    int status = space_tags(page, length, &known, names->blocks, seen, &depth, &spaced);
+    if (status == ND_OK) status = read_attributes(page, length, begins, &classes, &ids);
+    if (status == ND_OK) {
+        *found = (nd_markup){spaced.data, spaced.length, classes.data, classes.length, ids.data, ids.length, depth};
+    } else {
+        free(spaced.data);
+        free(classes.data);
+        free(ids.data);
+    }
+    return status;
+}
+
+/* The bytes of the white space beyond ASCII at text[0], or 0. */
+static size_t wide_blank(const uint8_t *text, size_t length) {
+    if (text[0] == 0xC2) return length > 1 && (text[1] == 0x85 || text[1] == 0xA0) ? 2 : 0;
+    if (length < 3 || (text[1] & 0xC0) != 0x80 || (text[2] & 0xC0) != 0x80) return 0;
+    uint32_t code = (uint32_t)(text[0] & 0xF) << 12 | (uint32_t)(text[1] & 0x3F) << 6 | (text[2] & 0x3F);
+    bool blank = code == 0x1680 || (code >= 0x2000 && code <= 0x200A) || code == 0x2028 || code == 0x2029 || code == 0x202F ||
+                 code == 0x205F || code == 0x3000;
+    return blank ? 3 : 0;
+}
+
+size_t nd_collapse(uint8_t *text, size_t length) {
+    enum { PLAIN, BLANK, MAYBE };
+    static const uint8_t KINDS[256] = {
+        [0x09] = BLANK, [0x0A] = BLANK, [0x0B] = BLANK, [0x0C] = BLANK, [0x0D] = BLANK, [0x1C] = BLANK, [0x1D] = BLANK,
+        [0x1E] = BLANK, [0x1F] = BLANK, [0x20] = BLANK, [0xC2] = MAYBE, [0xE1] = MAYBE, [0xE2] = MAYBE, [0xE3] = MAYBE,
+    };
+    size_t used = 0, width = 1;
+    uint8_t last = BLANK;
+    for (size_t i = 0; i < length; i += width) {
+        uint8_t kind = KINDS[text[i]];
+        width = 1;
+        if (kind == MAYBE) {
+            size_t blank = wide_blank(text + i, length - i);
+            kind = blank != 0 ? BLANK : PLAIN;
+            if (blank != 0) width = blank;
+        }
+        /* Without a branch, because where words end can't be foreseen: a second blank is written over. */
+        text[used] = kind == BLANK ? ' ' : text[i];
+        used += !(kind & last);
+        last = kind;
+    }
+    return used - (used != 0 && last == BLANK);
+}

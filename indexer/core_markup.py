@@ -1,0 +1,76 @@
+"""Pages of HTML as rows of tags, and white space, by the C core.
+
+Without numpy, and so without `indexer.core`: the processes that extract have little memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import compress
+from typing import Any, NamedTuple
+
+from indexer._core import ffi, lib
+from indexer.errors import UsageError
+
+_LONGEST_NAME: int = lib.ND_TAG_NAME
+
+
+class Names:
+    """What a scan looks for: elements, of which `blocks` end words, and the beginnings of names of classes and ids.
+
+    All are ASCII in small letters; the beginnings are of three.
+    """
+
+    def __init__(self, blocks: Sequence[str], others: Sequence[str], beginnings: Sequence[str]) -> None:
+        self.tags = list(dict.fromkeys((*blocks, *others)))
+        if len(self.tags) > lib.ND_MAX_TAGS or max(map(len, self.tags), default=0) > _LONGEST_NAME:
+            raise UsageError(f"a scan looks for at most {lib.ND_MAX_TAGS} elements, of {_LONGEST_NAME} letters each")
+        if any(len(beginning) != 3 for beginning in beginnings):
+            raise UsageError("names begin with three letters")
+        packed = b"".join(tag.encode("ascii").ljust(_LONGEST_NAME, b"\0") for tag in self.tags)
+        # They stay alive with the object.
+        self._data = ffi.from_buffer(packed), ffi.from_buffer("".join(beginnings).encode("ascii"))
+        tags, letters = self._data
+        self.c = ffi.new("nd_markup_names *", (tags, len(self.tags), len(set(blocks)), letters, len(beginnings)))
+
+
+class Scan(NamedTuple):
+    """A page with a space before each tag of a block, and what stands in it.
+
+    `elements` are the names of those that open anywhere; `classes` and `ids` those of their names that have one of the
+    beginnings, and some others, each behind a space; `depth` is the most by which opening tags are ahead of closing
+    ones. What looks like a tag counts as one, in comments too.
+    """
+
+    page: bytes
+    elements: frozenset[str]
+    classes: bytes
+    ids: bytes
+    depth: int
+
+
+def scanned(page: bytes, names: Names) -> Scan:
+    """The scan of a page. Raises MemoryError."""
+    seen = bytearray(len(names.tags))
+    found = ffi.new("nd_markup *")
+    if lib.nd_scan_markup(ffi.from_buffer(page), len(page), names.c, ffi.from_buffer(seen), found):
+        raise MemoryError("the core ran out of memory")
+    page, classes, ids = (
+        _taken(*buffer)
+        for buffer in ((found.page, found.length), (found.classes, found.classes_length), (found.ids, found.ids_length))
+    )
+    return Scan(page, frozenset(compress(names.tags, seen)), classes, ids, found.depth)
+
+
+def _taken(data: Any, length: int) -> bytes:
+    try:
+        return bytes(ffi.buffer(data, length)) if length else b""
+    finally:
+        lib.nd_free(data)
+
+
+def collapsed(text: str) -> str:
+    """A text with every run of white space as one space, and none at its ends."""
+    data = bytearray(text.encode("utf-8", "surrogatepass"))
+    length = lib.nd_collapse(ffi.from_buffer(data), len(data))
+    return str(memoryview(data)[:length], "utf-8", "surrogatepass")

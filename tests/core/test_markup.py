@@ -1,0 +1,103 @@
+"""The tags of a page and its white space: the C core against regular expressions."""
+
+from __future__ import annotations
+
+import re
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from indexer.core_markup import Names, collapsed, scanned
+from indexer.errors import UsageError
+
+BLOCKS = ["p", "div", "h1", "figcaption", "td"]
+OTHERS = ["nav", "annotation-xml", "head", "svg"]
+NAMES = Names(BLOCKS, OTHERS, ["nav", "toc", "bd-"])
+# Within a tag, too: whatever looks like one.
+OPENS = re.compile(rb"<(?=([a-z][^\t\n\f\r />]*)[\t\n\f\r />])", re.IGNORECASE)
+BLOCK = re.compile(rb"(?<=\S)<(?=/?(?:p|div|h1|figcaption|td)[\t\n\f\r />])", re.IGNORECASE)
+PIECES = st.sampled_from(
+    [
+        *(
+            "<p>",
+            "</p>",
+            "<DIV class=x>",
+            "</div >",
+            "<h1/>",
+            "<figcaption\n>",
+            "<td",
+            "<",
+            "</",
+            "<>",
+            ">",
+            "\v",
+            "\0",
+        ),
+        *("<annotation-xml>", "<annotation-xml-x>", "<nav>", "</nav>", "<hEAd ", "<!-- <svg>", "<a<p>", "<p", "<p/"),
+        *(" ", "\n", "word", "é", "\u2003", "\x1f", "&nbsp;", "class=", "id = '", '"'),
+    ]
+)
+SOUP = st.one_of(st.lists(PIECES).map("".join).map(str.encode), st.binary())
+
+
+@given(SOUP)
+def test_a_space_stands_before_the_tags_of_blocks(page: bytes) -> None:
+    assert scanned(page, NAMES).page == BLOCK.sub(b" <", page)
+
+
+@given(SOUP)
+def test_elements_that_open_are_found(page: bytes) -> None:
+    opened = {name.lower() for name in OPENS.findall(page)}
+    assert scanned(page, NAMES).elements == {name for name in (*BLOCKS, *OTHERS) if name.encode() in opened}
+
+
+@given(SOUP)
+def test_the_depth_is_how_far_opening_tags_are_ahead(page: bytes) -> None:
+    depth = deepest = 0
+    for tag in re.finditer(rb"<(/?)[A-Za-z]", page):
+        depth = max(0, depth - 1) if tag[1] else depth + 1
+        deepest = max(deepest, depth)
+    assert scanned(page, NAMES).depth == deepest
+
+
+@pytest.mark.parametrize(
+    ("page", "classes", "ids"),
+    [
+        (b"<p class=navbar>", [b"navbar"], []),
+        (b"<p CLASS = 'x\nNavBar\tbd-toc y' ID=\"toc-1\">", [b"NavBar", b"bd-toc"], [b"toc-1"]),
+        (b"<p a='b'class=nav/id=toc>", [b"nav/id=toc"], []),
+        (b"<p/id=toc/class=nav>", [], [b"toc/class=nav"]),
+        (b"<p class='it\"s nav' id='toc", [b"nav"], [b"toc"]),
+        (b"<p data-class=nav xid=toc grid=nav>", [], []),
+        (b"class=nav id=toc na class id=na>", [], [b"toc"]),
+        (b"<p class=x id=>", [], []),
+    ],
+)
+def test_names_with_a_beginning_are_found(page: bytes, classes: list[bytes], ids: list[bytes]) -> None:
+    found = scanned(page, NAMES)
+    assert (found.classes.split(), found.ids.split()) == (classes, ids)
+
+
+@pytest.mark.parametrize("piece", [b" id=", b"\"id='", b"'id=\"", b"/id=/", b"<", b"<p", b" class=nav", b"=", b"id = "])
+def test_a_hostile_page_is_read_once(piece: bytes) -> None:
+    # Ten megabytes: what reads them again for each attribute or tag does not come to an end.
+    found = scanned(piece * (10_000_000 // len(piece)), NAMES)
+    assert len(found.classes) + len(found.ids) <= 3 * 10_000_000
+
+
+def test_names_that_do_not_fit_are_refused() -> None:
+    for names in ((["a" * 17], [], []), ([f"a{number}" for number in range(256)], [], []), ([], [], ["navi"])):
+        with pytest.raises(UsageError):
+            Names(*names)
+
+
+@given(st.text(st.one_of(st.sampled_from(" \n\t\x1c\x85\xa0\u1680\u2003\u205f\u3000ab\u2060é"), st.characters())))
+def test_white_space_collapses_as_python_has_it(text: str) -> None:
+    assert collapsed(text) == " ".join(text.split())
+
+
+def test_every_character_is_white_space_or_not() -> None:
+    text = "".join(f"a{chr(code)}b " for code in range(sys.maxunicode + 1))
+    assert collapsed(text) == " ".join(text.split())
