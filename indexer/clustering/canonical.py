@@ -38,9 +38,10 @@ class CanonicalRule:
 
     def key(self, record: Record) -> tuple[Any, ...]:
         """What to compare documents by: the canonical one has the smallest."""
-        return (*self._preferred(record), record.arrived_at == "", record.arrived_at, *ref_order(record.ref))
+        return (*self.preferred(record), record.arrived_at == "", record.arrived_at, *ref_order(record.ref))
 
-    def _preferred(self, record: Record) -> tuple[Any, ...]:
+    def preferred(self, record: Record) -> tuple[Any, ...]:
+        """What comes before time and id in that."""
         if self.kind == "longest":
             return (-record.tokens,)
         if self.kind == "field":

@@ -108,7 +108,8 @@ def _in_order(
     _, component, sizes = np.unique(whole[there], return_inverse=True, return_counts=True)
     inside = np.flatnonzero(sizes[component] > 1)
     inside = inside[np.lexsort((ranks[first[inside]], component[inside]))]
-    greedy = _Greedy(nodes, comparison, there[inside], component[inside], ranks[first[inside]], threads)
+    alone = (np.bincount(whole)[whole[there]] == 2)[inside]
+    greedy = _Greedy(nodes, comparison, there[inside], component[inside], alone, ranks[first[inside]], threads)
     return there, first, inside, greedy
 
 
@@ -140,7 +141,8 @@ class _Meeting:
 class _Greedy:
     """The choice among nodes that are `members` of components, sorted by component and in it by rank.
 
-    `of` (places of members) and `similarity` grow complete by `decide`.
+    `alone` says which are of components that have two nodes and no more. `of` (places of members) and `similarity` grow
+    complete by `decide`.
     """
 
     def __init__(
@@ -149,11 +151,13 @@ class _Greedy:
         comparison: Comparison,
         members: Positions,
         component: Positions,
+        alone: npt.NDArray[np.bool_],
         ranks: Positions,
         threads: int | None,
     ) -> None:
         self._nodes, self._comparison, self._threads = nodes, comparison, threads
         self._members, self._component, self._ranks = members, component, ranks
+        self._alone = alone
         self._kept = np.zeros(members.size, dtype=np.bool_)
         self._decided = np.zeros(members.size, dtype=np.bool_)
         self.of = np.arange(members.size)
@@ -163,9 +167,20 @@ class _Greedy:
         """Decide on each member."""
         if not self._members.size:
             return
-        undecided = np.arange(self._members.size)
+        self._decide_pairs()
+        undecided = np.flatnonzero(~self._decided)
         while undecided.size:
             undecided = self._decide(*self._meetings(undecided), undecided)
+
+    def _decide_pairs(self) -> None:
+        """Decide on components of two, of which one is near the other, whatever found them."""
+        pairs = np.flatnonzero(self._alone).reshape(-1, 2)
+        for start in range(0, len(pairs), _BLOCK):
+            one, other = pairs[start : start + _BLOCK].T
+            values = self._comparison.similarities(self._members[one], self._members[other])
+            near = values >= self._comparison.least
+            self.of[other[near]], self.similarity[other[near]] = one[near], values[near]
+            self._kept[one] = self._kept[other[~near]] = self._decided[one] = self._decided[other] = True
 
     def preceded(self) -> npt.NDArray[np.bool_]:
         """Decide on each member; whether one of lower rank in its component is near it."""
@@ -314,7 +329,7 @@ class _Greedy:
     def _by_keys(self, finder: Finder) -> _Meeting:
         """Members meet in the keys that they share with others of their component."""
         count = self._members.size
-        sketches, there = self._with_sketch(finder, np.ones(count, dtype=np.bool_))
+        sketches, there = self._with_sketch(finder, ~self._alone)
         postings = Postings.shared(sketches.keys, finder.scheme.layout)
         owners = there[postings.owners]
         fresh = np.ones(owners.size, dtype=np.bool_)
@@ -335,7 +350,7 @@ class _Greedy:
         A join that gives too many pairs to be held is run again for what has a higher rank.
         """
         count, ranks = self._members.size, self._ranks
-        sketches, there = self._with_sketch(finder, ~self._kept)
+        sketches, there = self._with_sketch(finder, ~self._kept & ~self._alone)
         firsts, number = distinct_payloads(sketches)
         units, unit = np.unique(self._component[there] * firsts.size + number, return_inverse=True)
         asker = np.full(units.size, _NEVER)

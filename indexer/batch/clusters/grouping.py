@@ -5,7 +5,6 @@ Functions of arrays and batches, without state. Documents are numbers here: thei
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -14,16 +13,16 @@ import numpy as np
 import numpy.typing as npt
 
 from indexer.batch.arrow import arrow, bytes_of, column_of, flags_of, integers_of, joined_of, numbers_of, present_in
+from indexer.batch.clusters.describing import ids_of, origins_of, ranks_in
 from indexer.batch.form import column_name
-from indexer.clustering.assign import Gathered, Member, named
 from indexer.clustering.canonical import CanonicalRule
-from indexer.clustering.choosing import choose, ranks_of
+from indexer.clustering.choosing import choose
 from indexer.clustering.clusters import similar_documents
 from indexer.clustering.grouping import Bucket, Component, Groups, group
 from indexer.matching.measures.tables import Comparison
 from indexer.matching.nodes import Nodes, comparable, keyed, nodes_of_sketches
 from indexer.matching.rule import MatchRule
-from indexer.model import SIMHASH_DOC, Fingerprint, Record, Ref
+from indexer.model import SIMHASH_DOC
 from indexer.model.ragged import Ragged
 from indexer.model.refs import RefTable
 from indexer.schemes.base import Positions, Sketches
@@ -34,8 +33,6 @@ OLDER_CLUSTER, OLDER_KEEP = "older_cluster", "older_keep"
 SPREAD_BITS = 24
 # Documents that are compared at once, unless one component or bucket has more.
 _TOGETHER = 1 << 16
-# Which arrival decides between, and not the id.
-_ANY = Ref("")
 
 
 def columns_of(rule: MatchRule, canonical: CanonicalRule, *, against: bool = False) -> list[str]:
@@ -117,15 +114,6 @@ class Clusters:
     components: list[dict[str, Any]]
 
 
-@dataclass(frozen=True, slots=True)
-class _First(CanonicalRule):
-    """The canonical documents where the members of a cluster come in the order of the rule."""
-
-    def key(self, record: Record) -> tuple[Any, ...]:  # noqa: ARG002 - their order says it
-        """See CanonicalRule."""
-        return ()
-
-
 def clusters_of(
     table: Any,
     positions: Positions,
@@ -146,46 +134,43 @@ def clusters_of(
     grouped = group(nodes, comparison, radius=radius, threads=threads)
     whole = grouped.whole[nodes.node_of]
     members = np.flatnonzero(np.bincount(whole)[whole] > 1) if whole.size else whole
-    records, before, keys = _described(table.take(column_of(members)), canonical, arrivals, members)
-    ranks, labels = ranks_of(keys), grouped.labels[nodes.node_of[members]]
+    rows = table.select(_described_by(table)).take(column_of(members)).combine_chunks()
+    ranks = ranks_in(rows, canonical, None if arrivals is None else arrivals[members])
+    labels = grouped.labels[nodes.node_of[members]]
     order = np.lexsort((ranks, labels))
-    members, ranks, labels = members[order], ranks[order], labels[order]
-    starts = np.flatnonzero(np.concatenate((np.ones(1, dtype=np.bool_), labels[1:] != labels[:-1])))[: members.size]
-    groups = np.split(members, starts[1:]) if members.size else []
-    numbers = np.repeat(np.arange(len(groups)), [one.size for one in groups])
-    gathered = [Gathered() for _ in groups]
-    older: dict[int, Gathered] = {}
-    first_of_all, nothing = _First(), dict[str, Any]()
-    for number, position, place in zip(numbers.tolist(), members.tolist(), order.tolist(), strict=True):
-        known = before[place]
-        annotation = {"cluster": {"id": known[0]}} if known else nothing
-        member = Member(number, 0, position, records[place], annotation)
-        gathered[number].add(member, first_of_all)
-        if known:
-            older.setdefault(number, Gathered()).add(member, first_of_all)
-    near = named(gathered, groups, lambda left, right: similar_documents(nodes, comparison, left, right))
-    stands = np.full(len(groups), -1, dtype=np.int64)
-    stands[list(older)] = [one.position for one in older.values()]
-    stands = stands[numbers]
-    to_before, known_before = np.full(members.size, np.nan), np.flatnonzero(stands >= 0)
-    if known_before.size:
-        one, other = stands[known_before], members[known_before]
-        to_before[known_before] = np.round(similar_documents(nodes, comparison, one, other), 4)
-    similarity = np.concatenate(near) if near else np.empty(0)
-    first = np.array([one.position for one in gathered], dtype=np.int64)[numbers] == members
-    similarity[first] = 1.0
-    stayed = [known[1] if (known := before[place]) else None for place in order.tolist()]
-    repeats, to_kept, kept = _chosen(nodes, comparison, grouped, members, ranks, stayed, threads)
+    members, ranks, labels, rows = members[order], ranks[order], labels[order], _batch(rows.take(column_of(order)))
+    fresh = np.ones(members.size, dtype=np.bool_)
+    fresh[1:] = labels[1:] != labels[:-1]
+    starts, numbers = np.flatnonzero(fresh), np.cumsum(fresh) - 1
+    similarity = _similarity(nodes, comparison, members[starts][numbers], members)
+    similarity[starts] = 1.0
+    older = rows[OLDER_CLUSTER] if OLDER_CLUSTER in rows.schema.names else None
+    # The first of the older documents of each cluster that has any.
+    known = np.flatnonzero(present_in(older)) if older is not None else order[:0]
+    clusters, at = np.unique(numbers[known], return_index=True)
+    stands = np.full(starts.size, -1, dtype=np.int64)
+    stands[clusters] = members[known[at]]
+    to_before, near_older = np.full(members.size, np.nan), np.flatnonzero(stands[numbers] >= 0)
+    to_before[near_older] = _similarity(nodes, comparison, stands[numbers[near_older]], members[near_older])
+    before: list[str | None] = [None] * starts.size
+    for number, name in zip(clusters.tolist(), rows["id"].take(column_of(known[at])).to_pylist(), strict=True):
+        before[number] = name
+    there, stayed = np.arange(members.size), np.zeros(members.size, dtype=np.bool_)
+    if older is not None:
+        # Of new documents, whose value is null, it is anything.
+        stayed = present_in(older) & flags_of(rows[OLDER_KEEP])
+        there = np.flatnonzero(stayed | ~present_in(older))
+    repeats, to_kept, kept = _chosen(nodes, comparison, grouped, members, ranks, there, stayed, threads)
     return Clusters(
         positions[members],
         numbers,
         similarity,
-        first,
-        [one.id for one in gathered],
-        [_name(one) or "" for one in gathered],
-        [one.size for one in gathered],
-        [len(one.origins) for one in gathered],
-        [_name(older.get(number)) for number in range(len(groups))],
+        fresh,
+        ids_of(rows, starts, older),
+        rows["id"].take(column_of(starts)).to_pylist(),
+        np.bincount(numbers).tolist(),
+        origins_of(rows["source"], numbers),
+        before,
         to_before,
         repeats,
         to_kept,
@@ -197,33 +182,46 @@ def clusters_of(
     )
 
 
+def _described_by(table: Any) -> list[str]:
+    """The columns of sketches that clusters are described by."""
+    wanted = ("id", "source", "tokens", "time", "metadata", OLDER_CLUSTER, OLDER_KEEP)
+    return [name for name in wanted if name in table.schema.names]
+
+
+def _batch(table: Any) -> Any:
+    """A table as one batch."""
+    [*batches] = table.combine_chunks().to_batches()
+    return batches[0] if batches else arrow.RecordBatch.from_pylist([], schema=table.schema)
+
+
+def _similarity(nodes: Nodes, comparison: Comparison, left: Positions, right: Positions) -> npt.NDArray[np.float64]:
+    """The similarities of documents, 0 to 1, as they are written: to four decimal places."""
+    if not left.size:
+        return np.empty(0)
+    return np.asarray(np.round(np.maximum(similar_documents(nodes, comparison, left, right), 0.0), 4), dtype=np.float64)
+
+
 def _chosen(
     nodes: Nodes,
     comparison: Comparison,
     grouped: Groups,
     members: Positions,
     ranks: Positions,
-    stayed: Sequence[bool | None],
+    there: Positions,
+    stayed: npt.NDArray[np.bool_],
     threads: int,
 ) -> tuple[Positions, npt.NDArray[np.float64], list[str]]:
-    """`repeats`, `to_kept` and `kept` of Clusters; what an older batch kept comes first, what it removed is not there.
+    """`repeats`, `to_kept` and `kept` of Clusters.
 
-    `stayed` says which of both a document is, and None of a new one.
+    What an older batch kept, which `stayed`, comes first; what it removed is not `there`.
     """
-    there = np.array([place for place, one in enumerate(stayed) if one is not False], dtype=np.int64)
-    first = np.array([stayed[place] is True for place in there.tolist()], dtype=np.bool_)
-    preferred = ranks[there] - np.where(first, members.size, 0)
+    preferred = ranks[there] - np.where(stayed[there], members.size, 0)
     choice = choose(nodes, comparison, grouped.whole, members[there], preferred, threads=threads)
     gone = np.flatnonzero(choice.of != members[there])
     kept, place_of = np.unique(choice.of[gone], return_inverse=True)
     repeats, to_kept = np.full(members.size, -1, dtype=np.int64), np.full(members.size, np.nan)
     repeats[there[gone]], to_kept[there[gone]] = place_of, np.round(choice.similarity[gone], 4)
     return repeats, to_kept, [ref.id for ref in nodes.refs.take(kept)]
-
-
-def _name(gathered: Gathered | None) -> str | None:
-    """The id of the canonical document of what was gathered."""
-    return gathered.canonical.ref.id if gathered and gathered.canonical else None
 
 
 def with_example(nodes: Nodes, largest: Sequence[Bucket | Component]) -> list[dict[str, Any]]:
@@ -251,35 +249,6 @@ def nodes_in(table: Any, rule: MatchRule) -> Nodes:
         for family, made in parts.items()
     }
     return nodes_of_sketches(rule, refs, sketches)
-
-
-def _described(
-    rows: Any, canonical: CanonicalRule, arrivals: Positions | None, members: Positions
-) -> tuple[list[Record], list[tuple[str, bool] | None], list[tuple[Any, ...]]]:
-    """Of each document what its cluster is named by; its cluster in an older batch, and whether that one kept it; and
-    what to compare documents by: the preferred ones have the smallest.
-    """
-    ids, sources, tokens, times = (rows[name].to_pylist() for name in ("id", "source", "tokens", "time"))
-    nothing: Sequence[None] = [None] * len(ids)
-    metadata = rows["metadata"].to_pylist() if canonical.kind == "field" else nothing
-    clusters, stayed = nothing, nothing
-    if OLDER_CLUSTER in rows.schema.names:
-        clusters, stayed = rows[OLDER_CLUSTER].to_pylist(), rows[OLDER_KEEP].to_pylist()
-    before: list[tuple[str, bool] | None] = [
-        None if cluster is None else (cluster, kept) for cluster, kept in zip(clusters, stayed, strict=True)
-    ]
-    records, keys = [], []
-    arrived = [None] * len(ids) if arrivals is None else arrivals[members].tolist()
-    for name, count, time, written, source, arrival in zip(ids, tokens, times, metadata, sources, arrived, strict=True):
-        known = json.loads(written) if written else {}
-        given: dict[str, Any] = {"indexed_at": time or "", "source": source or "", "metadata": known}
-        record = Record(Ref(name), Fingerprint(0, count), **given)
-        records.append(record)
-        if arrival is None:
-            keys.append(canonical.key(record))
-        else:
-            keys.append((*canonical.key(Record(_ANY, record.fingerprint, **given)), arrival))
-    return records, before, keys
 
 
 def key_blocks(keys: Ragged, positions: Positions, blocks: int) -> Iterator[tuple[int, Positions, Positions]]:

@@ -30,6 +30,8 @@ from indexer.model import CLUSTER_ID_LENGTH
 from indexer.schemes.base import Positions
 
 _SHOWN = 10
+# Not by arrow.scalar(), which imports pandas.
+_NO_SIMILARITY: Any = column_of(np.zeros(1), np.ones(1, dtype=np.bool_))[0]
 DECIDED = ("keep", "duplicate_of", "duplicate_similarity")
 
 
@@ -212,7 +214,7 @@ class Rows:
             column_of(self._origins[number], gone),
             compute.if_else(column_of(alone), batch["id"], self._names.take(taken).cast(arrow.string())),
             compute.if_else(column_of(gone), batch["id"], decided["duplicate_of"]),
-            compute.if_else(column_of(gone), arrow.scalar(None, arrow.float64()), decided["duplicate_similarity"]),
+            compute.if_else(column_of(gone), _NO_SIMILARITY, decided["duplicate_similarity"]),
         ]
         if self._before is not None:
             is_older = np.full(batch.num_rows, older is not None)

@@ -1,0 +1,101 @@
+"""What is said of clusters that were found: names, origins, and the order of preference of their documents.
+
+Functions of the columns of sketches, in which the members of a cluster come one after the other.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from indexer.batch.arrow import arrow, column_of, compute, joined_of, numbers_of, present_in, scalar
+from indexer.clustering.assign import Gathered, Member
+from indexer.clustering.canonical import CanonicalRule
+from indexer.core_sketch import cluster_ids
+from indexer.model import MOST_ORIGINS, Fingerprint, Record, Ref
+from indexer.model.origins import origin_of
+from indexer.schemes.base import Positions
+
+# Which arrival or the id decides between.
+_ANY = Ref("")
+
+
+def ranks_in(rows: Any, canonical: CanonicalRule, arrivals: Positions | None) -> Positions:
+    """The place (int64) of each document in the order of a canonical rule: preferred ones come first.
+
+    Of those that it prefers alike the one with the lower number in `arrivals` comes first, where None by id.
+    """
+    times = compute.coalesce(rows["time"], scalar(""))
+    keys = {
+        "preferred": column_of(_preference(rows, canonical)),
+        "unknown": compute.equal(times, scalar("")),
+        "time": times,
+        "last": rows["id"] if arrivals is None else column_of(arrivals),
+    }
+    # Texts are sorted by their bytes in UTF-8, and so by their characters.
+    order = compute.sort_indices(arrow.table(keys), sort_keys=[(name, "ascending") for name in keys])
+    ranks = np.empty(len(order), dtype=np.int64)
+    ranks[numbers_of(order, np.uint64)] = np.arange(len(order))
+    return ranks
+
+
+def _preference(rows: Any, canonical: CanonicalRule) -> Positions:
+    """A number (int64) of each document, smaller where the rule prefers it, whatever its time and id."""
+    if canonical.kind == "earliest":
+        return np.zeros(len(rows), dtype=np.int64)
+    texts = rows["metadata"].to_pylist() if canonical.kind == "field" else [None] * len(rows)
+    keys = []
+    for count, source, text in zip(rows["tokens"].to_pylist(), rows["source"].to_pylist(), texts, strict=True):
+        metadata = json.loads(text) if text else {}
+        keys.append(canonical.preferred(Record(_ANY, Fingerprint(0, count), source=source or "", metadata=metadata)))
+    places = {key: place for place, key in enumerate(sorted(set(keys)))}
+    return np.array([places[key] for key in keys], dtype=np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class _First(CanonicalRule):
+    """The canonical documents where the members of a cluster come in the order of the rule."""
+
+    def key(self, record: Record) -> tuple[Any, ...]:  # noqa: ARG002 - their order says it
+        """See CanonicalRule."""
+        return ()
+
+
+def ids_of(rows: Any, starts: Positions, older: Any) -> list[str]:
+    """The ids of clusters whose members begin at `starts`, the canonical documents.
+
+    `older` has the clusters that members were in before, null for new ones; None where all are new.
+    """
+    found: list[str] = cluster_ids(joined_of(rows["id"].take(column_of(starts)))).astype(str).tolist()
+    if older is None:
+        return found
+    ends = np.append(starts[1:], len(rows)).tolist()
+    for number in np.unique(np.searchsorted(starts, np.flatnonzero(present_in(older)), side="right") - 1).tolist():
+        gathered, part = Gathered(), slice(int(starts[number]), ends[number])
+        names, before = rows["id"][part].to_pylist(), older[part].to_pylist()
+        for name, known in zip(names, before, strict=True):
+            annotation = {"cluster": {"id": known}} if known else {}
+            gathered.add(Member(number, 0, 0, Record(Ref(name), None), annotation), _First())
+        gathered.choose_id()
+        found[number] = gathered.id
+    return found
+
+
+def origins_of(sources: Any, of: Positions) -> list[int]:
+    """From how many origins the documents of each cluster are, MOST_ORIGINS for that many or more.
+
+    `of` has the cluster of each, a number in order.
+    """
+    encoded = compute.coalesce(sources, scalar("")).dictionary_encode()
+    names: Sequence[str] = [origin_of(source) for source in encoded.dictionary.to_pylist()]
+    distinct, number = np.unique(np.array(names, dtype=object), return_inverse=True)
+    origins = number[numbers_of(encoded.indices, np.int32)]
+    apart = np.unique(of * max(distinct.size, 1) + origins) // max(distinct.size, 1)
+    counts: npt.NDArray[np.int64] = np.bincount(apart, minlength=int(of.max(initial=-1)) + 1)
+    most: list[int] = np.minimum(counts, MOST_ORIGINS).tolist()
+    return most
