@@ -228,7 +228,10 @@ def index(
             bar = _bar(summary, sources) if talk.progress else nullcontext()
             with reduced, letters, arrivals(target, arriving) as coming, bar:
                 near = coming.counts if coming else None
-                run_index(inputs, target, settings, summary=summary, stop=stop, arrivals=coming, refused=letters)
+                run_index(
+                    inputs, target, settings, summary=summary, stop=stop, arrivals=coming, refused=letters,
+                    has_read=all_sources.has_read,
+                )  # fmt: skip
             tell_contended(target)
         except KeyboardInterrupt:
             stopped.number = stopped.number or signal.SIGINT
@@ -417,6 +420,8 @@ Examples:
 @json_option
 def failures(store: str, reason: str | None, json: bool) -> None:
     """List the documents that could not be indexed: reason, id, and what was wrong.
+
+    What is stored since, or gone from a file or folder that was read again, is not listed.
 
     With --json one object per line: id, source, reason, detail, failed_at.
     """

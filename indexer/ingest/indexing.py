@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from indexer import __version__
 from indexer.errors import StoreError
 from indexer.extract.base import EXTRACTOR_VERSION, Content, Format, Limits, Options
+from indexer.ingest.failures import DUPLICATE, KnownFailures
 from indexer.ingest.outcomes import (
     Arrivals,
     AtHand,
@@ -48,7 +49,6 @@ REASONS: Mapping[str, str] = {
     "refused": "The store did not take the record.",
     "duplicate": "A near-duplicate of a stored document, left out as asked for; it is no error.",
 }
-DUPLICATE = "duplicate"
 
 # What is read ahead of the workers, and what is written at once.
 _GROUP_ITEMS = 64
@@ -133,6 +133,7 @@ def index(
     stop: threading.Event | None = None,
     arrivals: Arrivals[Any] | None = None,
     refused: Refused | None = None,
+    has_read: Callable[[str], bool] | None = None,
 ) -> Summary:
     """Bring documents into a store and say what became of them. Doing the same again goes on where it ended.
 
@@ -140,12 +141,15 @@ def index(
     stored without extraction. A document that can't be read is recorded with its reason, and an older record of it is
     kept. `arrivals` looks at each batch before and after it is stored, and may leave documents out; they are recorded
     with the reason "duplicate", and examined again where the store refused what they repeat. `refused` is called with
-    each document that the store refused, before that is recorded. `summary` is kept up to date meanwhile. When
+    each document that the store refused, before that is recorded. `has_read` says of a source whether the inputs were
+    all that is there: failures recorded of it that are not met again are removed. `summary` is kept up to date. When
     interrupted (KeyboardInterrupt, or `stop` set, which raises it) what is done is written first. Raises StoreError,
     and IncompatibleStoreError where the store's content mode, scheme or rules are others.
     """
     run = _Run(store, settings or Settings(), summary if summary is not None else Summary(), stop, arrivals, refused)
     run.run(inputs)
+    if has_read:
+        run.known.forget_read(has_read)
     return run.summary
 
 
@@ -191,12 +195,7 @@ class _Run:
         store.info.require_comparable(store_info(self.options.content), "the store")
         for scheme in self.settings.schemes:
             store.add_scheme(scheme.info)
-        # What was left out as a duplicate is looked at again: what it repeats may be gone.
-        self._known_failures = {
-            failure.ref: (failure.source, failure.source_digest)
-            for failure in store.failures()
-            if failure.reason != DUPLICATE
-        }
+        self.known = KnownFailures(store)
         # The newest document of each id that is on its way, so that the last of several with one id wins.
         self._newest: dict[Ref, _Pending] = {}
         # Equal documents wait here for the one that is being extracted.
@@ -312,15 +311,15 @@ class _Run:
                 # Listed by its path: the id is another file's.
                 self._fail(Ref(item.source), item.source, "duplicate-id", f"{known_source} has the id {item.id!r}")
             return True
-        source, failed = self._known_failures.get(pending.ref, ("", ""))
-        failed = failed if source == item.source else ""
+        failed = self.known.digest(pending.ref, item.source)
         same = old and known_digest == pending.digest and not failed and self._is_complete(old)
         if old and same and self._adopt(pending, old) == old:
             self.summary.unchanged += 1
-            self._forget_failure(item)
+            self.known.forget(item)
             return True
         if failed == pending.digest and not (self.settings.retry_failed or item.again) and not newest:
             self.summary.failed_before += 1
+            self.known.stays(pending.ref)
             return True
         return False
 
@@ -395,8 +394,8 @@ class _Run:
             self._write()
         self.summary.failed[reason] += 1
         self.summary.first_failure = self.summary.first_failure or f"{ref.id}: {detail or reason}"
-        self._known_failures[ref] = (source, digest)
         self._failures.append(Failure(ref, source, reason, detail, now(), digest))
+        self.known.note(self._failures[-1])
 
     def _write_when_due(self) -> None:
         waiting = len(self._records) + len(self._failures)
@@ -474,23 +473,11 @@ class _Run:
         self._fail(pending.ref, pending.item.source, "refused", result.reason, digest)
 
     def _count(self, pending: _Pending, record: Record, result: PutResult) -> None:
-        self._known_failures.pop(pending.ref, None)
-        self._forget_failure(pending.item)
+        self.known.stored(pending.ref)
+        self.known.forget(pending.item)
         self.summary.indexed += result.status.value == "created"
         self.summary.replaced += result.status.value == "replaced"
         self.summary.taken(record)
-
-    def _forget_failure(self, item: Input) -> None:
-        """Remove failures recorded by place: of the document when it had no id, and of its file as a whole."""
-        place = item.place or item.id
-        whole = place.removesuffix(f":{item.number}") if item.number else ""
-        names = {item.source if item.path else "", item.place, whole} - {"", item.id}
-        mended = [ref for ref in map(Ref, names) if ref in self._known_failures]
-        if mended:
-            for ref in mended:
-                del self._known_failures[ref]
-            # A document of that name stays, also one that comes in this moment.
-            self.store.delete(mended, versions={})
 
 
 def default_jobs() -> int:

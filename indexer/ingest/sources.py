@@ -12,38 +12,25 @@ import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from itertools import islice
 from typing import Any, BinaryIO, Literal
 
 from indexer import own_files
 from indexer.errors import NotFoundError, UsageError, machines_fault
 from indexer.extract.base import Format
-from indexer.ingest.naming import absolute, id_of_path, stem
+from indexer.ingest.kinds import is_document, matches
+from indexer.ingest.naming import absolute, container_of, id_of_path, stem
 from indexer.ingest.readers import JSON_LINES, Asked, BadEntry, Columns, Entry, Reader, reader_by_head, reader_of
-from indexer.ingest.readers.compression import BROKEN, SUFFIXES, plain, without_suffix
+from indexer.ingest.readers.compression import BROKEN, plain
 from indexer.ingest.readers.named_columns import KnownColumns
 from indexer.ingest.remote import is_remote, remote_files
-from indexer.model.paths import printable_path
+from indexer.model.paths import path_of_printable, printable_path
 from indexer.own_files import OwnFileError
 from indexer.text.counts import counted
 
 IdFrom = Literal["path", "absolute", "relative", "name", "stem", "digest"]
 STDIN = "-"
 
-# Left out of a folder that is walked, by name and without reading them, unless asked for with `include`; so is what
-# stands beside a database.
-NOT_DOCUMENTS = frozenset(
-    f".{suffix}"
-    for kind in (
-        "css js mjs map json lock",
-        "png jpg jpeg gif svg svgz webp avif ico bmp tif tiff woff woff2 ttf otf eot",
-        "mp3 mp4 m4a ogg oga ogv wav flac webm avi mov mkv",
-        "bz2 xz zst 7z rar jar whl",
-        "exe dll so dylib o a class pyc pyo db sqlite sqlite3 neardup",
-    )
-    for suffix in kind.split()
-)
 # A folder is listed and sorted in parts of this size, so that one with millions of files stays out of memory.
 FOLDER_PART = 50_000
 _HEAD = 512
@@ -156,6 +143,8 @@ class Sources:
         self.selection = selection or Selection()
         self.left_out = 0
         self.roots: list[str] = []
+        # The files with many documents that were read, and what in each was not.
+        self._whole: dict[str, tuple[_File, list[str]]] = {}
         self._names = names
         self._paths_from = paths_from
         for name in self._names:
@@ -277,20 +266,15 @@ class Sources:
     def _wanted(self, name: str, relative: str, path: str) -> bool:
         if own_files.is_own(path):
             return False
-        chosen = self.selection
-        reader = reader_of(name)
-        if reader and reader.is_folder:
-            wanted = True
-        elif chosen.include:
-            wanted = any(_matches(name, relative, pattern) for pattern in chosen.include)
-        else:
-            wanted = _kind(name) not in NOT_DOCUMENTS
-        wanted = wanted and not self._excluded(name, relative)
+        wanted = self._is_wanted(name, relative)
         self.left_out += not wanted
         return wanted
 
+    def _is_wanted(self, name: str, relative: str) -> bool:
+        return is_document(name, relative, self.selection.include) and not self._excluded(name, relative)
+
     def _excluded(self, name: str, relative: str) -> bool:
-        return any(_matches(name, relative, pattern) for pattern in self.selection.exclude)
+        return any(matches(name, relative, pattern) for pattern in self.selection.exclude)
 
     def _inputs(self, files: Iterable[_File | Rejected]) -> Iterator[Input | Rejected]:
         for file in files:
@@ -348,26 +332,55 @@ class Sources:
             yield from self._entries(_File(path, os.path.normpath(path), named=True), stream, reader)
 
     def _many(self, file: _File, reader: Reader) -> Iterator[Input | Rejected]:
+        unread: list[str] = []
         try:
             with _stream(file) as stream:
-                yield from self._entries(file, stream, reader)
+                yield from self._entries(file, stream, reader, unread)
+            self._whole[file.place] = file, unread
         except UnreadableError as error:
             yield self._rejected(file, error.reason, error.detail)
         except OSError as error:
             yield self._rejected(file, "unreadable", str(error))
 
-    def _entries(self, file: _File, stream: BinaryIO, reader: Reader) -> Iterator[Input | Rejected]:
+    def has_read(self, source: str) -> bool:
+        """Whether a source of documents was read to its end, or is gone from a folder that was walked, or is one.
+
+        To be asked when all inputs were taken.
+        """
+        container = container_of(source) or source
+        if container in self._whole:
+            file, unread = self._whole[container]
+            member = source.removeprefix(container).lstrip("/")
+            return self._takes(file, member) and not any(f"{source}/".startswith(f"{each}/") for each in unread)
+        if not any(source.startswith(os.path.join(root, "")) for root in self.roots):
+            return False
+        try:
+            return stat.S_ISDIR(os.lstat(path_of_printable(container)).st_mode)
+        except FileNotFoundError:
+            return True
+        except OSError:
+            return False
+
+    def _takes(self, file: _File, member: str) -> bool:
+        """Whether a member of a file is read."""
+        *folders, name = member.split("/")
+        inner = file.inside(member)
+        if not self.selection.hidden and any(part.startswith(".") for part in (*folders, name)):
+            return False
+        above = [file.inside("/".join(folders[:end])).relative for end in range(1, len(folders) + 1)]
+        excluded = any(self._excluded(os.path.basename(folder), folder) for folder in above)
+        return not member or (not excluded and self._is_wanted(name, inner.relative))
+
+    def _entries(
+        self, file: _File, stream: BinaryIO, reader: Reader, unread: list[str] | None = None
+    ) -> Iterator[Input | Rejected]:
+        """The documents of a file; what of it can't be read is added to `unread`."""
         chosen, is_stdin = self.selection, stream is sys.stdin.buffer
 
         def wanted(member: str) -> bool:
-            *folders, name = member.split("/")
-            inner = file.inside(member)
-            is_hidden = not chosen.hidden and any(part.startswith(".") for part in (*folders, name))
-            above = [file.inside("/".join(folders[:end])).relative for end in range(1, len(folders) + 1)]
-            if is_hidden or any(self._excluded(os.path.basename(folder), folder) for folder in above):
-                self.left_out += 1
-                return False
-            return self._wanted(name, inner.relative, inner.path)
+            is_taken = self._takes(file, member)
+            self.left_out += not is_taken
+            return is_taken
 
         def columns_of(member: str) -> Columns:
             return chosen.known.of(file.inside(member).place, chosen.columns)
@@ -380,6 +393,8 @@ class Sources:
             place = f":{entry.number}" if entry.number else ""
             by_place = (printable_path(inner.path) if is_stdin else self._named_by_place(inner)) + place
             if isinstance(entry, BadEntry):
+                if unread is not None and (entry.is_last or not entry.number):
+                    unread.append(source)
                 yield Rejected(by_place, source, entry.reason, entry.detail, entry.number)
                 continue
             asked.unpacked.used(len(entry.data))
@@ -452,18 +467,6 @@ def read_file(path: str, limit: int, *, any_kind: bool = False) -> bytes:
     if max(size, len(data)) > limit:
         raise UnreadableError("too-large", f"{counted(max(size, len(data)), 'byte')}; the limit is {limit:,}")
     return data
-
-
-def _kind(name: str) -> str:
-    suffix = os.path.splitext(name)[1].lower()
-    if suffix in SUFFIXES and reader_of(name):
-        suffix = os.path.splitext(without_suffix(name))[1].lower()
-    beside = next((ending for ending in own_files.SIDE_FILES if suffix.endswith(ending)), "")
-    return suffix.removesuffix(beside)
-
-
-def _matches(name: str, relative: str, pattern: str) -> bool:
-    return fnmatchcase(relative if "/" in pattern else name, pattern)
 
 
 def _is_folder(entry: os.DirEntry[str], follow_links: bool) -> bool:

@@ -456,7 +456,8 @@ class Collection:
             options = Options(content=cast(Content, self.store.info.content))
             made = replace(settings, options=options, schemes=schemes)
             coming = asking.arrivals(self.store, self.name, cluster=cluster, skip=skip) if cluster or skip else None
-            run_index(read_items(), self.store, made, summary=summary, arrivals=coming)
+            has_read = inputs.has_read if isinstance(inputs, Sources) else None
+            run_index(read_items(), self.store, made, summary=summary, arrivals=coming, has_read=has_read)
             if coming:
                 coming.close()
         if progress:

@@ -12,7 +12,7 @@ import numpy as np
 
 from indexer.clustering.memory import Remembered
 from indexer.clustering.stored import Cluster, stored_clusters
-from indexer.ingest.indexing import DUPLICATE
+from indexer.ingest.failures import DUPLICATE
 from indexer.matching.rule import MatchRule
 from indexer.model import Record, name_of
 from indexer.model.chunking import chunks

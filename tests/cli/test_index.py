@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 import subprocess
+import zipfile
 from pathlib import Path
 
 from command import Neardup, contents, mixed_folder, write
@@ -353,3 +354,68 @@ def test_the_row_of_a_bad_line_is_its_number(neardup: Neardup) -> None:
         ("one", 1, False),
         ("rows.jsonl:2", 2, True),
     ]
+
+
+def test_failures_of_what_is_there_no_more_are_cleared(neardup: Neardup) -> None:
+    good = [json.dumps({"id": f"g{number}", "text": prose(number)}) for number in range(3)]
+
+    def failed() -> set[str]:
+        return {one["id"] for one in neardup("failures", "--json").lines}
+
+    with zipfile.ZipFile(neardup.folder / "kept.zip", "w") as archive:
+        archive.writestr("bad.pdf", b"%PDF-1.4 nothing")
+    kept = (neardup.folder / "kept.zip").read_bytes()
+    (neardup.folder / "kept.zip").unlink()
+    broken = {
+        "docs/rows.jsonl": "\n".join([good[0], "{broken", good[1], "{this too", '{"id": "own", "html": 7}']),
+        "docs/rows.csv": "id,text\na,b\nc,d,e,f\n",
+        "docs/other.jsonl": "{another\n",
+        "docs/gone.pdf": b"%PDF-1.4\nnothing",
+        "docs/stays.pdf": b"%PDF-1.4\nno text either",
+        "docs/kept.zip": kept,
+        "elsewhere/bad.pdf": b"%PDF-1.4\nnot looked at again",
+    }
+    write(neardup.folder, broken)
+    neardup("index", "docs", "elsewhere")
+    before = failed()
+    assert {"docs/rows.jsonl:2", "docs/rows.jsonl:4", "docs/rows.csv:2", "docs/other.jsonl:1"} < before
+    lasting = {"docs/other.jsonl:1", "docs/stays.pdf", "docs/kept.zip/bad.pdf", "elsewhere/bad.pdf"}
+    assert lasting < before
+    # Bad lines and files are taken away, none of them mended.
+    write(neardup.folder, {"docs/rows.jsonl": "\n".join(good[:2]), "docs/rows.csv": "id,text\na,b\n"})
+    (neardup.folder / "docs/gone.pdf").unlink()
+    # Who reads one file knows nothing of the others, nor who leaves them out.
+    neardup("index", "docs/rows.csv", "docs/kept.zip", "--exclude", "*.pdf")
+    assert failed() == before - {"docs/rows.csv:2"}
+    neardup("index", "docs", "--dry-run")
+    assert "docs/gone.pdf" in failed()
+    neardup("index", "docs")
+    assert failed() == lasting
+    assert neardup("index", "docs", "--json").json["failed_before"] > 0
+    assert failed() == lasting
+
+
+def test_what_is_behind_a_break_has_not_been_read(neardup: Neardup) -> None:
+    lines = "\n".join([json.dumps({"id": "a", "text": prose(1)}), "{broken", *["x" * 50_000] * 3, "{last"])
+    whole = gzip.compress(lines.encode())
+    write(neardup.folder, {"rows.jsonl.gz": whole})
+    neardup("index", "rows.jsonl.gz")
+    before = {one["id"] for one in neardup("failures", "--json").lines}
+    assert "rows.jsonl.gz:6" in before
+    write(neardup.folder, {"rows.jsonl.gz": whole[:-40]})
+    neardup("index", "rows.jsonl.gz")
+    assert before <= {one["id"] for one in neardup("failures", "--json").lines}
+
+
+def test_what_was_left_out_as_a_duplicate_and_is_gone_is_cleared(neardup: Neardup) -> None:
+    lines = [json.dumps({"id": name, "text": prose(1)}) for name in "abc"]
+    write(neardup.folder, {"rows.jsonl": "\n".join(lines)})
+    skip = ("index", "rows.jsonl", "--skip-duplicates")
+    neardup(*skip)
+    left_out = ("failures", "--reason", "duplicate", "--json")
+    assert [one["id"] for one in neardup(*left_out).lines] == ["b", "c"]
+    neardup(*skip)
+    assert [one["id"] for one in neardup(*left_out).lines] == ["b", "c"]
+    write(neardup.folder, {"rows.jsonl": "\n".join(lines[:2])})
+    neardup(*skip)
+    assert [one["id"] for one in neardup(*left_out).lines] == ["b"]

@@ -182,7 +182,7 @@ def tell_lacking(count: int, rule: MatchRule) -> None:
 
 def tell_uncompared(store: Store, rule: MatchRule, *, include_short: bool) -> None:
     """Say what of a store no rule compares, and what this one can't."""
-    from indexer.ingest.indexing import DUPLICATE
+    from indexer.ingest.failures import DUPLICATE
 
     stats = store.stats()
     kinds = (

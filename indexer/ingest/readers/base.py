@@ -52,12 +52,16 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class BadEntry:
-    """A line, row, record or member that is no document; `reason` is a short fixed word."""
+    """A line, row, record or member that is no document; `reason` is a short fixed word.
+
+    A number of 0 is that of a file or member as a whole; `is_last` tells that nothing behind it can be read.
+    """
 
     number: int
     reason: str
     detail: str
     member: str = ""
+    is_last: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,7 +58,7 @@ class JsonLines(Reader):
                     yield BadEntry(number, "malformed", TOO_BLANK)
                     return
         except BROKEN as error:
-            yield BadEntry(number + 1, "unreadable", f"the stream breaks off here: {error}")
+            yield BadEntry(number + 1, "unreadable", f"the stream breaks off here: {error}", is_last=True)
 
 
 def _document(number: int, line: bytes, columns: Columns) -> Entry | BadEntry:

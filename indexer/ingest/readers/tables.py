@@ -80,7 +80,7 @@ class Csv(Reader):
         except _BAD_ROW as error:
             yield _bad(number, error)
         except BROKEN as error:
-            yield BadEntry(number, "unreadable", f"the stream breaks off here: {error}")
+            yield BadEntry(number, "unreadable", f"the stream breaks off here: {error}", is_last=True)
 
 
 def _bad(number: int, error: Exception) -> BadEntry:
@@ -164,7 +164,7 @@ class Parquet(Reader):
                     number += 1
                     yield row_entry(number, item, asked) if item is not None else _too_large(number, asked.limit)
             except (ValueError, MemoryError) as error:
-                yield BadEntry(number + 1, "malformed", f"{_BROKEN_OFF}: {error}")
+                yield BadEntry(number + 1, "malformed", f"{_BROKEN_OFF}: {error}", is_last=True)
                 return
 
     def batches(self, stream: BinaryIO, name: str, asked: Asked, batch_bytes: int = 0) -> Iterator[Any]:
@@ -185,10 +185,10 @@ class Parquet(Reader):
                     number += batch.num_rows
                     yield batch
         except OverflowError as error:
-            yield BadEntry(number + 1, "too-large", f"{_BROKEN_OFF}: {error}")
+            yield BadEntry(number + 1, "too-large", f"{_BROKEN_OFF}: {error}", is_last=True)
         except (arrow.ArrowException, *BROKEN, ValueError, MemoryError) as error:
             reason = "malformed" if isinstance(error, arrow.ArrowInvalid) else "unreadable"
-            yield BadEntry(number + 1, reason, f"{_BROKEN_OFF}: {error}")
+            yield BadEntry(number + 1, reason, f"{_BROKEN_OFF}: {error}", is_last=True)
 
 
 def parquet_file(stream: BinaryIO, name: str) -> Any:

@@ -78,7 +78,7 @@ class Warc(Reader):
             # A panic of fastwarc's is no Exception.
             if not isinstance(error, (*BROKEN, ValueError, OverflowError)) and type(error).__name__ != "PanicException":
                 raise
-            yield BadEntry(number + 1, "malformed", f"the file can't be read from here on: {error}")
+            yield BadEntry(number + 1, "malformed", f"the file can't be read from here on: {error}", is_last=True)
 
 
 class _Pieces:
