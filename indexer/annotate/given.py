@@ -19,7 +19,7 @@ from indexer.stores.search.client.gets import item_at, multi_get, place_of
 from indexer.stores.search.client.lines import RefusedError
 from indexer.stores.search.client.names import reading_path
 from indexer.stores.search.fields import mapping
-from indexer.stores.search.fields.bodies import OWNERS_FIELD, ROOT, check_id
+from indexer.stores.search.fields.bodies import OWNERS_FIELD, ROOT, check_id, unpacked_digest
 from indexer.stores.search.fields.source_fields import ASIDE
 from indexer.stores.search.store import SearchStore
 
@@ -170,7 +170,7 @@ class Owned:
 
 def is_known(known: Known, record: Record) -> bool:
     """Whether a document has this record already."""
-    same = (known.digest, known.own.get("text_digest"), known.source, known.title)
+    same = (known.digest, unpacked_digest(known.own.get("text_digest") or ""), known.source, known.title)
     return known.complete and same == (record.source_digest, record.text_digest, record.source, record.title)
 
 

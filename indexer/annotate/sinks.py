@@ -26,7 +26,7 @@ from indexer.stores.search.client.gets import item_at, place_of
 from indexer.stores.search.client.lines import RefusedError
 from indexer.stores.search.client.names import indices_of, matches
 from indexer.stores.search.fields import mapping
-from indexer.stores.search.fields.bodies import ROOT, Bodies, is_owners, own_part
+from indexer.stores.search.fields.bodies import ROOT, Bodies, is_owners, own_part, unpacked_digest
 from indexer.stores.search.fields.sketches import FEATURES
 from indexer.stores.search.side_index.documents import forget_failures
 from indexer.stores.search.store import SearchStore
@@ -186,7 +186,7 @@ class InPlace(Sink):
         return Known(
             owners=is_owners(source),
             there="tokens" in own,
-            digest=own.get("source_digest") or "",
+            digest=unpacked_digest(own.get("source_digest") or ""),
             source=own.get("source") or "",
             title=own.get("title") or "",
             pending="pending" in own,

@@ -17,8 +17,7 @@ from indexer.stores import StoreInfo
 from indexer.stores.search.client.connection import AnswerError, Client
 from indexer.stores.search.client.names import path_of
 from indexer.stores.search.fields import mapping
-from indexer.stores.search.fields.bodies import ROOT, fields_of
-from indexer.stores.search.fields.sketches import KeyFields
+from indexer.stores.search.fields.bodies import ROOT
 from indexer.stores.search.fields.source_fields import source_paths
 from indexer.stores.search.fields.texts import OWN, TEXTS, TextFields, notes_with, remembered_fields
 
@@ -56,7 +55,7 @@ class Pipelines:
         mappings = self._mappings()
         known = [mapping.info_of(found_info, f"{self.shown} ({name})") for name, found_info in mappings.items()]
         infos = [found_info for found_info in known if found_info] or [info]
-        form = sketch_form(infos, list(mappings.values()))
+        form = sketch_form(infos)
         paths = self._text_paths(mappings, fields)
         steps = self._notes(mappings, infos[0], TextFields(paths))
         bodies = {kind: pipeline(kind, infos[0], paths, form) for kind in KINDS}
@@ -244,19 +243,18 @@ def pipeline(
     return body
 
 
-def sketch_form(infos: Collection[StoreInfo], mappings: Collection[Mapping[str, Any]]) -> dict[str, Any] | None:
+def sketch_form(infos: Collection[StoreInfo]) -> dict[str, Any] | None:
     """What the simhash pipeline makes minhash sketches with, so that they are those of these stores behind one name.
 
-    None where they have no such sketches, or such as the pipeline does not make, or in other fields: `neardup annotate`
-    makes them. `mappings` are those of the indices. Raises UsageError for a scheme that this version does not know.
+    None where they have no such sketches, or such as the pipeline does not make: `neardup annotate` makes them. Raises
+    UsageError for a scheme that this version does not know.
     """
     forms = {scheme for info in infos for scheme in info.schemes if scheme.name == Minhash.family}
     if len(forms) != 1:
         return None
     [known] = forms
     made = registry.scheme(known.id)
-    there = [fields_of(mapping_of_index, known.name) for mapping_of_index in mappings]
-    if not isinstance(made, Minhash) or made.info != known or KeyFields.of(known, there).separate:
+    if not isinstance(made, Minhash) or made.info != known:
         return None
     names = ("shingle", "values", "bits", "bands", "rows")
     return {name: getattr(made, name) for name in names} | {"numbers": made.numbers == KEEP}

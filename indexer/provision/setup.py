@@ -17,7 +17,7 @@ from indexer.stores import StoreInfo
 from indexer.stores.search.client.connection import AnswerError, Client
 from indexer.stores.search.client.names import path_of
 from indexer.stores.search.fields import mapping
-from indexer.stores.search.fields.bodies import MAPPING_VERSION, ROOT, fields_of, is_record
+from indexer.stores.search.fields.bodies import MAPPING_VERSION, ROOT, is_record
 from indexer.stores.search.fields.mapping import mappings_directory
 from indexer.stores.search.fields.sketches import is_scheme, sketch_properties
 from indexer.stores.search.fields.stripping import STRIPPING, lost
@@ -284,7 +284,7 @@ class Provision:
         return put_new("the index template", f"/_index_template{path_of(self.template)}", body, new=not there)
 
     def _new_index(self, info: StoreInfo) -> Step:
-        inside = {scheme.name: {"properties": sketch_properties(scheme)} for scheme in info.schemes}
+        inside = {scheme.name: {"properties": sketch_properties(scheme, doc_values=False)} for scheme in info.schemes}
         body: dict[str, Any] = {"mappings": {"_meta": {ROOT: mapping.meta(info, made_index=True)}}}
         if inside:
             body["mappings"]["properties"] = {ROOT: {**mapping.properties()[ROOT], "properties": inside}}
@@ -299,15 +299,16 @@ class Provision:
         old = mapping.own_meta(mappings)
         known = mapping.info_of(mappings, f"{self.shown} ({name})")
         if known:
+            mapping.require_current(mappings, f"{self.shown} ({name})")
             known.require_comparable(info, f"{self.shown} ({name})")
         fields = mapping.properties()
         for scheme in schemes:
-            own = sketch_properties(scheme, fields_of(mappings, scheme.name))
+            own = sketch_properties(scheme, doc_values=not old.get("made_index"))
             fields[ROOT]["properties"][scheme.name] = {"properties": own}
         have = mappings.get("properties", {}).get(ROOT)
         described = {scheme.name for scheme in mapping.schemes_of(mappings)}
         missing = _missing(fields[ROOT], have or {}, {scheme.name for scheme in schemes} - described)
-        if known and not missing and old["mapping_version"] == MAPPING_VERSION:
+        if known and not missing:
             return []
         require_place(self.client, name, mappings, self.shown)
         mapping.require_room(self.client, name, mappings, fields, self.shown)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from benchmarks.engines import _processor_time as processor_time
@@ -153,7 +153,7 @@ def _searches(store: SearchStore, schemes: Sequence[str], questions: Asked) -> l
     fields["docvalue_fields"] = list(dict.fromkeys([*fields["docvalue_fields"], *payloads]))
     lines = b""
     for probes in questions:
-        ways = [way for probe in probes for way in _ways(bodies, probe)]
+        ways = [_way(bodies, probe) for probe in probes]
         body = {"query": both(either(ways), include_short=False), "size": FEW, "track_total_hits": FEW + 1, **fields}
         lines += b"{}\n" + encoded(body) + b"\n"
     path = f"/{store.context.path}/_msearch"
@@ -161,14 +161,11 @@ def _searches(store: SearchStore, schemes: Sequence[str], questions: Asked) -> l
     return [{hit["_id"] for hit in answer["hits"]["hits"]} for answer in answers]
 
 
-def _ways(bodies: Bodies, probe: Probe) -> Iterator[dict[str, Any]]:
+def _way(bodies: Bodies, probe: Probe) -> dict[str, Any]:
     own = probe.scheme == SIMHASH_DOC
-    asked = (
-        [list(bodies.layout.terms(probe.keys).items())] if own else bodies.key_fields[probe.scheme].asked(probe.keys)
-    )
-    for tables in asked:
-        should = [{"terms": {f"{ROOT}.{probe.scheme}.{field}": terms}} for field, terms in tables]
-        yield {"bool": {"should": should, "minimum_should_match": probe.agreeing}}
+    asked = bodies.layout.terms(probe.keys).items() if own else bodies.key_fields[probe.scheme].asked(probe.keys)
+    should = [{"terms": {f"{ROOT}.{probe.scheme}.{field}": terms}} for field, terms in asked]
+    return {"bool": {"should": should, "minimum_should_match": probe.agreeing}}
 
 
 def main(arguments: Sequence[str]) -> None:

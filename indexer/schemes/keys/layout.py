@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from indexer.text.counts import counted
@@ -52,6 +52,14 @@ class KeyLayout:
         for key in packed:
             tables.setdefault(key >> self.bits, []).append(form % (key & mask))
         return {self.field(table): terms for table, terms in tables.items()}
+
+    def packed(self, fields: Mapping[str, str | Sequence[str]]) -> tuple[int, ...]:
+        """The packed keys whose terms stand in the fields of tables."""
+        keys: list[int] = []
+        for table in range(self.tables):
+            terms = fields.get(self.field(table)) or ()
+            keys += (self.pack(table, int(term, 16)) for term in ((terms,) if isinstance(terms, str) else terms))
+        return tuple(keys)
 
 
 @dataclass(frozen=True, slots=True)

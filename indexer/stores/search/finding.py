@@ -11,7 +11,7 @@ from indexer.model.refs import ref_order
 from indexer.stores.search.client.connection import AnswerError
 from indexer.stores.search.client.gets import place_of
 from indexer.stores.search.context import Context
-from indexer.stores.search.fields.bodies import DIGEST, both, is_record
+from indexer.stores.search.fields.bodies import DIGEST, both, is_record, packed_digest
 from indexer.stores.search.fields.nested import unreached
 from indexer.stores.search.lookup import PAGE, RECORDS_PAGE, Lookup, is_unicode
 
@@ -61,7 +61,7 @@ class Finder:
         first_of: dict[str, Record] = {}
         wanted = [digest for digest in dict.fromkeys(digests) if digest and is_unicode(digest)]
         for page in chunks(wanted, RECORDS_PAGE):
-            query = both({"terms": {DIGEST: page}}, is_record())
+            query = both({"terms": {DIGEST: list(map(packed_digest, page))}}, is_record())
             fields = self._context.bodies.record_fields(sketches=True)
             # Elasticsearch 8.8 to 8.14 fails where the field of the collapse is not among the doc values asked for.
             fields["docvalue_fields"] = [*fields["docvalue_fields"], DIGEST]

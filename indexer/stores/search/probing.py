@@ -15,14 +15,12 @@ from indexer.model.ragged import Ragged
 from indexer.stores.search.client.connection import NDJSON, AnswerError, require_whole
 from indexer.stores.search.client.lines import encoded
 from indexer.stores.search.context import Context
-from indexer.stores.search.fields.bodies import ROOT, TOKENS, both, own_part
+from indexer.stores.search.fields.bodies import ROOT, TOKENS, Hit, both, own_part
 from indexer.stores.search.fields.sketches import FEATURES, KEYS, unpacked_payload
 from indexer.stores.search.fields.together import Together
 from indexer.stores.search.lookup import PAGE, Lookup
 from indexer.stores.sketches import Check, Few, Found, Probe, require_schemes
 from indexer.text.counts import counted
-
-Hit = Mapping[str, Any]
 
 # This many records are read by the first answer; where there are more, a snapshot is opened, and names alone are read.
 FEW = 200
@@ -96,23 +94,18 @@ class Prober:
         bodies = []
         if one.terms:
             body = self._body(both(either(one.query()), context.narrowing, include_short=include_short), names)
-            more = one.asking()
-            values = list(dict.fromkeys([*body["docvalue_fields"], *more["docvalue_fields"]]))
             size = {"size": _TOGETHER, "track_total_hits": _TOGETHER + 1}
-            bodies = [{**body, **more, **size, "docvalue_fields": values}]
+            bodies = [{**body, **one.asking(names), **size}]
         answers, lacking = self._search(bodies, concerned)
         hits: list[list[Hit]] = [[] for _ in questions]
         if answers:
             require_whole(answers[0], context.shown)
             if answers[0]["hits"]["total"]["value"] > _TOGETHER:
                 return None
-            for hit in self._own(answers[0]["hits"]["hits"]):
+            for hit in self._own(answers[0]["hits"]["hits"], context.bodies.schemes):
                 satisfied = one.answered(hit)
                 if satisfied is None:
                     return None
-                for name in context.bodies.schemes:
-                    # A record comes without sketches.
-                    hit["_source"][ROOT].pop(name, None)
                 for number in satisfied:
                     hits[number].append(hit)
         return [
@@ -182,34 +175,29 @@ class Prober:
 
     def _having(self, probe: Probe) -> dict[str, Any] | None:
         """Documents that satisfy a probe; None where none can."""
-        ways = [
-            {"bool": {"should": [{"terms": terms} for terms in tables], "minimum_should_match": probe.agreeing}}
-            for tables in self._tables(probe.scheme, probe.keys)
-            if len(tables) >= probe.agreeing
-        ]
-        return either(ways) if ways else None
+        tables = self._tables(probe.scheme, probe.keys)
+        if len(tables) < probe.agreeing:
+            return None
+        return {"bool": {"should": [{"terms": terms} for terms in tables], "minimum_should_match": probe.agreeing}}
 
-    def _tables(self, scheme: str, keys: Iterable[int]) -> Iterator[list[dict[str, list[str]]]]:
-        """For each way in which documents have keys: field and terms of each table that is asked for."""
+    def _tables(self, scheme: str, keys: Iterable[int]) -> list[dict[str, list[str]]]:
+        """Field and terms of each table that is asked for."""
         wanted = dict.fromkeys(keys)
         if scheme == SIMHASH_DOC:
-            ways = iter([list(self._context.info.layout.terms(wanted).items())])
+            tables = list(self._context.info.layout.terms(wanted).items())
         else:
-            ways = self._context.bodies.key_fields[scheme].asked(wanted)
-        for tables in ways:
-            if any(len(terms) > _TERMS for _, terms in tables):
-                raise UsageError(
-                    f"{self._context.shown}: a lookup of {counted(len(wanted), 'key')} is too large; ask for a higher "
-                    "similarity"
-                )
-            yield [{f"{ROOT}.{scheme}.{field}": terms} for field, terms in tables]
+            tables = self._context.bodies.key_fields[scheme].asked(wanted)
+        if any(len(terms) > _TERMS for _, terms in tables):
+            raise UsageError(
+                f"{self._context.shown}: a lookup of {counted(len(wanted), 'key')} is too large; ask for a higher "
+                "similarity"
+            )
+        return [{f"{ROOT}.{scheme}.{field}": terms} for field, terms in tables]
 
     def _body(self, query: Mapping[str, Any], schemes: Sequence[str]) -> dict[str, Any]:
         """The search for the first few of a query, as whole records with payloads."""
-        fields = self._context.bodies.record_fields()
-        values = list(dict.fromkeys([*fields["docvalue_fields"], *map(self._context.bodies.payload, schemes)]))
         size = {"size": FEW, "track_total_hits": FEW + 1}
-        return {"query": query, **size, **fields, "docvalue_fields": values}
+        return {"query": query, **size, **self._context.bodies.record_fields(schemes)}
 
     def _answered(
         self, answer: Mapping[str, Any], query: Mapping[str, Any], schemes: Sequence[str], lacking: Mapping[str, int]
@@ -217,22 +205,29 @@ class Prober:
         """What a first answer holds, and the rest where it is not all."""
         require_whole(answer, self._context.shown)
         if answer["hits"]["total"]["value"] <= FEW:
-            yield self._found(self._own(answer["hits"]["hits"]), schemes, lacking)
+            yield self._found(self._own(answer["hits"]["hits"], schemes), schemes, lacking)
             return
         lacking_left: Mapping[str, int] | None = lacking
-        body = {"query": query, "_source": False, "docvalue_fields": list(map(self._context.bodies.payload, schemes))}
-        for hits in self._lookup.pages(body, self._page(schemes)):
+        bodies = self._context.bodies
+        body = {"query": query, "_source": bodies.in_source(schemes) or False}
+        body["docvalue_fields"] = bodies.in_doc_values(schemes)
+        for page in self._lookup.pages(body, self._page(schemes)):
+            hits = bodies.placed(page, schemes)
             yield Found(list(map(self._context.ref, hits)), self._payloads(hits, schemes), lacking=lacking_left)
             lacking_left = None
 
-    @staticmethod
-    def _own(hits: Sequence[Hit]) -> list[Hit]:
+    def _own(self, hits: Sequence[Hit], schemes: Iterable[str]) -> Sequence[Hit]:
         """Those of neardup's: owners may have fields of their own under its name, whatever these hold."""
-        return [hit for hit in hits if TOKENS in hit["fields"] and own_part(hit.get("_source"))]
+        own = [hit for hit in hits if TOKENS in hit["fields"] and own_part(hit.get("_source"))]
+        return self._context.bodies.placed(own, schemes)
 
     def _found(self, hits: Sequence[Hit], schemes: Sequence[str], lacking: Mapping[str, int]) -> Found:
         """Few documents, whole."""
         refs = list(map(self._context.ref, hits))
+        for hit in hits:
+            for name in self._context.bodies.schemes:
+                # A record comes without sketches.
+                hit["_source"][ROOT].pop(name, None)
         records = Few(hits, lambda hit: next(self._lookup.records([hit])))
         return Found(refs, self._payloads(hits, schemes), records=records, lacking=lacking)
 
@@ -260,18 +255,23 @@ class Prober:
         """See Store.scan_sketches."""
         self._ready((*schemes, *keyed))
         names = tuple(dict.fromkeys(schemes))
-        having = [{"exists": {"field": self._context.bodies.payload(name)}} for name in names]
-        query = both(either(having), self._context.narrowing, include_short=include_short)
-        body: dict[str, Any] = {"query": query, "docvalue_fields": list(map(self._context.bodies.payload, names))}
-        body["_source"] = [f"{ROOT}.{name}.{keys}" for name in keyed for keys in ("t*", KEYS)] or False
-        for hits in self._lookup.pages(body, _KEYS_PAGE if keyed else self._page(names)) if names else ():
+        bodies = self._context.bodies
+        query = both(either([*map(bodies.sketched, names)]), self._context.narrowing, include_short=include_short)
+        read = [f"{ROOT}.{name}.{keys}" for name in keyed for keys in ("t*", KEYS)] + bodies.in_source(names)
+        body = {"query": query, "docvalue_fields": bodies.in_doc_values(names), "_source": read or False}
+        for page in self._lookup.pages(body, _KEYS_PAGE if keyed else self._page(names)) if names else ():
+            hits = [
+                hit
+                for hit in bodies.placed(page, names)
+                if any(bodies.payload(name) in hit["fields"] for name in names)
+            ]
             keys = {name: Ragged.of_integers([self._keys(hit, name) for hit in hits]) for name in keyed}
             yield Found(list(map(self._context.ref, hits)), self._payloads(hits, names), keys)
 
     def _keys(self, hit: Hit, scheme: str) -> Sequence[int]:
         fields = (hit["_source"].get(ROOT) or {}).get(scheme) or {}
         if scheme == SIMHASH_DOC:
-            return self._context.bodies.packed(fields)
+            return self._context.bodies.layout.packed(fields)
         return self._context.bodies.key_fields[scheme].read(fields)
 
     def lacking(self, schemes: Sequence[str]) -> Mapping[str, int]:

@@ -14,7 +14,7 @@ from indexer.stores.search.client.gets import place_of
 from indexer.stores.search.client.names import path_of
 from indexer.stores.search.context import Context
 from indexer.stores.search.fields import mapping
-from indexer.stores.search.fields.bodies import ROOT, fields_of
+from indexer.stores.search.fields.bodies import ROOT
 from indexer.stores.search.fields.sketches import FEATURES, forgotten, sketch_properties
 from indexer.stores.search.fields.stripping import lost
 from indexer.stores.search.lookup import Lookup
@@ -49,9 +49,9 @@ class Schemes:
             and is_new(info.schemes, scheme, f"{context.shown} ({index})")
         }
         fields = {
-            index: {ROOT: {"properties": {scheme.name: {"properties": sketch_properties(scheme, there)}}}}
+            index: {ROOT: {"properties": {scheme.name: {"properties": sketch_properties(scheme, doc_values=owners)}}}}
             for index, mapping_found in missing.items()
-            for there in [fields_of(mapping_found, scheme.name)]
+            for owners in [not mapping.own_meta(mapping_found).get("made_index")]
         }
         for index, mapping_found in missing.items():
             mapping.require_room(self._client, index, mapping_found, fields[index], context.shown)
@@ -66,17 +66,11 @@ class Schemes:
         for index, mapping_found in context.read_mappings().items():
             if any(scheme.name == name for scheme in mapping.schemes_of(mapping_found)):
                 self._strip(index, name)
-                self._forget(index, mapping_found, name)
+                self._forget(index, name)
         context.read_again()
 
-    def _forget(self, index: str, mapping_found: Mapping[str, Any], name: str) -> None:
-        body: dict[str, Any] = {"properties": {ROOT: {"properties": {name: {"properties": forgotten()}}}}}
-        old = mapping.old_schemes(mapping_found)
-        if any(scheme["name"] == name for scheme in old):
-            own = {**mapping.own_meta(mapping_found), "schemes": [scheme for scheme in old if scheme["name"] != name]}
-            if not own["schemes"]:
-                del own["schemes"]
-            body["_meta"] = mapping.with_meta(mapping_found["_meta"], own)
+    def _forget(self, index: str, name: str) -> None:
+        body = {"properties": {ROOT: {"properties": {name: {"properties": forgotten()}}}}}
         self._client.request("PUT", f"{path_of(index)}/_mapping", body)
 
     def _strip(self, index: str, name: str) -> None:

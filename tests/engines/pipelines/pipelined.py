@@ -23,6 +23,7 @@ from indexer.provision.pipelines import sketch_form
 from indexer.schemes import registry, simhash
 from indexer.schemes.base import Scheme
 from indexer.schemes.keys.simhash64 import SIMHASH64_LAYOUT
+from indexer.stores.search.fields.bodies import packed_digest
 from indexer.stores.search.fields.sketches import KeyFields, sketch_fields
 
 DIRECTORY = Path(__file__).resolve().parents[3] / "mappings" / "pipelines"
@@ -49,7 +50,7 @@ def put_by_hand(server: Server, name: str, **params: Any) -> None:
 
 def put_with_sketch(server: Server, scheme: Scheme = MINHASH) -> None:
     """Put the pipeline of fingerprints so that it also makes the sketches of a scheme."""
-    form = sketch_form([store_info("landmarks", [scheme])], [])
+    form = sketch_form([store_info("landmarks", [scheme])])
     assert form, scheme.id
     put_by_hand(server, "neardup-simhash", sketch=form)
 
@@ -86,7 +87,7 @@ def keys_of(fingerprint: Fingerprint) -> dict[str, str]:
 def sketched(scheme: Scheme, text: str) -> dict[str, Any]:
     """The fields that the sketch of a text has to have."""
     _, _, sketches, _ = sketch_document([scheme], Document(printable(text)))
-    return sketch_fields(sketches[scheme.family], KeyFields.of(scheme.info, []))
+    return sketch_fields(sketches[scheme.family], KeyFields.of(scheme.info))
 
 
 def agree(server: Server, texts: Iterable[str], scheme: Scheme = MINHASH) -> Counter[str]:
@@ -103,7 +104,7 @@ def agree(server: Server, texts: Iterable[str], scheme: Scheme = MINHASH) -> Cou
             continue
         counts["equal"] += 1
         assert record["minhash"] == sketched(scheme, text), ascii(text)
-        assert record["text_digest"] == core_sketch.text_digest(printable(text)).hex(), ascii(text)
+        assert record["text_digest"] == packed_digest(core_sketch.text_digest(printable(text)).hex()), ascii(text)
         fingerprint = simhash.fingerprint(text)
         if fingerprint is None:
             assert record["tokens"] == 0, ascii(text)

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from made import put, record
 from proxy import Proxy
 from servers import Server
 from test_relaxed import DOWN, NOT_SET, settings
@@ -17,14 +16,13 @@ from test_relaxed import DOWN, NOT_SET, settings
 from indexer.cli import main
 from indexer.errors import UsageError
 from indexer.ingest.indexing import store_info
-from indexer.model import Sketch
 from indexer.schemes import registry
 from indexer.schemes.keys.layout import KeyLayout, SchemeInfo
-from indexer.stores import PutStatus, open_store
+from indexer.stores import open_store
 from indexer.stores.search.client.connection import connect
 from indexer.stores.search.fields import mapping
 from indexer.stores.search.fields.relaxed import relax
-from indexer.stores.search.store import SearchStore, open_search_store
+from indexer.stores.search.store import open_search_store
 
 MINHASH, SHINGLES = (registry.scheme(name).info for name in ("minhash", "supershingles"))
 OWNERS = {"owner": {"kept": [1, None, "x"]}}
@@ -119,9 +117,7 @@ def test_a_scheme_with_too_many_parameters(server: Server, index: str) -> None:
 
 def test_a_set_up_and_a_load(server: Server, proxy: Proxy, index: str) -> None:
     # Something is left to be set up.
-    found = of(server, index)
-    found["_meta"]["neardup"]["mapping_version"] = 1
-    server.request("PUT", f"/{index}/_mapping", {"_meta": found["_meta"]})
+    server.request("PUT", f"/{index}/_mapping", {"_meta": OWNERS})
     client = connect(f"{server.url}/{index}")
     try:
         before(proxy, "PUT", "/_mapping", lambda: relax(client, index))
@@ -162,29 +158,4 @@ def repaired(server: Server, index: str) -> None:
     assert settings(server, index) == DOWN
     assert main(["setup", "--repair", "--store", f"{server.url}/{index}"]) == 0
     assert settings(server, index) == NOT_SET
-    assert of(server, index)["_meta"]["owner"] == OWNERS["owner"]
-
-
-def test_a_store_of_an_earlier_time(server: Server, index: str) -> None:
-    # Schemes stood in _meta once; they are found there, and forgotten there.
-    with open_store(f"{server.url}/{index}") as store:
-        store.add_scheme(MINHASH)
-    found = of(server, index)
-    features = {"type": "integer", "index": False}
-    inside = {"properties": {"minhash": {"properties": {"features": features}}}}
-    layout = {"tables": MINHASH.layout.tables, "key_bits": MINHASH.layout.bits}
-    found["_meta"]["neardup"]["schemes"] = [{"name": "minhash", "id": MINHASH.id, **layout}]
-    server.request("PUT", f"/{index}/_mapping", {"_meta": found["_meta"], "properties": {"neardup": inside}})
-    sketch = registry.scheme("minhash").sketch("one two three four five six seven")
-    assert isinstance(sketch, Sketch)
-    with open_store(f"{server.url}/{index}") as store:
-        assert store.info.schemes == (MINHASH,)
-        store.add_scheme(MINHASH)
-        assert put(store, record("a", 1, sketches={"minhash": sketch})) == [PutStatus.CREATED]
-        assert isinstance(store, SearchStore)
-        store.add_scheme(SHINGLES)
-        assert store.info.schemes == (MINHASH, SHINGLES)
-        store.remove_scheme("minhash")
-        assert store.info.schemes == (SHINGLES,)
-    assert "schemes" not in of(server, index)["_meta"]["neardup"]
     assert of(server, index)["_meta"]["owner"] == OWNERS["owner"]

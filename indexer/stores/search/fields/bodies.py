@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import secrets
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from indexer.model import Fingerprint, Record, Ref, Sketch, first_arrival, to_signed, to_unsigned
@@ -13,11 +14,19 @@ from indexer.model.origins import origin_of
 from indexer.schemes.keys.layout import KeyLayout
 from indexer.stores.base import StoreInfo
 from indexer.stores.search.client.lines import RefusedError
-from indexer.stores.search.fields.sketches import PAYLOAD, KeyFields, replacing_fields, sketch_fields, sketch_of
+from indexer.stores.search.fields.sketches import (
+    FEATURES,
+    PAYLOAD,
+    KeyFields,
+    has_doc_values,
+    replacing_fields,
+    sketch_fields,
+    sketch_of,
+)
 from indexer.stores.sketches import refusal
 
 ROOT = "neardup"
-MAPPING_VERSION = 4
+MAPPING_VERSION = 5
 SHORT = f"{ROOT}.short"
 # Every record has it, also one without a fingerprint: what distinguishes a record from an owner's other documents.
 TOKENS = f"{ROOT}.tokens"
@@ -44,8 +53,8 @@ DUPLICATE_OF = "duplicate_of"
 ANNOTATIONS = ("cluster", DUPLICATE_OF, "annotations")
 # Elasticsearch's own limit: bytes of an id.
 MAX_ID_BYTES = 512
-# As many as in the digest that clusters of several documents are named by.
-_DRAWN_BYTES = 16
+# Of a thousand million such ids two are equal once in ten thousand times.
+_DRAWN_BYTES = 9
 _MAX_LONG = (1 << 63) - 1
 _MAX_INTEGER = (1 << 31) - 1
 OWNERS_FIELD = f"its field {ROOT!r} is its owner's and is left as it is"
@@ -61,12 +70,17 @@ _TEXTS = {
     "text_digest": "text_digest",
     "container": "container",
 }
+_DIGESTS = ("source_digest", "text_digest")
+_HEXADECIMAL, _PACKED_DIGEST = re.compile("[0-9a-f]{32}"), re.compile("[A-Za-z0-9_-]{21}[AQgw]")
 # The field's name stands in the text and what is asked for in the parameters, so that it is compiled once.
 _NEAR = "doc['{field}'].size() > 0 && Long.bitCount(doc['{field}'].value ^ params.value) <= params.distance"
 
 
+Hit = dict[str, Any]
+
+
 class Bodies:
-    """Documents and queries for the scheme and key layout of a store whose indices have these mappings."""
+    """Documents and queries for the schemes and key layouts of a store whose indices have these mappings."""
 
     def __init__(self, info: StoreInfo, mappings: Collection[Mapping[str, Any]] = ()) -> None:
         self.info = info
@@ -76,9 +90,13 @@ class Bodies:
         self.doc_values = [self.bits, TOKENS, SHORT]
         self.schemes = {scheme.name: scheme for scheme in info.schemes}
         self.sketches = [f"{ROOT}.{name}" for name in self.schemes]
-        self.key_fields = {
-            name: KeyFields.of(scheme, [fields_of(mapping, name) for mapping in mappings])
-            for name, scheme in self.schemes.items()
+        self.key_fields = {name: KeyFields.of(scheme) for name, scheme in self.schemes.items()}
+        inside = [fields_of(mapping) for mapping in mappings]
+        # The schemes whose payloads one of the indices has in `_source` only.
+        self._sourced = {
+            name
+            for name in self.schemes
+            if not all(has_doc_values(fields.get(name, {}).get("properties", {})) for fields in inside)
         }
 
     # Documents
@@ -95,7 +113,7 @@ class Bodies:
             body["bytes"] = record.size
         for name, attribute in _TEXTS.items():
             if value := getattr(record, attribute):
-                body[name] = value
+                body[name] = packed_digest(value) if name in _DIGESTS else value
         body["origin"] = origin_of(record.source)
         if record.metadata:
             body["metadata"] = pack_json(record.metadata, "metadata")
@@ -150,10 +168,11 @@ class Bodies:
         bits = values.get(self.bits, hashed.get("bits"))
         metadata = source.get("metadata")
         texts: dict[str, Any] = {attribute: source.get(name) or "" for name, attribute in _TEXTS.items()}
+        texts |= {name: unpacked_digest(texts[name]) for name in _DIGESTS}
         return Record(
             ref=ref,
             fingerprint=None if bits is None else Fingerprint(to_unsigned(int(bits)), int(tokens), self.info.scheme),
-            keys=self.packed(hashed),
+            keys=self.layout.packed(hashed),
             short=_true(values.get(SHORT, source.get("short"))),
             size=source.get("bytes") or 0,
             metadata=json.loads(metadata) if metadata else {},
@@ -168,22 +187,38 @@ class Bodies:
         }
         return {name: sketch for name, sketch in sketches.items() if sketch}
 
-    def packed(self, hashed: Mapping[str, Any]) -> tuple[int, ...]:
-        """The packed keys of a fingerprint's fields."""
-        keys: list[int] = []
-        for table in range(self.layout.tables):
-            terms = hashed.get(self.layout.field(table)) or ()
-            keys += (self.layout.pack(table, int(term, 16)) for term in ((terms,) if isinstance(terms, str) else terms))
-        return tuple(keys)
-
     def payload(self, scheme: str) -> str:
-        """The field whose doc values are the payloads of a scheme."""
+        """The field of a scheme's payloads."""
         return self.bits if scheme == self.scheme else f"{ROOT}.{scheme}.{PAYLOAD}"
 
-    def record_fields(self, *, sketches: bool = False) -> dict[str, Any]:
-        """What a search has to ask for, so that record() can read its hits."""
-        excluded = [] if sketches else self.sketches
-        return {"_source": {"includes": [ROOT], "excludes": excluded}, "docvalue_fields": self.doc_values}
+    def in_doc_values(self, schemes: Iterable[str]) -> list[str]:
+        """The fields of payloads that a search gets from doc values."""
+        return [self.payload(name) for name in schemes if name not in self._sourced]
+
+    def in_source(self, schemes: Iterable[str]) -> list[str]:
+        """The fields of payloads that a search gets from `_source`; placed() puts them beside the others."""
+        return [self.payload(name) for name in schemes if name in self._sourced]
+
+    def placed(self, hits: Sequence[Hit], schemes: Iterable[str]) -> Sequence[Hit]:
+        """These hits with what `_source` has of payloads among the values of their fields."""
+        sourced = [(name, self.payload(name)) for name in schemes if name in self._sourced]
+        for hit in hits if sourced else ():
+            own = own if isinstance(own := hit["_source"].get(ROOT), Mapping) else {}
+            values = hit.setdefault("fields", {})
+            values |= {path: [text] for name, path in sourced if (text := (own.get(name) or {}).get(PAYLOAD))}
+        return hits
+
+    def sketched(self, scheme: str) -> dict[str, Any]:
+        """Documents that have a sketch of a scheme; where `_source` has the payload also those without one."""
+        field = f"{ROOT}.{scheme}.{FEATURES}" if scheme in self._sourced else self.payload(scheme)
+        return {"exists": {"field": field}}
+
+    def record_fields(self, payloads: Collection[str] = (), *, sketches: bool = False) -> dict[str, Any]:
+        """What a search has to ask for, so that record() can read its hits, and placed() the payloads of schemes."""
+        kept = {name for name in payloads if name in self._sourced}
+        excluded = [] if sketches else [f"{ROOT}.{name}" for name in self.schemes if name not in kept]
+        values = list(dict.fromkeys([*self.doc_values, *self.in_doc_values(payloads)]))
+        return {"_source": {"includes": [ROOT], "excludes": excluded}, "docvalue_fields": values}
 
     # Queries
 
@@ -196,6 +231,22 @@ class Bodies:
     def fingerprinted(self) -> dict[str, Any]:
         """Documents that have a fingerprint."""
         return {"exists": {"field": self.bits}}
+
+
+def packed_digest(digest: str) -> str:
+    """A digest of 32 hexadecimal digits in 22 characters of base64; others as they are. RefusedError for what would be
+    read as one.
+    """
+    if _PACKED_DIGEST.fullmatch(digest):
+        raise RefusedError(f"{digest} would be read as another digest: write digests in hexadecimal digits")
+    if not _HEXADECIMAL.fullmatch(digest):
+        return digest
+    return base64.urlsafe_b64encode(bytes.fromhex(digest)).rstrip(b"=").decode("ascii")
+
+
+def unpacked_digest(text: str) -> str:
+    """The digest that packed_digest() has written."""
+    return base64.urlsafe_b64decode(f"{text}==").hex() if _PACKED_DIGEST.fullmatch(text) else text
 
 
 def own_part(source: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
@@ -215,10 +266,10 @@ def is_owners(source: Mapping[str, Any] | None) -> bool:
     return (source or {}).get(ROOT) is not None and own_part(source) is None
 
 
-def fields_of(mapping: Mapping[str, Any], name: str = "") -> Mapping[str, Any]:
-    """The fields that an index's mapping has under `neardup`, or under a scheme's name there."""
+def fields_of(mapping: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The fields that an index's mapping has under `neardup`."""
     own: Mapping[str, Any] = mapping.get("properties", {}).get(ROOT, {}).get("properties", {})
-    return own.get(name, {}).get("properties", {}) if name else own
+    return own
 
 
 def is_record() -> dict[str, Any]:
@@ -244,8 +295,7 @@ def alone() -> dict[str, Any]:
 
     The id is drawn: one that followed from the document's name would be that of a cluster that it once founded.
     """
-    drawn = base64.b32encode(secrets.token_bytes(_DRAWN_BYTES)).decode("ascii")
-    return {"id": drawn.rstrip("=").lower(), "single": True}
+    return {"id": secrets.token_urlsafe(_DRAWN_BYTES), "single": True}
 
 
 def annotations_of(source: Mapping[str, Any]) -> dict[str, Any]:

@@ -100,25 +100,17 @@ def require_current(mapping: Mapping[str, Any], where: str) -> None:
     entry = mapping["_meta"][ROOT]
     if int(entry["mapping_version"]) < MAPPING_VERSION:
         raise IncompatibleStoreError(
-            f"{where}: was set up by neardup {entry['version']} with mapping version {entry['mapping_version']}, and "
-            f"this one needs {MAPPING_VERSION}: `neardup setup` brings it up to date, and changes no "
-            "document"
+            f"{where}: was made by neardup {entry['version']} with mapping version {entry['mapping_version']}, and "
+            f"this one needs {MAPPING_VERSION}: take it out by `neardup setup --remove`, then set it up "
+            "and fill it again"
         )
 
 
 def schemes_of(mapping: Mapping[str, Any]) -> tuple[SchemeInfo, ...]:
     """The secondary schemes that a mapping describes, by name. Raises KeyError, TypeError or ValueError."""
-    # Earlier stores have them in `_meta`.
-    layouts = ((old, KeyLayout(int(old["tables"]), int(old["key_bits"]))) for old in old_schemes(mapping))
-    schemes = {str(old["name"]): SchemeInfo(str(old["name"]), str(old["id"]), layout) for old, layout in layouts}
     inside = mapping.get("properties", {}).get(ROOT, {}).get("properties", {})
-    schemes |= {name: scheme for name, field in inside.items() if (scheme := scheme_in(name, field))}
+    schemes = {name: scheme for name, field in inside.items() if (scheme := scheme_in(name, field))}
     return tuple(schemes[name] for name in sorted(schemes))
-
-
-def old_schemes(mapping: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The schemes that an earlier neardup has put into a mapping's `_meta`."""
-    return list(own_meta(mapping).get("schemes") or ())
 
 
 def lacking(mappings: Mapping[str, Mapping[str, Any]], shown: str, schemes: Iterable[SchemeInfo] = ()) -> list[str]:

@@ -1,14 +1,14 @@
-"""The fields of a secondary scheme in a document of a search engine: `sketch`, `features`, and `keys`.
+"""The fields of a secondary scheme in a document of a search engine: `sketch`, `features`, and `key_terms`.
 
-Each term of `keys` is a table's number of two digits or more, then the key. A scheme of a few tables, and an index that
-had a scheme before there were `keys`, has a field for each table: `t00`, `t01` and so on.
+The last is a text of the packed keys, each in digits of base64, and every one of them is a term. A scheme of a few
+tables has a field for each table: `t00`, `t01` and so on.
 """
 
 from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -16,103 +16,85 @@ from indexer.errors import UsageError
 from indexer.model import Sketch
 from indexer.schemes.keys.layout import KeyLayout, SchemeInfo
 
-PAYLOAD, FEATURES, KEYS = "sketch", "features", "keys"
+PAYLOAD, FEATURES, KEYS = "sketch", "features", "key_terms"
 # The engines take five entries of 50 characters as metadata of a field; the first has the layout too.
 _META_TEXT, _META_TEXTS = 50, 4
 _LAYOUT = "layout"
 _FEATURES = {"type": "integer", "index": False}
 _KEY = {"type": "keyword", "doc_values": False, "norms": False, "index_options": "docs"}
-_OWN = re.compile(r"sketch|features|keys|t\d{2,}")
+_KEYS = {"type": "text", "analyzer": "whitespace", "norms": False, "index_options": "docs"}
+_OWN = re.compile(r"sketch|features|key_terms|t\d{2,}")
 _FEW_TABLES = frozenset({"supershingles"})
 
 
 @dataclass(frozen=True, slots=True)
 class KeyFields:
-    """Where the keys of a scheme stand: `joined` in one field, `separate` in one for each table.
-
-    In both where indices behind one name differ; each of them maps, and so finds, its own.
-    """
+    """Where the keys of a scheme stand: in one field, or in `separate` ones, one for each table."""
 
     layout: KeyLayout
-    joined: bool
     separate: bool
 
     @classmethod
-    def of(cls, scheme: SchemeInfo, there: Iterable[Mapping[str, Any]]) -> Self:
-        """Of the indices that have these fields under the scheme's name; where none has any, as they would be made."""
-        kinds = {KEYS in fields for fields in there if fields}
-        if not kinds:
-            kinds = {scheme.name not in _FEW_TABLES}
-        return cls(scheme.layout, True in kinds, False in kinds)
+    def of(cls, scheme: SchemeInfo) -> Self:
+        """Those of a scheme."""
+        return cls(scheme.layout, scheme.name in _FEW_TABLES)
 
     def names(self) -> list[str]:
         """The names of the fields."""
         layout = self.layout
-        return [KEYS] * self.joined + ([layout.field(table) for table in range(layout.tables)] if self.separate else [])
+        return [layout.field(table) for table in range(layout.tables)] if self.separate else [KEYS]
+
+    def mapped(self) -> dict[str, dict[str, Any]]:
+        """The mapping of each field."""
+        return {name: dict(_KEY if self.separate else _KEYS) for name in self.names()}
 
     def written(self, keys: Iterable[int]) -> dict[str, Any]:
         """The fields of a document with these packed keys."""
-        tables = self._terms(keys)
-        fields: dict[str, Any] = {}
-        if self.joined:
-            fields[KEYS] = [_joined(table, term) for table, terms in tables.items() for term in terms]
-        if self.separate:
-            for table, terms in tables.items():
-                fields[self.layout.field(table)] = terms[0] if len(terms) == 1 else terms
-        return fields
+        if not self.separate:
+            return {KEYS: " ".join(self._digits(key) for key in dict.fromkeys(keys))}
+        terms = self.layout.terms(dict.fromkeys(keys))
+        return {field: listed[0] if len(listed) == 1 else listed for field, listed in terms.items()}
 
     def read(self, fields: Mapping[str, Any]) -> tuple[int, ...]:
         """The packed keys of a document's fields."""
-        layout = self.layout
-        joined = fields.get(KEYS)
-        if joined:
-            width = len(layout.term(0))
-            return tuple(layout.pack(int(term[:-width]), int(term[-width:], 16)) for term in _listed(joined))
-        packed: list[int] = []
-        for table in range(layout.tables):
-            terms = _listed(fields.get(layout.field(table)) or ())
-            packed += (layout.pack(table, int(term, 16)) for term in terms)
-        return tuple(packed)
+        if not self.separate:
+            return tuple(self._number(digits) for digits in (fields.get(KEYS) or "").split())
+        return self.layout.packed(fields)
 
-    def asked(self, keys: Iterable[int]) -> Iterator[list[tuple[str, list[str]]]]:
-        """For each way in which documents have keys: field and terms of each table that is asked for."""
-        tables = self._terms(keys)
-        if self.joined:
-            yield [(KEYS, [_joined(table, term) for term in terms]) for table, terms in tables.items()]
+    def asked(self, keys: Iterable[int]) -> list[tuple[str, list[str]]]:
+        """Field and terms of each table that is asked for."""
+        wanted = dict.fromkeys(keys)
         if self.separate:
-            yield [(self.layout.field(table), terms) for table, terms in tables.items()]
+            return list(self.layout.terms(wanted).items())
+        tables: dict[int, list[str]] = {}
+        for key in wanted:
+            tables.setdefault(self.layout.unpack(key)[0], []).append(self._digits(key))
+        return [(KEYS, terms) for terms in tables.values()]
 
-    def _terms(self, keys: Iterable[int]) -> dict[int, list[str]]:
-        layout, terms = self.layout, dict[int, list[str]]()
-        for key in dict.fromkeys(keys):
-            table, rest = layout.unpack(key)
-            terms.setdefault(table, []).append(layout.term(rest))
-        return terms
+    def _digits(self, key: int) -> str:
+        """A packed key in as many digits of base64 as the last one takes."""
+        width = self._width()
+        return base64.urlsafe_b64encode(key.to_bytes(-(-width // 4) * 3, "big"))[-width:].decode("ascii")
+
+    def _number(self, digits: str) -> int:
+        return int.from_bytes(base64.urlsafe_b64decode(digits.rjust(-(-len(digits) // 4) * 4, "A")), "big")
+
+    def _width(self) -> int:
+        return -(-(self.layout.end - 1).bit_length() // 6)
 
 
-def _joined(table: int, term: str) -> str:
-    return f"{table:02d}{term}"
-
-
-def _listed(terms: Any) -> Iterable[str]:
-    return (terms,) if isinstance(terms, str) else terms
-
-
-def sketch_properties(scheme: SchemeInfo, there: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def sketch_properties(scheme: SchemeInfo, *, doc_values: bool = True) -> dict[str, Any]:
     """The mapping of a scheme's fields: the payload is read from doc values, the keys are only searched.
 
+    In an index of neardup's own `_source` is short, and payloads are read from there: without `doc_values`.
+
     What the scheme is stands there too, and not in the mapping's `_meta`, which can only be written as a whole: of two
-    processes that add a scheme at once, one would undo the other. `there` are the fields that an index has under the
-    scheme's name already; keys stay where they are. UsageError for an id that is too long for that.
+    processes that add a scheme at once, one would undo the other. UsageError for an id that is too long for that.
     """
-    have = there or {}
-    tables = {scheme.layout.field(table): dict(_KEY) for table in range(scheme.layout.tables)}
-    keep = have.keys() >= tables.keys() and KEYS not in have
-    keys = KeyFields.of(scheme, [] if not keep else [have])
     fields: dict[str, Any] = {
         FEATURES: dict(_FEATURES),
-        PAYLOAD: {"type": "binary", "doc_values": True},
-        **{name: dict(_KEY) for name in keys.names()},
+        PAYLOAD: {"type": "binary", "doc_values": doc_values},
+        **KeyFields.of(scheme).mapped(),
     }
     most = _META_TEXT * _META_TEXTS * len(fields)
     if len(scheme.id) > most:
@@ -149,6 +131,11 @@ def is_scheme(field: Mapping[str, Any]) -> bool:
     """Whether a field's mapping is that of a scheme, of whatever layout."""
     names = field.get("properties", {})
     return bool(names) and all(_OWN.fullmatch(name) for name in names)
+
+
+def has_doc_values(fields: Mapping[str, Any]) -> bool:
+    """Whether payloads can be read from doc values where a scheme has these fields."""
+    return PAYLOAD not in fields or fields[PAYLOAD].get("doc_values") in (True, "true")
 
 
 def sketch_fields(sketch: Sketch, keys: KeyFields) -> dict[str, Any]:

@@ -8,7 +8,6 @@ from typing import Any
 from indexer.model import SIMHASH_DOC
 from indexer.schemes.keys.layout import KeyLayout
 from indexer.stores.search.fields.bodies import ROOT, Bodies
-from indexer.stores.search.fields.sketches import PAYLOAD
 from indexer.stores.sketches import Probe
 
 
@@ -37,20 +36,21 @@ class Together:
     def _fields_of(self, scheme: str, keys: Iterable[int]) -> Iterable[tuple[str, list[str]]]:
         if scheme == SIMHASH_DOC:
             return self._bodies.layout.terms(keys).items()
-        return [field for way in self._bodies.key_fields[scheme].asked(keys) for field in way]
+        return self._bodies.key_fields[scheme].asked(keys)
 
     def query(self) -> list[dict[str, Any]]:
         """The clauses of the search, of which a document satisfies one at least."""
         return [{"terms": {field: sorted(terms)}} for field, terms in self.terms.items()]
 
-    def asking(self) -> dict[str, Any]:
-        """What the search has to ask for, so that answered() can read its hits."""
-        others = self._bodies.schemes.keys() - set(self._schemes)
-        left_out = [*(f"{ROOT}.{name}" for name in sorted(others)), f"{ROOT}.*.{PAYLOAD}"]
-        return {
-            "_source": {"includes": [ROOT], "excludes": left_out},
-            "docvalue_fields": [self._bodies.payload(scheme) for scheme in self._schemes],
-        }
+    def asking(self, payloads: Sequence[str]) -> dict[str, Any]:
+        """What the search has to ask for, so that answered() can read its hits, and placed() these payloads."""
+        bodies = self._bodies
+        concerned = list(dict.fromkeys([*self._schemes, *payloads]))
+        fields = bodies.record_fields(concerned)
+        # Keys are read from `_source`, where payloads may lie beside them.
+        left_out = {*fields["_source"]["excludes"], *bodies.in_doc_values(concerned)}
+        left_out -= {f"{ROOT}.{name}" for name in self._schemes}
+        return fields | {"_source": {"includes": [ROOT], "excludes": sorted(left_out)}}
 
     def answered(self, hit: Mapping[str, Any]) -> list[int] | None:
         """The questions that a document satisfies; None where its `_source` lacks keys that it has."""
@@ -75,7 +75,7 @@ class Together:
 
     def _keys(self, scheme: str, fields: Mapping[str, Any]) -> tuple[int, ...]:
         bodies = self._bodies
-        return bodies.packed(fields) if scheme == SIMHASH_DOC else bodies.key_fields[scheme].read(fields)
+        return bodies.layout.packed(fields) if scheme == SIMHASH_DOC else bodies.key_fields[scheme].read(fields)
 
     def _layout(self, scheme: str) -> KeyLayout:
         return self._bodies.layout if scheme == SIMHASH_DOC else self._bodies.key_fields[scheme].layout
