@@ -8,12 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, Literal
+from urllib.parse import urldefrag, urljoin
 
 from indexer.errors import UsageError
-from indexer.model import Record
+from indexer.model import CANONICAL_URL, Record
 from indexer.model.refs import ref_order
 
-Kind = Literal["earliest", "longest", "field", "source"]
+Kind = Literal["earliest", "longest", "field", "source", "declared"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,13 +23,19 @@ class CanonicalRule:
 
     "earliest" by `arrived_at`; "longest" by tokens; "field" by the metadata `field`, smallest first or, with
     `descending`, largest first, numbers before text and documents without it last (a dot leads into an object);
-    "source" by the first of the shell patterns `sources` that fits the path or URL, documents that none fits last.
+    "source" by the first of the shell patterns `sources` that fits the path or URL, documents that none fits last;
+    "declared" by what pages say in rel=canonical: those that name their own URL first, those that name another last.
     """
 
     kind: Kind = "earliest"
     field: str = ""
     descending: bool = False
     sources: tuple[str, ...] = ()
+
+    @property
+    def reads_metadata(self) -> bool:
+        """Whether it goes by the metadata of documents."""
+        return self.kind in ("field", "declared")
 
     def __str__(self) -> str:
         """As read_canonical() reads it: what parse_canonical() takes, then the patterns of "source", as in a shell."""
@@ -49,24 +56,42 @@ class CanonicalRule:
         if self.kind == "source":
             fits = (place for place, glob in enumerate(self.sources) if fnmatchcase(record.source, glob))
             return (next(fits, len(self.sources)),)
+        if self.kind == "declared":
+            return (_declared(record.source, _field(record.metadata, CANONICAL_URL)),)
         return ()
 
 
+def _declared(source: str, url: Any) -> int:
+    """0 for a page that declares its own URL canonical, 2 for one that declares another, 1 where that is unknown."""
+    if not isinstance(url, str) or not source.startswith(("http://", "https://")):
+        return 1
+    try:
+        named = urldefrag(urljoin(source, url))[0]
+    except ValueError:
+        return 1
+    return 0 if named == urldefrag(source)[0] else 2
+
+
 def parse_canonical(text: str, sources: Sequence[str] = ()) -> CanonicalRule:
-    """The rule that a user names: earliest, longest, field:NAME, field:NAME:desc, or source with patterns.
+    """The rule that a user names: earliest, longest, declared, field:NAME, field:NAME:desc, or source with patterns.
 
     Raises UsageError.
     """
     kind, _, rest = text.partition(":")
     if (text == "source") != bool(sources):
         raise UsageError("the rule source needs patterns, and patterns need the rule source")
-    simple: dict[str, Kind] = {"earliest": "earliest", "longest": "longest", "source": "source"}
+    simple: dict[str, Kind] = {
+        "earliest": "earliest",
+        "longest": "longest",
+        "declared": "declared",
+        "source": "source",
+    }
     if text in simple:
         return CanonicalRule(simple[text], sources=tuple(sources))
     name = rest.removesuffix(":desc")
     if kind != "field" or not name:
         raise UsageError(
-            f"{text!r} is not a rule for the canonical document: earliest, longest, source, field:NAME[:desc]"
+            f"{text!r} is not a rule for the canonical document: earliest, longest, declared, source, field:NAME[:desc]"
         )
     return CanonicalRule("field", name, rest.endswith(":desc"))
 

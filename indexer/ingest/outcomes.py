@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, Self, Type
 
 from indexer.errors import ExtractionError
 from indexer.extract.base import Format, Limits, Options
+from indexer.extract.markup.links import canonical_url
 from indexer.ingest.sources import Input, Rejected, UnreadableError, read_file
-from indexer.model import Document, Fingerprint, Record, Ref
+from indexer.model import CANONICAL_URL, Document, Fingerprint, Record, Ref
 from indexer.model.times import now
 
 if TYPE_CHECKING:
@@ -96,13 +97,15 @@ def read(inputs: Iterable[Input | Rejected], limit: int) -> Iterator[Item[Input]
 
 
 def read_one(source: Input | Rejected, limit: int) -> Item[Input] | Failed[Input | Rejected]:
-    """The document that an input stands for, of at most `limit` bytes."""
+    """The document that an input stands for, of at most `limit` bytes; what a page declares canonical is metadata."""
     if isinstance(source, Rejected):
         return Failed(source, source.reason, source.detail)
     try:
         data = read_file(source.path, limit) if source.path else source.data
     except UnreadableError as error:
         return Failed(source, error.reason, error.detail)
+    if source.format in (None, "html") and CANONICAL_URL not in source.metadata and (url := canonical_url(data)):
+        source = replace(source, metadata={**source.metadata, CANONICAL_URL: url})
     return Item(source, data, source.path or source.name, source.format)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from indexer.model.records import (
+    CANONICAL_URL,
     CLOSE_DISTANCE,
     CLUSTER_ID_LENGTH,
     DEFAULT_DISTANCE,
@@ -34,6 +35,7 @@ from indexer.model.records import (
 )
 
 __all__ = [
+    "CANONICAL_URL",
     "CLOSE_DISTANCE",
     "CLUSTER_ID_LENGTH",
     "DEFAULT_DISTANCE",

@@ -19,6 +19,8 @@ SCHEMES_BY_SHORT_ID: Mapping[str, str] = MappingProxyType({short: scheme for sch
 
 # In JSON lines: why a store refused the document. It is no metadata of the document's.
 REASON_KEY = "neardup_reason"
+# In metadata: what a page declares its canonical URL to be, as it is written there.
+CANONICAL_URL = "canonical_url"
 
 # As in the engines' own requests, so that it can be pasted into one.
 _ROUTING = "?routing="

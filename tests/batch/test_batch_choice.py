@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Sequence
 from dataclasses import replace
@@ -196,3 +197,32 @@ def test_what_an_older_batch_kept_stays_and_what_it_removed_stands_for_nothing(t
             "n0": (False, "t0"), "n3": (True, None), "n4": (False, "n3"),
         }  # fmt: skip
         assert decided_in(new, "clusters-before") == decided_in(old)
+
+
+def test_a_page_that_is_declared_canonical_stands_for_the_others(tmp_path: Path) -> None:
+    text = " ".join(f"word{place}" for place in range(60))
+    urls = [f"https://example.org/{name}" for name in ("print", "mobile", "article", "plain")]
+    heads = ["<link rel=canonical href=/article>"] * 3 + [""]
+    rows = [
+        {"id": str(place), "url": url, "html": f"<html><head>{head}</head><body><p>{text}</p></body></html>"}
+        for place, (url, head) in enumerate(zip(urls, heads, strict=True))
+    ]
+    declared = CanonicalRule("declared")
+    for name in ("parquet", "jsonl"):
+        given = tmp_path / name / "in"
+        given.mkdir(parents=True)
+        if name == "jsonl":
+            (given / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        else:
+            pq.write_table(pa.Table.from_pylist(rows), given / "a.parquet")
+        sketched(given, tmp_path / name / "out", FORM)
+        expected = {"0": (False, "2"), "1": (False, "2"), "2": (True, None), "3": (False, "2")}
+        found = chosen(tmp_path / name / "out", declared, parts=2)
+        assert {each: (kept, of) for each, (kept, of, _) in found.items()} == expected
+        with open_store(tmp_path / name / "s.neardup", create=store_info("landmarks")) as store:
+            sources = Sources([str(given)])
+            assert index(sources, store, Settings(jobs=1)).indexed == 4
+            assert index(Sources([str(given)]), store, Settings(jobs=1)).unchanged == 4
+            cluster_store(store, default_rule(store), canonical=declared, threads=1)
+            surplus = {each.record.ref.id: each.repeats.id for each in Pruning(store, unverified=True).surplus()}
+        assert surplus == {each: of for each, (kept, of) in expected.items() if not kept}

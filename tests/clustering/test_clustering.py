@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -263,6 +264,20 @@ def test_rules_for_the_canonical_document(store: Store, rule: str, prefer: tuple
     put(store, *reversed(RECORDS))
     cluster_store(store, canonical=asked)
     assert partition(store) == {"abcd": order[0]}
+
+
+def test_pages_that_declare_another_canonical_come_last() -> None:
+    def page(name: str, url: Any, source: str = "") -> Record:
+        said = {} if url is None else {"canonical_url": url}
+        return record(name, 0, indexed_at=f"2026-{name}", source=source or f"https://x.org/{name}", metadata=said)
+
+    pages = [
+        page("a", "https://x.org/f"), page("b", "f"), page("c", None), page("d", "http://[bad"), page("e", 7),
+        page("f", "/f#top"), page("g", "https://x.org/g"), page("h", "https://x.org/f", "/saved/h.html"),
+    ]  # fmt: skip
+    asked = parse_canonical("declared")
+    assert "".join(each.ref.id for each in sorted(pages, key=asked.key)) == "fgcdehab"
+    assert read_canonical(str(asked)) == asked
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ def _preference(rows: Any, canonical: CanonicalRule) -> Positions:
     """A number (int64) of each document, smaller where the rule prefers it, whatever its time and id."""
     if canonical.kind == "earliest":
         return np.zeros(len(rows), dtype=np.int64)
-    texts = rows["metadata"].to_pylist() if canonical.kind == "field" else [None] * len(rows)
+    texts = rows["metadata"].to_pylist() if canonical.reads_metadata else [None] * len(rows)
     keys = []
     for count, source, text in zip(rows["tokens"].to_pylist(), rows["source"].to_pylist(), texts, strict=True):
         metadata = json.loads(text) if text else {}

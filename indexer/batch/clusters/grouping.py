@@ -38,7 +38,7 @@ _TOGETHER = 1 << 16
 def columns_of(rule: MatchRule, canonical: CanonicalRule, *, against: bool = False) -> list[str]:
     """The columns of sketches that clusters by a rule are made from."""
     names = ["id", "source", "tokens", "short", "time"] + [OLDER_CLUSTER, OLDER_KEEP] * against
-    names += ["metadata"] * (canonical.kind == "field")
+    names += ["metadata"] * canonical.reads_metadata
     wanted = keyed(rule)
     for family in rule.schemes:
         name = column_name(family)

@@ -49,8 +49,9 @@ cluster_options = Group(
         setting="canonical",
         metavar="RULE",
         help="The canonical document of a cluster: earliest (the first to come; in a batch by --time-field, else by "
-        "files and rows), longest (most words), field:NAME or field:NAME:desc (smallest or largest field), source "
-        "(by --prefer).  [default: earliest]",
+        "files and rows), longest (most words), declared (pages whose rel=canonical names their own URL first, those "
+        "that name another last), field:NAME or field:NAME:desc (smallest or largest field), source (by --prefer).  "
+        "[default: earliest]",
     ),
     click.option(
         "--prefer",
