@@ -53,6 +53,8 @@ class KnownFailures:
 
     def forget(self, item: Input) -> None:
         """Remove failures recorded by place: of the document when it had no id, and of its file as a whole."""
+        if not self._known:
+            return
         place = item.place or item.id
         whole = place.removesuffix(f":{item.number}") if item.number else ""
         names = {item.source if item.path else "", item.place, whole} - {"", item.id}

@@ -51,8 +51,8 @@ REASONS: Mapping[str, str] = {
 }
 
 # What is read ahead of the workers, and what is written at once.
-_GROUP_ITEMS = 64
-_GROUP_BYTES = 8_000_000
+_GROUP_ITEMS, _MOST_GROUP_ITEMS = 64, 256
+_GROUP_BYTES, _GROUP_SECONDS = 8_000_000, 0.05
 _BATCH_RECORDS = 8000
 _BATCH_SECONDS = 1.0
 # Equal documents wait for the first of them to be extracted; beyond this many, they are extracted like any other.
@@ -248,7 +248,7 @@ class _Run:
 
     def _groups(self, inputs: Iterable[Input | Rejected]) -> Iterator[list[_Pending] | _Unread]:
         group: list[_Pending] = []
-        size = 0
+        size, begin = 0, time.monotonic()
         for item in inputs:
             self._halt_when_told()
             item_read = self._read(item)
@@ -257,9 +257,11 @@ class _Run:
             else:
                 group.append(item_read)
                 size += len(item_read.data)
-            if len(group) >= _GROUP_ITEMS or size >= _GROUP_BYTES:
+            # What is read fast is looked up in larger groups; what trickles in does not wait for one to be full.
+            many = len(group) >= _GROUP_ITEMS and time.monotonic() - begin >= _GROUP_SECONDS
+            if many or len(group) >= _MOST_GROUP_ITEMS or size >= _GROUP_BYTES:
                 yield group
-                group, size = [], 0
+                group, size, begin = [], 0, time.monotonic()
             self._write_when_due()
         yield group
 
@@ -364,8 +366,9 @@ class _Run:
             source=item.source,
             title=item.title,
             metadata=item.metadata,
+            container=item.container,
+            indexed_at=pending.at,
         )
-        record = dataclasses.replace(record, container=item.container, indexed_at=pending.at)
         self._accept(pending, record)
         for one in waiting:
             self._reuse(one, record)

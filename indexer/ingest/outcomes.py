@@ -243,7 +243,7 @@ def texts(jobs: int, options: Options, limits: Limits) -> Extraction[None]:
     return Extraction(jobs, options, limits, keep_text=True)
 
 
-def record_of(
+def record_of(  # noqa: PLR0913 - they are fields of the record
     extracted: Extracted[Any, Sketched],
     ref: Ref,
     source_digest: str,
@@ -253,10 +253,12 @@ def record_of(
     title: str = "",
     size: int | None = None,
     metadata: Mapping[str, Any] | None = None,
+    container: str = "",
+    indexed_at: str = "",
 ) -> Record:
-    """The record of a document that was sketched now.
+    """The record of a document that was sketched.
 
-    `title`, and `size` in bytes, are the document's own where they are not given.
+    `title`, and `size` in bytes, are the document's own where they are not given, and `indexed_at` is now.
     """
     fingerprint, keys, sketches, same = extracted.made
     document = extracted.document
@@ -272,9 +274,10 @@ def record_of(
         size=document.size if size is None else size,
         source_digest=source_digest,
         text_digest=same,
-        indexed_at=now(),
+        indexed_at=indexed_at or now(),
         metadata={} if metadata is None else metadata,
         sketches=sketches,
+        container=container,
     )
 
 

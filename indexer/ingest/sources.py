@@ -386,12 +386,15 @@ class Sources:
             return chosen.known.of(file.inside(member).place, chosen.columns)
 
         whole, last_source = file.path if is_stdin else file.place, ""
+        named: tuple[_File | None, str] = None, ""
         asked = Asked(chosen.line_limit, columns_of(""), wanted, columns_of)
         for entry in reader.entries(stream, file.path, asked):
             inner = file.inside(entry.member)
             source = whole if inner is file else inner.path if is_stdin else inner.place
             place = f":{entry.number}" if entry.number else ""
-            by_place = (printable_path(inner.path) if is_stdin else self._named_by_place(inner)) + place
+            if inner is not named[0]:
+                named = inner, printable_path(inner.path) if is_stdin else self._named_by_place(inner)
+            by_place = named[1] + place
             if isinstance(entry, BadEntry):
                 if unread is not None and (entry.is_last or not entry.number):
                     unread.append(source)

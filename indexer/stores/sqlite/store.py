@@ -243,7 +243,7 @@ class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
     ) -> Iterator[tuple[bytes, Record]]:
         """Stored ids and records of rows, with their sketches where these are wanted and the store has any."""
         sketches_by_number: Mapping[int, Mapping[str, Sketch]] = {}
-        if sketches and self.info.schemes:
+        if rows and sketches and self.info.schemes:
             sketches_by_number = sketches_of(connection, self.info.schemes, [number for number, *_ in rows])
         for row in rows:
             yield row[1], self._packer.record(row, sketches_by_number.get(row[0]))
