@@ -254,7 +254,7 @@ def test_the_command_runs_on_spark(
         return json.loads(capsys.readouterr().out)
 
     for out, more in (("here", []), ("spark", ["--run-on", "spark"])):
-        made = ("sketch", "in", "--out", out, "--jobs", "1", *more)
+        made = ("sketch", "in", "--out", out, *(more or ["--jobs", "1"]))
         counts = answered(*made)
         assert counts["failed"], counts
         again = answered(*made)
