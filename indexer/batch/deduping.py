@@ -82,7 +82,7 @@ def dedupe(  # noqa: PLR0913 - they are options of the command
     form, more = making.form, wanted or {}
     output = Output(out, tag, texts, min_origins, singletons, making.jobs)
     rule = rule_of(form, match)
-    preferred = (canonical_asked(canonical) if isinstance(canonical, str) else canonical) or CanonicalRule()
+    preferred = canonical_asked(canonical) or CanonicalRule()
     if rule.by_hash_alone and not unverified:
         raise UsageError(
             f"{rule}: alone also calls documents near that share nothing but their language; take a verified rule, or "

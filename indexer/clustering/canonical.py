@@ -96,13 +96,15 @@ def parse_canonical(text: str, sources: Sequence[str] = ()) -> CanonicalRule:
     return CanonicalRule("field", name, rest.endswith(":desc"))
 
 
-def canonical_asked(text: str | None, sources: Sequence[str] = ()) -> CanonicalRule | None:
-    """The rule that a user names, None where nothing is asked. Raises UsageError."""
-    if text is not None:
-        return parse_canonical(text, sources)
+def canonical_asked(given: str | CanonicalRule | None, sources: Sequence[str] = ()) -> CanonicalRule | None:
+    """The rule that a user names or has, None where nothing is asked. Raises UsageError."""
+    if isinstance(given, str):
+        return parse_canonical(given, sources)
     if sources:
         raise UsageError("--prefer goes with --canonical source")
-    return None
+    if not isinstance(given, CanonicalRule | None):
+        raise UsageError(f"canonical: the name of a rule, or a CanonicalRule, not {type(given).__name__}")
+    return given
 
 
 def read_canonical(text: str) -> CanonicalRule:

@@ -37,6 +37,15 @@ class Listing(NamedTuple):
     include_short: bool
 
 
+def names_of(given: Any) -> list[str]:
+    """The ids that are given, one or several. Raises UsageError for one that is no string."""
+    names = [given] if isinstance(given, str) or not isinstance(given, Iterable) else list(given)
+    for name in names:
+        if not isinstance(name, str):
+            raise UsageError(f"an id is a string, not {type(name).__name__}")
+    return names
+
+
 def question_of(
     store: Store, text: AnyPath | None, path: AnyPath | None, identity: str | None, folder: str
 ) -> Question:
@@ -44,7 +53,7 @@ def question_of(
     if sum(given is not None for given in (text, path, identity)) != 1:
         raise UsageError("ask about one thing: a text, path=, or id=")
     if identity is not None:
-        [question] = stored_questions(store, [identity], only)
+        [question] = stored_questions(store, names_of([identity]), only)
         if isinstance(question, Unanswered):
             raise question.error
         return question
@@ -73,7 +82,7 @@ def questions(
     if ids is not None:
         if isinstance(ids, str):
             raise UsageError("ids= takes a list of ids; for one use similar(id=...)")
-        return stored_questions(store, ids, only)
+        return stored_questions(store, (names_of([name])[0] for name in ids), only)
     columns, limits = columns_of(fields), Limits()
     if paths is not None:
         named = [paths] if isinstance(paths, str | os.PathLike) else list(paths)

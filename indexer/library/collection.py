@@ -189,7 +189,7 @@ class Collection:
         """Delete documents; return how many. In an engine, an owner's documents only lose neardup's part."""
         with self._lock, self.store.turn():
             before = len(self.store.stripped)
-            deleted = self.store.delete(self._refs([ids] if isinstance(ids, str) else list(ids)))
+            deleted = self.store.delete(self._refs(ids))
             return deleted - (len(self.store.stripped) - before)
 
     def delete_copies(
@@ -200,7 +200,7 @@ class Collection:
         As `neardup delete --copies-of`. Raises UsageError for a text without a digest where there is no rule.
         """
         with self._lock, self.store.turn(wanted=not dry_run):
-            refs = self._refs([ids] if isinstance(ids, str) else list(ids))
+            refs = self._refs(ids)
             return asking.erased(self.store, refs, None if match is None else self._rule(match), dry_run=dry_run)
 
     def failures(self) -> Rows[Failure]:
@@ -330,14 +330,14 @@ class Collection:
         """Assign every document to its cluster, as `neardup cluster` does, and write the changes.
 
         `bound` (0 to 1) is how far apart two documents of a cluster may be; `canonical` chooses the canonical one:
-        "earliest", "longest", "field:NAME" or "field:NAME:desc". What is not given is as in the last
+        "earliest", "longest", "declared", "field:NAME" or "field:NAME:desc". What is not given is as in the last
         clustering; a UserWarning says what is not as it was. With `dry_run` nothing is written.
         """
-        from indexer.clustering.canonical import parse_canonical
+        from indexer.clustering.canonical import canonical_asked
         from indexer.clustering.clusters import cluster
         from indexer.clustering.memory import obeyed
 
-        chosen = parse_canonical(canonical) if isinstance(canonical, str) else canonical
+        chosen = canonical_asked(canonical)
         with self._lock, self.store.turn(wanted=not dry_run):
             asked = None if match is None else self._rule(match)
             rule, bound, chosen, changed = obeyed(self.store, asked, bound, chosen)
@@ -473,8 +473,9 @@ class Collection:
             return default_rule(self.store)
         return match if isinstance(match, MatchRule) else parse_rule(match, self.store)
 
-    def _refs(self, names: Sequence[str]) -> list[Ref]:
+    def _refs(self, given: str | Iterable[str]) -> list[Ref]:
         """The identities that names mean, without those that mean none. UsageError where one means several."""
+        names = asking.names_of(given)
         found = zip(names, self.store.find_each(names), strict=True)
         return [asking.only(name, refs) for name, refs in found if refs]
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import multiprocessing
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from written import changed, prose
@@ -69,6 +70,23 @@ def test_ids_and_texts_are_what_they_should_be(collection: indexer.Collection) -
     assert collection.get("a") is None
     with pytest.raises(KeyError):
         collection["a"]
+    asks: list[Callable[[Any], object]] = [
+        collection.get, collection.delete, lambda given: collection[given], lambda given: collection.similar(id=given),
+        lambda given: list(collection.similar_each(ids=[given])), lambda given: collection.delete_copies([given]),
+    ]  # fmt: skip
+    for ask in asks:
+        for given in (7, b"a", ["a", 7]):
+            with pytest.raises(UsageError, match=r"an id is a string, not (int|bytes|list)"):
+                ask(given)
+
+
+def test_a_rule_for_canonical_documents_that_is_none_is_not_remembered(collection: indexer.Collection) -> None:
+    collection.add_many([("a", prose(1)), ("b", prose(1))])
+    for wrong in (["longest"], 7, "newest"):
+        with pytest.raises(UsageError, match="canonical"):
+            collection.cluster(canonical=wrong)  # type: ignore[arg-type]
+    assert collection.cluster(canonical="longest").clusters == 1
+    assert collection.cluster().clusters == 1
 
 
 def test_the_same_text_is_the_same_document_by_every_way(collection: indexer.Collection, tmp_path: Path) -> None:
