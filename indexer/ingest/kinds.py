@@ -20,6 +20,7 @@ NOT_DOCUMENTS = frozenset(
         "mp3 mp4 m4a ogg oga ogv wav flac webm avi mov mkv",
         "bz2 xz zst 7z rar jar whl",
         "exe dll so dylib o a class pyc pyo db sqlite sqlite3 neardup",
+        "part partial crdownload",
     )
     for suffix in kind.split()
 )
