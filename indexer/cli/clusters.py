@@ -64,7 +64,12 @@ def arrivals(store: Store, asked: Arriving) -> Iterator[Arrivals | None]:
                 write(ref.id)
 
         coming = Arrivals(store, by, cluster=asked.cluster, skip=asked.skip_duplicates, on_new=on_new)
-        yield coming
+        try:
+            yield coming
+        except KeyboardInterrupt:
+            # The same command passes over what is stored already.
+            coming.place()
+            raise
         coming.close()
 
 

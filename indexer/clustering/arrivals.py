@@ -333,11 +333,12 @@ class Arrivals:
         ranks = np.where(came < 0, np.arange(came.size), came + came.size)
         near = preceded(nodes, comparison, grouped.whole, ranks)
         places = np.argsort(ranks)[int((came < 0).sum()) :]
-        for ref, is_near in zip(nodes.refs.take(places), near[places].tolist(), strict=True):
-            self._count(ref, near=is_near)
         if self.cluster:
             self._assigner.read = {}
             put_groups(self.store, self._assigner, nodes, comparison, grouped)
+        # At the end, because what was broken off is done again.
+        for ref, is_near in zip(nodes.refs.take(places), near[places].tolist(), strict=True):
+            self._count(ref, near=is_near)
 
     def _ask_for_waiting(self) -> None:
         """Look up what is near those that wait without it."""

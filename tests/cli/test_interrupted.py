@@ -115,9 +115,9 @@ def feed(process: subprocess.Popen[bytes]) -> None:
 
 
 @pytest.fixture
-def busy(neardup: Neardup) -> Iterator[subprocess.Popen[bytes]]:
-    """A run that gets documents without end and has stored some."""
-    with neardup.start("index", "-", "--json", stdin=subprocess.PIPE) as process:
+def busy(neardup: Neardup, request: pytest.FixtureRequest) -> Iterator[subprocess.Popen[bytes]]:
+    """A run, with more options where a test says so, that gets documents without end and has stored some."""
+    with neardup.start("index", "-", "--json", *getattr(request, "param", ()), stdin=subprocess.PIPE) as process:
         feeder = threading.Thread(target=feed, args=(process,))
         feeder.start()
         deadline = time.monotonic() + 60
@@ -160,6 +160,17 @@ def test_stopped_in_order(neardup: Neardup, busy: subprocess.Popen[bytes], numbe
     wait_until_gone(workers)
     assert len(contents(neardup)[0]) == summary["indexed"]
     assert contents(neardup)[1] == {}
+
+
+@pytest.mark.parametrize("busy", [("--cluster", "--new-to", "new.txt")], indirect=True)
+def test_what_was_stored_before_an_interrupt_is_known_to_be_new_or_not(
+    neardup: Neardup, busy: subprocess.Popen[bytes]
+) -> None:
+    os.killpg(busy.pid, signal.SIGINT)
+    out, err = ended(busy)
+    summary = json.loads(out)
+    assert summary["new"] + summary["near"] == summary["indexed"] > 0, err
+    assert len((neardup.folder / "new.txt").read_text().splitlines()) == summary["new"]
 
 
 def test_stopped_at_once_by_the_second_ctrl_c(neardup: Neardup, busy: subprocess.Popen[bytes]) -> None:
