@@ -13,15 +13,17 @@ import sys
 import time
 import zlib
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pypdfium2
+from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser
 
 from indexer.errors import ExtractionError
 from indexer.extract import Limits, Options, Request, WorkerPool, extract
 from indexer.extract.base import Extractor
+from indexer.extract.document import read_document
 from indexer.model import Fingerprint
 from indexer.schemes import simhash
 
@@ -39,6 +41,7 @@ def run(shared_data: Path) -> dict[str, Any]:
         "jose": two_forms(prints, _rows(shared_data / "truth" / "jose.jsonl")),
         "javadoc": versions(prints, _rows(shared_data / "truth" / "samegroup_javadoc.jsonl"), rows),
         "speed": speeds(shared_data, rows),
+        "pages": pages(shared_data),
         "long": long_documents(),
         "short": short_texts(shared_data, rows),
     }
@@ -101,6 +104,39 @@ def speeds(shared_data: Path, rows: Rows) -> dict[str, Any]:
                 line += f", {pages / seconds:6.0f} pages/s"
             print(line)
     return figures
+
+
+def pages(shared_data: Path) -> dict[str, Any]:
+    """Pages of HTML to their texts beside the parser alone, by turns: MB/s, and the median share of the parser."""
+    figures: dict[str, Any] = {}
+    for folder in ("javadoc", "mixed", "udhr"):
+        paths = sorted((shared_data / "html" / folder).rglob("*.html"))
+        data = [path.read_bytes() for path in paths if path.is_file()]
+        size = sum(map(len, data)) / 1e6
+        rounds = [(_processor_time(_parse, data), _processor_time(_text_of, data)) for _ in range(5)]
+        parser, whole = (size / min(times) for times in zip(*rounds, strict=True))
+        share = statistics.median(alone / all_of_it for alone, all_of_it in rounds)
+        print(
+            f"html/{folder}, {len(data):,} pages: {whole:6.1f} MB/s, the parser alone {parser:6.1f} MB/s, "
+            f"which is {share:.0%} of the time"
+        )
+        figures[folder] = {"MB/s": whole, "parser": parser, "share": share}
+    return figures
+
+
+def _parse(page: bytes) -> object:
+    return LexborHTMLParser(page, options=LexborDocumentOptions.WO_EVENTS)
+
+
+def _text_of(page: bytes) -> object:
+    return read_document(page, "page.html", Options(), _LIMITS)
+
+
+def _processor_time(read: Callable[[bytes], object], data: Iterable[bytes]) -> float:
+    began = time.process_time()
+    for page in data:
+        read(page)
+    return time.process_time() - began
 
 
 def long_documents() -> dict[str, Any]:
