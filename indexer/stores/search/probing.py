@@ -20,7 +20,6 @@ from indexer.stores.search.fields.sketches import FEATURES, KEYS, unpacked_paylo
 from indexer.stores.search.fields.together import Together
 from indexer.stores.search.lookup import PAGE, Lookup
 from indexer.stores.sketches import Check, Few, Found, Probe, require_schemes
-from indexer.text.counts import counted
 
 # This many records are read by the first answer; where there are more, a snapshot is opened, and names alone are read.
 FEW = 200
@@ -178,7 +177,7 @@ class Prober:
         tables = self._tables(probe.scheme, probe.keys)
         if len(tables) < probe.agreeing:
             return None
-        return {"bool": {"should": [{"terms": terms} for terms in tables], "minimum_should_match": probe.agreeing}}
+        return {"bool": {"should": list(map(_one_of, tables)), "minimum_should_match": probe.agreeing}}
 
     def _tables(self, scheme: str, keys: Iterable[int]) -> list[dict[str, list[str]]]:
         """Field and terms of each table that is asked for."""
@@ -187,11 +186,6 @@ class Prober:
             tables = list(self._context.info.layout.terms(wanted).items())
         else:
             tables = self._context.bodies.key_fields[scheme].asked(wanted)
-        if any(len(terms) > _TERMS for _, terms in tables):
-            raise UsageError(
-                f"{self._context.shown}: a lookup of {counted(len(wanted), 'key')} is too large; ask for a higher "
-                "similarity"
-            )
         return [{f"{ROOT}.{scheme}.{field}": terms} for field, terms in tables]
 
     def _body(self, query: Mapping[str, Any], schemes: Sequence[str]) -> dict[str, Any]:
@@ -299,6 +293,12 @@ class Prober:
         for name, answer in zip(schemes, answers, strict=True):
             require_whole(answer, self._context.shown)
             self._counts[name] = (int(answer["hits"]["total"]["value"]), time.monotonic() + _COUNTED_SECONDS)
+
+
+def _one_of(terms: Mapping[str, list[str]]) -> dict[str, Any]:
+    """Documents that have one of the terms of a field, however many."""
+    [(field, every)] = terms.items()
+    return either([{"terms": {field: some}} for some in chunks(every, _TERMS)])
 
 
 def either(queries: Sequence[dict[str, Any]]) -> dict[str, Any]:
