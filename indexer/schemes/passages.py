@@ -100,6 +100,8 @@ class Passages(Scheme):
     def shares(self, payloads: Ragged, left: Positions, right: Positions) -> Similarities:
         """How many of the left one's keys the right one has, and the other way round: shape (len(left), 2).
 
+        None where that is a single key of several: a phrase alone is no passage.
+
         Raises PayloadError for bytes that are no payload.
         """
         keys, ends = _keys(payloads), payloads.offsets // _KEY_BYTES
@@ -110,6 +112,8 @@ class Passages(Scheme):
             shared = core.intersection_sizes(keys, ends, left, right)
         except UsageError as error:
             raise no_payload(f"{self.family}: a payload whose keys are not in order") from error
+        # One of several may be a phrase of the language, or "1 2 3 4 5".
+        shared[(shared == 1) & (np.maximum(sizes[left], sizes[right]) > 1)] = 0
         return np.stack((shared / sizes[left], shared / sizes[right]), axis=1)
 
     def join(

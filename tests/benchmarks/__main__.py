@@ -35,10 +35,11 @@ PARTS = {
     "sketches": "how sharp and how fast sketches are, by the way their minima are made, and what bands find",
     "extract": "extraction: speed of each engine, and whether the two forms of a document meet",
     "quality": "what match rules call near, and how much of it is, on real documents",
+    "parts": "parts of real documents, as they stand or with misread letters: which rule finds them",
     "repeats": "whether names of furniture, or learning what a collection repeats, make more right what is called near",
     "questions": "what simhash-doc does with numbers, and with scripts without spaces",
 }
-NEED_DATA = ("schemes", "sketches", "cluster", "extract", "price", "quality", "questions", "repeats")
+NEED_DATA = ("schemes", "sketches", "cluster", "extract", "parts", "price", "quality", "questions", "repeats")
 TAKE_OPTIONS = (
     "at_once",
     "batch",

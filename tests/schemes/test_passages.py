@@ -148,6 +148,13 @@ def test_a_part_is_wholly_similar_and_its_whole_only_in_part() -> None:
     assert scheme.similarities(parts[0], [parts[1]]).tolist() == [of_chapter]
 
 
+def test_one_key_of_several_is_no_passage() -> None:
+    scheme = Passages()
+    payloads = Ragged.of_bytes([b"".join(key.to_bytes(5, "big") for key in keys) for keys in ((7,), (7, 8), (7, 8, 9))])
+    left, right = np.array([0, 0, 1, 1]), np.array([0, 1, 1, 2])
+    assert scheme.compare(payloads, left, right).tolist() == [1.0, 0.0, 1.0, 1.0]
+
+
 def test_bytes_out_of_order_are_refused() -> None:
     scheme = Passages()
     sketch = scheme.sketch(document(1))
