@@ -43,17 +43,17 @@ def extract(
     without, this process does, and of the limits only the one on size holds. Raises ExtractionError, whose reason is
     one of REASONS; a document without text is no error.
     """
-    path_or_data = source if isinstance(source, bytes) else os.fspath(source)
-    if not sandbox:
-        from indexer.extract.document import read_document, read_file
+    from indexer.extract.document import read_document, read_file
 
-        if isinstance(path_or_data, str):
-            return read_document(read_file(path_or_data, limits), name or path_or_data, options, limits)
-        return read_document(path_or_data, name, options, limits)
+    # A worker opens no documents: this process does.
+    data = source if isinstance(source, bytes) else read_file(os.fspath(source), limits)
+    name = name or ("" if isinstance(source, bytes) else os.fspath(source))
+    if not sandbox:
+        return read_document(data, name, options, limits)
     from indexer.extract.pool import Request
 
     with _lock:
-        outcome = next(iter(_worker(options, limits).map([Request(None, path_or_data, name)])))
+        outcome = next(iter(_worker(options, limits).map([Request(None, data, name)])))
     if outcome.error is not None:
         raise outcome.error
     assert outcome.document is not None  # noqa: S101 - an outcome has one or the other

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 
 from indexer import own_files
 from indexer.errors import ExtractionError, NeardupError, machines_fault
@@ -16,12 +17,17 @@ _BLANK = b"\0 \t\r\n\f"
 _HEAD = 4096
 MAX_TITLE = 500
 _MAX_DETAIL = 300
+# Windows has no such flag.
+_NO_WAIT = getattr(os, "O_NONBLOCK", 0)
 
 
 def read_file(path: str, limits: Limits) -> bytes:
     """The bytes of a file; ExtractionError "unreadable" or "too-large"."""
     try:
-        with open(path, "rb", opener=own_files.reader) as file:
+        # Without waiting for whoever may write to a pipe.
+        with open(path, "rb", opener=lambda name, flags: own_files.reader(name, flags | _NO_WAIT)) as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise ExtractionError("unreadable", f"{path}: a pipe, socket or device, not a file")
             data = file.read(limits.input_bytes + 1)
     except (OSError, ValueError) as error:
         if fault := machines_fault(error, path):

@@ -64,14 +64,14 @@ _MOST_JOBS = 1000
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One document to extract: a path or bytes; `name` and `format` help where the content does not say.
+    """One document to extract, as bytes; `name` and `format` help where the content does not say.
 
     One with an `error` failed before it came here: that is its outcome, and no worker sees it. Nor does it see one that
     is `settled`, which comes back as it is.
     """
 
     key: Any
-    source: str | bytes
+    source: bytes
     name: str = ""
     format: Format | None = None
     error: ExtractionError | None = None
@@ -297,9 +297,7 @@ class _Worker:
         began = time.monotonic()
         document, result, error = None, None, None
         try:
-            data = request.source if isinstance(request.source, bytes) else b""
-            path = os.fspath(request.source) if not isinstance(request.source, bytes) else ""
-            self._send({"path": path, "name": request.name, "format": request.format}, data)
+            self._send({"name": request.name, "format": request.format}, request.source)
             answer, text = self._receive(began + limits.seconds)
             if "machine" in answer:
                 raise MachineError(str(answer["machine"]))
@@ -381,7 +379,7 @@ class _Worker:
 def _environment() -> dict[str, str]:
     """The environment of a worker: it imports what this process would import, and knows no credentials.
 
-    There is no HOME either, where libraries look for files of credentials; the file system itself is as it is.
+    There is no HOME either, where libraries look for files of credentials.
     """
     home = str(Path(__file__).resolve().parents[2])
     paths = [*(path for path in sys.path if path and os.path.isabs(path)), home]

@@ -20,9 +20,9 @@ from collections.abc import Callable
 from typing import Any, BinaryIO
 
 from indexer.errors import ExtractionError, MachineError, machines_fault
-from indexer.extract import wire
+from indexer.extract import landlock, wire
 from indexer.extract.base import LEAST_MEMORY, Limits, Options
-from indexer.extract.document import read_document, read_file
+from indexer.extract.document import read_document
 from indexer.extract.text import cleaned
 from indexer.text.counts import counted
 
@@ -33,6 +33,13 @@ _HELD = 0.5
 # Details may quote the document.
 _MAX_DETAIL = 500
 
+# Not the processes of others, whose environment tells credentials, and nothing else below /etc.
+_SYSTEM = (
+    *("/usr", "/lib", "/lib32", "/lib64", "/nix/store", "/gnu/store"),
+    *("/etc/ld.so.cache", "/etc/localtime", "/dev/null", "/dev/urandom"),
+    *("/proc/self", "/proc/cpuinfo", "/proc/meminfo", "/sys/devices/system/cpu"),
+)
+
 Task = Callable[..., Any]
 
 
@@ -40,6 +47,8 @@ def main() -> None:
     """Serve requests until standard input closes."""
     requests, answers = _claim_pipes()
     _isolate()
+    # Before anything is read or imported that could start a thread: what runs already would not be held.
+    landlock.only_read(_needed())
     try:
         setup, given = _receive(requests)
         options, limits = Options(**setup["options"]), Limits(**setup["limits"])
@@ -71,12 +80,9 @@ def _answer(
     request: dict[str, Any], data: bytes, options: Options, limits: Limits, task: Task | None, keep_text: bool
 ) -> tuple[dict[str, Any], bytes]:
     try:
-        path = request["path"]
-        content = read_file(path, limits) if path else data
         if request["format"]:
             options = Options(options.content, options.extractor, request["format"])
-        document = read_document(content, request["name"] or path, options, limits)
-        del content
+        document = read_document(data, request["name"], options, limits)
         result = None
         if task is not None:
             try:
@@ -120,6 +126,13 @@ def _isolate() -> None:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     warnings.simplefilter("ignore")
     logging.disable(logging.CRITICAL)
+
+
+def _needed() -> list[str]:
+    """What a worker reads itself: programs, libraries and modules, and what they ask of the system and this process."""
+    listed = (os.environ.get(name, "") for name in ("LD_LIBRARY_PATH", "LD_PRELOAD"))
+    given = [path for text in listed for path in text.replace(" ", os.pathsep).split(os.pathsep) if path]
+    return [*_SYSTEM, sys.prefix, sys.base_prefix, sys.exec_prefix, *sys.path, *given]
 
 
 def _load(task: str | None, given: bytes) -> Task | None:

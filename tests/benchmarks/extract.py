@@ -235,7 +235,7 @@ def _rows(path: Path) -> list[dict[str, Any]]:
 def _fingerprints(shared_data: Path, rows: Rows) -> dict[str, Fingerprint]:
     """The fingerprints of all documents that have text, by their ids."""
     found: dict[str, Fingerprint] = {}
-    requests = (Request(row["id"], str(shared_data / row["path"])) for row in rows)
+    requests = (Request(row["id"], (shared_data / row["path"]).read_bytes(), row["path"]) for row in rows)
     with WorkerPool(2, Options(), _LIMITS) as pool:
         for outcome in pool.map(requests):
             made = simhash.fingerprint(outcome.document.text) if outcome.document else None

@@ -181,7 +181,7 @@ def _truth(path: Path, among: Mapping[str, str]) -> dict[Pair, float]:
 
 
 def _texts(shared_data: Path, paths: Mapping[str, str]) -> dict[str, str]:
-    requests = (Request(name, str(shared_data / path)) for name, path in paths.items())
+    requests = (Request(name, (shared_data / path).read_bytes(), str(path)) for name, path in paths.items())
     with WorkerPool(2, Options(), Limits()) as pool:
         found = {
             str(outcome.request.key): outcome.document.text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sys
@@ -29,7 +30,23 @@ def obey(document: Document) -> Any:
     }
     if document.text in orders:
         return orders[document.text]()
+    how, _, path = document.text.partition(" ")
+    if how in ("open", "list", "write"):
+        return tried(how, path)
     return Fingerprint(7, len(document.text)), (1, b"\xff", [None, {"a": 0.5}]), document.text[:10]
+
+
+def tried(how: str, path: str) -> str:
+    """Whether a worker can use a file or folder: "done", or the name of the error."""
+    try:
+        if how == "list":
+            os.listdir(path)
+        else:
+            with open(path, "rb" if how == "open" else "ab"):
+                pass
+    except OSError as error:
+        return errno.errorcode[error.errno or 0]
+    return "done"
 
 
 def spin() -> None:

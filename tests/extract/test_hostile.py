@@ -102,7 +102,7 @@ def test_attacks(attacked: dict[str, Outcome], name: str) -> None:
 
 def test_every_robust_document_gives_text_or_a_named_reason(shared_data: Path) -> None:
     truth = [json.loads(line) for line in (shared_data / "truth" / "robust.jsonl").read_text().splitlines()]
-    requests = (Request(row["id"], str(shared_data / row["path"])) for row in truth)
+    requests = (Request(row["id"], (shared_data / row["path"]).read_bytes(), row["path"]) for row in truth)
     with WorkerPool(2, Options(), LIMITS) as pool:
         outcomes = {outcome.request.key: outcome for outcome in pool.map(requests)}
     assert len(outcomes) == len(truth)

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from indexer.errors import ExtractionError, NeardupError, UsageError
-from indexer.extract import REASONS, Limits, Options, Outcome, Request, WorkerPool, extract
+from indexer.extract import REASONS, Limits, Options, Outcome, Request, WorkerPool, extract, landlock
 from indexer.model import Fingerprint
 
 FOLDER = Path(__file__).parent
@@ -74,6 +74,28 @@ def test_a_worker_knows_no_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "secret" not in known.values()
     assert not os.path.exists(known["HOME"])
     assert (known["LC_TIME"], known["TMPDIR"], known["PATH"]) == ("C.UTF-8", "/var/tmp", os.environ["PATH"])
+
+
+@pytest.mark.skipif(
+    not landlock.version(), reason="NOT HELD HERE: without Landlock (Linux 5.13) a worker can read its user's files"
+)
+def test_a_worker_opens_no_files_of_its_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "credentials").write_text("secret")
+    monkeypatch.setenv("HOME", str(home))
+    refused = [
+        *(f"open {home}/credentials", f"write {home}/credentials", f"write {home}/new", f"list {home}"),
+        *(f"open /proc/{os.getpid()}/environ", "open /etc/passwd", "list /"),
+        f"write {Path(os.__file__).parent}/new",
+    ]
+    allowed = [f"open {os.__file__}", f"list {Path(os.__file__).parent}", "open /dev/null"]
+    with pool(1) as workers:
+        found = by_key(workers.map(orders(*refused, *allowed)))
+    answers = [found[number].result for number in range(len(found))]
+    assert answers == ["EACCES"] * len(refused) + ["done"] * len(allowed)
+    # Where the kernel does not hold it, each of them can be done.
+    assert (home / "credentials").read_text() == "secret"
 
 
 @pytest.mark.parametrize(
@@ -193,14 +215,14 @@ def test_an_iteration_given_up_ends_the_workers() -> None:
 
 
 def test_files_that_can_t_be_read_are_named(tmp_path: Path) -> None:
-    with WorkerPool(1, Options(), Limits(input_bytes=100)) as workers:
-        large = tmp_path / "large.txt"
-        large.write_bytes(b"x" * 101)
-        found = by_key(
-            workers.map([Request(0, str(tmp_path / "none")), Request(1, str(tmp_path)), Request(2, str(large))])
-        )
-    reasons = {key: outcome.error.reason for key, outcome in found.items() if outcome.error}
-    assert reasons == {0: "unreadable", 1: "unreadable", 2: "too-large"}
+    large, pipe = tmp_path / "large.txt", tmp_path / "pipe"
+    large.write_bytes(b"x" * 101)
+    os.mkfifo(pipe)
+    reasons = {tmp_path / "none": "unreadable", tmp_path: "unreadable", pipe: "unreadable", large: "too-large"}
+    for path, reason in reasons.items():
+        with pytest.raises(ExtractionError) as raised:
+            extract(path, limits=Limits(input_bytes=100))
+        assert raised.value.reason == reason
 
 
 def test_extract_uses_one_worker_again_and_survives_its_death(tmp_path: Path) -> None:

@@ -195,7 +195,11 @@ def test_european_text_is_not_handed_over(painless: Server, texts: list[str]) ->
 def test_real_documents(painless: Server, shared_data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     paths = [path for path in sorted(shared_data.rglob("*")) if path.suffix in (".html", ".xml", ".pdf")]
     with WorkerPool(2, Options(), Limits(seconds=10, memory=1 << 30)) as pool:
-        found = [each.document.text for each in pool.map(Request(path, str(path)) for path in paths) if each.document]
+        found = [
+            each.document.text
+            for each in pool.map(Request(path, path.read_bytes(), path.name) for path in paths)
+            if each.document
+        ]
     texts = [text.encode("utf-8", "replace").decode() for text in found if text]
     counts = agree(painless, texts)
     marked = counts.total() - counts["equal"]
