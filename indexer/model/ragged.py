@@ -28,7 +28,10 @@ class Ragged:
     @classmethod
     def of_bytes(cls, rows: Sequence[bytes]) -> Self:
         """Rows of bytes, dtype uint8."""
-        return cls(np.frombuffer(b"".join(rows), dtype=np.uint8), _offsets(map(len, rows), len(rows)))
+        values = np.frombuffer(b"".join(rows), dtype=np.uint8)
+        if len(widths := set(map(len, rows))) == 1:
+            return cls.of_matrix(values.reshape(-1, *widths) if values.size else values.reshape(len(rows), 0))
+        return cls(values, _offsets(map(len, rows), len(rows)))
 
     @classmethod
     def of_integers(cls, rows: Sequence[Sequence[int]]) -> Self:

@@ -184,15 +184,19 @@ def check_resource(name: str, data: bytes) -> None:
 
 def refusal(schemes: Sequence[SchemeInfo], sketches: Mapping[str, Sketch]) -> str:
     """Why sketches can't be stored beside these schemes; empty where they can."""
-    known = {scheme.name: scheme for scheme in schemes}
-    for name, sketch in sketches.items():
-        scheme = known.get(name)
-        if scheme is None:
-            return f"a sketch of {name}, which the store has not"
+    known = 0
+    for scheme in schemes:
+        name, sketch = scheme.name, sketches.get(scheme.name)
+        if sketch is None:
+            continue
+        known += 1
         if sketch.scheme != scheme.id:
             return f"a sketch of {sketch.scheme} in a store of {scheme.id}"
         if bool(sketch.keys) != bool(sketch.payload) or sketch.features < 0:
             return f"a sketch of {name} that has a payload or keys, not both"
         if sketch.keys and not (min(sketch.keys) >= 0 and max(sketch.keys) < scheme.layout.end):
             return f"a key outside the key layout of {name}"
+    if known < len(sketches):
+        unknown = min(sketches.keys() - {scheme.name for scheme in schemes})
+        return f"a sketch of {unknown}, which the store has not"
     return ""

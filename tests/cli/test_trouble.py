@@ -136,7 +136,9 @@ def test_sketches_of_another_length_are_told_as_damage(neardup: Neardup) -> None
     mixed_folder(neardup.folder)
     neardup("index", "docs", "--scheme", "simhash", "--scheme", "spotsigs")
     with closing(sqlite3.connect(neardup.folder / "collection.neardup", isolation_level=None)) as other:
-        other.execute("UPDATE distinct_sketches SET payload = substr(payload || payload, 1, length(payload) + 3)")
+        for number in (1, 2, 3):
+            change = "payload = substr(payload || payload, 1, length(payload) + 3)"
+            other.execute(f"UPDATE sketches_{number} SET {change}")
     for scheme in ("minhash", "simhash", "spotsigs"):
         for arguments in (("pairs",), ("similar", "--id", "docs/a.html")):
             assert "is damaged" in neardup(*arguments, "--scheme", scheme, code=3).err

@@ -5,13 +5,15 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from contract_probes import BANDED, BANDS, LOOSE, LOOSES, HealthCheck, agree, carry_out, given, records, settings, st
 from made import INFO, put, record
 
+from indexer.errors import StoreError
 from indexer.model import SIMHASH_DOC, Record, Ref, Sketch
-from indexer.schemes.keys.layout import SchemeInfo
+from indexer.schemes.keys.layout import KeyLayout, SchemeInfo
 from indexer.stores import Store, open_store
 from indexer.stores.sketches import Probe
 from indexer.stores.sqlite import parts
@@ -33,7 +35,7 @@ def store(path: Path) -> Iterator[Store]:
         yield opened
 
 
-def rows(path: Path, query: str) -> list[tuple[object, ...]]:
+def rows(path: Path, query: str) -> list[tuple[Any, ...]]:
     """What the file itself holds."""
     connection = sqlite3.connect(path)
     try:
@@ -58,25 +60,21 @@ def consistent(path: Path) -> None:
     assert rows(path, "PRAGMA integrity_check") == [("ok",)]
     with open_store(path, read_only=True) as store:
         held = list(store.scan())
-        counts = store.lacking([SIMHASH_DOC, *(each.name for each in store.info.schemes)])
-        schemes = {each.name: each for each in store.info.schemes}
+        schemes = [SIMHASH_DOC, *(each.name for each in store.info.schemes)]
+        counts = store.lacking(schemes)
     compared = [each for each in held if each.fingerprint and not each.short]
     for name in schemes:
-        assert counts[name] == sum(name not in each.sketches for each in compared)
-        distinct = {(s.payload, s.keys) for each in held if (s := each.sketches.get(name)) and s.payload}
-        numbered = f"scheme = (SELECT number FROM schemes WHERE name = '{name}')"
-        assert rows(path, f"SELECT count(*) FROM distinct_sketches WHERE {numbered}") == [(len(distinct),)]
-        posted = [
-            sketch
-            for table in ("scheme_postings", "scheme_recent")
-            for _, sketch in rows(path, f"SELECT key, sketch FROM {table} WHERE {numbered} AND key >= 0")
-        ]
+        assert counts[name] == sum(each.sketch_of(name) is None for each in compared)
+        distinct = {(s.payload, s.keys) for each in held if (s := each.sketch_of(name)) and s.payload}
+        [(number, tables, bits)] = rows(path, f"SELECT number, tables, bits FROM schemes WHERE name = '{name}'")
+        half = KeyLayout(tables, bits).end // 2
+        numbers = rows(path, f"SELECT number FROM sketches_{number} ORDER BY number")
+        assert len(numbers) == len(distinct)
+        every = f"(SELECT * FROM postings_{number} UNION ALL SELECT * FROM recent_{number})"
+        posted = rows(path, f"SELECT sketch FROM {every} WHERE key >= -{half}")
         assert len(posted) == sum(len(set(keys)) for _, keys in distinct)
-        of_digests = f"SELECT sketch FROM scheme_postings WHERE {numbered} AND key < 0 UNION ALL "
-        of_digests += f"SELECT sketch FROM scheme_recent WHERE {numbered} AND key < 0"
-        numbers = f"SELECT number FROM distinct_sketches WHERE {numbered} ORDER BY number"
-        assert sorted(rows(path, of_digests)) == rows(path, numbers)
-        assert set(posted) <= {number for (number,) in rows(path, numbers)}
+        assert rows(path, f"SELECT sketch FROM {every} WHERE key < -{half} ORDER BY sketch") == numbers
+        assert set(posted) <= set(numbers)
 
 
 @settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
@@ -104,25 +102,28 @@ def test_keys_of_arrivals_are_moved_and_found(store: Store, path: Path, data: st
 def test_a_thousand_equal_documents_cost_one_set_of_keys(store: Store, path: Path) -> None:
     made = {BANDS.name: BANDED[1], LOOSE.name: LOOSES[2]}
     put(store, *[record(f"{number:04d}", number, sketches=made) for number in range(2_500)])
-    assert rows(path, "SELECT count(*) FROM distinct_sketches") == [(2,)]
     # A key for each, and one for the digest.
-    assert rows(path, "SELECT count(*) FROM scheme_postings") == [(4 + 1 + 2 + 1,)]
+    for scheme, keys in ((1, 4), (2, 2)):
+        assert rows(path, f"SELECT count(*) FROM sketches_{scheme}") == [(1,)]
+        assert rows(path, f"SELECT count(*) FROM postings_{scheme}") == [(keys + 1,)]
     store.delete([Ref(f"{number:04d}") for number in range(1, 2_500)])
     put(store, record("0000", 5, sketches={BANDS.name: BANDED[1]}))
-    assert rows(path, "SELECT count(*) FROM distinct_sketches") == [(1,)]
+    assert rows(path, "SELECT count(*) FROM sketches_1") == [(1,)]
+    assert rows(path, "SELECT count(*) FROM sketches_2") == [(0,)]
     [found] = store.probe([Probe(BANDS.name, BANDED[1].keys, 4)])
     assert list(found.refs) == [Ref("0000")]
     store.delete([Ref("0000")])
-    for table in ("distinct_sketches", "document_sketches", "scheme_postings", "scheme_recent"):
-        assert rows(path, f"SELECT * FROM {table}") == []
+    for table in ("sketches", "document_sketches", "postings", "recent"):
+        for scheme in (0, 1, 2):
+            assert rows(path, f"SELECT * FROM {table}_{scheme}") == []
 
 
 def test_sketches_of_one_digest_key_are_told_apart(store: Store, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("indexer.stores.sqlite.sketches.digest_key", lambda digest: -1)
+    monkeypatch.setattr("indexer.stores.sqlite.sketches.sketch_digest", lambda payload, keys: b"digest")
     stored = [record(f"{n}", n, sketches={BANDS.name: BANDED[n % 12]}) for n in range(24)]
     put(store, *stored)
     assert store.get([each.ref for each in stored]) == stored
-    assert rows(path, "SELECT count(*) FROM distinct_sketches") == [(12,)]
+    assert rows(path, "SELECT count(*) FROM sketches_1") == [(12,)]
     assert having(store, BANDS, BANDED[3]) == {"15", "3"}
     store.delete([each.ref for each in stored[:12]])
     assert store.get([each.ref for each in stored[12:]]) == stored[12:]
@@ -135,3 +136,43 @@ def test_equal_payloads_with_other_keys_are_two(store: Store) -> None:
     assert store.get([Ref("a"), Ref("b")]) == stored
     found = [[list(some.refs) for some in store.probe([Probe(BANDS.name, [key])])] for key in (1, 2)]
     assert found == [[[Ref("a")]], [[Ref("b")]]]
+
+
+def test_keys_come_back_in_whatever_tables_and_order_they_are(store: Store) -> None:
+    full = BANDED[1].keys
+    layout = BANDS.layout
+    largest = tuple(layout.pack(table, (1 << layout.bits) - 1) for table in range(layout.tables))
+    forms = [full, full[::-1], full[1:], (*full, full[-1] ^ 1), (full[0],) * layout.tables, largest, largest[:1]]
+    stored = [
+        record(f"{number}", number, sketches={BANDS.name: Sketch(BANDS.id, b"x", keys, 1)})
+        for number, keys in enumerate(forms)
+    ]
+    put(store, *stored)
+    assert store.get([each.ref for each in stored]) == stored
+    for some in (stored, stored[:1]):
+        store.delete([each.ref for each in stored if each not in some])
+        [found] = store.scan_sketches([BANDS.name], keys=[BANDS.name])
+        assert [tuple(found.keys[BANDS.name].row(n).tolist()) for n in range(len(some))] == forms[: len(some)]
+
+
+@pytest.mark.parametrize("digest", ["", "d", "ab", "AB", "0" * 64, "a b", "ab\n", "\u00e9\u00e9", "\ud800", "\x01"])
+def test_digests_come_back_as_they_were_and_are_found(store: Store, digest: str) -> None:
+    stored = record("a", 1, source_digest=digest, text_digest=digest, source="a" if digest else "b")
+    put(store, stored)
+    assert store.get([Ref("a")]) == [stored]
+    assert store.find_digests([digest]) == ({digest: stored} if digest else {})
+
+
+def test_a_scheme_that_another_program_has_removed_is_told(store: Store, path: Path) -> None:
+    put(store, record("a", 1, sketches={BANDS.name: BANDED[1]}))
+    asked = [Probe(BANDS.name, BANDED[1].keys, 1)]
+    with open_store(path, read_only=True) as reader:
+        store.remove_scheme(BANDS.name)
+        with pytest.raises(StoreError, match=r"store\.db: a scheme was removed since the store was opened"):
+            list(reader.probe(asked))
+        # Nor is it taken for another one of the name.
+        store.add_scheme(SchemeInfo(BANDS.name, "other:x=2", KeyLayout(2, 8)))
+        with pytest.raises(StoreError, match="a scheme was removed"):
+            list(reader.scan_sketches([BANDS.name]))
+    with open_store(path, read_only=True) as reader:
+        assert [list(each.refs) for each in reader.probe([Probe(BANDS.name, [1], 1)])] == [[]]

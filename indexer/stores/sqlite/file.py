@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,10 +11,11 @@ from pathlib import Path
 from urllib.parse import quote
 
 from indexer.errors import IncompatibleStoreError, NoStoreError, StoreBusyError, StoreError
-from indexer.model import SHORT_IDS
+from indexer.model import SHORT_IDS, SIMHASH_DOC
+from indexer.schemes.keys.layout import SchemeInfo
 from indexer.stores.base import StoreInfo
 from indexer.stores.sqlite import cells
-from indexer.stores.sqlite.sketches import read_layout, read_schemes
+from indexer.stores.sqlite.tables import FIRST, add_scheme, read_schemes
 
 APPLICATION_ID = 0x6E647570  # "ndup", in the header of the file: marks a store among SQLite files
 
@@ -23,45 +25,19 @@ FORM = 1
 # SQLite's text can't.
 _TABLES = (
     "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
-    # What would take a scan to count.
-    "CREATE TABLE counts (name TEXT PRIMARY KEY, number INTEGER NOT NULL) WITHOUT ROWID",
-    "INSERT INTO counts VALUES ('comparable', 0)",
-    # The last three may be empty; first_indexed_at then is indexed_at.
+    # Where the source is NULL it is the id; the last three may be empty, and first_indexed_at then is indexed_at.
     """CREATE TABLE documents (
-        number INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, hash INTEGER, short INTEGER NOT NULL,
-        tokens INTEGER NOT NULL, size INTEGER NOT NULL, format BLOB NOT NULL, source BLOB NOT NULL,
-        title BLOB NOT NULL, extractor BLOB NOT NULL, indexed_at BLOB NOT NULL, digest_crc INTEGER,
-        source_digest BLOB NOT NULL, metadata TEXT, text_digest BLOB NOT NULL, container BLOB NOT NULL,
-        first_indexed_at BLOB NOT NULL)""",
-    # Holds all that a scan of values and an ordered list of equal documents need.
-    "CREATE INDEX documents_by_hash ON documents (hash, id, short) WHERE hash IS NOT NULL",
+        number INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, short INTEGER NOT NULL, size INTEGER NOT NULL,
+        format BLOB NOT NULL, source BLOB, title BLOB NOT NULL, extractor BLOB NOT NULL,
+        indexed_at BLOB NOT NULL, digest_crc INTEGER, source_digest BLOB NOT NULL, metadata TEXT,
+        text_digest BLOB NOT NULL, container BLOB NOT NULL, first_indexed_at BLOB NOT NULL)""",
     # Of the digest's CRC-32, not of the digest: a tenth of the size.
     "CREATE INDEX documents_by_digest ON documents (digest_crc) WHERE digest_crc IS NOT NULL",
-    # The distinct fingerprint values: a million equal documents are one row with one set of keys.
-    """CREATE TABLE hashes (
-        number INTEGER PRIMARY KEY, value INTEGER NOT NULL UNIQUE, keys BLOB NOT NULL, documents INTEGER NOT NULL)""",
-    # A key arrives in `recent`, which is small, and moves to `postings` table by table in key order: random inserts
-    # into a large tree would write a page each.
-    "CREATE TABLE postings (key INTEGER, hash INTEGER, PRIMARY KEY (key, hash)) WITHOUT ROWID",
-    "CREATE TABLE recent (key INTEGER, hash INTEGER, PRIMARY KEY (key, hash)) WITHOUT ROWID",
-    # Comparable: of the documents that are neither short nor without words those with a sketch.
+    # Each has tables of its own, named by its number, which no other one is given later (tables.py).
+    # Comparable: of the documents that are not short and have words those with a sketch.
     """CREATE TABLE schemes (
-        number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, id TEXT NOT NULL, tables INTEGER NOT NULL,
+        number INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, id TEXT NOT NULL, tables INTEGER NOT NULL,
         bits INTEGER NOT NULL, comparable INTEGER NOT NULL)""",
-    # As `hashes` for the first scheme: a million equal sketches are one row with one set of keys.
-    """CREATE TABLE distinct_sketches (
-        scheme INTEGER, number INTEGER, payload BLOB NOT NULL, keys BLOB NOT NULL, PRIMARY KEY (scheme, number))
-        WITHOUT ROWID""",
-    # No sketch: the scheme found no features.
-    """CREATE TABLE document_sketches (
-        scheme INTEGER, document INTEGER, features INTEGER NOT NULL, sketch INTEGER, PRIMARY KEY (scheme, document))
-        WITHOUT ROWID""",
-    "CREATE INDEX documents_by_sketch ON document_sketches (scheme, sketch, document) WHERE sketch IS NOT NULL",
-    """CREATE TABLE scheme_postings (
-        scheme INTEGER, key INTEGER, sketch INTEGER, PRIMARY KEY (scheme, key, sketch)) WITHOUT ROWID""",
-    # As `recent` for `postings`.
-    """CREATE TABLE scheme_recent (
-        scheme INTEGER, key INTEGER, sketch INTEGER, PRIMARY KEY (scheme, key, sketch)) WITHOUT ROWID""",
     "CREATE TABLE annotations (document INTEGER PRIMARY KEY, fields TEXT NOT NULL, cluster BLOB)",
     # The members of a cluster are looked up for each document that joins it.
     "CREATE INDEX annotations_by_cluster ON annotations (cluster) WHERE cluster IS NOT NULL",
@@ -75,6 +51,9 @@ _TABLES = (
         failed_at BLOB NOT NULL, source_digest BLOB NOT NULL) WITHOUT ROWID""",
     "CREATE TABLE resources (name TEXT PRIMARY KEY, octets BLOB NOT NULL)",
 )
+
+# What `meta` has of a StoreInfo.
+_INFO = ("content", "extractor", "unicode", "version")
 
 _HEADER_BYTES = 100
 _OLDEST_SQLITE = (3, 35, 0)
@@ -219,6 +198,11 @@ class StoreFile:
         return log.exists() and log.stat().st_size > 0
 
 
+_NO_TABLE = re.compile(r"no such table: \w+_\d+")
+_REMOVED = (
+    "a scheme was removed since the store was opened; open it again. If none was, the file is damaged: restore it from "
+    "a copy"
+)
 _DAMAGED = "the file is damaged or cut short. Restore it from a copy, or index into a new file"
 _NO_LOCKS = "the file system has no locks that hold, as some network file systems. Put the store on a local disk"
 _EXPLANATIONS = (
@@ -243,6 +227,8 @@ def _explain(path: Path, error: sqlite3.Error) -> StoreError:
     name = _name_of(error)
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
         return StoreBusyError(f"{path}: another program keeps the file locked; try again when it has ended")
+    if _NO_TABLE.match(str(error)):
+        return StoreError(f"{path}: {_REMOVED} ({error})")
     for start, text in _EXPLANATIONS:
         if name.startswith(start):
             return StoreError(f"{path}: {text} ({error})")
@@ -314,35 +300,23 @@ def create(connection: sqlite3.Connection, info: StoreInfo) -> None:
             connection.execute(statement)
         connection.execute(f"PRAGMA user_version = {FORM}")
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        connection.executemany("INSERT INTO meta VALUES (?, ?)", _info_rows(info))
-
-
-def _info_rows(info: StoreInfo) -> list[tuple[str, str]]:
-    return [
-        ("scheme", info.scheme),
-        ("tables", str(info.layout.tables)),
-        ("bits", str(info.layout.bits)),
-        ("content", info.content),
-        ("extractor", info.extractor),
-        ("unicode", info.unicode),
-        ("version", info.version),
-    ]
+        connection.executemany("INSERT INTO meta VALUES (?, ?)", [(name, getattr(info, name)) for name in _INFO])
+        add_scheme(connection, SchemeInfo(SIMHASH_DOC, info.scheme, info.layout), FIRST)
 
 
 def read_info(connection: sqlite3.Connection) -> StoreInfo:
     """What the fingerprints of an existing store were made with."""
     values = {cells.name(name): cells.name(value) for name, value in connection.execute("SELECT name, value FROM meta")}
+    schemes = read_schemes(connection)
     try:
-        if values["scheme"] not in SHORT_IDS:
-            raise ValueError(f"a scheme {values['scheme']!r}, which does not exist")
+        first = schemes.pop(SIMHASH_DOC)
+        if first.number != FIRST or first.info.id not in SHORT_IDS:
+            raise ValueError(f"a scheme {first.info.id!r}, which does not exist")
         return StoreInfo(
-            scheme=values["scheme"],
-            layout=read_layout(int(values["tables"]), int(values["bits"])),
-            content=values["content"],
-            extractor=values["extractor"],
-            unicode=values["unicode"],
-            version=values["version"],
-            schemes=read_schemes(connection),
+            scheme=first.info.id,
+            layout=first.info.layout,
+            schemes=tuple(each.info for each in schemes.values()),
+            **{name: values[name] for name in _INFO},
         )
     except (KeyError, ValueError) as error:
         raise cells.DamagedError(f"what it says of itself: {error}") from None

@@ -89,24 +89,15 @@ def _insert(connection: sqlite3.Connection, what: str, flat: list[Any], width: i
         connection.execute(f"{what} VALUES {values}", some)
 
 
-def document_numbers(
-    connection: sqlite3.Connection, names: Sequence[bytes]
-) -> dict[bytes, tuple[int, int | None, int]]:
-    """For each stored id its document's number, its value's number and whether it is short."""
-    numbers: dict[bytes, tuple[int, int | None, int]] = {}
+def document_numbers(connection: sqlite3.Connection, names: Sequence[bytes]) -> dict[bytes, tuple[int, bool]]:
+    """For each stored id its document's number and whether it is short."""
+    numbers: dict[bytes, tuple[int, bool]] = {}
     for chunk in chunks(names, READ_ROWS):
-        sql = f"SELECT id, number, hash, short FROM documents WHERE id IN ({marks(len(chunk))})"  # noqa: S608 only marks
+        sql = f"SELECT id, number, short FROM documents WHERE id IN ({marks(len(chunk))})"  # noqa: S608 only marks
         numbers.update(
-            (name, (number, None if value is None else cells.integer(value), cells.count(short, 1)))
-            for name, number, value, short in connection.execute(sql, chunk)
+            (name, (number, bool(cells.count(short, 1)))) for name, number, short in connection.execute(sql, chunk)
         )
     return numbers
-
-
-def hash_numbers(connection: sqlite3.Connection, values: Sequence[int]) -> dict[int, int]:
-    """For each stored value, signed, its number."""
-    sql = "SELECT value, number FROM hashes WHERE value IN (SELECT value FROM json_each(?))"
-    return dict(connection.execute(sql, (json.dumps(values),)))
 
 
 def replaced_documents(connection: sqlite3.Connection, numbers: Sequence[int]) -> dict[int, Replaced]:

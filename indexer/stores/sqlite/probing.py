@@ -7,24 +7,20 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from indexer.errors import UsageError
 from indexer.model import SIMHASH_DOC, Record, Ref
 from indexer.model.chunking import chunks_by_size
 from indexer.model.ragged import Ragged
-from indexer.schemes.keys.layout import KeyLayout
 from indexer.stores.sketches import Check, Few, Found, Probe, require_schemes
 from indexer.stores.sqlite import cells
 from indexer.stores.sqlite.parts import OnFile
 from indexer.stores.sqlite.rows import RECORD_COLUMNS, Packer
-from indexer.stores.sqlite.sketches import key_kind
+from indexer.stores.sqlite.tables import FIRST, KEY_TABLES, StoredScheme, joined
 
 # Where no more are found, whole records come at once.
 FEW = 200
@@ -41,6 +37,7 @@ class SketchLookups(OnFile):
 
     path: Path
     _packer: Packer
+    _schemes: Mapping[str, StoredScheme]
 
     def probe(
         self,
@@ -55,6 +52,7 @@ class SketchLookups(OnFile):
         names = tuple(dict.fromkeys(schemes))
         concerned = (*names, *(one.scheme for one in probes))
         self._require(concerned)
+        numbers = tuple(self._schemes[name].number for name in names)
         asked = [one for one in probes if one.keys]
         rows: list[Any] = []
         with self._reading() as connection:
@@ -63,7 +61,7 @@ class SketchLookups(OnFile):
                 shapes, values = self._shapes(asked)
                 values.append(include_short)
                 # Mostly few are found, and then no connection of its own has to keep the moment.
-                rows = connection.execute(_probing(shapes, names, records=True), values).fetchmany(FEW + 1)
+                rows = connection.execute(_probing(shapes, numbers, records=True), values).fetchmany(FEW + 1)
             if len(rows) <= FEW:
                 refs = [Ref(cells.text(row[1])) for row in rows]
                 answer = Found(
@@ -73,7 +71,7 @@ class SketchLookups(OnFile):
             yield answer
             return
         with self._snapshot() as connection:
-            cursor = connection.execute(_probing(shapes, names, records=False), values)
+            cursor = connection.execute(_probing(shapes, numbers, records=False), values)
             while rows := cursor.fetchmany(_READ):
                 yield Found([Ref(cells.text(row[0])) for row in rows], _payloads(rows, names, 1), lacking=lacking)
                 lacking = None
@@ -103,25 +101,21 @@ class SketchLookups(OnFile):
         there: dict[str, set[int]] = {}
         with self._reading() as connection:
             for scheme, keys in asked.items():
-                given = list(keys)
-                stored = self._packer.stored_keys(given) if scheme == SIMHASH_DOC else given
-                by_stored = dict(zip(stored, given, strict=True))
-                values = (json.dumps(sorted(stored)), *([] if scheme == SIMHASH_DOC else [scheme]))
-                rows = connection.execute(_THERE[scheme == SIMHASH_DOC], values)
-                there[scheme] = {by_stored[key] for (key,) in rows}
+                known = self._schemes[scheme]
+                rows = connection.execute(_there(known.number), (json.dumps(sorted(known.stored(keys))),))
+                there[scheme] = {cells.integer(key) + known.half for (key,) in rows}
         return there
 
     def _record(self, row: Sequence[Any]) -> Record:
-        with self._reading():
+        try:
             return self._packer.record(row[:_RECORD_WIDTH])
+        except cells.DamagedError:
+            # It is explained there; to go there for each record takes as long as to read it.
+            with self._reading():
+                raise
 
     def _require(self, names: Sequence[str]) -> None:
         require_schemes(self.info.schemes, names, str(self.path))
-
-    def _layout(self, scheme: str) -> KeyLayout:
-        if scheme == SIMHASH_DOC:
-            return self.info.layout
-        return next(known.layout for known in self.info.schemes if known.name == scheme)
 
     def _shapes(self, probes: Sequence[Probe]) -> tuple[tuple[_Shape, ...], list[Any]]:
         """The shapes of these probes, and the values of their parameters in order."""
@@ -129,16 +123,12 @@ class SketchLookups(OnFile):
         values: list[Any] = []
         listed = sum(len(probe.keys) for probe in probes) > _MAX_MARKS
         for probe in probes:
-            layout = self._layout(probe.scheme)
-            first = probe.scheme == SIMHASH_DOC
-            keys = self._packer.stored_keys(probe.keys) if first else list(probe.keys)
+            scheme = self._schemes[probe.scheme]
+            keys = scheme.stored(probe.keys)
             values += [json.dumps(keys)] if listed else keys
-            if not first:
-                values.append(probe.scheme)
             if probe.agreeing > 1:
-                # Keys of the first scheme lie around zero.
-                values += [layout.end >> 1 if first else 0, layout.bits, probe.agreeing]
-            shapes.append((first, 0 if listed else len(keys), probe.agreeing > 1))
+                values += [scheme.half, scheme.info.layout.bits, probe.agreeing]
+            shapes.append((scheme.number, 0 if listed else len(keys), probe.agreeing > 1))
         return tuple(shapes), values
 
     def scan_sketches(
@@ -146,14 +136,14 @@ class SketchLookups(OnFile):
     ) -> Iterator[Found]:
         names, keyed = tuple(dict.fromkeys(schemes)), tuple(dict.fromkeys(keys))
         self._require((*names, *keyed))
-        layouts = [self._layout(name) for name in keyed]
+        numbers, key_numbers = (tuple(self._schemes[name].number for name in some) for some in (names, keyed))
         with self._snapshot() as connection:
-            cursor = connection.execute(_scanning(names, keyed), (include_short,))
+            cursor = connection.execute(_scanning(numbers, key_numbers), (include_short,))
             while rows := cursor.fetchmany(_READ):
                 refs = [Ref(cells.text(row[0])) for row in rows]
                 columns = {
-                    name: _keys([row[place] for row in rows], layout)
-                    for place, (name, layout) in enumerate(zip(keyed, layouts, strict=True), 1 + len(names))
+                    name: self._schemes[name].unpack_each([row[place] for row in rows])
+                    for place, name in enumerate(keyed, 1 + len(names))
                 }
                 yield Found(refs, _payloads(rows, names, 1), columns)
 
@@ -168,140 +158,80 @@ def _key_count(probes: Sequence[Probe]) -> int:
 
 
 def _lacking(connection: sqlite3.Connection, schemes: Sequence[str]) -> dict[str, int]:
-    missing = dict.fromkeys(schemes, 0)
-    # Every document with words has a fingerprint.
-    if missing.keys() - {SIMHASH_DOC}:
-        rows = connection.execute(_COMPARABLE)
-        have = {cells.name(name): cells.count(number) for name, number in rows}
-        if "" not in have:
-            raise cells.DamagedError("the count of documents that can be compared is gone")
-        missing = {name: 0 if name == SIMHASH_DOC else have[""] - have.get(name, 0) for name in missing}
-    return missing
+    if set(schemes) <= {SIMHASH_DOC}:
+        # What all others are compared with; most questions are spared the query.
+        return dict.fromkeys(schemes, 0)
+    rows = connection.execute("SELECT name, comparable FROM schemes")
+    have = {cells.name(name): cells.count(number) for name, number in rows}
+    if SIMHASH_DOC not in have:
+        raise cells.DamagedError("the count of documents that can be compared is gone")
+    return {name: have[SIMHASH_DOC] - have.get(name, 0) for name in schemes}
 
 
-# Of a probe: whether it is of the first scheme, how many keys it has (0: listed in one value), whether tables are
-# counted.
-_Shape = tuple[bool, int, bool]
+# Of a probe: the number of its scheme, how many keys it has (0: listed in one value), whether tables are counted.
+_Shape = tuple[int, int, bool]
 
 
 @lru_cache(maxsize=128)
-def _probing(shapes: tuple[_Shape, ...], schemes: tuple[str, ...], *, records: bool) -> str:
+def _probing(shapes: tuple[_Shape, ...], schemes: tuple[int, ...], *, records: bool) -> str:
     """The query for documents, with payloads, that satisfy probes of these shapes."""
     start, parts = 1, []
     for shape in shapes:
-        condition, start = _found_by(*shape, start)
-        parts.append(condition)
-    where = f"d.{parts[0]}"
-    if len(parts) > 1 or not shapes[0][0]:
-        numbers = (f"SELECT {column} FROM {source}" for column, source in map(_holding, parts, shapes))
-        where = f"d.number IN ({' UNION ALL '.join(numbers)})"
-    columns = [RECORD_COLUMNS] if records else ["d.id"]
-    joins = ["LEFT JOIN hashes h ON h.number = d.hash"] if records or SIMHASH_DOC in schemes else []
-    for place, name in enumerate(schemes):
-        columns.append("h.value" if name == SIMHASH_DOC else f"v{place}.payload")
-        if name != SIMHASH_DOC:
-            joins.append(_joined(place, name))
-    return f"SELECT {', '.join(columns)} FROM documents d {' '.join(joins)} WHERE {where} AND d.short <= ?{start}"
+        part, start = _found_by(*shape, start)
+        parts.append(part)
+    columns = ", ".join([RECORD_COLUMNS if records else "d.id", *(f"v{number}.payload" for number in schemes)])
+    wanted = dict.fromkeys([*[FIRST] * records, *schemes])
+    if len(shapes) == 1:
+        # Without a list of documents in between.
+        [(number, _, _)] = shapes
+        wanted.pop(number, None)
+        source = f"""document_sketches_{number} l{number} CROSS JOIN documents d ON d.number = l{number}.document
+            LEFT JOIN sketches_{number} v{number} ON v{number}.number = l{number}.sketch"""
+        where = f"l{number}.sketch IN ({parts[0]})"
+    else:
+        source = "documents d"
+        documents = (
+            f"SELECT document FROM document_sketches_{number} WHERE sketch IN ({part})"
+            for part, (number, _, _) in zip(parts, shapes, strict=True)
+        )
+        where = f"d.number IN ({' UNION ALL '.join(documents)})"
+    return f"SELECT {columns} FROM {source} {' '.join(map(joined, wanted))} WHERE {where} AND d.short <= ?{start}"
 
 
-def _holding(condition: str, shape: _Shape) -> tuple[str, str]:
-    """The column and the rest of a query for the numbers of documents that satisfy a condition of _found_by()."""
-    if shape[0]:
-        return "number", f"documents WHERE {condition}"
-    return "document", f"document_sketches WHERE {condition}"
-
-
-def _found_by(first: bool, count: int, counted: bool, start: int) -> tuple[str, int]:
-    """The condition for a document's fingerprint or sketch to satisfy a probe, and the next parameter's number."""
+def _found_by(number: int, count: int, counted: bool, start: int) -> tuple[str, int]:
+    """The query for the numbers of sketches that satisfy a probe, and the next parameter's number."""
     marks = ",".join(f"?{start + place}" for place in range(count))
     keys, end = (marks, start + count) if count else (f"SELECT value FROM json_each(?{start})", start + 1)
-    column, tables, scheme = "hash", ("postings", "recent"), ""
-    if not first:
-        column, tables = "sketch", ("scheme_postings", "scheme_recent")
-        scheme, end = f"scheme = (SELECT number FROM schemes WHERE name = ?{end}) AND ", end + 1
     place = f", (key + ?{end}) >> ?{end + 1} AS place" if counted else ""
-    selects = (f"SELECT {column}{place} FROM {table} WHERE {scheme}key IN ({keys})" for table in tables)
+    selects = (f"SELECT sketch{place} FROM {table}_{number} WHERE key IN ({keys})" for table in KEY_TABLES)
     both = " UNION ALL ".join(selects)
     if counted:
-        both = f"SELECT {column} FROM ({both}) GROUP BY {column} HAVING count(DISTINCT place) >= ?{end + 2}"
+        both = f"SELECT sketch FROM ({both}) GROUP BY sketch HAVING count(DISTINCT place) >= ?{end + 2}"
         end += 3
-    return f"{scheme}{column} IN ({both})", end
-
-
-def _joined(place: int, scheme: str) -> str:
-    return (
-        f"LEFT JOIN document_sketches l{place} ON l{place}.document = d.number AND l{place}.scheme = "
-        f"(SELECT number FROM schemes WHERE name = {_quoted(scheme)}) LEFT JOIN distinct_sketches v{place} "
-        f"ON v{place}.scheme = l{place}.scheme AND v{place}.number = l{place}.sketch"
-    )
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
+    return both, end
 
 
 @lru_cache(maxsize=32)
-def _scanning(schemes: tuple[str, ...], keyed: tuple[str, ...]) -> str:
+def _scanning(schemes: tuple[int, ...], keyed: tuple[int, ...]) -> str:
     """The query for all documents with features for one of the schemes, with payloads, then keys."""
-    places = {name: place for place, name in enumerate(dict.fromkeys((*schemes, *keyed)))}
-    payloads = ["h.value" if name == SIMHASH_DOC else f"v{places[name]}.payload" for name in schemes]
-    keys = ["h.keys" if name == SIMHASH_DOC else f"v{places[name]}.keys" for name in keyed]
-    columns = ", ".join(["d.id", *payloads, *keys])
-    if schemes == (SIMHASH_DOC,) and set(keyed) <= {SIMHASH_DOC}:
-        # All of it but the value from one index, in its order.
-        return f"""SELECT {columns} FROM documents d INDEXED BY documents_by_hash
-            CROSS JOIN hashes h ON h.number = d.hash WHERE d.hash IS NOT NULL AND d.short <= ?1
-            ORDER BY d.hash, d.id"""
-    joins = ["LEFT JOIN hashes h ON h.number = d.hash"] if SIMHASH_DOC in places else []
-    joins += [_joined(place, name) for name, place in places.items() if name != SIMHASH_DOC]
-    fields = ["d.hash" if name == SIMHASH_DOC else f"l{places[name]}.sketch" for name in schemes]
-    having = " OR ".join(f"{field} IS NOT NULL" for field in fields) or "0"
-    return f"SELECT {columns} FROM documents d {' '.join(joins)} WHERE d.short <= ?1 AND ({having}) ORDER BY d.number"
+    columns = ["d.id", *(f"v{number}.payload" for number in schemes), *(f"v{number}.keys" for number in keyed)]
+    joins = " ".join(map(joined, dict.fromkeys((*schemes, *keyed))))
+    having = " OR ".join(f"l{number}.sketch IS NOT NULL" for number in schemes) or "0"
+    return f"""SELECT {", ".join(columns)} FROM documents d {joins}
+        WHERE d.short <= ?1 AND ({having}) ORDER BY d.number"""
 
 
 def _payloads(rows: Sequence[Sequence[Any]], schemes: Sequence[str], start: int) -> dict[str, Ragged]:
     """The payloads in rows, by scheme, from the column `start` on."""
     return {
-        name: _values([row[place] for row in rows])
-        if name == SIMHASH_DOC
-        else Ragged.of_bytes([b"" if row[place] is None else cells.blob(row[place]) for row in rows])
+        name: Ragged.of_bytes([b"" if row[place] is None else cells.blob(row[place]) for row in rows])
         for place, name in enumerate(schemes, start)
     }
 
 
-def _values(values: Sequence[int | None]) -> Ragged:
-    """Signed 64-bit values as rows of 8 bytes, big-endian; None as an empty one."""
-    present = [value for value in values if value is not None]
-    try:
-        packed = np.frombuffer(struct.pack(f">{len(present)}q", *present), dtype=np.uint8)
-    except struct.error:
-        raise cells.DamagedError("something else in place of a fingerprint") from None
-    if len(present) == len(values):
-        return Ragged.of_matrix(packed.reshape(-1, 8))
-    sizes = np.array([0 if value is None else 8 for value in values], dtype=np.int64)
-    return Ragged(packed, np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(sizes))))
-
-
-def _keys(packed: Sequence[Any], layout: KeyLayout) -> Ragged:
-    """Keys as they are stored, None for none, as rows of int64."""
-    kind = key_kind(layout)
-    rows = Ragged.of_bytes([b"" if cell is None else cells.blob(cell) for cell in packed])
-    itemsize = np.dtype(kind).itemsize
-    if np.any(rows.sizes % itemsize):
-        raise cells.DamagedError("bytes that are no keys")
-    return Ragged(cells.numbers(rows.values.tobytes(), kind, layout.end).astype(np.int64), rows.offsets // itemsize)
-
-
-# Without a name: of all schemes.
-_COMPARABLE = "SELECT '', number FROM counts WHERE name = 'comparable' UNION ALL SELECT name, comparable FROM schemes"
-
-# Which of the keys, of a secondary scheme and of the first one, are there.
-_THERE = tuple(
-    " UNION ".join(
-        f"SELECT t.key FROM json_each(?1) k CROSS JOIN {table} t ON {scheme}t.key = k.value" for table in tables
+@lru_cache(maxsize=32)
+def _there(number: int) -> str:
+    """The query for those of listed keys that some document has."""
+    return " UNION ".join(
+        f"SELECT t.key FROM json_each(?1) k CROSS JOIN {table}_{number} t ON t.key = k.value" for table in KEY_TABLES
     )
-    for scheme, tables in (
-        ("scheme = (SELECT number FROM schemes WHERE name = ?2) AND ", ("scheme_postings", "scheme_recent")),
-        ("", ("postings", "recent")),
-    )
-)

@@ -4,32 +4,29 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
-from indexer.model import Failure, Fingerprint, Record, Ref, Sketch, first_arrival, to_signed, to_unsigned
+from indexer.model import SIMHASH_DOC, Failure, Fingerprint, Record, Ref, Sketch, first_arrival
 from indexer.model.paths import MovableFolder
-from indexer.stores.base import StoreInfo
 from indexer.stores.sketches import refusal
 from indexer.stores.sqlite import cells
+from indexer.stores.sqlite.tables import StoredScheme
 
 MAX_RECORD_BYTES = 16 << 20
 _MAX_INTEGER = (1 << 63) - 1
 
-# The order of the columns in every query that reads whole records, the document's number before them.
+# The order of the columns in every query that reads whole records, the document's number before them; l0 and v0 are the
+# tables of the first scheme.
 RECORD_COLUMNS = (
-    "d.number, d.id, d.hash, h.value, d.tokens, h.keys, d.short, d.source, d.title, d.format, d.extractor, d.size, "
+    "d.number, d.id, l0.features, v0.payload, v0.keys, d.short, d.source, d.title, d.format, d.extractor, d.size, "
     "d.source_digest, d.indexed_at, d.metadata, d.text_digest, d.container, d.first_indexed_at"
 )
 
 
 # Places in the columns of a row.
-_INDEXED_AT, _TEXT_DIGEST = 7, 11
+_INDEXED_AT, _TEXT_DIGEST = 6, 10
 
 
 class RefusedError(Exception):
@@ -38,12 +35,10 @@ class RefusedError(Exception):
 
 @dataclass(slots=True)
 class Row:
-    """A checked record in the form that is stored; `value` is signed, None where there is no fingerprint."""
+    """A checked record in the form that is stored, with its sketches of all schemes."""
 
     ref: Ref
     id: bytes
-    value: int | None
-    keys: Sequence[int]
     short: bool
     columns: tuple[Any, ...]
     written_bytes: int
@@ -66,12 +61,34 @@ class Replaced:
 
 def pack_text(text: str) -> bytes:
     """UTF-8 in which lone surrogates pass, so that any Python string comes back as it was (cells.text)."""
-    return text.encode("utf-8", "surrogatepass")
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "surrogatepass")
 
 
 def pack_ref(ref: Ref) -> bytes | None:
     """The stored form of an identity, None where an embedded store can't have it."""
     return pack_text(ref.id) if not ref.index and ref.routing is None else None
+
+
+def pack_digest(digest: str) -> bytes:
+    """The stored form of a digest: its bytes after a byte of 1; of what is not hexadecimal the text after one of 0."""
+    if not digest:
+        return b""
+    try:
+        data = bytes.fromhex(digest)
+    except ValueError:
+        return b"\0" + pack_text(digest)
+    if data.hex() != digest:
+        return b"\0" + pack_text(digest)
+    return b"\1" + data
+
+
+def unpack_digest(cell: Any) -> str:
+    """The reverse of pack_digest()."""
+    data = cells.blob(cell)
+    return data[1:].hex() if data[:1] == b"\1" else cells.text(data[1:])
 
 
 def digest_crc(digest: bytes) -> int | None:
@@ -94,65 +111,35 @@ def pack_json(value: Mapping[str, Any], name: str) -> str:
 class Packer:
     """Turns records into rows for a store with this info; paths below `folder` are kept relative to it."""
 
-    def __init__(self, info: StoreInfo, folder: MovableFolder) -> None:
+    def __init__(self, schemes: Mapping[str, StoredScheme], folder: MovableFolder) -> None:
         self._folder = folder
-        self._scheme = info.scheme
-        self._schemes = info.schemes
-        self._layout = info.layout
-        self._end = info.layout.end
-        self._half = self._end >> 1
-        self._kind = np.dtype("<u4") if self._end <= 1 << 32 else np.dtype("<u8")
-
-    def stored_keys(self, keys: Iterable[int]) -> list[int]:
-        """Packed keys as they are stored: moved to lie around zero, where SQLite needs the fewest bytes."""
-        half = self._half
-        return [key - half for key in keys]
-
-    def postings(self, keys: Sequence[Sequence[int]], numbers: Sequence[int]) -> npt.NDArray[np.int64]:
-        """A row of stored key and number for each key of each number, in the order of the table that they go to."""
-        flat = np.fromiter(chain.from_iterable(keys), dtype=np.int64) - self._half
-        owners = np.repeat(np.array(numbers, dtype=np.int64), [len(row_keys) for row_keys in keys])
-        order = np.argsort(flat, kind="stable")
-        return np.column_stack((flat[order], owners[order]))
-
-    def table_range(self, step: int) -> tuple[int, int]:
-        """The first stored key of table `step` modulo their number, and the first one after it."""
-        table = step % self._layout.tables
-        first, end = self.stored_keys((self._layout.pack(table, 0), self._layout.pack(table + 1, 0)))
-        return first, end
-
-    def pack_keys(self, keys: Sequence[int]) -> bytes:
-        """Keys as the little-endian array that a value's row keeps."""
-        return cells.packed(keys, self._kind)
-
-    def unpack_keys(self, cell: Any) -> tuple[int, ...]:
-        """The reverse of pack_keys."""
-        return tuple(cells.numbers(cell, self._kind, self._end).tolist())
+        self._schemes = [scheme.info for scheme in schemes.values()]
+        self._first = schemes[SIMHASH_DOC]
 
     def row(self, record: Record) -> Row:
         """The row of a record; RefusedError with the reason where it can't be stored exactly."""
         name = pack_ref(record.ref)
         if name is None:
             raise RefusedError("an embedded store has no index names and no routing")
-        self._check_fingerprint(record)
-        if record.sketches and (reason := refusal(self._schemes, record.sketches)):
-            raise RefusedError(reason)
-        for label, number in (("size", record.size), ("tokens", record.tokens)):
-            if not 0 <= number <= _MAX_INTEGER:
-                raise RefusedError(f"{label} {number} is out of range")
+        sketches = self._sketches(record)
+        if not 0 <= min(record.size, record.tokens) <= max(record.size, record.tokens) <= _MAX_INTEGER:
+            raise RefusedError(f"size {record.size} or tokens {record.tokens} is out of range")
         metadata = pack_json(record.metadata, "metadata") if record.metadata else None
-        strings = (record.format, self._folder.kept(record.source), record.title, record.extractor, record.indexed_at)
-        container = self._folder.kept(record.container)
-        others = (record.source_digest, record.text_digest, container, record.first_indexed_at)
-        *packed, digest, same, packed_container, first = map(pack_text, (*strings, *others))
-        size = len(name) + sum(map(len, packed)) + len(digest) + len(same) + len(metadata or "") + len(packed_container)
-        size += sum(len(sketch.payload) + 8 * len(sketch.keys) for sketch in record.sketches.values())
+        source = pack_text(self._folder.kept(record.source))
+        kind, title = pack_text(record.format), pack_text(record.title)
+        extractor, at = pack_text(record.extractor), pack_text(record.indexed_at)
+        container = pack_text(self._folder.kept(record.container)) if record.container else b""
+        first = pack_text(record.first_indexed_at)
+        digest, same = pack_digest(record.source_digest), pack_digest(record.text_digest)
+        size = sum(map(len, (name, source, kind, title, extractor, digest, same, metadata or "", container)))
+        size += sum(len(sketch.payload) + 8 * len(sketch.keys) for sketch in sketches.values())
         if size > MAX_RECORD_BYTES:
             raise RefusedError(f"id, titles, metadata and sketches take {size} bytes, more than {MAX_RECORD_BYTES}")
-        known = record.short, record.tokens, record.size, *packed, digest_crc(digest), digest, metadata, same
-        value = None if record.fingerprint is None else to_signed(record.fingerprint.value)
-        columns = (*known, packed_container, first)
-        return Row(record.ref, name, value, record.keys, record.short, columns, size, record.sketches)
+        columns = (
+            record.short, record.size, kind, None if source == name else source, title, extractor, at,
+            digest_crc(digest), digest, metadata, same, container, first,
+        )  # fmt: skip
+        return Row(record.ref, name, record.short, columns, size, sketches)
 
     def replacing(self, row: Row, before: Replaced) -> Row:
         """The row of a record that takes the place of another one: the time of its arrival stays."""
@@ -161,37 +148,40 @@ class Packer:
         first = first_arrival(at, cells.text(first), before.first_indexed_at, before.indexed_at)
         return replace(row, columns=(*columns, pack_text(first)))
 
-    def _check_fingerprint(self, record: Record) -> None:
-        if record.fingerprint is None:
-            if record.keys:
-                raise RefusedError("keys without a fingerprint")
-            return
-        if record.fingerprint.scheme != self._scheme:
-            raise RefusedError(f"a fingerprint of {record.fingerprint.scheme} in a store of {self._scheme}")
-        if not record.keys:
+    def _sketches(self, record: Record) -> Mapping[str, Sketch]:
+        """The sketches of a record, that of the first scheme among them; RefusedError where one does not fit."""
+        own = record.sketch_of(SIMHASH_DOC)
+        if SIMHASH_DOC in record.sketches or (record.keys and own is None):
+            raise RefusedError("keys without a fingerprint")
+        sketches = record.sketches if own is None else {SIMHASH_DOC: own, **record.sketches}
+        if own is not None and not own.keys:
             raise RefusedError("a fingerprint without keys")
-        if min(record.keys) < 0 or max(record.keys) >= self._end:
-            raise RefusedError("a key outside the store's key layout")
+        if reason := refusal(self._schemes, sketches):
+            raise RefusedError(reason)
+        return sketches
 
     def record(self, row: Sequence[Any], sketches: Mapping[str, Sketch] | None = None) -> Record:
         """A record from RECORD_COLUMNS."""
-        _, name, number, value, tokens, keys, short, source, title, kind, extractor, size, digest, *rest = row
+        _, name, tokens, payload, keys, short, source, title, kind, extractor, size, digest, *rest = row
         at, metadata, same, container, first = rest
         fingerprint = None
-        if number is not None:
-            fingerprint = Fingerprint(to_unsigned(cells.integer(value)), cells.count(tokens), self._scheme)
+        if tokens is not None:
+            value = int.from_bytes(cells.blob(payload), "big")
+            if value >> 64:
+                raise cells.DamagedError("something else in place of a fingerprint")
+            fingerprint = Fingerprint(value, cells.count(tokens), self._first.info.id)
         return Record(
             ref=Ref(cells.text(name)),
             fingerprint=fingerprint,
-            keys=() if fingerprint is None else self.unpack_keys(keys),
+            keys=() if fingerprint is None else self._first.unpack(keys),
             short=bool(cells.count(short, 1)),
-            source=self._folder.now(cells.text(source)),
+            source=self._folder.now(cells.text(name if source is None else source)),
             title=cells.text(title),
             format=cells.text(kind),
             extractor=cells.text(extractor),
             size=cells.count(size),
-            source_digest=cells.text(digest),
-            text_digest=cells.text(same),
+            source_digest=unpack_digest(digest),
+            text_digest=unpack_digest(same),
             indexed_at=cells.text(at),
             first_indexed_at=cells.text(first),
             metadata={} if metadata is None else cells.json_object(metadata),

@@ -7,7 +7,6 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from functools import lru_cache
@@ -16,7 +15,7 @@ from typing import Any
 
 from indexer import own_files
 from indexer.errors import StoreError, UsageError
-from indexer.model import Failure, Record, Ref, Sketch
+from indexer.model import SIMHASH_DOC, Failure, Record, Ref, Sketch
 from indexer.model.chunking import chunks
 from indexer.model.paths import MovableFolder
 from indexer.stores.base import Capabilities, PutResult, PutStatus, Stats, StoreInfo
@@ -26,7 +25,6 @@ from indexer.stores.sqlite.file import StoreFile, fit_log, transaction
 from indexer.stores.sqlite.parts import (
     READ_ROWS,
     document_numbers,
-    hash_numbers,
     marks,
     replaced_documents,
     stored_annotations,
@@ -38,12 +36,13 @@ from indexer.stores.sqlite.rows import (
     RefusedError,
     Row,
     digest_crc,
+    pack_digest,
     pack_json,
     pack_ref,
-    pack_text,
 )
 from indexer.stores.sqlite.schemes import SchemeTables
-from indexer.stores.sqlite.sketches import SketchChanges, read_schemes, sketches_of
+from indexer.stores.sqlite.sketches import SketchChanges, sketches_of
+from indexer.stores.sqlite.tables import FIRST, StoredScheme, joined, read_schemes
 from indexer.stores.sqlite.writer import WriterLock, WritingThread
 
 # A batch is one transaction: large enough that its keys, sorted, share pages; ended early by size and by time, so that
@@ -51,8 +50,6 @@ from indexer.stores.sqlite.writer import WriterLock, WritingThread
 BATCH_RECORDS = 8000
 BATCH_BYTES = 32 << 20
 BATCH_SECONDS = 2.0
-# Up to this many values the large table of keys is small enough to be written to at once.
-_SMALL_STORE = 1 << 15
 
 
 class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
@@ -85,17 +82,16 @@ class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
             self._connection = self._made(create) if create is not None and not read_only else self._opened()
             self._file.require_in_place()
             with self._file.explained():
-                self.info = file.read_info(self._connection)
+                self._described(file.read_info(self._connection), read_schemes(self._connection))
             if create is not None:
                 self.info.require_comparable(create, str(path))
         except BaseException:
             self.close()
             raise
-        self._described(self.info)
 
-    def _described(self, info: StoreInfo) -> None:
-        self.info = info
-        self._packer = Packer(info, self.folder)
+    def _described(self, info: StoreInfo, schemes: Mapping[str, StoredScheme]) -> None:
+        self.info, self._schemes = info, schemes
+        self._packer = Packer(schemes, self.folder)
 
     def _made(self, info: StoreInfo) -> sqlite3.Connection:
         self._file.require_place()
@@ -202,19 +198,20 @@ class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
         last = {entry.id: entry for entry in batch if isinstance(entry, Row)}
         with self._writing() as connection:
             stored = document_numbers(connection, list(last))
-            before = replaced_documents(connection, [number for number, _, _ in stored.values()])
-            changes = _Changes(self._packer, SketchChanges(read_schemes(connection)))
-            changes.remove_documents(connection, list(stored.values()))
+            before = replaced_documents(connection, [number for number, _ in stored.values()])
+            changes = SketchChanges(connection)
+            _remove(connection, changes, list(stored.values()))
             kept = []
-            for name, (number, _, _) in stored.items():
+            for name, (number, _) in stored.items():
                 old = before[number]
                 last[name] = self._packer.replacing(last[name], old)
                 if old.annotations and old.keeps(last[name]):
                     kept.append((*old.annotations, name))
-            changes.add_documents(connection, list(last.values()))
-            changes.finish(connection)
+            _add(connection, changes, list(last.values()))
+            changes.finish()
             connection.executemany("INSERT INTO annotations SELECT number, ?, ? FROM documents WHERE id = ?", kept)
-            for some in chunks(last, READ_ROWS):
+            failed = connection.execute("SELECT 1 FROM failures LIMIT 1").fetchone()
+            for some in chunks(last if failed else (), READ_ROWS):
                 connection.execute(f"DELETE FROM failures WHERE id IN ({marks(len(some))})", some)  # noqa: S608 marks
         with self._reading() as connection:
             fit_log(connection)
@@ -243,8 +240,9 @@ class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
     ) -> Iterator[tuple[bytes, Record]]:
         """Stored ids and records of rows, with their sketches where these are wanted and the store has any."""
         sketches_by_number: Mapping[int, Mapping[str, Sketch]] = {}
-        if rows and sketches and self.info.schemes:
-            sketches_by_number = sketches_of(connection, self.info.schemes, [number for number, *_ in rows])
+        others = [each for each in self._schemes.values() if each.number != FIRST]
+        if rows and sketches and others:
+            sketches_by_number = sketches_of(connection, others, [number for number, *_ in rows])
         for row in rows:
             yield row[1], self._packer.record(row, sketches_by_number.get(row[0]))
 
@@ -275,7 +273,7 @@ class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
         with self._writing() as connection:
             numbers = {
                 name: document
-                for name, (document, _, _) in document_numbers(connection, [n for n in names if n is not None]).items()
+                for name, (document, _) in document_numbers(connection, [n for n in names if n is not None]).items()
             }
             fields = stored_annotations(connection, list(numbers.values()))
             for name, (ref, added) in zip(names, batch, strict=True):
@@ -298,7 +296,7 @@ class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
         names = [pack_ref(ref) for ref in refs]
         with self._reading() as connection:
             stored = document_numbers(connection, [name for name in names if name is not None])
-            numbers = {name: document for name, (document, _, _) in stored.items()}
+            numbers = {name: document for name, (document, _) in stored.items()}
             fields = stored_annotations(connection, list(numbers.values()))
         return [None if name is None or name not in numbers else fields.get(numbers[name], {}) for name in names]
 
@@ -306,7 +304,7 @@ class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
         wanted = set(digests) - {""}
         records: dict[str, Record] = {}
         with self._reading() as connection:
-            for chunk in chunks({digest_crc(pack_text(digest)) for digest in wanted}, READ_ROWS):
+            for chunk in chunks({digest_crc(pack_digest(digest)) for digest in wanted}, READ_ROWS):
                 where = f"d.digest_crc IN ({marks(len(chunk))})"
                 rows = connection.execute(_select(where) + " ORDER BY d.number", chunk).fetchall()
                 for _, record in self._read(connection, rows, sketches=True):
@@ -326,9 +324,9 @@ class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
             with self._writing() as connection:
                 chunk = [name for ref in self._unchanged(batch, versions) if (name := pack_ref(ref)) is not None]
                 stored = list(document_numbers(connection, chunk).values())
-                changes = _Changes(self._packer, SketchChanges(read_schemes(connection)))
-                changes.remove_documents(connection, stored)
-                changes.finish(connection)
+                changes = SketchChanges(connection)
+                _remove(connection, changes, stored)
+                changes.finish()
                 connection.executemany("DELETE FROM failures WHERE id = ?", [(name,) for name in chunk])
             count += len(stored)
         return count
@@ -356,9 +354,10 @@ class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
             formats = connection.execute(
                 "SELECT format, count(*), sum(short), max(indexed_at) FROM documents GROUP BY format"
             ).fetchall()
-            distinct, fingerprinted = connection.execute(
-                "SELECT count(*), coalesce(sum(documents), 0) FROM hashes"
-            ).fetchone()
+            distinct, fingerprinted = (
+                connection.execute(f"SELECT count(*) FROM {table}_{FIRST}").fetchone()[0]  # noqa: S608 fixed names
+                for table in ("sketches", "document_sketches")
+            )
             reasons = connection.execute("SELECT reason, count(*) FROM failures GROUP BY reason").fetchall()
             (schema,) = connection.execute("PRAGMA user_version").fetchone()
             documents = sum(count for _, count, *_ in formats)
@@ -389,85 +388,23 @@ class SqliteStore(ClusterTable, SchemeTables, SketchLookups):
             connection.close()
 
 
-class _Changes:
-    """What one transaction does to documents, and so to the counts and keys of their values."""
+def _remove(connection: sqlite3.Connection, changes: SketchChanges, stored: Sequence[tuple[int, bool]]) -> None:
+    """Remove documents, each given by its number and whether it is short."""
+    changes.unlink(stored)
+    gone = [(document,) for document, _ in stored]
+    connection.executemany("DELETE FROM documents WHERE number = ?", gone)
+    connection.executemany("DELETE FROM annotations WHERE document = ?", gone)
 
-    def __init__(self, packer: Packer, sketches: SketchChanges) -> None:
-        self._packer, self._sketches = packer, sketches
-        self._documents: Counter[int] = Counter()
-        self._comparable = 0
 
-    def remove_documents(self, connection: sqlite3.Connection, stored: Sequence[tuple[int, int | None, int]]) -> None:
-        """Remove documents, each given by its number, its value's number and whether it is short."""
-        for _, number, short in stored:
-            if number is not None:
-                self._documents[number] -= 1
-                self._comparable -= not short
-        self._sketches.unlink(connection, stored)
-        gone = [(document,) for document, _, _ in stored]
-        connection.executemany("DELETE FROM documents WHERE number = ?", gone)
-        connection.executemany("DELETE FROM annotations WHERE document = ?", gone)
-
-    def add_documents(self, connection: sqlite3.Connection, rows: Sequence[Row]) -> None:
-        """Add documents whose ids are not there, and the values that are new."""
-        keys = {row.value: row.keys for row in rows if row.value is not None}
-        numbers = hash_numbers(connection, list(keys))
-        (top,) = connection.execute("SELECT coalesce(max(number), 0) FROM hashes").fetchone()
-        cells.count(top, 1 << 62)
-        new = [value for value in keys if value not in numbers]
-        numbers.update((value, top + place) for place, value in enumerate(new, 1))
-        counts = Counter(row.value for row in rows if row.value is not None)
-        pack = self._packer.pack_keys
-        hashes = [(numbers[value], value, pack(keys[value]), counts[value]) for value in new]
-        parts.insert_rows(connection, "hashes", hashes)
-        self._documents.update({numbers[value]: counts[value] for value in counts.keys() - set(new)})
-        self._comparable += sum(row.value is not None and not row.short for row in rows)
-        table = "postings" if top < _SMALL_STORE else "recent"
-        postings = self._packer.postings([keys[value] for value in new], [numbers[value] for value in new])
-        parts.insert_keys(connection, table, postings)
-        (last,) = connection.execute("SELECT coalesce(max(number), 0) FROM documents").fetchone()
-        stored = [
-            (number, None if row.value is None else numbers[row.value], row.short)
-            for number, row in enumerate(rows, cells.count(last, 1 << 62) + 1)
-        ]
-        written = [(number, row.id, value, *row.columns) for (number, value, _), row in zip(stored, rows, strict=True)]
-        parts.insert_rows(connection, "documents", written)
-        self._merge(connection, top, top + len(new))
-        linked = [(document, row.sketches) for document, row in zip(stored, rows, strict=True) if row.sketches]
-        self._sketches.link(connection, linked)
-
-    def finish(self, connection: sqlite3.Connection) -> None:
-        """Write the counts, and remove the values that no document uses, with their keys."""
-        self._sketches.finish(connection)
-        connection.execute("UPDATE counts SET number = number + ? WHERE name = 'comparable'", (self._comparable,))
-        counts = [(change, number) for number, change in self._documents.items()]
-        connection.executemany("UPDATE hashes SET documents = documents + ? WHERE number = ?", counts)
-        lost = [number for number, change in self._documents.items() if change < 0]
-        for chunk in chunks(lost, READ_ROWS):
-            unused = connection.execute(
-                f"SELECT number, keys FROM hashes WHERE documents = 0 AND number IN ({marks(len(chunk))})",  # noqa: S608
-                chunk,
-            ).fetchall()
-            gone = [
-                (key, number)
-                for number, keys in unused
-                for key in self._packer.stored_keys(self._packer.unpack_keys(keys))
-            ]
-            connection.executemany("DELETE FROM postings WHERE key = ? AND hash = ?", gone)
-            connection.executemany("DELETE FROM recent WHERE key = ? AND hash = ?", gone)
-            connection.executemany("DELETE FROM hashes WHERE number = ?", [(number,) for number, _ in unused])
-
-    def _merge(self, connection: sqlite3.Connection, before: int, after: int) -> None:
-        """Move the recent keys of one table after the other to the large one."""
-        for step in parts.merge_steps(before, after):
-            first, end = self._packer.table_range(step)
-            connection.execute(
-                "INSERT INTO postings SELECT key, hash FROM recent WHERE key >= ? AND key < ? ORDER BY key, hash",
-                (first, end),
-            )
-            connection.execute("DELETE FROM recent WHERE key >= ? AND key < ?", (first, end))
+def _add(connection: sqlite3.Connection, changes: SketchChanges, rows: Sequence[Row]) -> None:
+    """Add documents whose ids are not there."""
+    (last,) = connection.execute("SELECT coalesce(max(number), 0) FROM documents").fetchone()
+    numbered = list(enumerate(rows, cells.count(last, 1 << 62) + 1))
+    parts.insert_rows(connection, "documents", [(number, row.id, *row.columns) for number, row in numbered])
+    compared = {number for number, row in numbered if not row.short and SIMHASH_DOC in row.sketches}
+    changes.link([(number, row.sketches) for number, row in numbered], compared)
 
 
 @lru_cache(maxsize=64)
 def _select(where: str) -> str:
-    return f"SELECT {RECORD_COLUMNS} FROM documents d LEFT JOIN hashes h ON h.number = d.hash WHERE {where}"  # noqa: S608
+    return f"SELECT {RECORD_COLUMNS} FROM documents d {joined(FIRST)} WHERE {where}"  # noqa: S608

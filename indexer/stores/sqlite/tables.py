@@ -1,0 +1,165 @@
+"""The schemes of an embedded store's file, each with tables of its own, and how keys stand in these."""
+
+from __future__ import annotations
+
+import sqlite3
+import struct
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from operator import add
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from indexer.model.ragged import Ragged
+from indexer.schemes.keys.layout import KeyLayout, SchemeInfo
+from indexer.stores.sqlite import cells
+
+# The number of the first scheme, simhash-doc, which every store has.
+FIRST = 0
+# More tables or bits than any scheme has; a packed key fits into a signed 64-bit integer.
+_MOST_TABLES, _MOST_BITS = 1 << 16, 62
+# What is equal by its digest is compared, so the key may be short; SQLite takes six bytes for these.
+_DIGEST_KEY_BITS = 47
+
+_TABLES = (
+    # A million equal documents are one row with one set of keys.
+    "CREATE TABLE sketches_{0} (number INTEGER PRIMARY KEY, payload BLOB NOT NULL, keys BLOB NOT NULL)",
+    # No sketch: the scheme found no features.
+    "CREATE TABLE document_sketches_{0} (document INTEGER PRIMARY KEY, features INTEGER NOT NULL, sketch INTEGER)",
+    "CREATE INDEX documents_by_sketch_{0} ON document_sketches_{0} (sketch) WHERE sketch IS NOT NULL",
+    # A key arrives in `recent`, which is small, and moves to `postings` table by table in key order: random inserts
+    # into a large tree would write a page each.
+    "CREATE TABLE postings_{0} (key INTEGER, sketch INTEGER, PRIMARY KEY (key, sketch)) WITHOUT ROWID",
+    "CREATE TABLE recent_{0} (key INTEGER, sketch INTEGER, PRIMARY KEY (key, sketch)) WITHOUT ROWID",
+)
+KEY_TABLES = ("postings", "recent")
+
+
+@dataclass(frozen=True, slots=True)
+class StoredScheme:
+    """A scheme of the file: the number that its tables are named by, and what a store knows of it."""
+
+    number: int
+    info: SchemeInfo
+    _codes: struct.Struct = field(init=False, repr=False, compare=False)
+    _firsts: tuple[int, ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        layout = self.info.layout
+        object.__setattr__(self, "_codes", struct.Struct(f"<{layout.tables}I"))
+        object.__setattr__(self, "_firsts", tuple(layout.pack(table, 0) for table in range(layout.tables)))
+
+    @property
+    def _kind(self) -> npt.DTypeLike:
+        """How keys stand in a BLOB as they are."""
+        return np.dtype("<u4") if self.info.layout.end <= 1 << 32 else np.dtype("<i8")
+
+    @property
+    def half(self) -> int:
+        """What is taken from a key, so that keys lie around zero, where SQLite needs the fewest bytes."""
+        return self.info.layout.end >> 1
+
+    def stored(self, keys: Iterable[int]) -> list[int]:
+        """Packed keys as they stand in the tables of keys."""
+        half = self.half
+        return [key - half for key in keys]
+
+    def digest_key(self, digest: bytes) -> int:
+        """The stored key that stands for a sketch with this digest."""
+        return -1 - self.half - (int.from_bytes(digest, "big") >> (64 - _DIGEST_KEY_BITS))
+
+    def key_range(self, step: int) -> tuple[int, int]:
+        """The first and the last stored key of the table that is due at a step; the digests are one more table."""
+        layout, table = self.info.layout, step % (self.info.layout.tables + 1) - 1
+        if table < 0:
+            return -(1 << _DIGEST_KEY_BITS) - self.half, -1 - self.half
+        return layout.pack(table, 0) - self.half, layout.pack(table + 1, 0) - 1 - self.half
+
+    def pack_each(self, keys: Sequence[Sequence[int]]) -> list[bytes]:
+        """The keys of each of these sketches in one BLOB.
+
+        They take four bytes each where there is one in every table, in order, as mostly. Others stand as they are,
+        and a byte more tells that they do.
+        """
+        layout = self.info.layout
+        packed = [b""] * len(keys)
+        # A row of each sketch that may be of the short form.
+        full = [place for place, some in enumerate(keys) if len(some) == layout.tables and layout.bits <= 32]
+        flat = np.fromiter(chain.from_iterable(keys[place] for place in full), dtype=np.int64)
+        rest = flat.reshape(-1, layout.tables) - np.array(self._firsts, dtype=np.int64)
+        fits = ((rest >= 0) & (rest < 1 << layout.bits)).all(axis=1)
+        data, size = rest.astype("<u4").tobytes(), self._codes.size
+        for row in np.flatnonzero(fits).tolist():
+            packed[full[row]] = data[row * size : (row + 1) * size]
+        for place, some in enumerate(keys):
+            if some and not packed[place]:
+                packed[place] = cells.packed(some, self._kind) + b"\0"
+        return packed
+
+    def unpack(self, cell: Any) -> tuple[int, ...]:
+        """The keys that pack_each() has packed."""
+        data = cells.blob(cell)
+        if len(data) % 2 or not data:
+            return tuple(cells.numbers(data[:-1], self._kind, self.info.layout.end).tolist())
+        if len(data) != self._codes.size or self.info.layout.bits > 32:
+            raise cells.DamagedError(f"{len(data)} bytes are no keys")
+        keys = self._codes.unpack(data)
+        if max(keys) >> self.info.layout.bits:
+            raise cells.DamagedError("a key outside the layout")
+        return tuple(map(add, keys, self._firsts))
+
+    def unpack_each(self, packed: Sequence[Any]) -> Ragged:
+        """The keys of many sketches, None for none, as rows of int64."""
+        size, layout = self._codes.size, self.info.layout
+        if layout.bits <= 32 and all(type(cell) is bytes and len(cell) == size for cell in packed):
+            keys = np.frombuffer(b"".join(packed), dtype="<u4").reshape(-1, layout.tables).astype(np.int64)
+            if keys.size and int(keys.max()) >> layout.bits:
+                raise cells.DamagedError("a key outside the layout")
+            return Ragged.of_matrix(keys + np.array(self._firsts, dtype=np.int64))
+        rows = [() if cell is None else self.unpack(cell) for cell in packed]
+        values = np.fromiter(chain.from_iterable(rows), dtype=np.int64)
+        return Ragged(values, np.cumsum([0, *map(len, rows)], dtype=np.int64))
+
+
+def read_schemes(connection: sqlite3.Connection) -> dict[str, StoredScheme]:
+    """The schemes by name, in the order in which they came."""
+    rows = connection.execute("SELECT number, name, id, tables, bits FROM schemes ORDER BY number")
+    return {
+        cells.name(name): StoredScheme(
+            cells.count(number), SchemeInfo(cells.name(name), cells.name(full), _read_layout(tables, bits))
+        )
+        for number, name, full, tables, bits in rows
+    }
+
+
+def _read_layout(tables: Any, bits: Any) -> KeyLayout:
+    """The key layout of two cells."""
+    if not (cells.count(tables, _MOST_TABLES) and cells.count(bits, _MOST_BITS) > 0 and tables << bits <= 1 << 63):
+        raise cells.DamagedError(f"{tables} tables of {bits} bits")
+    return KeyLayout(tables, bits)
+
+
+def add_scheme(connection: sqlite3.Connection, scheme: SchemeInfo, number: int | None = None) -> None:
+    """Add a scheme, with its tables."""
+    row = (number, scheme.name, scheme.id, scheme.layout.tables, scheme.layout.bits)
+    made = connection.execute("INSERT INTO schemes VALUES (?, ?, ?, ?, ?, 0)", row).lastrowid
+    for statement in _TABLES:
+        connection.execute(statement.format(made))
+
+
+def remove_scheme(connection: sqlite3.Connection, scheme: StoredScheme) -> None:
+    """Remove a scheme with all that is kept of it."""
+    for table in ("sketches", "document_sketches", *KEY_TABLES):
+        connection.execute(f"DROP TABLE {table}_{scheme.number}")
+    connection.execute("DELETE FROM schemes WHERE number = ?", (scheme.number,))
+
+
+def joined(number: int) -> str:
+    """The join of the documents `d` with the tables of a scheme, such as l0, of documents' sketches, and v0, of all."""
+    return (
+        f"LEFT JOIN document_sketches_{number} l{number} ON l{number}.document = d.number "
+        f"LEFT JOIN sketches_{number} v{number} ON v{number}.number = l{number}.sketch"
+    )
