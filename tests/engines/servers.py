@@ -241,6 +241,11 @@ class OpenSearch(Server):
         """The jars of plugins, and the names of their classes."""
         return (), ()
 
+    def _jars_of(self, plugin: Path) -> Sequence[Path]:
+        """The jars of a plugin; where both have a library, the engine's is the one that plugins get, too."""
+        there = {_library(path) for path in self._jars.glob("*.jar")}
+        return [path for path in sorted(plugin.glob("*.jar")) if _library(path) not in there]
+
     def _command(self) -> tuple[Sequence[str], Mapping[str, str]]:
         self.port = self.port or free_port(_own_ports())
         self._config.mkdir(parents=True, exist_ok=True)
@@ -307,7 +312,7 @@ class SecuredOpenSearch(OpenSearch):
     scheme = "https"
 
     def __init__(self, certificates: Path, users: Mapping[str, tuple[str, str]], roles: Mapping[str, Any]) -> None:
-        self.plugin = downloads.opensearch_security()
+        self.plugin = downloads.opensearch_plugin(downloads.SECURITY)
         super().__init__()
         self._prepare(certificates, users, roles)
 
@@ -333,10 +338,7 @@ class SecuredOpenSearch(OpenSearch):
         return str(found)
 
     def _plugins(self) -> tuple[Sequence[Path], Sequence[str]]:
-        # Where both have a library, the engine's is the one that plugins get, too.
-        there = {_library(path) for path in self._jars.glob("*.jar")}
-        jars = [path for path in sorted(self.plugin.glob("*.jar")) if _library(path) not in there]
-        return jars, ["org.opensearch.security.OpenSearchSecurityPlugin"]
+        return self._jars_of(self.plugin), ["org.opensearch.security.OpenSearchSecurityPlugin"]
 
     def _settings(self) -> dict[str, object]:
         tls = {
@@ -356,6 +358,16 @@ class SecuredOpenSearch(OpenSearch):
     def answers(self) -> bool:
         """Whether it answers, to somebody without credentials too."""
         return Server.answers(self)
+
+
+class KnnOpenSearch(OpenSearch):
+    """With its k-NN plugin, but without the plugin's native library, so that its indices are Lucene's."""
+
+    name = "knn-opensearch"
+
+    def _plugins(self) -> tuple[Sequence[Path], Sequence[str]]:
+        plugin = downloads.opensearch_plugin(downloads.KNN)
+        return self._jars_of(plugin), ["org.opensearch.knn.plugin.KNNPlugin"]
 
 
 def _library(jar: Path) -> str:
