@@ -8,7 +8,6 @@ import math
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import date, datetime, time
-from decimal import Decimal
 from typing import Any, BinaryIO
 
 from indexer.ingest.readers.base import (
@@ -41,6 +40,8 @@ _STRINGS, _CONTAINERS = 64 << 20, 4_000_000
 _BUFFER = 1 << 20
 _BROKEN_OFF = "the file can't be read from here on"
 _AS_IT_IS = frozenset((str, int, bool))
+# Tuples, because a union would be made anew for each value.
+_TIMES, _IN_JSON = (datetime, date, time), (str, int, bool, dict)
 _BAD_ROW = (csv.Error, UnicodeDecodeError, OverflowError)
 
 
@@ -305,10 +306,8 @@ def _too_large(number: int, limit: int) -> BadEntry:
 
 def plain_value(value: Any) -> Any:
     """A value as JSON has it."""
-    if isinstance(value, datetime | date | time):
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, _TIMES):
         return value.isoformat()
-    if isinstance(value, Decimal):
-        return str(value)
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value if isinstance(value, str | int | float | bool | dict) else str(value)
+    return value if isinstance(value, _IN_JSON) else str(value)
