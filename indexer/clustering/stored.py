@@ -90,6 +90,6 @@ def stored_clusters(store: Store, *, least: int = 1, repeating: bool = False) ->
 
 
 def similarity_of(cluster: Mapping[str, Any]) -> float:
-    """The similarity to the canonical document in a document's annotation; older ones hold a distance of 0 to 64."""
+    """The similarity to the canonical document in a document's annotation."""
     similarity = cluster.get("similarity")
-    return float(similarity) if similarity is not None else 1 - cluster.get("distance", 64) / 64
+    return 0.0 if similarity is None else float(similarity)

@@ -222,8 +222,8 @@ def test_where_a_lock_can_not_belong_to_a_descriptor_another_kind_does(
     open_store(path, create=INFO, wait=0).close()
 
 
-def test_a_writer_of_before_and_one_of_now_keep_each_other_out(path: Path) -> None:
-    """Earlier versions took a POSIX lock on the same file."""
+def test_locks_of_both_kinds_keep_each_other_out(path: Path) -> None:
+    """Where there is no lock of a descriptor, a writer takes a POSIX lock on the same file."""
     with open_store(path, create=INFO):
         before = "import fcntl, os, sys; fcntl.lockf(os.open(sys.argv[1], os.O_RDWR), fcntl.LOCK_EX | fcntl.LOCK_NB)"
         done = subprocess.run([sys.executable, "-c", before, f"{path}-lock"], capture_output=True)

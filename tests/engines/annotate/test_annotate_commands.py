@@ -142,7 +142,7 @@ def test_texts_are_read_again_from_the_fields(
     one, other = (json.loads(ask(*corpus, *asked, "--json")[0]) for asked in (cluster, plain))
     assert one == other
     assert one["documents"] == len(DOCUMENTS)
-    # An index that was annotated by an earlier version does not remember them.
+    # An index that remembers none.
     forget(server, both.url.rpartition("/")[2])
     assert "in-fields 6" in ask(*evaluate, *cluster, code=2)[1]
     assert "name them with --field" in ask(*corpus, *cluster, code=3)[1]
