@@ -345,7 +345,7 @@ prune_options = Group(
     click.option(
         "--verify",
         type=click.Choice(["sketch", "text"]),
-        help="Also require that the document is near by stored sketches (60% of all passages) or by the texts (50%); "
+        help="Also require that the document is near by stored sketches (60% of all shingles) or by the texts (50%); "
         "where the clusters' rule asks for more, that much.",
     ),
     click.option(

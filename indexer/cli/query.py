@@ -33,7 +33,7 @@ Examples:
 
 A and B are files, or ids of stored documents; "id:ID" is always an id. - is standard input.
 
-With --json one object: rule, near, identical (null if unknown), similarity (by the rule), shares (of 5-word passages;
+With --json one object: rule, near, identical (null if unknown), similarity (by the rule), shares (of 5-word shingles;
 null if unknown), estimated (whether by sketches), bits (of the simhash), and a and b, each with name, hash, hex and
 tokens.
 """,
@@ -45,7 +45,7 @@ tokens.
 @extraction_options
 @json_option
 def compare(a: str, b: str, store: str, matching: Matching, extraction: Extraction, json: bool) -> None:
-    """Show how similar two documents are: shared passages, differing bits of the simhash, and whether they are near."""
+    """Show how similar two documents are: shared shingles, differing bits of the simhash, and whether they are near."""
     from indexer.matching.comparing import compare as compared
     from indexer.matching.shorthand import rule_of
 
@@ -91,7 +91,7 @@ def _shares(comparison: Compared) -> str:
     if comparison.shares is None:
         return ""
     how = "estimated from sketches" if comparison.estimated else "counted in the texts"
-    return f"{share_shown(comparison.shares)} of all 5-word passages are in both ({how})"
+    return f"{share_shown(comparison.shares)} of all 5-word shingles are in both ({how})"
 
 
 def _side(question: Question) -> str:

@@ -116,7 +116,7 @@ Examples:
   neardup similar draft.pdf --match simhash-doc@7bits+minhash@0.5
   neardup similar draft.pdf --store https://host:9200/news-* --filter 'lang:en AND date:[2024 TO *]'
 
-By default a document is near if it shares at least 60% of its 5-word passages; the answer shows that share, and how
+By default a document is near if it shares at least 60% of its 5-word shingles; the answer shows that share, and how
 many of the 64 bits of the simhash differ. --match and its short forms use another rule: -k 3 finds every document
 within 3 bits of the simhash. That is quick and finds copies, but also documents that share nothing but their
 language; it is the rule for --hash. --at-least 0 shows every document that shares keys with it.

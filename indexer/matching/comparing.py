@@ -18,7 +18,7 @@ from indexer.stores.base import Store
 class Compared:
     """Two documents: `near` by `rule`, of which `similarity` (0 to 1) is the measure's.
 
-    `bits` is how many of the 64 bits of simhash-doc differ, `shares` how much of all 5-word passages is in both (None
+    `bits` is how many of the 64 bits of simhash-doc differ, `shares` how much of all 5-word shingles is in both (None
     where that is unknown); `estimated` says that it comes from sketches and not from the texts. `identical` is
     whether the texts are equal but for case and white space, None where that is unknown.
     """
@@ -85,7 +85,7 @@ def _by_texts(reading: Reading, one: Question, other: Question) -> float:
 
 
 def _shares(one: Question, other: Question, store: Store | None) -> tuple[float | None, bool]:
-    """The share of common passages, and whether it is an estimate."""
+    """The share of common shingles, and whether it is an estimate."""
     if one.text is not None and other.text is not None:
         return _by_texts(Reading("text", 0.0), one, other), False
     scheme = preferred(store) if store else None

@@ -22,7 +22,7 @@ from indexer.text.counts import counted
 
 Unit = Literal["bits", "share"]
 
-# The scheme whose sketch decides by default: what most people mean by a share of common passages.
+# The scheme whose sketch decides by default: what most people mean by a share of common shingles.
 PREFERRED = "minhash"
 DEFAULT_SHARE = 0.6
 DEFAULT_VERIFIED = 0.5

@@ -169,5 +169,5 @@ def _verified(verifier: Finder | Reading) -> str:
     if isinstance(verifier, Finder):
         return f"documents {verifier.scheme.described(verifier.similarity)}"
     if verifier.kind == "text":
-        return f"documents of whose 5-word passages {verifier.similarity:.0%} or more are in both, read again"
-    return f"documents of whose shorter one's passages {verifier.similarity:.0%} or more are in the other, read again"
+        return f"documents of whose 5-word shingles {verifier.similarity:.0%} or more are in both, read again"
+    return f"documents of whose shorter one's shingles {verifier.similarity:.0%} or more are in the other, read again"

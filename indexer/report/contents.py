@@ -267,7 +267,7 @@ def report_markdown(report: Report) -> str:
     )
     lines += _md_table(
         "Similarity to what stays",
-        ("bits that differ" if numbers.rule.unit == "bits" else "shared passages", "documents"),
+        ("bits that differ" if numbers.rule.unit == "bits" else "shared wording", "documents"),
         [(row.label, f"{row.documents:,}") for row in numbers.similarities],
     )
     lines += _md_table(

@@ -39,7 +39,7 @@ class Minhash(MinwiseScheme):
     """
 
     family = "minhash"
-    summary = "Compares sets of word shingles; finds documents that share most of their passages, in any order."
+    summary = "Compares sets of word shingles; finds documents that share most of their wording, in any order."
     measure = "Jaccard coefficient of the sets of w-word shingles"
 
     # An estimate from 1,024 values of one bit has a standard error of 0.024 there: a pair at 0.67 is hardly ever below,

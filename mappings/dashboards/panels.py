@@ -264,7 +264,7 @@ CLUSTER_PANELS: tuple[Panel, ...] = (
         name="similarities",
         title="Similarity to what stays",
         about="How many documents that could be removed are so similar to the one that they repeat, by the rule of the "
-        "last clustering: the share of common passages, or of equal bits of the simhash.",
+        "last clustering: the share of common shingles, or of equal bits of the simhash.",
         view="documents",
         query=REDUNDANT,
         aggregations=(count("documents"), in_steps("neardup.cluster.repeats_similarity", "shares at least", 0.05)),

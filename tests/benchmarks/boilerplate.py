@@ -28,7 +28,7 @@ WORDS = 200
 
 
 def pages(count: int, share: float, seed: int = 1) -> Iterator[str]:
-    """Pages of WORDS words, any two of which share this part of their 5-word passages: one boilerplate before each."""
+    """Pages of WORDS words, any two of which share this part of their 5-word shingles: one boilerplate before each."""
     # c of n passages are common: c / (2 n - c) is the share.
     common = round(2 * share / (1 + share) * WORDS)
     boilerplate = " ".join(f"menu{number}" for number in range(common))

@@ -1,7 +1,7 @@
 """What a program does without a store: sketches in one thread and in two, which texts to keep, an index in memory.
 
 Run as `python -m benchmarks library`. Texts are English-like, some with near-duplicates; beside datasketch in the same
-run, which gets the texts cut into 5-word passages by str.split, as its users do.
+run, which gets the texts cut into 5-word shingles by str.split, as its users do.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def worked(way: Callable[[], object]) -> float:
 
 
 def passages(text: str) -> set[bytes]:
-    """The 5-word passages, as users of datasketch cut them."""
+    """The 5-word shingles, as users of datasketch cut them."""
     found = text.split()
     return {" ".join(found[place : place + 5]).encode() for place in range(len(found) - 4)}
 

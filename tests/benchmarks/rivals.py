@@ -6,7 +6,7 @@ reader of a table in BigQuery put on a file of Parquet, and with 8 parts in its 
 0.10.1 with two workers. Each keeps its defaults: neardup's rule is from 0.6 on, text-dedup's from 0.7 on, datatrove's
 is 14 buckets of 8.
 
-Removed wrongly is what shares less than half (30%) of its 5-word passages with each document that is kept; left is what
+Removed wrongly is what shares less than half (30%) of its 5-word shingles with each document that is kept; left is what
 shares 80% and more with another that is kept. Both are counted exactly. The texts are those of `batch`; chains, in
 which each text shares three quarters with the next and the ends nothing; and real pages, where they are at hand.
 """

@@ -185,7 +185,7 @@ def test_compare_files_and_ids(stored: Neardup) -> None:
     for words in (f"{done['bits']} of 64 bits differ", "yes, by the default rule", "(estimated from sketches)"):
         assert words in plain.out
     assert (
-        "95% of all 5-word passages are in both (counted in the texts)"
+        "95% of all 5-word shingles are in both (counted in the texts)"
         in stored("compare", "docs/a.html", "docs/near.txt").out
     )
     stored("compare", "docs/a.html", "docs/empty.txt", code=6)

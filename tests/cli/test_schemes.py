@@ -21,7 +21,7 @@ def edited(words: list[str], every: int) -> str:
     return " ".join(f"new{place}word" if place % every == 0 else word for place, word in enumerate(words, 1))
 
 
-# The Jaccard coefficient of 5-word passages falls with each edit: 1, about 0.9, 0.7 and 0.4.
+# The Jaccard coefficient of 5-word shingles falls with each edit: 1, about 0.9, 0.7 and 0.4.
 FILES = {
     "docs/a.txt": " ".join(BASE),
     "docs/a.html": html(" ".join(BASE)),

@@ -37,7 +37,7 @@ def test_it_finds_duplicates(duplicates: Any) -> None:
     assert kept
     assert int(kept[2]) == texts > 50
     assert int(kept[1]) < different / 2, "most licences are copies with changes"
-    assert re.search(r"% of the passages in common$", said, re.MULTILINE)
+    assert re.search(r"% of the shingles in common$", said, re.MULTILINE)
 
 
 def test_it_shows_pictures(duplicates: Any) -> None:

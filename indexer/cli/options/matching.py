@@ -107,7 +107,7 @@ match_options = Group(
         setting="rule",
         type=click.FloatRange(0, 1),
         metavar="J",
-        help="With --verify sketch or text: the minimum share of all 5-word passages of two documents that are in "
+        help="With --verify sketch or text: the minimum share of all 5-word shingles of two documents that are in "
         "both.  [default: 0.6 by sketches, 0.5 by texts]",
     ),
     click.option(
@@ -116,7 +116,7 @@ match_options = Group(
         setting="rule",
         type=click.FloatRange(0, 1),
         metavar="C",
-        help="The minimum share of the shorter document's 5-word passages that are in the other one; the texts "
+        help="The minimum share of the shorter document's 5-word shingles that are in the other one; the texts "
         "are read again.",
     ),
     click.option(
