@@ -1,4 +1,4 @@
-"""Where the command `neardup` begins, by its script as by `python -m indexer`."""
+"""The entry point of the command `neardup`, for its script as for `python -m indexer`."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def fingerprint(text: str | bytes) -> tuple[int, int] | None:
 
 
 def fingerprints(texts: Texts) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    """What `fingerprint` gives of many texts: values and numbers of tokens, uint64 of shape (n,), 0 for no token.
+    """The results of `fingerprint` for many texts: values and numbers of tokens, uint64 of shape (n,), 0 for no token.
 
     It takes about twice their memory, none for those that are joined. Raises MemoryError.
     """
@@ -441,7 +441,7 @@ def random_projection(features: ArrayLike, words: int) -> NDArray[np.uint64] | N
 
 
 def differing_values(one: bytes, others: Sequence[bytes], bits: int) -> NDArray[np.uint32]:
-    """How many of the packed groups of `bits` bits (1, 2, 4, 8 or 16) of one string of bytes differ in each other.
+    """The number of packed groups of `bits` bits (1, 2, 4, 8 or 16) in which each other string differs from `one`.
 
     All strings have the same length. Gives uint32 of shape (len(others),). Raises UsageError for other lengths or bits.
     """
@@ -458,7 +458,7 @@ def differing_values(one: bytes, others: Sequence[bytes], bits: int) -> NDArray[
 
 
 def intersection_sizes(values: ArrayLike, offsets: ArrayLike, left: ArrayLike, right: ArrayLike) -> NDArray[np.int64]:
-    """How many numbers the sets numbered left[i] and right[i] share, for each i: int64 of the shape (n,) of `left`.
+    """The number of values that the sets left[i] and right[i] share, for each i: int64 of the shape (n,) of `left`.
 
     Set s is `values[offsets[s]:offsets[s + 1]]`, sorted 64-bit integers. Raises UsageError for a set that is not
     sorted, offsets that leave `values`, numbers of no set, and other shapes.

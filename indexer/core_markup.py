@@ -16,7 +16,7 @@ _LONGEST_NAME: int = lib.ND_TAG_NAME
 
 
 class Names:
-    """What a scan looks for: elements, of which `blocks` end words, and the beginnings of names of classes and ids.
+    """The names that a scan looks for: elements, of which `blocks` end words, and beginnings of classes and ids.
 
     All are ASCII in small letters; the beginnings are of three.
     """

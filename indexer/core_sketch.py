@@ -28,7 +28,7 @@ DIGEST_BYTES = 16
 
 @dataclass(frozen=True, slots=True)
 class MinhashForm:
-    """What a sketch of the scheme minhash is made with; `indexer.schemes.minhash` checks and explains the values."""
+    """The parameters of a sketch of the scheme minhash; `indexer.schemes.minhash` checks and explains the values."""
 
     shingle: int = 5
     numbers: bool = True
@@ -39,7 +39,7 @@ class MinhashForm:
 
 
 class TextFeatures(NamedTuple):
-    """What one pass over a text gives: its simhash-doc value and tokens, None without a token, and its sketch.
+    """The results of one pass over a text: its simhash-doc value and tokens, None without a token, and its sketch.
 
     `shingles` is the number of distinct ones; `keys` are packed, table << 32 | key.
     """
@@ -74,7 +74,7 @@ def fingerprint_and_minhash(text: str | bytes, form: MinhashForm = DEFAULT_FORM)
 
 
 class ManyTextFeatures(NamedTuple):
-    """What one call gives of many texts, a row for each: zeros where a text holds no token.
+    """The results of one call for many texts, a row for each: zeros where a text holds no token.
 
     `simhashes`, `tokens` and `shingles` are uint64 of shape (n,), `packed` uint8 of (n, bytes), `keys` uint64 of
     (n, bands); `folded` are the texts as `folded_text` gives them, where they were asked for.
@@ -191,7 +191,7 @@ def pack(signature: NDArray[np.uint32], bits: int) -> bytes:
 
 
 def equal_parts(one: bytes, packed: NDArray[np.uint8], bits: int = 1) -> NDArray[np.int32]:
-    """How many of the packed groups of `bits` bits of one string of bytes are equal in each row of an array.
+    """The number of packed groups of `bits` bits that are equal in `one` and in each row of an array.
 
     `packed` is uint8 of shape (n, len(one)); gives int32 of shape (n,). Bits that fill a last byte count as equal.
     Raises UsageError for other shapes, types or bits.
@@ -253,7 +253,7 @@ def folded_text(text: str | bytes) -> bytes:
 
 
 def text_digest(text: str | bytes) -> bytes:
-    """What is equal for two texts only if they are equal but for case and white space: 16 bytes.
+    """A digest of 16 bytes, equal for two texts only if they are equal except for case and white space.
 
     They are the first 16 of SHA-256 (FIPS 180-4), which scripts inside engines can make too, over `folded_text`; so
     numbers, symbols and URLs count. Raises MemoryError.
@@ -281,7 +281,7 @@ def text_digests(texts: Texts) -> NDArray[np.uint8]:
 
 
 def cluster_ids(ids: Texts) -> NDArray[np.bytes_]:
-    """What `indexer.model.own_cluster_id` gives of documents without index and routing: S26 of shape (n,)."""
+    """The values of `indexer.model.own_cluster_id` for documents without index and routing: S26 of shape (n,)."""
     data, ends = joined_texts(ids)
     made = np.empty(ends.size, dtype=f"S{CLUSTER_ID_LENGTH}")
     lib.nd_cluster_ids(
@@ -291,7 +291,7 @@ def cluster_ids(ids: Texts) -> NDArray[np.bytes_]:
 
 
 def is_clean(text: Any) -> bool:
-    """Whether UTF-8 (bytes, or anything with their interface) is taken as it is by the extraction of plain text.
+    """True if the extraction of plain text takes UTF-8 (bytes, or anything with their interface) as it is.
 
     That is, without control characters but white space, U+FFFE, U+FFFF and U+FEFF.
     """

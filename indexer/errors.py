@@ -78,7 +78,7 @@ class ExtractionError(NeardupError):
 
 
 def shown(value: object) -> str:
-    """What a message says was given: a plain value, cut off where it is long, and of anything else its type."""
+    """The form of a given value in a message: a plain value itself, cut off where it is long, else its type."""
     if isinstance(value, str | bytes):
         return repr(value[:80])
     is_plain = value is None or isinstance(value, float) or (isinstance(value, int) and abs(value) < 1 << 64)

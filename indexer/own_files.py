@@ -65,7 +65,7 @@ def in_use(path: AnyPath, *, store: bool = False) -> Iterator[None]:
 
 
 def is_own(path: AnyPath) -> bool:
-    """Whether a path, however it is written, leads to a file that this process has in use."""
+    """True if a path, however it is written, leads to a file that this process has in use."""
     with suppress(OSError, ValueError):
         return _is_own(os.stat(path))
     return False
@@ -206,7 +206,7 @@ def require_free(path: AnyPath) -> None:
 
 
 def is_database(path: AnyPath) -> bool:
-    """Whether a path leads to an SQLite file, by its first bytes; that of an open store is not opened again."""
+    """True if a path leads to an SQLite file, by its first bytes; that of an open store is not opened again."""
     return _first_bytes(path) == _SQLITE
 
 

@@ -86,7 +86,7 @@ class HammingIndex:
 
     @property
     def distance(self) -> int:
-        """How far the tables reach, in bits."""
+        """The greatest distance that the tables find, in bits."""
         return self._distance
 
     @property

@@ -112,7 +112,7 @@ def number_of_threads(threads: int | None) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Places:
-    """Where values stand in the input: `positions[starts[i]:starts[i + 1]]` for `values[i]`, values in order."""
+    """The positions of values in the input: `positions[starts[i]:starts[i + 1]]` for `values[i]`, values in order."""
 
     values: Hashes
     starts: Positions
@@ -147,7 +147,7 @@ class _Places:
         return core.find_values(values, self.values)[0]
 
     def counts(self, at: Positions) -> Positions:
-        """How many positions hold each of these values."""
+        """The number of positions that hold each of these values."""
         return self.starts[at + 1] - self.starts[at]
 
     def equal_pairs(self, repeated: Hashes, *, collapse: bool) -> Iterator[Pairs]:

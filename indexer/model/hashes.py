@@ -1,4 +1,4 @@
-"""What callers give as 64-bit hashes, as one kind of array."""
+"""The 64-bit hashes that callers give, as one kind of array."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class Joined:
 
     @property
     def starts(self) -> Ends:
-        """Where each begins."""
+        """The offset at which each begins."""
         return np.concatenate((np.zeros(1, dtype=np.uintp), self.ends[:-1])) if len(self) else self.ends
 
 

@@ -1,4 +1,4 @@
-"""Where documents came from, as coarse as people count them: a URL's host, or the folder of a path."""
+"""The origins of documents, as coarse as people count them: a URL's host, or the folder of a path."""
 
 from __future__ import annotations
 

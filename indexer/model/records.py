@@ -49,7 +49,7 @@ def name_of(ref: Ref) -> str:
 
 
 def readings_of(name: str) -> list[Ref]:
-    """What a name that a user wrote can mean, the id that is all of it first.
+    """The identities that a name written by a user can mean, first the one whose id is the whole name.
 
     An index of "" stands for any, and so does a routing of None; one of "" stands for none.
     """
@@ -178,7 +178,7 @@ class Sketch:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What a store keeps of one document.
+    """The record of one document in a store.
 
     `keys` are the packed keys of the fingerprint's tables (see `indexer.schemes.keys.layout`), empty where there is
     no fingerprint; `short` marks documents with too few tokens for a meaningful simhash; `source` is the path or URL;
@@ -224,7 +224,7 @@ class Record:
         return self if first == self.first_indexed_at else replace(self, first_indexed_at=first)
 
     def is_identical(self, other: Record) -> bool:
-        """Whether both texts are known to be equal but for case and white space."""
+        """True if both texts are known to be equal except for case and white space."""
         return bool(self.text_digest) and self.text_digest == other.text_digest
 
     def sketch_of(self, scheme: str) -> Sketch | None:
@@ -286,7 +286,7 @@ def size_class(size: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ClusterRecord:
-    """What a store keeps of a cluster of two or more documents as a whole.
+    """The record of a cluster of two or more documents in a store.
 
     `title` is the canonical document's; `size` counts the members and `redundant` those of them that repeat a document
     which is kept, `total_bytes` and `redundant_bytes` sum their sizes. `least_similarity` (0 to 1) is the smallest
@@ -311,7 +311,7 @@ class ClusterRecord:
 
 @dataclass(frozen=True, slots=True)
 class ClusteringNote:
-    """What a store remembers of how its clusters were made.
+    """The note in a store of how its clusters were made.
 
     `rule` is the written match rule with all parameters of its schemes, `bound` how far apart two documents of a
     cluster may be (a share of 0 to 1, or bits; empty for the rule's own), `canonical` the written rule for the
@@ -355,7 +355,7 @@ class Match:
 
     @property
     def label(self) -> str:
-        """What the distance is called, see `label_of`."""
+        """The name of the distance, see `label_of`."""
         return label_of(self.distance)
 
 

@@ -14,7 +14,7 @@ Positions = npt.NDArray[np.int64]
 
 
 def ref_order(ref: Ref) -> tuple[str, str, str]:
-    """What identities are sorted by: id, index, routing."""
+    """The key that identities are sorted by: id, index, routing."""
     return ref.id, ref.index, ref.routing or ""
 
 
@@ -57,7 +57,7 @@ class RefTable:
 
 
 class RefSet:
-    """Which identities are among some of a table, with 16 bytes for each of those."""
+    """A set of some identities of a table, with 16 bytes for each of them."""
 
     def __init__(self, table: RefTable, positions: Positions) -> None:
         self._table = table

@@ -26,7 +26,7 @@ class Tokens:
 
     @property
     def adjacent(self) -> NDArray[np.bool_]:
-        """Whether nothing lies between each and the one before: shape (n,)."""
+        """True for each token with nothing between it and the one before: shape (n,)."""
         return np.append(False, self.starts[1:] == self.ends[:-1])[: self.starts.size]
 
     def where(self, kept: NDArray[np.bool_]) -> Tokens:

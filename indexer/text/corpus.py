@@ -48,7 +48,7 @@ class Corpus:
 
     @cached_property
     def digest(self) -> str:
-        """What distinguishes corpora in a scheme's id: "c" and 16 hexadecimal digits of BLAKE2b (RFC 7693)."""
+        """The digest that tells corpora apart in a scheme's id: "c" and 16 hexadecimal digits of BLAKE2b (RFC 7693)."""
         return "c" + hashlib.blake2b(self.to_bytes(), digest_size=8).hexdigest()
 
     def frequency(self, features: Hashes) -> npt.NDArray[np.int64]:
@@ -135,7 +135,7 @@ class CorpusBuilder:
         return self
 
     def corpus(self, *, least: int = 2) -> Corpus:
-        """What was counted, without the features that occur in fewer than `least` documents."""
+        """The corpus that was counted, without the features that occur in fewer than `least` documents."""
         self._settle()
         kept = self._frequencies >= least
         missed = self._missed + (0 if kept.all() else least - 1)

@@ -35,7 +35,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What turns one text into another: `pieces` in order, and how many words stay, go and come.
+    """The changes that turn one text into another: `pieces` in order, and the numbers of words kept, removed and added.
 
     `cut` says that only the first `limit` words of each side were compared, because one has more.
     """

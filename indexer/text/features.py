@@ -62,7 +62,7 @@ class Features(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How features are made: see `recipe`, which checks the values."""
+    """The parameters that features are made with: see `recipe`, which checks the values."""
 
     kind: str
     size: int
@@ -81,12 +81,12 @@ class Recipe:
 
     @property
     def is_doc(self) -> bool:
-        """Whether the features are the tokens of simhash-doc."""
+        """True if the features are the tokens of simhash-doc."""
         return self.kind == "words" and self.has_doc_tokens
 
     @property
     def has_doc_tokens(self) -> bool:
-        """Whether the tokens that the features are made of are those of simhash-doc."""
+        """True if the tokens that the features are made of are those of simhash-doc."""
         return self.stop == "none" and self._has_plain_tokens
 
     def tokens(self, text: str | bytes) -> Iterator[Token]:
@@ -217,7 +217,7 @@ def rising_hashes(words: frozenset[str]) -> Hashes:
 
 
 def among(hashes: Hashes, rising: Hashes) -> npt.NDArray[np.bool_]:
-    """Whether each is one of some hashes in ascending order: shape (n,)."""
+    """True for each hash that is among some others, which are in ascending order: shape (n,)."""
     if not rising.size:
         return np.zeros(hashes.size, dtype=bool)
     places = np.minimum(np.searchsorted(rising, hashes), rising.size - 1)

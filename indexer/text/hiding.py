@@ -37,7 +37,7 @@ def shown_name(name: str) -> str:
 
 
 def is_path(name: str) -> bool:
-    """Whether a name with an "@" is surely a path.
+    """True if a name, even one with an "@", is surely a path.
 
     It is there, or its folder is: one whose name has the "@", or one that a path begins with, as "./" or "/var/".
     """
@@ -48,7 +48,7 @@ def is_path(name: str) -> bool:
 
 
 def may_be_credential(name: str) -> bool:
-    """Whether what is given for a path may be a user's name and password, with or without a host."""
+    """True if the name given for a path may be a user's name and password, with or without a host."""
     return ":" in name.rpartition("@")[0] and not is_path(name)
 
 
@@ -81,5 +81,5 @@ def without_secrets(text: str, secrets: Iterable[str]) -> str:
 
 
 def _alike(one: str, other: str) -> int:
-    """How many characters are equal from the beginning."""
+    """The length of the common prefix."""
     return sum(takewhile(operator.truth, map(operator.eq, one, other)))

@@ -1,4 +1,4 @@
-"""What languages bring: stop-lists, the language of a document, dictionaries; each with the version that it is of."""
+"""The data of languages: stop-lists, the language of a document, dictionaries; each with its version."""
 
 from __future__ import annotations
 

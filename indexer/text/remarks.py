@@ -1,4 +1,4 @@
-"""What is said beside answers, on standard error: a sentence for people, or one JSON object a line for machines."""
+"""Remarks beside the answers, on standard error: a sentence for people, or one JSON object a line for machines."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def remark(text: str, *, level: Level = "info", **fields: object) -> None:
 
 
 def in_json() -> bool:
-    """Whether remarks are JSON, so that nothing else may stand on standard error: no progress, no question."""
+    """True if remarks are JSON, so that nothing else may stand on standard error: no progress, no question."""
     return _form["json"]
 
 
