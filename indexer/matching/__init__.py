@@ -1,1 +1,1 @@
-"""What counts as near, and finding it: match rules, questions, lookups, pairs and their verification."""
+"""The definition of near and the search for it: match rules, questions, lookups, pairs and their verification."""

@@ -40,7 +40,7 @@ class Answered(NamedTuple):
 
 
 class Unanswered(NamedTuple):
-    """What a user called a document that could not be asked about, and why."""
+    """The name that a user gave a document that could not be asked about, and the reason."""
 
     name: str
     error: NeardupError
@@ -61,7 +61,7 @@ def lookup_each(
     at_least: float | None = None,
     inside: bool = False,
 ) -> Iterator[Answered | Unanswered]:
-    """What `indexer.matching.lookups.lookup` answers to each question, in order, or why there is no answer.
+    """The answer of `indexer.matching.lookups.lookup` to each question, in order, or the reason why there is none.
 
     The document that a question's `ref` names is left out of its answer. The questions of a group are asked in one
     request where the store can, each with `inside`. Memory: that of a group's texts and lookups. Raises UsageError
@@ -137,7 +137,7 @@ Given = Item[Input] | Failed[Input | Rejected]
 
 
 class Reading(NamedTuple):
-    """How documents are read that are asked about: by how many processes, and within which limits."""
+    """The settings for reading documents that are asked about: the number of processes, the options and the limits."""
 
     jobs: int
     options: Options
@@ -173,7 +173,7 @@ def _places(given: Input | Rejected, folder: str) -> tuple[str, Sequence[str]]:
 
 
 def _documents(group: Sequence[Given], workers: Extraction[None], how: Reading) -> list[Document | Unanswered]:
-    """What each document of a group gives, in order."""
+    """The result of each document of a group, in order."""
     documents: dict[int, Document | Unanswered] = {}
     wanted: list[Item[int]] = []
     for number, each in enumerate(group):
@@ -206,7 +206,7 @@ def _unanswered(given: Input | Rejected, reason: str, detail: str) -> Unanswered
 
 
 def _name(given: Input | Rejected) -> str:
-    """What its user calls a document: its path, else its id."""
+    """The name that its user knows a document by: its path, else its id."""
     if isinstance(given, Input) and given.path:
         return printable_path(given.path)
     return given.id or (given.name if isinstance(given, Input) else "") or given.source or "the text"

@@ -58,7 +58,7 @@ def _listed(lines: Iterable[str]) -> Iterator[tuple[int, tuple[str, int | None]]
 
 
 def is_store(name: str) -> bool:
-    """Whether a name is that of a store, by its being a URL or by the first bytes of the file."""
+    """True if a name is that of a store: a URL, or a file with the first bytes of one."""
     return "://" in name or own_files.is_database(name)
 
 

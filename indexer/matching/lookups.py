@@ -79,7 +79,7 @@ def part_label(of_question: float, of_document: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a lookup found: `matches`, the most similar first, then by ref; `total` in all, also where fewer are listed.
+    """The result of a lookup: `matches`, the most similar first, then by ref; `total` in all, even if fewer are listed.
 
     `keys` were asked for, `candidates` documents had enough of them, and at least `lacking` documents of the store
     can't be compared, because they have no sketch of what the rule compares. `unread` names documents that could not be
@@ -97,7 +97,7 @@ class Answer:
 
 @lru_cache(maxsize=64)
 def plans(rule: MatchRule) -> tuple[tuple[Finder, Plan], ...]:
-    """What each finder of a rule asks for and finds; UsageError where one can't serve its threshold."""
+    """The finders of a rule, each with its plan; UsageError where one can't serve its threshold."""
     return tuple((finder, finder.scheme.plan(finder.similarity)) for finder in rule.finders)
 
 
@@ -179,13 +179,13 @@ class Asking:
                 self.probes.append(Probe(finder.name, keys, plan.agreeing))
 
     def found(self, *, include_short: bool = False, check: Check | None = None) -> Iterable[Found]:
-        """What the store finds, with all that is compared."""
+        """The documents that the store finds, with all that is compared."""
         if not self.probes:
             return ()
         return self.store.probe(self.probes, list(self.rule.schemes), check=check, include_short=include_short)
 
     def answer(self, batches: Iterable[Found], limit: int | None) -> Answer:
-        """What is near of what the store found, the nearest `limit` listed (None: all)."""
+        """The near documents among those that the store found, the nearest `limit` of them listed (None: all)."""
         entries = self.entries(batches)
         best = sorted(entries, key=_nearest) if limit is None else heapq.nsmallest(limit, entries, key=_nearest)
         # For none at all, nothing was read yet.
@@ -213,7 +213,7 @@ class Asking:
         return Answer(self.rule, matches, self.total, keys, self.candidates, self.lacking, unread)
 
     def entries(self, batches: Iterable[Found]) -> Iterator[Entry]:
-        """What is near, with its similarity, in no given order; counts what passes."""
+        """An entry for each near document, with its similarity, in no given order; counts the documents that pass."""
         for batch in batches:
             self.candidates += len(batch.refs)
             self.lacking = max(self.lacking, self.rule.lacking(batch.lacking or {}))
@@ -249,7 +249,7 @@ class Asking:
         return judged, judged >= 0 if least is None else near & (judged >= measure.similarity - SLACK), shares
 
     def _reached(self, by_scheme: dict[str, Similarities], at_least: float | None) -> npt.NDArray[np.bool_]:
-        """Which documents at least one finder finds."""
+        """True for each document that at least one finder finds."""
         reached = [
             by_scheme[finder.name] >= (finder.similarity if at_least is None else at_least) - SLACK
             for finder in self.rule.finders
@@ -269,7 +269,7 @@ class Asking:
         return similarities
 
     def _shares(self, rows: Ragged) -> Similarities:
-        """How much of the question is in each document of a batch, and the other way round, by the rule's measure."""
+        """The share of the question in each document of a batch, and the other way round, by the rule's measure."""
         name = self.rule.measure.name
         there = np.flatnonzero(rows.sizes)
         table = Ragged.joined([Ragged.of_bytes([self.sketches[name].payload]), rows.take(there)])
@@ -279,14 +279,14 @@ class Asking:
         return shares
 
     def bits(self, record: Record) -> int | None:
-        """How many bits of simhash-doc a record differs in."""
+        """The number of bits of simhash-doc in which a record differs."""
         if self.simhash is None or record.fingerprint is None:
             return None
         return self.simhash.distance(record.fingerprint)
 
 
 def check_of(rule: MatchRule, question: Question) -> Check:
-    """What the engine verifies itself."""
+    """The check by which the engine itself verifies what it finds."""
     finder = rule.finders[0]
     if len(rule.finders) > 1 or rule.verifier or finder.name != "simhash-doc":
         raise UsageError("the engine itself can verify simhash-doc alone, as in --match simhash-doc@3bits")

@@ -60,7 +60,7 @@ class Nodes:
 
 @dataclass(slots=True)
 class _Columns:
-    """What is gathered of one scheme while a store is read."""
+    """The columns of one scheme that are gathered while a store is read."""
 
     payloads: list[Ragged] = field(default_factory=list)
     keys: list[Ragged] = field(default_factory=list)
@@ -121,7 +121,7 @@ def nodes_of_sketches(
 
 
 def comparable(rule: MatchRule, batch: Found) -> npt.NDArray[np.bool_]:
-    """Which documents of a batch the rule can compare: those that its verifier has a sketch of, or else a finder."""
+    """True for each document that the rule can compare: with a finder's sketch, and the verifier's if it has one."""
     finders = [batch.payloads[finder.name].sizes > 0 for finder in rule.finders]
     able = np.asarray(np.any(finders, axis=0), dtype=np.bool_)
     if isinstance(rule.verifier, Finder):

@@ -1,4 +1,4 @@
-"""What is asked about: a text, a stored document, or a fingerprint alone; its sketches by any scheme."""
+"""The subject of a lookup: a text, a stored document, or a fingerprint alone; its sketches by any scheme."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class Question:
 
     @property
     def short(self) -> bool:
-        """Whether it has words, and by the usual measure too few for a meaningful fingerprint."""
+        """True if it has words, but by the usual measure too few for a meaningful fingerprint."""
         fingerprint = self.simhash
         return fingerprint is not None and 0 < fingerprint.tokens < DEFAULT_MIN_TOKENS
 

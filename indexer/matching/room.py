@@ -1,4 +1,4 @@
-"""Whether a store is too large for commands that hold something of each of its documents, said before they begin."""
+"""The remark that a store is too large for a command that holds something of each document, made before it begins."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LEAN_BYTES, DOCUMENT_BYTES = 300, 1000
 
 
 def remark_on(documents: int, rule: MatchRule, available: int | None) -> str:
-    """What to say of so many documents where `available` bytes of memory don't hold them; empty where they do."""
+    """The remark on so many documents where `available` bytes of memory don't hold them; empty where they do."""
     needed = documents * (LEAN_BYTES if list(rule.schemes) == [SIMHASH_DOC] else DOCUMENT_BYTES)
     if available is None or needed <= available:
         return ""

@@ -49,7 +49,7 @@ class Finder:
 
     @property
     def unit(self) -> Unit:
-        """What the threshold counts."""
+        """The unit that the threshold counts."""
         return self.scheme.unit
 
     def written(self, *, whole: bool = False) -> str:
@@ -147,7 +147,7 @@ class MatchRule:
                 )
 
     def lacking(self, counts: Mapping[str, int]) -> int:
-        """How many documents can't be compared at least, where `counts` lack a sketch of each scheme.
+        """The least number of documents that can't be compared, where `counts` lack a sketch of each scheme.
 
         They lack the verifier's, or every finder's; where both are not simhash-doc, there may be more.
         """
@@ -164,7 +164,7 @@ class MatchRule:
 
     @property
     def name(self) -> str:
-        """What people call it: `default` for the rule of a new store, else the written form."""
+        """The name of the rule for people: `default` for that of a new store, else the written form."""
         return rule_name(self.written())
 
     @property
@@ -174,12 +174,12 @@ class MatchRule:
 
     @property
     def by_hash_alone(self) -> bool:
-        """Whether a simhash alone decides; it also calls documents near that share nothing but their language."""
+        """True if a simhash alone decides, which also calls documents near that share nothing but their language."""
         return self.unit == "bits" and any(finder.unit == "bits" for finder in self.finders)
 
     @property
     def of_parts(self) -> bool:
-        """Whether documents are near by it of which one is only a part of the other."""
+        """True if by this rule two documents are near of which one is only a part of the other."""
         measure = self.measure
         return measure.scheme.of_parts if isinstance(measure, Finder) else measure.kind == "containment"
 
@@ -199,7 +199,7 @@ class MatchRule:
         return int(self.measure.scheme.parameters.get("bits", 64))
 
     def bits(self, similarity: float) -> int:
-        """How many bits differ at a similarity, of a rule that measures by bits; one that was rounded will do."""
+        """The number of bits that differ at a similarity, which may be rounded, by a rule that measures in bits."""
         return round(self.width * (1 - similarity))
 
     def shown(self, similarity: float) -> str:
@@ -262,7 +262,7 @@ def verified_rule(share: float, store: Store | None = None) -> MatchRule:
 
 
 def verified_text(share: float = DEFAULT_SHARE) -> str:
-    """How that rule is written."""
+    """The written form of `verified_rule`."""
     return f"{LEAN_RULE}/{PREFERRED}@{share:.12g}+{PREFERRED}@{share:.12g}"
 
 

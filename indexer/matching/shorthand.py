@@ -30,7 +30,7 @@ _USUAL_BITS = 3
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a user asks of a rule: the written form, or parts of one in its place.
+    """The rule that a user asks for: the written form, or parts of one in its place.
 
     `distance` in bits of simhash-doc; `scheme` and `similarity` (0 to 1) of a finder; `verify` by which measure, from
     `min_jaccard` or `min_containment` (0 to 1) on.
@@ -46,7 +46,7 @@ class Wanted:
 
     @property
     def given(self) -> bool:
-        """Whether anything is asked."""
+        """True if anything is asked for."""
         return any(getattr(self, field.name) is not None for field in fields(self))
 
 
@@ -136,7 +136,7 @@ def _verifier(wanted: Wanted, store: Store | None) -> Finder | Reading | None:
 
 
 def explained(rule: MatchRule) -> list[str]:
-    """What a rule looks up, and what that guarantees or is expected to miss, a line each."""
+    """The lines that explain what a rule looks up, and what that guarantees or is expected to miss."""
     lines = [f"rule: {rule.written(whole=True)}"]
     for finder in rule.finders:
         lines.append(f"found by {finder}: documents {finder.scheme.described(finder.similarity)}")
@@ -149,7 +149,7 @@ def explained(rule: MatchRule) -> list[str]:
 
 
 def _found_by(finder: Finder) -> list[str]:
-    """What a finder asks for and finds."""
+    """The lines that explain what a finder asks for and finds."""
     try:
         [(_, plan)] = plans(MatchRule((finder,)))
     except UsageError as error:

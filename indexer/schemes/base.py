@@ -51,7 +51,7 @@ class Sketches:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a lookup for a similarity asks, and what it finds.
+    """The plan of a lookup for a similarity: the keys that it asks for, and the share of pairs that it finds.
 
     `probes` is the largest number of keys that are asked for, None where that depends on the text's length, of which
     `agreeing` tables must match; `recall` the expected share found of the pairs that are exactly as similar as asked
@@ -121,7 +121,7 @@ class Scheme(ABC):
 
     @property
     def info(self) -> SchemeInfo:
-        """What a store keeps of the scheme."""
+        """The description of the scheme that a store keeps."""
         return SchemeInfo(self.family, self.id, self.layout)
 
     @abstractmethod
@@ -148,7 +148,7 @@ class Scheme(ABC):
     def fingerprints_and_sketches(
         self, texts: Sequence[str | bytes]
     ) -> tuple[list[Fingerprint | None], list[Sketch | None]]:
-        """What `fingerprint_and_sketch` gives of each text."""
+        """The results of `fingerprint_and_sketch` for each text."""
         both = [self.fingerprint_and_sketch(text) for text in texts]
         return [one for one, _ in both], [other for _, other in both]
 
@@ -161,7 +161,7 @@ class Scheme(ABC):
 
     @abstractmethod
     def plan(self, similarity: float) -> Plan:
-        """What a lookup for this similarity (0 to 1) asks and finds; UsageError where the scheme can't serve it."""
+        """The plan of a lookup for this similarity (0 to 1); UsageError where the scheme can't serve it."""
 
     def probes(self, sketch: Sketch, similarity: float) -> Sequence[int]:  # noqa: ARG002 some schemes ask for more
         """The packed keys to ask for; every document that the plan promises shares `agreeing` tables with them.
@@ -183,7 +183,7 @@ class Scheme(ABC):
         return similarities
 
     def shares(self, payloads: Ragged, left: Positions, right: Positions) -> Similarities:
-        """How much of the left one is in the right one, and the other way round: shape (len(left), 2), from 0 to 1.
+        """The share of the left one in the right one, and the other way round: shape (len(left), 2), from 0 to 1.
 
         Of a scheme `of_parts` the greater one is the similarity; another one has a single measure, which is both.
         """

@@ -127,7 +127,7 @@ class IMatch(Scheme):
         return Plan(similarity, self.layout.tables, 1, 1.0, True, said)
 
     def _kept(self, hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
-        """Which of the terms are in the lexicon (all) and in each sub-lexicon: (n,) to (sublexicons + 1, n)."""
+        """True for each term that is in the lexicon (all are) and in each sub-lexicon: (n,) to (sublexicons + 1, n)."""
         steps = np.arange(self.sublexicons + 1, dtype=np.uint64) * np.uint64(STEP)
         kept = mixed(hashes + steps[:, None]) >= np.uint64(int(self.drop * 2**64))
         kept[0] = True

@@ -70,7 +70,7 @@ class Minhash(MinwiseScheme):
 
     @property
     def form(self) -> core_sketch.MinhashForm:
-        """What the core is told to make, of a scheme that reads a text once."""
+        """The parameters by which the core makes the sketch in one pass over a text."""
         return self._form
 
     @property
@@ -111,7 +111,7 @@ class Minhash(MinwiseScheme):
     def fingerprints_and_sketches(
         self, texts: Sequence[str | bytes]
     ) -> tuple[list[Fingerprint | None], list[Sketch | None]]:
-        """What `fingerprint_and_sketch` gives of each text; the core reads all of them in one call."""
+        """The results of `fingerprint_and_sketch` for each text; the core reads all of them in one call."""
         made = core_sketch.features_of_texts(texts, self.form, fold=False)
         counted = zip(made.simhashes.tolist(), made.tokens.tolist(), strict=True)
         payloads, width = made.packed.tobytes(), made.packed.shape[1]

@@ -90,7 +90,7 @@ class Passages(Scheme):
         return Sketch(self.id, payload, tuple(kept.tolist()), int(kept.size))
 
     def similarities(self, payload: bytes, others: Sequence[bytes]) -> npt.NDArray[np.float64]:
-        """How many keys they share, of those of the one that has fewer."""
+        """The share of common keys among those of the one that has fewer."""
         return self.compare_one(payload, Ragged.of_bytes(others))
 
     def compare(self, payloads: Ragged, left: Positions, right: Positions) -> Similarities:
@@ -98,9 +98,9 @@ class Passages(Scheme):
         return np.asarray(np.max(self.shares(payloads, left, right), axis=1, initial=0.0), dtype=np.float64)
 
     def shares(self, payloads: Ragged, left: Positions, right: Positions) -> Similarities:
-        """How many of the left one's keys the right one has, and the other way round: shape (len(left), 2).
+        """The share of the left one's keys in the right one, and the other way round: shape (len(left), 2).
 
-        None where that is a single key of several: a phrase alone is no passage.
+        Zero where that is a single key of several: a phrase alone is no passage.
 
         Raises PayloadError for bytes that are no payload.
         """

@@ -59,7 +59,7 @@ def sketches_of(fingerprints: Sequence[Fingerprint | None]) -> list[Sketch | Non
 
 
 def bits_allowed(width: int, similarity: float) -> int:
-    """How many of `width` bits may differ at a similarity (0 to 1), so that 0.90 of 64 bits are 6 and 0.98 one."""
+    """The number of `width` bits that may differ at a similarity (0 to 1): of 64 bits 6 at 0.90 and one at 0.98."""
     return math.floor(width * (1 - similarity) + 1e-9)
 
 

@@ -1,1 +1,1 @@
-"""How similar documents are: by their sketches, by what they hold, exactly."""
+"""The similarity of documents: by their sketches, by what they hold, exactly."""

@@ -61,7 +61,7 @@ def jaccard(sets: ShingleSets, left: npt.ArrayLike, right: npt.ArrayLike) -> npt
 
 
 def containment(sets: ShingleSets, left: npt.ArrayLike, right: npt.ArrayLike) -> npt.NDArray[np.float64]:
-    """How much of the smaller set is in the other, |A & B| / min(|A|, |B|) (Broder 1997), of each pair of positions."""
+    """The share of the smaller set in the other, |A & B| / min(|A|, |B|) (Broder 1997), for each pair of positions."""
     one, other = np.asarray(left, dtype=np.int64), np.asarray(right, dtype=np.int64)
     common = core.intersection_sizes(sets.values, sets.offsets, one, other)
     smaller = np.minimum(sets.sizes[one], sets.sizes[other])

@@ -41,11 +41,11 @@ class Reader(ABC):
 
     @abstractmethod
     def _evidence_of(self, records: Sequence[Record]) -> Iterator[tuple[Record, Any]]:
-        """What each stored document is compared by; None where there is nothing, an ExtractionError with why not."""
+        """The evidence to compare each stored document by; None where it has none, an ExtractionError with why not."""
 
     @abstractmethod
     def asked(self, question: Question) -> Any:
-        """What a question is compared by; None where it has no words.
+        """The evidence that a question is compared by; None where it has no words.
 
         Raises UsageError where it has nothing to be compared by, and ExtractionError that names it where it can't be
         read.
@@ -165,7 +165,7 @@ def _shingles(text: str | bytes) -> exact.ShingleSets | None:
 
 
 def reader_of(store: Store, rule: MatchRule) -> Reader | None:
-    """What reads the documents for a rule that verifies by reading; None for another."""
+    """The reader of documents for a rule that verifies by reading; None for another."""
     return TextReader(store, rule.verifier) if isinstance(rule.verifier, Reading) else None
 
 

@@ -1,4 +1,4 @@
-"""How similar documents are by a rule's finders and its verifier, over tables of their sketches."""
+"""The similarities of documents by a rule's finders and its verifier, over tables of their sketches."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ class Postings:
 
 
 def _among(values: Positions, few: Positions) -> npt.NDArray[np.bool_]:
-    """Which values are among some others, which are sorted."""
+    """True for each value that is among some others, which are sorted."""
     if not few.size:
         return np.zeros(values.size, dtype=np.bool_)
     places = np.searchsorted(few, values)
@@ -98,7 +98,7 @@ def sharing(keys: Ragged, layout: KeyLayout, agreeing: int) -> Blocks:
 
 
 class _Common:
-    """Which keys two sketches have in common, by the runs of the keys that several hold."""
+    """The keys that two sketches have in common, by the runs of the keys that several hold."""
 
     def __init__(self, runs: Positions, owners: Positions, tables: Positions, count: int) -> None:
         order = np.argsort(owners, kind="stable")
@@ -108,7 +108,7 @@ class _Common:
         self._table_of[runs] = tables
 
     def first_of(self, left: Positions, right: Positions, runs: Positions, agreeing: int) -> npt.NDArray[np.bool_]:
-        """Whether each pair, which has the key of that run in common, has no earlier one and shares enough tables."""
+        """True for each pair whose first common key is that of the given run, and which shares enough tables."""
         both = np.concatenate((self._listed(left), self._listed(right)))
         both.sort()
         same = both[1:][both[1:] == both[:-1]]

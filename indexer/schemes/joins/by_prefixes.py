@@ -20,12 +20,12 @@ Ranks = npt.NDArray[np.int64]
 
 
 def least_shared(size: int, similarity: float) -> int:
-    """How many elements a set shares at least with one that is so similar; also the smallest size of such a one."""
+    """The least number of elements that a set shares with one so similar; also the smallest size of such a one."""
     return max(1, math.ceil(size * similarity - SLACK))
 
 
 def prefix(size: int, similarity: float) -> int:
-    """How many of a set's elements, the first in any order that all sets keep to, hold one that similar sets share.
+    """The length of a set's prefix, in any order that all sets keep to, that holds an element of every similar set.
 
     Where these of two sets have none in common, too few are left for the similarity (Chaudhuri, Ganti and
     Kaushik, "A primitive operator for similarity joins in data cleaning", ICDE 2006).

@@ -59,7 +59,7 @@ def probes(payload: bytes, distance: int) -> list[int]:
 
 
 def probe_count(bits: int, distance: int) -> int:
-    """How many probes a distance takes."""
+    """The number of probes for a distance."""
     return sum(_masks(count).size for count in flips(bits, distance))
 
 

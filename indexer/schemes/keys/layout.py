@@ -1,4 +1,4 @@
-"""What a scheme's keys are: how they are packed into integers and written as terms; what a store knows of them."""
+"""The keys of a scheme, as packed integers and as terms, and the description of the scheme in a store."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class KeyLayout:
 
 @dataclass(frozen=True, slots=True)
 class SchemeInfo:
-    """What a store knows of a secondary scheme: a name for its fields, its id with all parameters, its tables.
+    """The description of a secondary scheme in a store: a name for its fields, its id with all parameters, its tables.
 
     A packed key of the layout fits into a signed 64-bit integer.
     """

@@ -161,7 +161,7 @@ def key_positions(table: int) -> tuple[int, ...]:
 
 
 def key_cells(table: int) -> tuple[int, ...]:
-    """Which of CELLS a table's key is made of, from its most significant bit."""
+    """The numbers of the CELLS that a table's key is made of, from its most significant bit."""
     cell_of = [cell for cell, size in enumerate(CELLS) for _ in range(size)]
     return tuple(dict.fromkeys(cell_of[position] for position in key_positions(table)))
 

@@ -1,1 +1,1 @@
-"""What the schemes of minimum-wise samples share."""
+"""The common parts of the schemes of minimum-wise samples."""

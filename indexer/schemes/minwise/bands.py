@@ -1,4 +1,4 @@
-"""How many bands of how many values a similarity takes, and what they find."""
+"""The bands for a similarity: their number, the number of values in each, and the share of pairs that they find."""
 
 from __future__ import annotations
 

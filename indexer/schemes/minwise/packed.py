@@ -71,7 +71,7 @@ def containment_error(
 def containments(
     similarity: npt.ArrayLike, one: npt.ArrayLike, other: npt.ArrayLike, values: int, bits: int
 ) -> npt.NDArray[np.float64]:
-    """How much of the smaller set is in the larger, by an estimated Jaccard coefficient and the sizes of the sets.
+    """The share of the smaller set in the larger, by an estimated Jaccard coefficient and the sizes of the sets.
 
     NaN wherever `containment_error` is 0.05 or more. The coefficient is never taken
     for more than the sizes allow, so that the result is within 0 and 1. All may be arrays, of shapes that go together.

@@ -1,4 +1,4 @@
-"""What schemes of minimum-wise samples share: the sketch, its similarities, the plan.
+"""The common part of schemes of minimum-wise samples: the sketch, its similarities, the plan.
 
 A signature is an array of 32-bit values; those at one place are equal in two signatures with the probability that is
 the similarity of the documents.
@@ -42,7 +42,7 @@ _KEY_MASK = np.uint64((1 << KEY_BITS) - 1)
 
 
 def distinct(hashes: npt.NDArray[np.uint64]) -> int:
-    """How many different numbers there are."""
+    """The number of different hashes."""
     return core_sketch.distinct(hashes).size
 
 
@@ -96,7 +96,7 @@ class MinwiseScheme(Scheme):
         return estimated((equal - filling) / self.values, self.bits)
 
     def containments(self, one: Sketch, others: Sequence[Sketch]) -> npt.NDArray[np.float64]:
-        """How much of the smaller set of features is in the other; NaN where that is unknown: see `containments`."""
+        """The share of the smaller set of features in the other; NaN where that is unknown: see `containments`."""
         sizes = np.array([other.features for other in others], dtype=np.float64)
         jaccard = self.similarities(one.payload, [other.payload for other in others])
         return containments(jaccard, one.features, sizes, self.values, self.bits)
