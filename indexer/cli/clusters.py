@@ -302,6 +302,8 @@ def cluster(
     tell_lacking(made.lacking, rule)
     if rule.by_hash_alone:
         say("a simhash alone also puts documents together that share nothing but their language; see neardup compare")
+    if rule.of_parts:
+        say("these are clusters of parts, to look at: what holds a part is no copy of it, so nothing is removed by it")
     if dry_run:
         say("a dry run: nothing was written")
 

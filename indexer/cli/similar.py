@@ -179,6 +179,8 @@ def similar_command(
         with shown.progress():
             for answered in answers:
                 shown.show(answered)
+        if not matching.wanted.given and listing.at_least is None:
+            shown.tell_part(source)
         empty = not shown.found and next(source.scan(sketches=False), None) is None
     return shown.end(f"{shown_store(store)} holds no document; neardup index brings some into it" if empty else "")
 

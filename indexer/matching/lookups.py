@@ -21,6 +21,7 @@ from indexer.model.ragged import Ragged
 from indexer.model.refs import ref_order
 from indexer.schemes.base import SLACK, Plan, Similarities
 from indexer.stores.base import Store
+from indexer.stores.schemes import scheme_of
 from indexer.stores.sketches import Check, Found, Probe
 
 # A part shares less than all with its whole: the windows at its ends reach beyond it there.
@@ -124,6 +125,21 @@ def lookup(
     asking = Asking(store, rule, question, exclude, at_least)
     check = check_of(rule, question) if inside and asking.probes else None
     return asking.answer(asking.found(include_short=include_short, check=check), limit)
+
+
+def nearest_part(store: Store, question: Question, *, exclude: Ref | None = None) -> Match | None:
+    """The stored document that has most of the question in it, or is most in it, by a scheme of parts that it keeps.
+
+    None without such a scheme, or where nothing reaches its default similarity.
+    """
+    for known in store.info.schemes:
+        scheme = scheme_of(store, known.name)
+        has_sketch = question.text is not None or (question.record and question.record.sketch_of(known.name))
+        if scheme.of_parts and has_sketch:
+            rule = MatchRule((Finder(scheme, scheme.default_similarity),))
+            for match in lookup(store, rule, question, limit=1, exclude=exclude).matches:
+                return match
+    return None
 
 
 def require_limit(limit: int | None) -> None:

@@ -143,6 +143,8 @@ def explained(rule: MatchRule) -> list[str]:
         lines += [f"    {line}" for line in _found_by(finder)]
     if rule.verifier:
         lines.append(f"verified by {rule.verifier}: {_verified(rule.verifier)}")
+    if rule.of_parts:
+        lines.append("finds parts: what is near may hold much else, so nothing is removed by this rule")
     if rule.by_hash_alone:
         lines.append("not verified: a simhash alone also calls documents near that share nothing but their language")
     return lines

@@ -27,8 +27,17 @@ def test_similar_shows_both_shares(neardup: Neardup) -> None:
     assert match["label"] == "contains"
     assert match["shares"]["of_query"] == match["similarity"] > 0.9
     assert match["shares"]["of_match"] < 0.1
-    neardup("cluster", "--match", RULE)
+    # By the default rule nothing is near, but what holds it is named.
+    err = neardup("similar", "chapter.txt").err
+    assert "docs/book.txt contains it" in err
+    assert "--match passages@0.5" in err
+    assert "contains it" not in neardup("similar", "chapter.txt", "--similarity", "0.6").err
+    assert "contains it" not in neardup("similar", "--hash", "sd1-aaaaaaaaaaaaa").err
+    assert "finds parts" in neardup("similar", "chapter.txt", "--match", RULE, "--explain").err
+    assert "clusters of parts" in neardup("cluster", "--match", RULE).err
     assert "parts" in neardup("prune", "--dry-run", code=2).err
+    neardup("report", "--output", "report.html")
+    assert "clusters of parts" in (neardup.folder / "report.html").read_text()
 
 
 def test_a_batch_is_not_clustered_by_a_rule_of_parts(neardup: Neardup) -> None:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from indexer.matching.lookups import Answer, Match
     from indexer.matching.question import Question
     from indexer.matching.rule import MatchRule
+    from indexer.stores import Store
 
 # What has the most candidates of all that an ordinary store is asked by.
 _WIDEST = "simhash-doc@7bits"
@@ -44,6 +45,7 @@ class Answers:
         self._line: Following | None = None
         self._lacking = self._code = 0
         self._hint = ""
+        self.last: Question | None = None
         self.done = self.failures = self.total = self.found = 0
 
     def progress(self) -> AbstractContextManager[object]:
@@ -72,6 +74,24 @@ class Answers:
         with self._aside():
             say(str(error), level="error", **about(error))
 
+    def tell_part(self, store: Store) -> None:
+        """Say in place of the hint what holds a part of the only document that was asked about, or is a part of it."""
+        from indexer.matching.lookups import nearest_part
+        from indexer.matching.rule import share_shown
+
+        if self.found or self._sole is None or self.last is None or not self.last.simhash:
+            return
+        part = nearest_part(store, self.last, exclude=self.last.ref)
+        if part is not None and part.shares is not None:
+            of_query, of_match = map(share_shown, part.shares)
+            verb = {"contains": "contains it", "contained in": "is contained in it"}.get(
+                part.label, "shares parts of it"
+            )
+            self._hint = (
+                f"nothing else is near by {self._rule}, but {name_of(part.record.ref)} {verb} ({of_query} of it is "
+                f"there, {of_match} of that is in it); --match {part.rule} shows all that has parts in common with it"
+            )
+
     def end(self, empty: str) -> int:
         """Say what holds for all answers, with `empty` what is wrong with the store; the exit code."""
         if empty:
@@ -89,6 +109,7 @@ class Answers:
 
     def _show(self, question: Question, answered: Answer) -> None:
         self.found += answered.total
+        self.last = question
         self._lacking = max(self._lacking, answered.lacking)
         if question.simhash is None:
             self._code = max(self._code, ExtractionError.exit_code)
