@@ -23,7 +23,7 @@ Refresh = Literal["wait", "none", "true"]
 
 @dataclass(frozen=True, slots=True)
 class StoreInfo:
-    """What the fingerprints of a store were made with.
+    """The settings that the fingerprints of a store were made with.
 
     `scheme` is the scheme's id with its parameters, the same as in `Fingerprint.scheme`; `content` the content mode of
     extraction; `extractor` the version of the extraction rules; `unicode` the pinned Unicode version; `version` the
@@ -61,7 +61,7 @@ class StoreInfo:
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What a store can do beyond the contract; each flag is one sentence."""
+    """The abilities of a store beyond the contract; one sentence describes each flag."""
 
     embedded: bool
     """The store is a file of this machine and needs no server."""
@@ -78,7 +78,7 @@ class Capabilities:
 
 
 class PutStatus(Enum):
-    """What became of one record."""
+    """The outcome of storing one record."""
 
     CREATED = "created"
     REPLACED = "replaced"
@@ -87,7 +87,7 @@ class PutStatus(Enum):
 
 @dataclass(frozen=True, slots=True)
 class PutResult:
-    """What put() did with one record; `reason` is set where it failed, `passing` where the same may succeed later."""
+    """The result of put() for one record; `reason` is set if it failed, `passing` if the same may succeed later."""
 
     ref: Ref
     status: PutStatus
@@ -217,7 +217,7 @@ class Store(SketchStore, ABC):
         raise UsageError(f"the filter {query!r} can't be used: this store is a file and has no query language")
 
     def passes(self, ref: Ref) -> bool:  # noqa: ARG002 nothing is narrowed here
-        """Whether narrow() leaves this document in."""
+        """True if narrow() leaves this document in."""
         return True
 
     @abstractmethod
@@ -276,7 +276,7 @@ class Store(SketchStore, ABC):
 
     @abstractmethod
     def clustering_notes(self) -> Mapping[str, ClusteringNote]:
-        """How the clusters that stand were made, by the index that they are in ("" in an embedded store).
+        """The notes on how the present clusters were made, by the index that holds them ("" in an embedded store).
 
         An index without a note is left out.
         """
@@ -327,12 +327,12 @@ class Store(SketchStore, ABC):
         """Every recorded failure, by ref."""
 
     def notices(self) -> list[str]:
-        """What somebody who reads the store should know of its state, a sentence each."""
+        """The remarks on the state of the store that its readers should know, a sentence each."""
         return []
 
     @abstractmethod
     def count(self) -> int:
-        """How many documents there are, without a look at each of them."""
+        """The number of documents, found without a look at each of them."""
 
     @abstractmethod
     def stats(self) -> Stats:

@@ -15,7 +15,7 @@ from indexer.text.corpus import Corpus, read_corpus
 
 
 def corpus_of(store: Store) -> Callable[[str], Corpus]:
-    """What reads the statistics of a corpus, by the name that a scheme needs, from a store's resources."""
+    """A function that reads the statistics of a corpus, by the name that a scheme needs, from a store's resources."""
 
     def read(name: str) -> Corpus:
         data = store.get_resource(name)

@@ -20,7 +20,7 @@ MAX_RESOURCE_BYTES = 64 << 20
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """What one finder asks a store for: documents that share one of these packed keys in `agreeing` tables or more."""
+    """One finder's request to a store: documents that share one of these packed keys in at least `agreeing` tables."""
 
     scheme: str
     keys: Sequence[int]
@@ -29,7 +29,7 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """What an engine verifies itself: simhash-doc payloads that differ from this one in at most `distance` bits."""
+    """The check that an engine makes itself: simhash-doc payloads differ from this one in at most `distance` bits."""
 
     payload: bytes
     distance: int
@@ -73,7 +73,7 @@ class Few(Sequence[Record]):
 
 
 class SketchStore(ABC):
-    """What a store does for secondary schemes; `indexer.stores.base.Store` is all of the contract."""
+    """The part of a store's contract for secondary schemes; `indexer.stores.base.Store` is all of the contract."""
 
     @abstractmethod
     def add_scheme(self, scheme: SchemeInfo) -> None:
@@ -107,7 +107,7 @@ class SketchStore(ABC):
     def probe_many(
         self, questions: Sequence[Sequence[Probe]], schemes: Sequence[str] = (), *, include_short: bool = False
     ) -> Iterator[Iterable[Found]]:
-        """What probe() finds for each of these questions, in their order; each is as of a moment of its own.
+        """The answers of probe() to these questions, in their order; each is as of a moment of its own.
 
         An answer has to be read before the next is asked for.
         """
@@ -140,7 +140,7 @@ class SketchStore(ABC):
 
     @abstractmethod
     def get_resource(self, name: str) -> bytes | None:
-        """What is kept under a name; None where there is nothing."""
+        """The data kept under a name; None if there is none."""
 
     @abstractmethod
     def resources(self) -> list[str]:
@@ -164,7 +164,7 @@ def scheme_named(schemes: Sequence[SchemeInfo], name: str, store: str) -> Scheme
 
 
 def is_new(schemes: Sequence[SchemeInfo], wanted: SchemeInfo, store: str) -> bool:
-    """Whether a scheme has to be added; IncompatibleStoreError where its name is taken by another id."""
+    """True if a scheme has to be added; IncompatibleStoreError if its name is taken by another id."""
     for scheme in schemes:
         if scheme.name == wanted.name and scheme != wanted:
             raise IncompatibleStoreError(
@@ -183,7 +183,7 @@ def check_resource(name: str, data: bytes) -> None:
 
 
 def refusal(schemes: Sequence[SchemeInfo], sketches: Mapping[str, Sketch]) -> str:
-    """Why sketches can't be stored beside these schemes; empty where they can."""
+    """The reason why sketches can't be stored beside these schemes; empty if they can."""
     known = 0
     for scheme in schemes:
         name, sketch = scheme.name, sketches.get(scheme.name)

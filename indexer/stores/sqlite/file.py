@@ -264,7 +264,7 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 def is_empty(connection: sqlite3.Connection) -> bool:
-    """Whether the file holds nothing at all: never begun, or killed before its first transaction."""
+    """True if the file holds nothing at all: never begun, or its writer was killed before the first transaction."""
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     pragmas = ("application_id", "user_version", "page_count")
     owner, version, pages = (connection.execute(f"PRAGMA {name}").fetchone()[0] for name in pragmas)
@@ -305,7 +305,7 @@ def create(connection: sqlite3.Connection, info: StoreInfo) -> None:
 
 
 def read_info(connection: sqlite3.Connection) -> StoreInfo:
-    """What the fingerprints of an existing store were made with."""
+    """The settings that the fingerprints of an existing store were made with."""
     values = {cells.name(name): cells.name(value) for name, value in connection.execute("SELECT name, value FROM meta")}
     schemes = read_schemes(connection)
     try:

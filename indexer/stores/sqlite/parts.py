@@ -1,4 +1,4 @@
-"""What the parts of the embedded store share."""
+"""The base class and helpers that the parts of the embedded store share."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def document_numbers(connection: sqlite3.Connection, names: Sequence[bytes]) -> 
 
 
 def replaced_documents(connection: sqlite3.Connection, numbers: Sequence[int]) -> dict[int, Replaced]:
-    """What documents, given by their numbers, leave to those that take their places."""
+    """The values that documents, given by their numbers, leave to those that take their places."""
     sql = """SELECT d.number, d.indexed_at, d.first_indexed_at, d.text_digest, a.fields, a.cluster FROM documents d
         LEFT JOIN annotations a ON a.document = d.number WHERE d.number IN (SELECT value FROM json_each(?))"""
     return {

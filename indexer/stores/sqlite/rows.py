@@ -47,7 +47,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Replaced:
-    """What a record leaves to the one that takes its place: times, the digest of its text, its annotations, packed."""
+    """The values that a record leaves to its replacement: times, the digest of its text, its annotations, packed."""
 
     indexed_at: str
     first_indexed_at: str
@@ -55,7 +55,7 @@ class Replaced:
     annotations: tuple[str, bytes | None] | None
 
     def keeps(self, row: Row) -> bool:
-        """Whether what is known of the document stays: the text is the same, but for case and white space."""
+        """True if the text is the same, but for case and white space, so that what is known of the document stays."""
         return bool(self.text_digest) and self.text_digest == row.columns[_TEXT_DIGEST]
 
 
@@ -92,7 +92,7 @@ def unpack_digest(cell: Any) -> str:
 
 
 def digest_crc(digest: bytes) -> int | None:
-    """What source digests are indexed by; None for no digest."""
+    """The checksum that a source digest is indexed by; None for no digest."""
     return zlib.crc32(digest) if digest else None
 
 

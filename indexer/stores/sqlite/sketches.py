@@ -1,4 +1,4 @@
-"""How sketches are kept in the embedded store: each distinct one once, with one set of keys, whatever the scheme.
+"""The sketches in the embedded store: each distinct one is kept once, with one set of keys, whatever the scheme.
 
 A scheme has four tables of its own: its distinct sketches, by numbers; the sketch of each document; and the keys, each
 with the number of a sketch that has it, in two tables. The digest of a sketch is one more key, below all those of the
@@ -36,7 +36,7 @@ def sketch_digest(payload: bytes, keys: bytes) -> bytes:
 
 
 class SketchChanges:
-    """What one transaction does to the sketches of documents, and so to the counts and keys of these."""
+    """The changes of one transaction to the sketches of documents, and so to the counts and keys of the sketches."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection

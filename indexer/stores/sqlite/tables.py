@@ -54,12 +54,12 @@ class StoredScheme:
 
     @property
     def _kind(self) -> npt.DTypeLike:
-        """How keys stand in a BLOB as they are."""
+        """The number type of keys that a BLOB holds as they are."""
         return np.dtype("<u4") if self.info.layout.end <= 1 << 32 else np.dtype("<i8")
 
     @property
     def half(self) -> int:
-        """What is taken from a key, so that keys lie around zero, where SQLite needs the fewest bytes."""
+        """The number subtracted from a key, so that keys lie around zero, where SQLite needs the fewest bytes."""
         return self.info.layout.end >> 1
 
     def stored(self, keys: Iterable[int]) -> list[int]:

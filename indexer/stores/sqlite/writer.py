@@ -49,7 +49,7 @@ class WriterLock:
 
     @property
     def held(self) -> bool:
-        """Whether this object holds the lock."""
+        """True if this object holds the lock."""
         return self._file >= 0
 
     def take(self) -> None:

@@ -62,7 +62,7 @@ class Access:
 
     @property
     def kind(self) -> str:
-        """What the cluster is shown, in words without a secret; empty for nothing."""
+        """The kind of credentials that the cluster is shown, in words without a secret; empty for none."""
         if self.api_key:
             return "API key"
         if self.bearer_token:
@@ -103,7 +103,7 @@ class Access:
         return without_secrets(text, {form(one) for one in secrets for form in forms})
 
     def ssl_context(self) -> ssl.SSLContext:
-        """How TLS is done: verified against the machine's or the named CA. UsageError where a file can't be read."""
+        """The TLS context, which verifies against the machine's or the named CA; UsageError if a file can't be read."""
         for name in ("ca_cert", "client_cert", "client_key"):
             path = getattr(self, name)
             if path and not os.access(path, os.R_OK):
@@ -186,7 +186,7 @@ def _escaped(text: str) -> str:
 
 
 def _without_rivals(settings: Mapping[str, str], name: str) -> dict[str, str]:
-    """What is left of farther settings when a nearer one names another kind of credentials."""
+    """The farther settings that are left when a nearer one names another kind of credentials."""
     rivals = {"api_key": ("username", "password", "bearer_token"), "bearer_token": ("username", "password", "api_key")}
     gone = rivals.get(name, ("api_key", "bearer_token") if name == "username" else ())
     own = {other for other in gone if not os.environ.get(f"NEARDUP_{other.upper()}")}

@@ -65,7 +65,7 @@ def unchanged(hit: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of an action: its HTTP status, "created", "updated", "noop", "deleted", or an error.
+    """The outcome of an action: its HTTP status, "created", "updated", "noop", "deleted", or an error.
 
     `again` says that the action was sent more than once, so that an earlier try may have done it; `seq_no` and
     `primary_term` are those of the change.
@@ -81,7 +81,7 @@ class Outcome:
 
     @property
     def ok(self) -> bool:
-        """Whether it was done."""
+        """True if the action was done."""
         return 200 <= self.status < 300
 
 

@@ -33,9 +33,10 @@ _LEADS_AWAY = (
 _CLOSED = "index_closed_exception"
 # Seconds for a request that nothing depends on.
 _BRIEFLY = 10.0
-# Seconds to wait for somebody to listen at a URL that has not answered yet.
+# Seconds to wait for a server to listen at a URL that has not answered yet.
 FIRST_CONTACT = 8.0
-# Seconds that nobody minds, and those between two remarks about one engine, whatever is asked of it at once.
+# Seconds of waiting before a remark is made, and those between two remarks about one engine, however many requests to
+# it wait at once.
 SILENT = 2.0
 BETWEEN = 30.0
 
@@ -45,7 +46,7 @@ _said_at: dict[str, float] = {}
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What a store's URL names: hosts as "https://host:port/prefix", and an index, alias, data stream or pattern.
+    """The hosts, as "https://host:port/prefix", and the index, alias, data stream or pattern that a store's URL names.
 
     `engine` is empty where the URL leaves it to the server's answers; `shown` is the URL without a credential.
     """
@@ -60,7 +61,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How long to try: `timeout` seconds for one request, `limit` seconds in all, waits from `first` to `longest`."""
+    """The limits: `timeout` seconds for one request, `limit` seconds in all, waits from `first` to `longest`."""
 
     timeout: float = 60.0
     limit: float = 180.0
@@ -74,7 +75,7 @@ class Patience:
 
 
 class Waiting:
-    """The pauses between the tries of one request; after SILENT seconds of them somebody is told what for.
+    """The pauses between the tries of one request; after SILENT seconds of them the user is told the reason.
 
     `shown` names the engine, `pause` waits for this many seconds. Remarks go to standard error.
     """
@@ -176,7 +177,7 @@ def parse_url(url: str) -> Target:
 
 
 def is_host(place: str) -> bool:
-    """Whether this is a host as a URL has it, with a port or without."""
+    """True if this is a host as URLs have it, with or without a port."""
     matched = PLACE.match(place)
     try:
         urllib.parse.urlsplit(f"//{place}")
@@ -292,7 +293,7 @@ class Client(ABC):
         return answer
 
     def count(self, name: str, query: Mapping[str, Any]) -> int:
-        """How many documents match; StoreError where some shards do not answer."""
+        """The number of documents that match; StoreError if some shards do not answer."""
         answer = self.request("POST", f"/{name}/_count", {"query": query})
         require_whole(answer, self.target.shown)
         return int(answer["count"])
@@ -359,7 +360,7 @@ def explain_answer(error: AnswerError, target: Target, access: Access) -> str:
 
 
 def is_broken_off(text: str) -> bool:
-    """Whether a secure connection broke, which may pass, by the library's words; certificates refused stay refused."""
+    """True if the library's words tell of a broken secure connection, which may pass, not of a refused certificate."""
     return not re.search("certificate|mismatch|doesn't match|unknown ca", text, re.IGNORECASE)
 
 
@@ -400,9 +401,9 @@ def connect(url: str, *, patience: Patience | None = None, access: Access | None
 
 
 def _recognise(target: Target, access: Access, patience: Patience) -> str:
-    """Which engine answers, by its answer to `GET /`, tried as long as the cluster may be starting.
+    """The engine that answers, known by its answer to `GET /`, tried as long as the cluster may be starting.
 
-    A host that nobody listens on, or whose name nobody knows, is more likely a wrong URL: it is given up sooner.
+    A host that does not listen, or whose name is unknown, is more likely a wrong URL: it is given up sooner.
     """
     start = time.monotonic()
     waiting = Waiting(target.shown, time.sleep)
@@ -439,7 +440,7 @@ def _recognise(target: Target, access: Access, patience: Patience) -> str:
 
 
 def _engine_of(answer: Answer) -> str:
-    """Which engine gave this answer; empty where it does not say."""
+    """The engine that gave this answer; empty if the answer does not say."""
     if "elasticsearch" in answer.headers.get("x-elastic-product", "").lower():
         return "elasticsearch"
     if b"opensearch" in answer.body.lower() or "opensearch" in answer.headers.get("www-authenticate", "").lower():

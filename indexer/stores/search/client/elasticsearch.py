@@ -106,5 +106,5 @@ class ElasticsearchClient(Client):
 
 
 def _form(kind: str) -> str:
-    """What servers of versions 8 and 9 both take; the client by itself asks for its own, which an older one refuses."""
+    """The media type that servers of versions 8 and 9 both take; older servers refuse the client's own default."""
     return kind.replace("application/", "application/vnd.elasticsearch+") + "; compatible-with=8"

@@ -52,15 +52,15 @@ def _is_unread(answer: Mapping[str, Any]) -> bool:
 
 
 def item_at(place: Ref) -> dict[str, Any]:
-    """What asks for the document at (index, id, routing)."""
+    """The item of a request that asks for the document at (index, id, routing)."""
     return {"_index": place.index, "_id": place.id} | ({"routing": place.routing} if place.routing is not None else {})
 
 
 def place_of(hit: Mapping[str, Any]) -> Ref:
-    """Where a document lies: (index, id, routing)."""
+    """The place of a document: (index, id, routing)."""
     return Ref(hit["_id"], hit["_index"], hit.get("_routing"))
 
 
 def version_of(hit: Mapping[str, Any]) -> Hashable:
-    """What is another after any change of a document, given as it was read."""
+    """The version of a document, given as it was read; any change of the document makes it another."""
     return hit["_seq_no"], hit["_primary_term"]

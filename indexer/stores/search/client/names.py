@@ -16,12 +16,12 @@ def path_of(name: str) -> str:
 
 
 def reading_path(name: str) -> str:
-    """What searches are sent to, without the slash; a pattern does not match the indices beside other stores."""
+    """The path of searches, without the slash; a pattern in it does not match the indices beside other stores."""
     return quote(name + (_OWN if "*" in name else ""), safe="*,-")
 
 
 def is_stream(indices: Iterable[str]) -> bool:
-    """Whether the indices behind a name are those of a data stream."""
+    """True if the indices behind a name are those of a data stream."""
     return all(index.startswith(".ds-") for index in indices)
 
 
@@ -39,7 +39,7 @@ def indices_of(client: Client) -> frozenset[str]:
 
 
 def matches(expression: str, name: str) -> bool:
-    """Whether a list of names and patterns, as a store's URL has it, means an index of this name."""
+    """True if a list of names and patterns, as a store's URL has it, means an index of this name."""
     meant = False
     for part in expression.split(","):
         pattern = part.removeprefix("-")

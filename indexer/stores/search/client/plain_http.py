@@ -38,7 +38,7 @@ def trouble(text: str, *, secure: bool) -> CertificateError | UnreachableError:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a server answered, whatever the status; the names of `headers` in lower case, `body` cut after 16 MiB."""
+    """A server's answer, whatever the status; the names of `headers` are in lower case, `body` is cut after 16 MiB."""
 
     status: int
     headers: Mapping[str, str]
@@ -46,7 +46,7 @@ class Answer:
 
     @property
     def leads_away(self) -> bool:
-        """Whether it is a redirect."""
+        """True if the answer is a redirect."""
         return self.status in _REDIRECTS
 
     @property
