@@ -65,7 +65,7 @@ def flags_of(column: Any) -> npt.NDArray[np.bool_]:
 
 
 def present_in(column: Any) -> npt.NDArray[np.bool_]:
-    """Which values of a column are not null."""
+    """The mask of the values of a column that are not null."""
     there = column.buffers()[0]
     return np.ones(len(column), dtype=np.bool_) if there is None else _bits(there, column)
 

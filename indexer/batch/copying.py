@@ -51,7 +51,7 @@ _AHEAD = 256
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """How documents are written to the folder `out`.
+    """The options of writing documents to the folder `out`.
 
     With `tag` nothing is left out, and each document has the columns or members TAGS. With `texts` single files are
     written as their texts in Parquet too, as what is neither Parquet nor JSON lines always is. Clusters of fewer than
@@ -71,7 +71,7 @@ class Output:
             raise UsageError(f"min_origins {self.min_origins}: origins are counted from 1 to {MOST_ORIGINS}")
 
     def way_of(self, part: Part) -> Callable[[Part, Any, dict[str, Any], Output], None]:
-        """What writes a part: (part, rows of clusters in order, footer, output)."""
+        """The function that writes a part, given (part, rows of clusters in order, footer, output)."""
         if isinstance(part.reader, Parquet):
             return _copy_rows
         if isinstance(part.reader, JsonLines):
@@ -100,9 +100,9 @@ class Output:
 
 
 def _target(file: Any, out: str) -> Path:
-    """Where a file's copy goes: as it lies below the folder that was named; a file that was named, by its name.
+    """The path of a file's copy: as below the folder that was named, or the name of a file that was named itself.
 
-    One of a list by its whole path, of which nothing leads out of the folder.
+    Of a file from a list it is the whole path, of which nothing leads out of the folder.
     """
     if file.named and not file.listed:
         return Path(out, os.path.basename(file.path))
@@ -133,7 +133,7 @@ def _gone(decided: Any) -> list[int]:
 
 
 class _Tags:
-    """What was decided of the rows of a file, by their numbers; a row of which nothing is known is kept."""
+    """The decisions about the rows of a file, by their numbers; a row of which nothing is known is kept."""
 
     def __init__(self, decided: Any) -> None:
         self._decided = decided

@@ -25,7 +25,7 @@ from indexer.text.counts import counted
 
 @dataclass(frozen=True, slots=True)
 class Deduplicated:
-    """What became of the documents: what each step says, where its files are, and how many seconds it took."""
+    """The outcome of deduplication: what each step says, where its files are, and how many seconds it took."""
 
     batch: str
     sketched: Summary
@@ -36,7 +36,7 @@ class Deduplicated:
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """What does each step: this process, or tasks of Spark (`indexer.batch.spark.deduping.steps`)."""
+    """The functions that do each step: in this process, or in tasks of Spark (`indexer.batch.spark.deduping.steps`)."""
 
     sketch: Callable[..., Summary] = sketch
     cluster: Callable[..., dict[str, Any]] = cluster
@@ -44,7 +44,7 @@ class Steps:
 
 
 def batch_folder(out: str) -> str:
-    """Where the sketches and clusters of an output are kept: beside it, so that it holds nothing but documents."""
+    """The folder of an output's sketches and clusters: beside the output, so that this holds nothing but documents."""
     return os.path.normpath(out) + ".batch"
 
 

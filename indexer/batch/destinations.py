@@ -1,4 +1,4 @@
-"""Where the records of a batch go: a store that neardup made, or the documents of somebody else's index."""
+"""Destinations of the records of a batch: a store that neardup made, or the documents of somebody else's index."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _STATUSES: Mapping[PutStatus, Status] = {
 
 
 class Destination(Protocol):
-    """Where records go: a store, or the documents of an owner's index; `store` is None where there is none yet."""
+    """A place for records: a store, or the documents of an owner's index; `store` is None where there is none yet."""
 
     @property
     def store(self) -> Store | None:
@@ -94,7 +94,7 @@ class Completed:
 
 
 def _is_same(known: Record, record: Record) -> bool:
-    """Whether a store has a record already; the sketches are those of the digest, if they are by the same schemes."""
+    """True if a store has a record already; the sketches are those of the digest, if they are by the same schemes."""
 
     def seen(one: Record) -> Record:
         return replace(one, indexed_at="", keys=(), sketches={})
@@ -104,7 +104,7 @@ def _is_same(known: Record, record: Record) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """How a destination is opened: without `create` only one that is there.
+    """The options of opening a destination: without `create` only one that is there.
 
     `create_missing` also makes documents that an owner's index lacks; for the rest see `annotate.Wanted`.
     """
@@ -127,7 +127,7 @@ class Opened:
 
 @contextmanager
 def opened(name: str, form: Form, how: Opening) -> Iterator[Opened]:
-    """What a store's name stands for: a file or an index, which is made where there is none.
+    """The destination that a store's name stands for: a file or an index, which is made where there is none.
 
     An index is the owner's where neardup has not made it, or it has fields of somebody else's. Raises StoreError,
     NoStoreError where none is to be made, IncompatibleStoreError where its sketches are of another form.

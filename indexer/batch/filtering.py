@@ -45,7 +45,7 @@ _REPEATS, _REPLACED, _FEW_ORIGINS, _NO_CLUSTER = "repeats", "replaced", "few-ori
 
 @dataclass(slots=True)
 class Filtered:
-    """What became of the documents of so many `files`.
+    """Counts of the documents of so many `files`, by what became of them.
 
     `removed` repeat one that is kept. In place of the `replaced` a later one of the same id counts, with the same text
     or another. Of the others `few_origins` are of clusters of too few origins, `singletons` of none; without
@@ -63,12 +63,12 @@ class Filtered:
 
     @property
     def documents(self) -> int:
-        """How many there were in all."""
+        """The number of documents in all."""
         return self.kept + self.removed + self.replaced + self.few_origins + self.singletons
 
 
 def removed_file(out: str) -> str:
-    """Where the removed documents of an output are listed: beside it, so that it holds nothing but documents."""
+    """The list of an output's removed documents: beside the output, so that this holds nothing but documents."""
     return os.path.normpath(out) + ".removed.parquet"
 
 
@@ -169,7 +169,7 @@ def _decided(path: Path, output: Output, standing: Any) -> Any:
 
 
 def _unwanted(size: Any, origins: Any, output: Output) -> Any:
-    """Why documents are left out for where their cluster is from, null where they are not.
+    """The reasons to leave documents out for where their cluster is from, null for those that stay.
 
     Also null where `size` is: in place of such a document a later one counts.
     """
@@ -286,7 +286,7 @@ def _files_of(folder: str) -> list[Path]:
 
 
 def _is_of(path: Path, batches: Sequence[str]) -> bool:
-    """Whether clusters are of the sketches that one of these batches has now."""
+    """True if clusters are of the sketches that one of these batches has now."""
     for batch in batches:
         sketched = Path(batch, SKETCHES, path.name)
         if sketched.exists():

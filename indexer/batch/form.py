@@ -1,4 +1,4 @@
-"""What sketches in files are made with, the columns that they have, and what their footers say."""
+"""The form of sketches in files: the settings that they are made with, their columns, and their footers."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _TEXTS = (
 
 @dataclass(frozen=True)
 class Form:
-    """What sketches are made with: `schemes` are the ids of those beside simhash-doc, with all their parameters.
+    """The settings of sketches: `schemes` are the ids of those beside simhash-doc, with all their parameters.
 
     Documents of fewer than `min_tokens` words are short. `time_field` is the metadata that says when a document was
     there first, empty for none. Two forms that differ make sketches that can't be compared.
@@ -61,12 +61,12 @@ class Form:
 
     @cached_property
     def options(self) -> Options:
-        """How documents are read."""
+        """The options by which documents are read."""
         return Options(content=self.content, extractor=self.engine, format=self.kind or None)  # type: ignore[arg-type]
 
     @cached_property
     def info(self) -> StoreInfo:
-        """What a store of such sketches says of itself."""
+        """The information that a store of such sketches keeps about itself."""
         return store_info(self.options.content)
 
     def scheme(self, family: str) -> Scheme | None:
@@ -88,7 +88,7 @@ class Form:
 
 @dataclass(frozen=True)
 class Making:
-    """How sketches of a form are made: what one document may take, and by how many workers."""
+    """The settings for making sketches of a form: the limits of one document, and the number of workers."""
 
     form: Form
     limits: Limits
@@ -157,13 +157,13 @@ def cluster_schema(*, against: bool = False) -> Any:
 
 
 def written_footer(kind: str, form: Form, more: Mapping[str, Any]) -> dict[bytes, bytes]:
-    """What a footer says: the version of these columns, `kind` of file, what sketches are made with, and more."""
+    """The footer of a file: the version of these columns, `kind` of file, what sketches are made with, and more."""
     said = {"format": FORMAT, "kind": kind, "form": asdict(form), **more}
     return {FOOTER: json.dumps(said).encode()}
 
 
 def read_footer(path: str, kind: str) -> dict[str, Any]:
-    """What the footer of a file says. Raises StoreError where it is no file of that kind, or of another version."""
+    """The content of a file's footer. Raises StoreError where it is no file of that kind, or of another version."""
     try:
         said = json.loads((parquet.read_schema(path).metadata or {})[FOOTER])
     except (OSError, arrow.ArrowException, KeyError, ValueError) as error:
@@ -177,7 +177,7 @@ def read_footer(path: str, kind: str) -> dict[str, Any]:
 
 
 def form_of(footer: Mapping[str, Any]) -> Form:
-    """What the sketches of a file are made with."""
+    """The form of the sketches of a file, from its footer."""
     made = Form(**{**footer["form"], "schemes": tuple(footer["form"]["schemes"])})
     if (made.unicode, made.extractor) != (UNICODE_VERSION, EXTRACTOR_VERSION):
         current = replace(made, unicode=UNICODE_VERSION, extractor=EXTRACTOR_VERSION)

@@ -1,4 +1,4 @@
-"""What a batch has made, put into a store: its records, their clusters, and the rule by which these were made."""
+"""Loading of a batch into a store: its records, their clusters, and the rule by which these were made."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _SHOWN = 5
 
 @dataclass(slots=True)
 class Loaded(Counts):
-    """What became of the documents of a batch, `total` of them; each is in one of the next five counts.
+    """Counts of what became of the documents of a batch, `total` of them; each is in one of the next five counts.
 
     `created` are new in the store, `replaced` were given another record, `unchanged` had the same one, `missing` are
     not there (`first_missing` names some), `failed` counts by reason: what gave no text, as the batch says, and what
@@ -159,7 +159,7 @@ class _Run:
                 store.put_failures(failures)
 
     def _landed(self, rows: Sequence[Row]) -> list[Landed]:
-        """What becomes of these documents; of those that failed before the reason is that of the batch."""
+        """The outcome of each of these documents; those that failed before have the reason that the batch gives."""
         wanted, landed = [], []
         for row in rows:
             index = row.record.ref.index

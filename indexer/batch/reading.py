@@ -96,7 +96,7 @@ class Sketched:
             yield place, arrow.RecordBatch.from_arrays([*batch.columns, *parts], names=names)
 
     def bytes_of(self, columns: Sequence[str]) -> int:
-        """What these columns take, not compressed."""
+        """The size of these columns in bytes, not compressed."""
         total = 0
         for path in self.files:
             known = parquet.read_metadata(path)
@@ -109,7 +109,7 @@ class Sketched:
 
     @property
     def without(self) -> npt.NDArray[np.bool_]:
-        """Which documents are replaced by a later one with the same id."""
+        """The mask of the documents that are replaced by a later one with the same id."""
         return self._same[0]
 
     @property
@@ -148,7 +148,7 @@ class Sketched:
 
 @dataclass(slots=True)
 class Differing:
-    """How many documents of a batch have the id of a later one with another text, and the first of them by id."""
+    """The number of documents of a batch with the id of a later one and another text, and the first of them by id."""
 
     count: int = 0
     first: tuple[str, str, str] = ("", "", "")
@@ -174,7 +174,7 @@ TEXT_COLUMNS = ("text_digest", "failed")
 
 
 def texts_of(batch: Any) -> list[bytes | None]:
-    """What tells whether documents have the same text; None where that is not known, because reading them failed."""
+    """The digests that are equal where documents have the same text; None for a document that could not be read."""
     columns = (batch[name].to_pylist() for name in TEXT_COLUMNS)
     return [None if failed is not None else digest or b"" for digest, failed in zip(*columns, strict=True)]
 
@@ -185,7 +185,7 @@ def _as_arrived(files: Sequence[Path]) -> list[Path]:
 
 
 def clustering_of(folder: str) -> dict[str, Any]:
-    """What was noted of a folder's clusters when they were finished. Raises StoreError where they are not."""
+    """The summary of a folder's clusters, noted when they were finished. Raises StoreError where they are not."""
     try:
         said: dict[str, Any] = json.loads(Path(folder, SUMMARY).read_bytes())
     except (OSError, ValueError) as error:
@@ -196,7 +196,7 @@ def clustering_of(folder: str) -> dict[str, Any]:
 
 
 def form_in(folder: str) -> Form:
-    """What the sketches of a folder are made with, by its first file. Raises StoreError."""
+    """The form of the sketches of a folder, by its first file. Raises StoreError."""
     return form_of(read_footer(os.fspath(sketch_files(folder)[0]), SKETCHES))
 
 

@@ -40,7 +40,7 @@ class Places:
 
     @property
     def named(self) -> bool:
-        """Whether metadata say anything of it."""
+        """True if metadata name the index or the routing of documents."""
         return bool(self.index or self.routing)
 
     def of(self, name: str, metadata: Mapping[str, Any]) -> Ref:
@@ -102,7 +102,7 @@ class Batch:
 
     @property
     def form(self) -> Form:
-        """What the sketches are made with."""
+        """The form of the sketches."""
         return self.sketched.form
 
     def __len__(self) -> int:

@@ -1,4 +1,4 @@
-"""What a batch came to: figures of its clusters, read from their files."""
+"""Figures of the clusters of a batch, read from their files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SHOWN = 10
 
 
 def figures(folder: str) -> dict[str, Any]:
-    """What `clustering.json` says, and of the files of clusters: how many have which size, and the largest.
+    """The figures of `clustering.json`, and of the files of clusters: the number of each size, and the largest.
 
     `redundant` documents are near one that is kept, `spanning` clusters are from two origins or more. Raises StoreError
     where the clusters are not finished, or can't be read.

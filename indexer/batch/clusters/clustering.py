@@ -30,7 +30,7 @@ MEMORY = 2 << 30
 
 @dataclass(frozen=True)
 class Wanted:
-    """How clusters are made: `bound` as for `indexer.clustering.clusters.cluster`, `memory` in bytes for sketches.
+    """The options of clustering: `bound` as for `indexer.clustering.clusters.cluster`, `memory` in bytes for sketches.
 
     `parts` is how many partitions there are, as many as the memory takes where None. `against` is an older folder with
     sketches and clusters, whose documents are compared too, and whose clusters keep their ids. Components of what may
@@ -101,7 +101,7 @@ def sketched_apart(folder: str, out: str, wanted: Wanted) -> tuple[Sketched, Inp
 
 @contextmanager
 def finished_in(out: str) -> Iterator[Callable[[dict[str, Any]], dict[str, Any]]]:
-    """What notes that the clusters of a folder are finished, and what was found; until then they are not."""
+    """The function that notes that a folder's clusters are finished, and what was found; until then they are not."""
 
     def finish(said: dict[str, Any]) -> dict[str, Any]:
         with own_files.written_whole(Path(out, SUMMARY)) as file:
@@ -137,12 +137,12 @@ def remove_stale(sketched: Sketched, out: str) -> None:
 
 
 def target_of(sketched: Sketched, number: int, out: str) -> Path:
-    """Where the clusters of a file of sketches go."""
+    """The path of the clusters of a file of sketches."""
     return Path(out, BEFORE if number < sketched.older else CLUSTERS, sketched.files[number].name)
 
 
 def rules_of(wanted: Wanted) -> dict[str, Any]:
-    """What the footers of files of clusters say of how they were made."""
+    """The entries in the footers of files of clusters that say how they were made."""
     return {
         "rule": wanted.rule.written(whole=True),
         "bound": wanted.bound,
@@ -153,7 +153,7 @@ def rules_of(wanted: Wanted) -> dict[str, Any]:
 
 
 def said_of(sketched: Sketched, figures: Figures, wanted: Wanted, counts: Counts, inputs: Inputs) -> dict[str, Any]:
-    """What was found, for people and programs."""
+    """The summary of what was found, for people and programs."""
     said = {
         **rules_of(wanted),
         "rule": str(wanted.rule),

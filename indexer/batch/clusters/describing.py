@@ -1,4 +1,4 @@
-"""What is said of clusters that were found: names, origins, and the order of preference of their documents.
+"""Names and origins of clusters that were found, and the order of preference of their documents.
 
 Functions of the columns of sketches, in which the members of a cluster come one after the other.
 """

@@ -65,7 +65,7 @@ def sketches_of(batch: Any, rule: MatchRule) -> dict[str, Sketches]:
 
 
 def compared(batch: Any, rule: MatchRule) -> npt.NDArray[np.bool_]:
-    """Which documents of a batch the rule compares: those that are not short and have what it needs."""
+    """The mask of the documents of a batch that the rule compares: those that are not short and have what it needs."""
     payloads = {family: made.payloads for family, made in sketches_of(batch, rule).items()}
     short = flags_of(batch["short"])
     return np.asarray(comparable(rule, Found((), payloads)) & ~short, dtype=np.bool_)

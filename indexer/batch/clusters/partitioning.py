@@ -28,7 +28,7 @@ _MOST_PARTS = 256
 
 
 def parts_for(size: int, memory: int) -> int:
-    """How many parts sketches of so many bytes have. Raises UsageError for more than can be open at once."""
+    """The number of parts for sketches of so many bytes. Raises UsageError for more than can be open at once."""
     count = max(1, -(-_TIMES * size // memory))
     if count > _MOST_PARTS:
         raise UsageError(

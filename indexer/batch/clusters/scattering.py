@@ -28,7 +28,7 @@ _PIECE_BITS = 58
 def scattered(
     finder: Finder, sketches: Sketches, positions: Positions, blocks: int
 ) -> Iterator[tuple[int, Positions, Positions]]:
-    """What a finder finds some documents by, in blocks: (number of the block, int64 values, who holds each).
+    """The values that a finder finds some documents by, in blocks: (number of the block, int64 values, their holders).
 
     The values are keys; of simhash-doc they are the simhashes themselves, which are in several blocks.
     """
@@ -61,7 +61,7 @@ def _pieces(values: npt.NDArray[np.uint64], distance: int) -> Ragged:
 
 
 def _keys(finder: Finder, sketches: Sketches) -> Ragged:
-    """What documents have in common where the finder finds them: keys, their own and those that they ask for.
+    """The keys that documents have in common where the finder finds them: their own and those that they ask for.
 
     Of simhash-doc they are pieces of the simhash.
     """
@@ -118,7 +118,7 @@ class Forest:
             self._waiting, self._at_once = 0, max(self._at_once, int(np.count_nonzero(other)))
 
     def labels(self) -> tuple[Positions, Positions]:
-        """What `contracted` gives of all pairs."""
+        """The result of `contracted` for all pairs."""
         nothing = np.empty(0, dtype=np.int64)
         return contracted(np.concatenate([nothing, *self._left]), np.concatenate([nothing, *self._right]))
 

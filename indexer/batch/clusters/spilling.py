@@ -11,7 +11,7 @@ from indexer.schemes.base import Positions
 
 
 class Spilled:
-    """What was added by each number, in files of a folder that have this name; one is open for each number."""
+    """The rows added to each number, in files of a folder that have this name; one is open for each number."""
 
     def __init__(self, folder: Path, name: str) -> None:
         self._folder, self._name = folder, name

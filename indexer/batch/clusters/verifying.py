@@ -59,7 +59,7 @@ def shared(finder: int, keys: Positions, owners: Positions) -> tuple[Positions, 
 
 
 def _fresh(one: Positions, other: Positions) -> npt.NDArray[np.bool_]:
-    """Which of some sorted pairs are not the same as the one before."""
+    """The mask of the sorted pairs that are not the same as the one before."""
     fresh = np.ones(one.size, dtype=np.bool_)
     fresh[1:] = (one[1:] != one[:-1]) | (other[1:] != other[:-1])
     return fresh

@@ -37,7 +37,7 @@ DECIDED = ("keep", "duplicate_of", "duplicate_similarity")
 
 @dataclass(slots=True)
 class Figures:
-    """What was found in some partitions: see `indexer.batch.clusters.grouping.Clusters`.
+    """The figures of what was found in some partitions: see `indexer.batch.clusters.grouping.Clusters`.
 
     How documents are dealt to partitions changes nothing but the comparisons that a bucket or a component took.
     """
@@ -95,7 +95,7 @@ def _whole(buckets: Sequence[dict[str, Any]]) -> Iterable[dict[str, Any]]:
 
 @dataclass(slots=True)
 class Counts:
-    """How many documents are `replaced` by a later one of their id, `compared`, `new`, and `repeating` older ones.
+    """Counts of documents: `replaced` by a later one of their id, `compared`, `new`, and `repeating` older ones.
 
     `differing` of the replaced ones have another text than the later one. Of the others, without those of an older
     batch, so many are `kept`, and `removed` are near one of these.
@@ -137,7 +137,7 @@ class Found:
 
     @classmethod
     def alone(cls, count: int) -> Found:
-        """What is known before any clusters are: each document is alone."""
+        """The state before any clusters are known: each document is alone."""
         none, nowhere = np.full(count, -1, dtype=np.int64), np.full(count, np.nan)
         return cls(none, np.ones(count), np.ones(count, dtype=np.bool_), nowhere, none.copy(), nowhere.copy())
 

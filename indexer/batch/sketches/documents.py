@@ -29,7 +29,7 @@ DOCUMENTS: Any = arrow.schema(
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where rows stand: `name` and `source` of their file, of which those without an id or URL are named."""
+    """The file that rows stand in, by `name` and `source`, after which those without an id or URL are named."""
 
     name: str
     source: str
@@ -44,7 +44,7 @@ class Taken:
 
 
 def reads_columns(schema: Any, columns: Columns) -> bool:
-    """Whether rows of these columns become documents without a look at each: plain strings, and one place for each."""
+    """True if rows of these columns become documents without a look at each: plain strings, and one place for each."""
     names = schema.names
     if columns.html or len(set(names)) < len(names) or REASON_KEY in names or {"url", "source"} <= set(names):
         return False
@@ -111,7 +111,7 @@ def _strings(batch: Any, name: str) -> Any:
 
 
 def _metadata(batch: Any, names: Sequence[str], time_field: str) -> tuple[Any, Any]:
-    """What else is known of each document, as JSON, null for nothing; and when it was there first."""
+    """The metadata of each document as JSON, null for none, and the time when it was there first."""
     if not names:
         return arrow.nulls(batch.num_rows, arrow.string()), arrow.nulls(batch.num_rows, arrow.string())
     items = [

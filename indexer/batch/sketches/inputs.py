@@ -38,7 +38,7 @@ class Inputs:
 
 
 def state_of(places: Iterable[str]) -> str:
-    """What changes where a file does: a digest of absolute paths as they are printed, sizes and times."""
+    """A digest that changes when a file does: of absolute paths as they are printed, sizes and times."""
     seen = blake2b(digest_size=16)
     for place in places:
         try:
@@ -67,7 +67,7 @@ def input_of(footer: dict[str, Any]) -> str:
 
 
 def standing(path: Path, footer: dict[str, Any]) -> Standing:
-    """How the input of a file of sketches is now.
+    """The present state of the input of a file of sketches.
 
     Gone is what is not there while the file system that had it is, on the machine that saw it.
     """
@@ -150,5 +150,5 @@ def inputs_for(folder: str, against: str | None = None, stale: Stale = "refuse")
 
 
 def named_few(places: Sequence[str]) -> str:
-    """How many inputs there are, and the first of them."""
+    """The number of inputs and the first of them, in words."""
     return f"{counted(len(places), 'input')}: {', '.join(places[:_SHOWN])}" + (", ..." * (len(places) > _SHOWN))

@@ -53,7 +53,7 @@ class Sketched(NamedTuple):
 
 
 def serves(form: Form) -> bool:
-    """Whether sketches of a form are the C core's work alone, many texts in one call."""
+    """True if sketches of a form are the C core's work alone, many texts in one call."""
     return Direct.serves(form.made) and form.kind in ("", "text")
 
 
@@ -152,7 +152,7 @@ def _titles(documents: Any, texts: Joined) -> Any:
 
 
 def _title(data: Any, start: int, end: int) -> str:
-    """What first_line() gives of a text, of as many characters as a title has."""
+    """The first line of a text as first_line() gives it, cut to the length of a title."""
     head = str(data[start : min(end, start + _NEAR)], "utf-8", "ignore").lstrip()
     line = head.splitlines()[0].rstrip() if head else ""
     # Most lines end there, or fill a title; of others and of blanks before them all has to be looked at.
@@ -162,7 +162,7 @@ def _title(data: Any, start: int, end: int) -> str:
 
 
 def _source_digests(documents: Any, texts: Joined, form: Form) -> npt.NDArray[np.uint8]:
-    """What `source_digest` gives of each, as bytes."""
+    """The `source_digest` of each document, as bytes."""
     info, kind = form.info, replace(form.options, format="text")
     rules = hashlib.sha256(digest_rules(info, kind).encode("utf-8", "replace"))
     titled = (
@@ -203,7 +203,7 @@ def _metadata_of(document: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def sketched_one(outcome: Extracted[Input, Any] | Failed[Input], form: Form, data: bytes = b"") -> Sketched:
-    """What became of one document."""
+    """The sketched document of one outcome, or its failure."""
     item = outcome.key
     if isinstance(outcome, Failed):
         failed = f"{outcome.reason}: {outcome.detail}" if outcome.detail else outcome.reason

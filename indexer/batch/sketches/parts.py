@@ -57,14 +57,14 @@ class Part:
         return state_of(file.place for file in self.files)
 
     def noted(self, selection: Selection) -> dict[str, Any]:
-        """What a footer of its sketches says of it, and of how it was read."""
+        """The entries in a footer of its sketches about the part and the way it was read."""
         together = 0 if self.reader else len(self.files)
         how = {name: getattr(selection, name) for name in _READ_BY} | {"columns": asdict(selection.columns)}
         return {"input": self.place, "state": self.state(), "seen": self.seen, "together": together, "read": how}
 
 
 def selection_of(footer: Mapping[str, Any]) -> Selection:
-    """How the part was read that a footer notes."""
+    """The selection by which the part that a footer notes was read."""
     how = dict(footer["read"])
     names = {name: tuple(how.pop(name)) for name in ("include", "exclude")}
     return Selection(**{**how, **names, "columns": Columns(**how.pop("columns"))})

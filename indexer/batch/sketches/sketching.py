@@ -39,7 +39,7 @@ _MOST_AHEAD = 1 << 14
 
 @dataclass(slots=True)
 class Summary(Counts):
-    """What became of the parts and documents of a run.
+    """Counts of the parts and documents of a run, by what became of them.
 
     `parts` were sketched now, `done_before` stood there; of their `documents` some are `empty`, `short` or failed.
     Of inputs that are gone, the `forgotten`, the sketches were removed. `left_out` files were passed over by name.
@@ -109,7 +109,7 @@ class _Workers:
         self._open.__exit__(*error)
 
     def outcomes(self, items: Iterator[Any]) -> Iterator[Any]:
-        """What became of each item."""
+        """The outcome of each item."""
         if self._started is None:
             form = self.making.form
             started = sketching(self.making.jobs, form.options, self.making.limits, form.made)

@@ -61,7 +61,7 @@ def read_ids(files: Iterable[Any], folder: Folder, blocks: int) -> Iterator[Any]
 def read_files(
     files: Iterable[Any], folder: Folder, columns: Sequence[str], step: tasks.Step, *given: Any
 ) -> Iterator[Any]:
-    """What a step makes of the documents of some files that count."""
+    """The result of a step on those documents of some files that count."""
 
     def read() -> Iterator[Any]:
         for number, gone in _rows(files):
@@ -170,7 +170,7 @@ class _Files(Documents):
 
 
 def cluster(spark: Any, folder: str, out: str, wanted: Wanted, *, most_joined: int = MOST_JOINED) -> dict[str, Any]:
-    """What `indexer.batch.clusters.clustering.cluster` does, by tasks of Spark: the same files, the same figures.
+    """The work of `indexer.batch.clusters.clustering.cluster` by tasks of Spark: the same files, the same figures.
 
     Both folders have to be there under the same names on all machines. `wanted.parts` is how many partitions what is
     shuffled has, as many as the sketches need where None. Of buckets and components of one size others may be named.

@@ -78,7 +78,7 @@ def sorted_blocks(rows: Any, count: int, *names: str) -> Any:
 
 
 def _figures(pairs: Any) -> tuple[int, int]:
-    """How many pairs there are, and in how many blocks the last round changed them."""
+    """The number of pairs, and the number of blocks in which the last round changed them."""
     packed = functions.sum(functions.length("one"))
     row = pairs.agg(packed.alias("bytes"), functions.sum("changed").alias("changed")).head()
     return (row["bytes"] or 0) // 8, row["changed"] or 0

@@ -31,7 +31,7 @@ def steps(spark: Any, *, most_joined: int = MOST_JOINED) -> Steps:
 
 
 def write(spark: Any, chosen: Sequence[tuple[Part, Path]], output: Output, standing: Any) -> None:
-    """What `indexer.batch.filtering.write_parts` does, a part in a task of Spark, each with one process."""
+    """The work of `indexer.batch.filtering.write_parts`, a part in a task of Spark, each with one process."""
     there = replace(output, out=os.path.abspath(output.out), jobs=1)
     with plain_errors():
         numbered(spark, len(chosen), write_some, _NOTHING, chosen, there, standing).collect()

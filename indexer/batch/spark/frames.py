@@ -23,7 +23,7 @@ MOST_GROUPED = 1_000_000
 
 @dataclass(frozen=True)
 class Run:
-    """How clusters are made: see `indexer.clustering.clusters.cluster`.
+    """The options of clustering: see `indexer.clustering.clusters.cluster`.
 
     What is shuffled has so many `partitions`. Up to `most_joined` documents that share keys with others are put into
     components by one task, which holds 100 bytes for each; more of them take several rounds. What may be near and makes
@@ -51,7 +51,7 @@ class Documents(ABC):
 
     @abstractmethod
     def mapped(self, step: Callable[..., Iterator[Any]], schema: Any, *given: Any) -> Any:
-        """What a step makes of their `owner` and the columns of sketches that a rule finds them by."""
+        """The result of a step on their `owner` and the columns of sketches that a rule finds them by."""
 
     @abstractmethod
     def labelled(self, labels: Any, columns: Sequence[str]) -> Any:

@@ -47,7 +47,7 @@ def running(master: str | None = None) -> Iterator[Any]:
 
 
 def partitions_of(spark: Any, asked: int | None, size: int | None = None) -> int:
-    """How many partitions what is shuffled has: as many as asked for, else as Spark is configured.
+    """The number of partitions of what is shuffled: as many as asked for, else as Spark is configured.
 
     Where it is known how many bytes there are, as many as these need, and no more than configured for few.
     """
@@ -79,7 +79,7 @@ def _written(kind: Any) -> str:
 
 
 def mapped(frame: Any, step: Callable[..., Iterator[Any]], schema: Any, *given: Any, **named: Any) -> Any:
-    """What a step makes of the batches of each partition, in columns of Arrow."""
+    """The result of a step on the batches of each partition, in columns of Arrow."""
 
     def run(batches: Iterator[Any]) -> Iterator[Any]:
         return step(batches, *given, **named)
@@ -88,7 +88,7 @@ def mapped(frame: Any, step: Callable[..., Iterator[Any]], schema: Any, *given: 
 
 
 def numbered(spark: Any, count: int, step: Callable[..., Iterator[Any]], schema: Any, *given: Any) -> Any:
-    """What a step makes of the numbers from 0 to `count`, a few to a task, in the folder that this process is in."""
+    """The result of a step on the numbers below `count`, a few to a task, in the folder that this process is in."""
     start = os.getcwd()
 
     def run(batches: Iterator[Any]) -> Iterator[Any]:

@@ -41,7 +41,7 @@ def sketch(
     *,
     summary: Summary | None = None,
 ) -> Summary:
-    """What `indexer.batch.sketches.sketching.sketch` does, a part in a task of Spark, each with one process.
+    """The work of `indexer.batch.sketches.sketching.sketch`, a part in a task of Spark, each with one process.
 
     The input and the folder have to be there under the same names on all machines. Raises IncompatibleStoreError and
     StoreError.

@@ -133,7 +133,7 @@ def clusters(  # noqa: PLR0913 - they are options of the command
 
 
 def _form_in(sketches: Any) -> Form:
-    """What sketches are made with. Raises UsageError, and IncompatibleStoreError for those of another version."""
+    """The form of a table's sketches. Raises UsageError, and IncompatibleStoreError for those of another version."""
     note = sketches.schema[_FORM].metadata.get(_NOTE) if _FORM in sketches.columns else None
     if note is None:
         raise UsageError(

@@ -1,4 +1,4 @@
-"""What a task of Spark does: from batches of Arrow to batches of Arrow, without Spark itself and without state.
+"""The work of a task of Spark: from batches of Arrow to batches of Arrow, without Spark itself and without state.
 
 A task that is run again, or twice at once, gives the same.
 """
@@ -107,7 +107,7 @@ def spark_batch(batch: Any) -> Any:
 
 
 def checked(batches: Iterable[Any], written: str, step: Step, *given: Any) -> Iterator[Any]:
-    """What a step makes of sketches. IncompatibleStoreError for some of another `form` than is written."""
+    """The result of a step on sketches of the form `written`. Raises IncompatibleStoreError for those of another."""
 
     def passed() -> Iterator[Any]:
         for batch in batches:
@@ -150,7 +150,7 @@ def with_own_clusters(batches: Iterable[Any]) -> Iterator[Any]:
 
 
 def scatter(batches: Iterable[Any], rule: MatchRule, blocks: int, way: Scattering = scattered) -> Iterator[Any]:
-    """What the finders of a rule find documents by, in SCATTERED; the number of each document is its `owner`.
+    """The values that a rule's finders find documents by, in SCATTERED; the number of each document is its `owner`.
 
     `way` is `scattered` or `scattered_keys` of `indexer.batch.clusters.scattering`.
     """
@@ -222,7 +222,7 @@ def together(batches: Iterable[tuple[Positions, Positions]], blocks: int) -> Ite
 
 
 def same(batches: Iterable[Any]) -> Iterator[Any]:
-    """Which owners have one number in common, in LABELS by it; (number, owner) come in DEALT, sorted by block."""
+    """The owners that have one number in common, in LABELS by it; (number, owner) come in DEALT, sorted by block."""
     for _, rows in runs(batches, ("block",)):
         numbers, owners = _unpacked(rows["one"]), _unpacked(rows["other"])
         places = replaced([numbers.view(np.uint64)])
