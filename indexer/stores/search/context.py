@@ -1,4 +1,4 @@
-"""What the parts of a store in a search engine share: its name, what its mappings say, and what no search shows yet."""
+"""The state shared by the parts of a store in an engine: its name, what its mappings say, what no search shows yet."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Context:
                 raise StoreError(f"{self.shown}: can't make the index: {error.reason}") from error
 
     def _read_info(self) -> StoreInfo:
-        """What the mappings say of the store; its schemes are those of any of the indices."""
+        """The store's info as its mappings say it; its schemes are those of any of the indices."""
         if not self.mappings:
             raise NoStoreError(
                 f"{self.shown}: there is no store; index some documents first, or `neardup setup --store {self.shown}` "

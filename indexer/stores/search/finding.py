@@ -17,7 +17,7 @@ from indexer.stores.search.lookup import PAGE, RECORDS_PAGE, Lookup, is_unicode
 
 
 class Finder:
-    """The part of a store that finds documents by what somebody knows of them."""
+    """The part of a store that finds documents by what the user knows of them."""
 
     def __init__(self, context: Context, lookup: Lookup) -> None:
         self._context, self._lookup = context, lookup
@@ -96,7 +96,7 @@ class Finder:
         return [self._meant(name, places) for name in names]
 
     def _meant(self, name: str, places: Mapping[str, set[Ref]]) -> list[Ref]:
-        """What a name means among the places of its id; in one index an id that is all of the name comes first."""
+        """The places that a name means, of those of its id; in one index an id that is all of the name comes first."""
         refs: set[Ref] = set()
         for reading in readings_of(name):
             refs |= {
@@ -111,6 +111,6 @@ class Finder:
 
 
 def parser_reason(text: str, query: str) -> str:
-    """What the engines' parser has against a query, without the names of classes and all that it would have liked."""
+    """The objection of the engines' parser to a query, without names of classes and the list of what it expected."""
     _, marker, rest = text.partition(f"Cannot parse '{query}': ")
     return (rest if marker else text).partition("\n")[0].partition("; nested:")[0][:300].strip()

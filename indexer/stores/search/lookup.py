@@ -1,4 +1,4 @@
-"""What whoever reads or writes a store in a search engine asks: documents by identity as they are now, and searches."""
+"""The lookups that readers and writers in a search engine share: documents by identity as they are now and searches."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Lookup:
         return [hits.get(place) if place else None for place in places]
 
     def _places(self, refs: Sequence[Ref]) -> list[Ref | None]:
-        """Where these documents lie: index, id and routing; None for what has no place, or more than one."""
+        """The places of these documents: index, id and routing; None for one with no place, or more than one."""
         if self._context.single:
             named = [Ref(ref.id, ref.index or self._context.name, ref.routing) for ref in refs]
             return [place if is_unicode(place.id) else None for place in named]
@@ -93,7 +93,7 @@ class Lookup:
         self._remembered = {ref: hit for ref, hit in read if hit} if len(refs) <= _REMEMBERED else {}
 
     def remembered(self, refs: Sequence[Ref]) -> dict[Ref, dict[str, Any] | None]:
-        """What is stored of documents, remembered once or fetched now."""
+        """The stored documents of these identities, each remembered for one use or fetched now."""
         known: dict[Ref, dict[str, Any] | None] = {ref: self._remembered.pop(ref, None) for ref in refs}
         left = [ref for ref, hit in known.items() if hit is None]
         if left:
@@ -135,7 +135,7 @@ class Lookup:
 
 
 def is_unicode(text: str) -> bool:
-    """Whether there is a text that UTF-8 can say."""
+    """True if the text is not empty and can be encoded in UTF-8."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:

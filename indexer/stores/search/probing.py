@@ -85,7 +85,7 @@ class Prober:
     def _together(
         self, questions: Sequence[Sequence[Probe]], names: Sequence[str], concerned: Sequence[str], include_short: bool
     ) -> list[Found] | None:
-        """What one search for the keys of all these questions finds for each; None where it can't say."""
+        """The documents that one search for all these questions' keys finds for each; None if it can't tell."""
         context = self._context
         one = Together(context.bodies, questions)
         if len(questions) < 2 or any(len(terms) > _TERMS for terms in one.terms.values()):
@@ -119,7 +119,7 @@ class Prober:
         concerned: Sequence[str],
         include_short: bool,
     ) -> Iterator[Iterable[Found]]:
-        """What a search for each of these questions finds, all of them in one request."""
+        """The documents found by a search for each of these questions, all of them in one request."""
         asked = [self._asked(probes, schemes, include_short) for probes in questions]
         bodies = [self._body(query, names) for names, query in asked if query is not None]
         results, lacking = self._search(bodies, concerned)
@@ -196,7 +196,7 @@ class Prober:
     def _answered(
         self, answer: Mapping[str, Any], query: Mapping[str, Any], schemes: Sequence[str], lacking: Mapping[str, int]
     ) -> Iterator[Found]:
-        """What a first answer holds, and the rest where it is not all."""
+        """The documents that a first answer holds, and the rest if those are not all."""
         require_whole(answer, self._context.shown)
         if answer["hits"]["total"]["value"] <= FEW:
             yield self._found(self._own(answer["hits"]["hits"], schemes), schemes, lacking)

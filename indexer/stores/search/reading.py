@@ -168,7 +168,7 @@ class Reader:
         return [*relaxed.notices(context.mappings, context.shown), *self._unread()]
 
     def _unread(self) -> list[str]:
-        """What to say where documents lie in indices without neardup's fields."""
+        """The notice that documents lie in indices without neardup's fields; empty if none do."""
         context = self._context
         bare = mapping.lacking(context.mappings, context.shown)
         if not bare:

@@ -145,7 +145,7 @@ class Writer:
         return done
 
     def _look(self, rows: list[_Row], places: dict[Ref, Ref], done: dict[Ref, PutResult]) -> None:
-        """Where documents lie behind an alias or in a data stream."""
+        """The places of documents behind an alias or in a data stream, put into `places`; ambiguous ids fail."""
         for row, lie in self._lying(rows):
             if len(lie) > 1:
                 named = ", ".join(f"{place.index}/{place.id}" for place in lie)
@@ -266,7 +266,7 @@ class Writer:
         return [row for row in rows if row.ref not in done]
 
     def _refusal(self, hit: Mapping[str, Any], place: Ref) -> str:
-        """Why a document that is there can't be given a record; empty where it can."""
+        """The reason why a document that is there can't be given a record; empty if it can."""
         if hit.get("_routing") != place.routing:
             return f"its shard holds the same id with routing {hit.get('_routing')!r}"
         if is_owners(hit.get("_source")):
@@ -293,7 +293,7 @@ class Writer:
             self._context.wrote()
 
     def _annotate_batch(self, batch: list[tuple[Ref, Mapping[str, Any]]]) -> list[tuple[int, list[Ref]]]:
-        """How many were changed, and those that others change all the time."""
+        """The number of those changed, and those that others change all the time."""
         changes: dict[Ref, dict[str, Any]] = {}
         named: dict[Ref, int] = {}
         for ref, added in batch:
@@ -389,7 +389,7 @@ class Writer:
     def _delete_batch(
         self, refs: list[Ref], versions: Mapping[Ref, Hashable] | None, owners: bool
     ) -> tuple[int, set[Ref], list[Ref]]:
-        """How many were deleted, which were kept as others than those of the versions, and which others change."""
+        """The number of those deleted, those kept since their version is another, and those that others change."""
         count = 0
         kept: set[Ref] = set()
         left = refs
@@ -419,7 +419,7 @@ class Writer:
         return count, kept, left
 
     def _loss(self, index: str) -> str:
-        """Why a change of a document of this index would lose something of its owner's; empty where it would not."""
+        """The reason why a change of this index's documents would lose something of its owner's; empty if none."""
         if index not in self._losses:
             self._losses[index] = lost(self._client, index, self._mapping_of(index))
         return self._losses[index]

@@ -1,1 +1,1 @@
-"""What stands in the documents of an index: neardup's fields, their mappings, and the owner's fields beside them."""
+"""The fields in the documents of an index: neardup's own, their mappings, and the owner's fields beside them."""

@@ -1,4 +1,4 @@
-"""What a cluster is sent and sends back: field names, documents, queries, and records read from hits."""
+"""The bodies that a cluster is sent and sends back: field names, documents, queries, and records read from hits."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class Bodies:
     # Documents
 
     def fields(self, record: Record) -> dict[str, Any]:
-        """What stands under `neardup` for a record; RefusedError where it can't be stored exactly."""
+        """The fields under `neardup` for a record; RefusedError if it can't be stored exactly."""
         self._check(record)
         body: dict[str, Any] = {"tokens": record.tokens, "short": record.short}
         if record.fingerprint:
@@ -214,7 +214,7 @@ class Bodies:
         return {"exists": {"field": field}}
 
     def record_fields(self, payloads: Collection[str] = (), *, sketches: bool = False) -> dict[str, Any]:
-        """What a search has to ask for, so that record() can read its hits, and placed() the payloads of schemes."""
+        """The fields that a search asks for, so that record() can read its hits, and placed() schemes' payloads."""
         kept = {name for name in payloads if name in self._sourced}
         excluded = [] if sketches else [f"{ROOT}.{name}" for name in self.schemes if name not in kept]
         values = list(dict.fromkeys([*self.doc_values, *self.in_doc_values(payloads)]))
@@ -250,7 +250,7 @@ def unpacked_digest(text: str) -> str:
 
 
 def own_part(source: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    """What neardup keeps in a document with this `_source`: a record, or a pipeline's mark.
+    """The part of a document with this `_source` that neardup keeps there: a record, or a pipeline's mark.
 
     None where it keeps nothing, and where what stands under `neardup` is something of the owner's.
     """
@@ -262,7 +262,7 @@ def own_part(source: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
 
 
 def is_owners(source: Mapping[str, Any] | None) -> bool:
-    """Whether what stands under `neardup` in a document with this `_source` is something of its owner's."""
+    """True if what stands under `neardup` in a document with this `_source` is something of its owner's."""
     return (source or {}).get(ROOT) is not None and own_part(source) is None
 
 
@@ -325,7 +325,7 @@ def annotation_fields(annotations: Mapping[str, Any], there: Mapping[str, Any] |
 
 
 def _fits(cluster: Mapping[str, Any]) -> bool:
-    """Whether an annotation can be kept in the fields of the mapping."""
+    """True if an annotation can be kept in the fields of the mapping."""
     return (
         isinstance(cluster.get("id"), str)
         and len(cluster["id"]) <= MAX_ID_BYTES

@@ -1,4 +1,4 @@
-"""What neardup adds to an index: the mapping file, and what the mapping's `_meta` says of a store."""
+"""The additions of neardup to an index: the mapping file, and what the mapping's `_meta` says of a store."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def properties() -> dict[str, Any]:
 
 
 def meta(info: StoreInfo, **more: Any) -> dict[str, Any]:
-    """What a mapping's `_meta` says under `neardup`."""
+    """The entry under `neardup` in a mapping's `_meta`."""
     return {
         "mapping_version": MAPPING_VERSION,
         "scheme": info.scheme,
@@ -61,13 +61,13 @@ def meta(info: StoreInfo, **more: Any) -> dict[str, Any]:
 
 
 def own_meta(mapping: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What neardup says in a mapping's `_meta`; empty where it says nothing, and where what stands there is not its."""
+    """The entry of neardup in a mapping's `_meta`; empty if there is none, or if what stands there is not neardup's."""
     entry = mapping.get("_meta", {}).get(ROOT)
     return entry if isinstance(entry, Mapping) and "tables" in entry else {}
 
 
 def info_of(mapping: Mapping[str, Any], where: str) -> StoreInfo | None:
-    """What the fingerprints of an index were made with; None for an index that is no store.
+    """The settings that the fingerprints of an index were made with; None for an index that is no store.
 
     IncompatibleStoreError for the mapping of a newer neardup, and for one whose `_meta` was damaged.
     """

@@ -1,4 +1,4 @@
-"""What a query string never reaches: fields of nested objects, which the engines keep as documents of their own."""
+"""The fields that a query string never reaches: those of nested objects, which engines keep as separate documents."""
 
 from __future__ import annotations
 

@@ -151,7 +151,7 @@ def restore_left(client: Client, mappings: Mapping[str, Any]) -> None:
 
 
 def notices(mappings: Mapping[str, Any], shown: str) -> list[str]:
-    """What to say of it where a store is only read."""
+    """The notices of indices that a bulk load has left reduced, for a store that is only read."""
     why = "has no refreshes and no replicas: a bulk load is under way, or was killed"
     return [f"{shown}: {index} {why}; {_advice(shown)}" for index in left(mappings)]
 
@@ -172,7 +172,7 @@ def write_index(client: Client, mappings: Mapping[str, Any]) -> str:
 
 
 def _restored(client: Client, index: str, former: Mapping[str, str | None] | None) -> bool:
-    """Whether there was something to restore, which now is done."""
+    """True if there was something to restore, which is done by now."""
     steps = requests(client, index, former)
     for step in steps:
         client.request(step.method, step.path, step.body)

@@ -29,7 +29,7 @@ _FEW_TABLES = frozenset({"supershingles"})
 
 @dataclass(frozen=True, slots=True)
 class KeyFields:
-    """Where the keys of a scheme stand: in one field, or in `separate` ones, one for each table."""
+    """The fields of a scheme's keys: one for all of them, or `separate` ones, one for each table."""
 
     layout: KeyLayout
     separate: bool
@@ -128,18 +128,18 @@ def scheme_in(name: str, field: Mapping[str, Any]) -> SchemeInfo | None:
 
 
 def is_scheme(field: Mapping[str, Any]) -> bool:
-    """Whether a field's mapping is that of a scheme, of whatever layout."""
+    """True if a field's mapping is that of a scheme, of whatever layout."""
     names = field.get("properties", {})
     return bool(names) and all(_OWN.fullmatch(name) for name in names)
 
 
 def has_doc_values(fields: Mapping[str, Any]) -> bool:
-    """Whether payloads can be read from doc values where a scheme has these fields."""
+    """True if payloads can be read from doc values where a scheme has these fields."""
     return PAYLOAD not in fields or fields[PAYLOAD].get("doc_values") in (True, "true")
 
 
 def sketch_fields(sketch: Sketch, keys: KeyFields) -> dict[str, Any]:
-    """What stands under a scheme's name in a document."""
+    """The fields under a scheme's name in a document."""
     fields: dict[str, Any] = {FEATURES: sketch.features}
     if sketch.payload:
         fields[PAYLOAD] = base64.b64encode(sketch.payload).decode("ascii")

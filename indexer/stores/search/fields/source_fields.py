@@ -18,7 +18,7 @@ BOM = b"\xef\xbb\xbf"
 
 
 def source_paths(mappings: Mapping[str, Mapping[str, Any]], names: Sequence[str], shown: str) -> tuple[str, ...]:
-    """Where the values of fields stand in `_source`, dotted: multi-fields in their parent, aliases in their target.
+    """The dotted paths of fields' values in `_source`: multi-fields in their parent, aliases in their target.
 
     `mappings` are those of every index, by its name. Raises UsageError for a field that no index has, that has fields
     below it, or that is only filled by copy_to.
@@ -100,7 +100,7 @@ def values_of(source: Any, path: str) -> list[str]:
 
 
 def text_at(source: Any, paths: Sequence[str]) -> tuple[bytes, bytes | None]:
-    """What a digest of a document's fields is made of, and their text as UTF-8; None where it has none of them."""
+    """The bytes that a digest of a document's fields is made of, and their text as UTF-8; None if it has no field."""
     values = [(path, values_of(source, path)) for path in paths]
     texts = [text for _, values_there in values for text in values_there]
     exact = json.dumps(values, separators=(",", ":")).encode()
@@ -134,7 +134,7 @@ def differing_fields(one: Mapping[str, Any], other: Mapping[str, Any], texts: Co
 
 
 def _named(source: Mapping[str, Any]) -> dict[str, list[Any]]:
-    """What stands at each dotted name of a document; several values where a name is also written with dots."""
+    """The values at each dotted name of a document; several where a name is also written with dots."""
     leaves: dict[str, list[Any]] = {}
     waiting: list[tuple[str, Any]] = sorted(source.items())
     while waiting:
@@ -147,7 +147,7 @@ def _named(source: Mapping[str, Any]) -> dict[str, list[Any]]:
 
 
 def lost_by_update(mapping: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
-    """Why an update, which rebuilds a document from `_source`, would lose something; empty for an index that keeps all.
+    """The reason why an update, which rebuilds a document from `_source`, would lose something; empty if all is kept.
 
     `settings` are the index's own, flat.
     """

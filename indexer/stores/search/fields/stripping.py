@@ -34,7 +34,7 @@ class Stripper:
         self.scripts = True
 
     def strip(self, hits: Sequence[Mapping[str, Any]], *, owners: bool = False) -> list[Outcome]:
-        """What became of each document, given with its `_source`; of neardup's part `tokens` and `pending` suffice.
+        """The outcomes of stripping documents given with `_source`; of neardup's part `tokens` and `pending` suffice.
 
         With `owners` every one is deleted.
         """
@@ -76,7 +76,7 @@ def own_names(described: Mapping[str, Any]) -> frozenset[str]:
 
 
 def telling_source(names: frozenset[str]) -> dict[str, Any]:
-    """What a search has to ask of `_source`, so that its hits show whose the documents are."""
+    """The part of `_source` that a search has to ask for, so that its hits show whose the documents are."""
     return {"excludes": sorted(f"{ROOT}.{name}" for name in names - _TELLING)}
 
 
@@ -87,21 +87,21 @@ def foreign_names(source: Mapping[str, Any], names: frozenset[str]) -> set[str]:
 
 
 def is_own(hit: Mapping[str, Any], names: frozenset[str]) -> bool:
-    """Whether a document has nothing but neardup's part."""
+    """True if a document has nothing but neardup's part."""
     source = hit.get("_source") or {}
     own = {ROOT, "@timestamp"} if hit["_index"].startswith(".ds-") else {ROOT}
     return own_part(source) is not None and set(source) <= own and not foreign_names(source, names)
 
 
 def is_owners_field(source: Mapping[str, Any], names: frozenset[str]) -> bool:
-    """Whether a document has something of its owner's under the name `neardup`, written with dots or not."""
+    """True if a document has something of its owner's under the name `neardup`, written with dots or not."""
     if any(name.startswith(f"{ROOT}.") and value is not None for name, value in source.items()):
         return True
     return is_owners(source) or bool(foreign_names(source, names))
 
 
 def seems_made(described: Mapping[str, Any]) -> bool:
-    """Whether neardup made an index with this mapping, which shows no field of anybody else.
+    """True if neardup made the index with this mapping, and the mapping shows no field of others.
 
     What it does not show may be there all the same: see `is_own`.
     """
@@ -110,6 +110,6 @@ def seems_made(described: Mapping[str, Any]) -> bool:
 
 
 def lost(client: Client, index: str, mapping: Mapping[str, Any]) -> str:
-    """Why an update of an index's documents would lose something of its owner's; empty where it would not."""
+    """The reason why an update of an index's documents would lose something of its owner's; empty if it would not."""
     settings = client.request("GET", f"{path_of(index)}/_settings", flat_settings="true")[index]["settings"]
     return lost_by_update(mapping, settings)

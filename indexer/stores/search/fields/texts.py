@@ -1,4 +1,4 @@
-"""Which fields of an index the texts of its fingerprints stand in, as `_meta` of the mappings remembers it."""
+"""The fields of an index that hold the texts of its fingerprints, as `_meta` of the mappings remembers them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _DENIED = 403
 
 @dataclass(frozen=True, slots=True)
 class TextFields:
-    """Where `neardup annotate` found the texts of an index: fields in its order, and whether they hold HTML.
+    """The fields, in order, in which `neardup annotate` found the texts of an index, and whether they hold HTML.
 
     `source` and `title` are the fields that say where a document came from and what it is called; empty for none.
     """
@@ -30,7 +30,7 @@ class TextFields:
     title: str = ""
 
     def is_as(self, other: TextFields) -> bool:
-        """Whether fingerprints made from the one are those made from the other."""
+        """True if fingerprints made from the one are those made from the other."""
         return (self.names, self.html) == (other.names, other.html)
 
     def options(self) -> str:
@@ -39,7 +39,7 @@ class TextFields:
 
 
 def remembered_fields(described: Mapping[str, Any]) -> dict[str, TextFields]:
-    """What a mapping remembers, by the name of the index whose documents have the fields (`OWN` for its own)."""
+    """The fields that a mapping remembers, by the name of the index whose documents have them (`OWN` for its own)."""
     notes = mapping.own_meta(described).get(TEXTS)
     read = {name: _read(note) for name, note in notes.items()} if isinstance(notes, Mapping) else {}
     return {name: fields for name, fields in read.items() if fields}
@@ -86,7 +86,7 @@ def _written(fields: TextFields) -> dict[str, Any]:
 
 
 class Noted:
-    """What the indices behind a store's name remember of the texts of documents, their own and those of others."""
+    """The text fields that the indices behind a store's name remember, for their own documents and those of others."""
 
     def __init__(self, client: Client, mappings: Mapping[str, Mapping[str, Any]]) -> None:
         self._client = client
@@ -101,11 +101,11 @@ class Noted:
         self._behind: dict[str, frozenset[str]] = {}
 
     def own(self, index: str) -> TextFields | None:
-        """Where the texts of an index behind the name stand; one that came by a rollover is as all others."""
+        """The text fields of an index behind the name; one that came by a rollover has those of all others."""
         return self._own.get(index) or _only(self._own.values())
 
     def other(self, index: str) -> TextFields | None:
-        """Where the texts of an index stand that the store is beside of."""
+        """The text fields of an index that the store stands beside."""
         return _only(self._others.values()) or next(
             (fields for name, fields in self._others.items() if index in self._indices(name)), None
         )
@@ -125,6 +125,6 @@ class Noted:
 
 
 def _only(fields: Iterable[TextFields]) -> TextFields | None:
-    """What all say; None where there is nothing, or more than one thing."""
+    """The fields on which all agree; None if there are none, or different ones."""
     names = set(fields)
     return names.pop() if len(names) == 1 else None

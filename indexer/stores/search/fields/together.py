@@ -43,7 +43,7 @@ class Together:
         return [{"terms": {field: sorted(terms)}} for field, terms in self.terms.items()]
 
     def asking(self, payloads: Sequence[str]) -> dict[str, Any]:
-        """What the search has to ask for, so that answered() can read its hits, and placed() these payloads."""
+        """The fields that the search asks for, so that answered() can read its hits, and placed() these payloads."""
         bodies = self._bodies
         concerned = list(dict.fromkeys([*self._schemes, *payloads]))
         fields = bodies.record_fields(concerned)

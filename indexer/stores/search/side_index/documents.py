@@ -77,7 +77,7 @@ class SideIndex(Generic[T]):
         self._known: Mapping[str, Any] = {}
 
     def exists(self) -> bool:
-        """Whether it is there; what is not there is asked for once."""
+        """True if the index is there; the engine is asked for a missing one only once."""
         if self._exists is None:
             try:
                 # One of a list may be missing; a pattern that matches nothing is answered by an empty object.
@@ -172,7 +172,7 @@ class SideIndex(Generic[T]):
             yield from (self._read(hit["_source"]) for hit in hits)
 
     def counts(self, field: str) -> dict[str, int]:
-        """How many documents have each term of a keyword field."""
+        """The number of documents with each term of a keyword field."""
         if not self.exists():
             return {}
         self.settle()
@@ -192,7 +192,7 @@ def failures_index(client: Client) -> SideIndex[Failure]:
 
 
 def clusters_index(client: Client) -> SideIndex[ClusterRecord]:
-    """What belongs to clusters as a whole."""
+    """The index of what belongs to clusters as a whole."""
     # Beside them lies the note of how they were made.
     return SideIndex(client, "clusters", CLUSTER_PROPERTIES, _cluster_body, _cluster, {"exists": {"field": "size"}})
 

@@ -1,4 +1,4 @@
-"""How the clusters of an index were made: one document among them, in the index beside it."""
+"""The note on how the clusters of an index were made: one document among them, in the index beside it."""
 
 from __future__ import annotations
 

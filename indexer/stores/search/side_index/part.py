@@ -1,4 +1,4 @@
-"""What a store in a search engine keeps beside the documents: failures, clusters, and how those were made."""
+"""The data that a store in a search engine keeps beside the documents: failures, clusters, and how those were made."""
 
 from __future__ import annotations
 
