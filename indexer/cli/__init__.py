@@ -69,7 +69,7 @@ Exit codes:
 
 
 class Given(NamedTuple):
-    """What stands before the name of a command; `config` is the settings file that was read, None for none."""
+    """The options before the name of a command; `config` is the settings file that was read, None for none."""
 
     debug: bool
     config: Path | None
@@ -174,7 +174,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _log_format(words: Sequence[str]) -> str:
-    """What --log-format says: known before the command line is read, since that too can fail."""
+    """The value of --log-format: known before the command line is read, since that too can fail."""
     given = os.environ.get("NEARDUP_LOG_FORMAT", "")
     for word, following in pairwise((*words, "")):
         name, equals, value = word.partition("=")

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Annotating:
-    """Which fields hold the text and how it is read, where fingerprints are kept, which documents get one, how fast."""
+    """The fields of texts and how they are read, the place of fingerprints, and which documents get one, how fast."""
 
     field: tuple[str, ...]
     html: bool

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def arrivals(store: Store, asked: Arriving) -> Iterator[Arrivals | None]:
-    """What looks at documents as they come, None where nothing was asked about clusters."""
+    """The `Arrivals` that look at documents as they come, None where nothing was asked about clusters."""
     if not asked.cluster and not asked.skip_duplicates:
         yield None
         return
@@ -310,7 +310,7 @@ def cluster(
 
 @dataclass(frozen=True, slots=True)
 class Pruned:
-    """Which document of a cluster is kept, what is done with the others, and what is demanded before."""
+    """The document of a cluster that is kept, what is done with the others, and what is demanded before."""
 
     dry_run: bool
     delete: bool

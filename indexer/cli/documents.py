@@ -107,7 +107,7 @@ class Copying:
 
     @property
     def wanted(self) -> Wanted:
-        """What is asked of the rule."""
+        """The rule that the options ask for."""
         from indexer.matching.shorthand import Wanted
 
         return Wanted(match=self.match, similarity=self.similarity)

@@ -38,7 +38,7 @@ _SAMPLE = 2000
 
 @dataclass(frozen=True, slots=True)
 class Measuring:
-    """Which rules are measured, on which documents, and from which Jaccard coefficients a pair is wanted and right."""
+    """The rules to measure, the documents, and the Jaccard coefficients from which a pair is wanted and right."""
 
     schemes: tuple[str, ...]
     documents: tuple[str, ...]

@@ -60,14 +60,14 @@ if TYPE_CHECKING:
 
 @dataclass
 class _Stopped:
-    """Which signal ended the run, once one did."""
+    """The signal that ended the run, once one did."""
 
     number: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """Where documents come from beside the command line, which files of a folder are taken, and what names them."""
+    """The list of paths beside the command line, the files of a folder that are taken, and what names documents."""
 
     paths_from: str | None
     include: tuple[str, ...]
@@ -107,7 +107,7 @@ walk_options = Group(
 
 @dataclass(frozen=True, slots=True)
 class Loading:
-    """How documents are written, and what becomes of those that fail."""
+    """The way documents are written, and what becomes of those that fail."""
 
     refresh: Refresh
     dead_letters: str | None

@@ -29,7 +29,7 @@ _KINDS = click.Choice(get_args(Kind))
 
 @dataclass(frozen=True, slots=True)
 class NewIndex:
-    """How an index is made where there is none; None where nothing was asked."""
+    """The options of an index that is made where there is none; None where nothing was asked."""
 
     shards: int | None
     replicas: int | None
@@ -117,7 +117,7 @@ pipeline_options = Group(
 
 @dataclass(frozen=True, slots=True)
 class Mode:
-    """What is done: setting up, its removal or a repair, in earnest or as a rehearsal."""
+    """The mode of `neardup setup`: setting up, its removal or a repair, in earnest or as a rehearsal."""
 
     dry_run: bool
     remove: bool
@@ -252,7 +252,7 @@ def _dashboards(name: str, url: str | None, space: str) -> Dashboards | None:
 
 
 def _side_indices(client: Client) -> list[Step]:
-    """What makes the indices beside the store's own that dashboards look at, before there is anything in them."""
+    """The steps that make the indices for dashboards beside the store's own, before there is anything in them."""
     from indexer.provision.setup import Step
     from indexer.stores.search.side_index.documents import clusters_index, failures_index
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What is asked about in the place of files: ids, a text, or a fingerprint as text."""
+    """The ids, the text or the fingerprint as text that are asked about in the place of files."""
 
     identities: tuple[str, ...]
     text: str | None
@@ -62,7 +62,7 @@ question_options = Group(
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """Which of the documents that were found are shown, and where they are verified."""
+    """The choice of the found documents that are shown, and the place where they are verified."""
 
     at_least: float | None
     limit: int
@@ -201,7 +201,7 @@ def _questions(store: Store, files: Sequence[str], about: Asked, reading: Files)
 
 
 def _sole(files: Sequence[str], about: Asked) -> str | None:
-    """What the only document that is asked about is called; None where there may be several."""
+    """The name of the only document that is asked about; None where there may be several."""
     if any(map(holds_many, files)):
         return None
     names = [*(printable_path(name.removeprefix("id:")) for name in files), *about.identities]

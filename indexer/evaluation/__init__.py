@@ -1,1 +1,1 @@
-"""What match rules find of the pairs that are truly alike."""
+"""Evaluation of match rules: how many of the truly alike pairs they find."""

@@ -1,4 +1,4 @@
-"""What an evaluation is made on: documents with their texts, and the truth that a user names."""
+"""Input of an evaluation: documents with their texts, and the truth that a user names."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Texts(Counts):
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """What a file of truth says: pairs of ids, groups of ids, and the paths of documents that it names."""
+    """The content of a file of truth: pairs of ids, groups of ids, and the paths of documents that it names."""
 
     name: str
     pairs: frozenset[tuple[str, str]]
@@ -108,7 +108,7 @@ def require_two(texts: Texts) -> None:
 
 
 def options_of(store: Store) -> Options:
-    """How the documents of a store are read."""
+    """The options by which the documents of a store are read."""
     return Options(content=cast(Content, store.info.content))
 
 

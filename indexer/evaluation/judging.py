@@ -1,4 +1,4 @@
-"""Which match rule finds what: recall by band of true Jaccard, precision, curves and costs, on documents at hand.
+"""Judgement of match rules: recall by band of true Jaccard, precision, curves and costs, on documents at hand.
 
 The truth is the exact Jaccard coefficient of the sets of 5-word shingles (see `indexer.matching.measures.exact`), or
 pairs and groups that the user names.
@@ -49,7 +49,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """How right pairs with scores are.
+    """The accuracy of pairs with scores.
 
     `recall` holds a share for each of BANDS, None for a band without pairs; `precision`, `overall` (recall of all
     wanted pairs) and `f1` are at the rule's threshold. `wrong` counts returned pairs that are not right. `best` is
@@ -68,7 +68,7 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What one rule did, and its costs.
+    """The judgement of one rule, and its costs.
 
     `seconds` is for all sketches, one thread; `payload_bytes` and `key_bytes` are means a document; `candidates` is
     a mean a query, `probes` the largest number of keys of one; `lookup_seconds` is a mean of finding and verifying in
@@ -127,7 +127,7 @@ def check_rule(text: str) -> None:
 
 
 def corpus_of(texts: Sequence[str]) -> Callable[[str], Corpus]:
-    """What gathers the statistics that a scheme needs from the texts themselves, each once."""
+    """The function that gathers the statistics that a scheme needs from the texts themselves, each once."""
     return cache(lambda name: gather(texts, parse_recipe(name.removeprefix("corpus."))))
 
 
@@ -199,11 +199,11 @@ class Judge:
 
     @property
     def band_pairs(self) -> tuple[int, ...]:
-        """How many pairs each band has."""
+        """The number of pairs in each band."""
         return tuple(map(len, self.bands))
 
     def judge(self, pairs: Sequence[Pair], scores: npt.NDArray[np.float64], threshold: float) -> Judged:
-        """How right pairs, each once, are at a threshold of their scores and at all others."""
+        """The accuracy of pairs, each once, at a threshold of their scores and at all others."""
         curve = tuple(_curve(pairs, scores, self))
         returned = {pair for pair, value in zip(pairs, scores.tolist(), strict=True) if value >= threshold}
         at = _point(threshold, len(returned), len(returned & self.right), len(returned & self.wanted), self)
@@ -281,7 +281,7 @@ class Candidates:
 
 
 def candidates(rule: MatchRule, sketches: Mapping[str, Sequence[Sketch | None]]) -> Candidates:
-    """Which documents are found when each is asked for those that are near it, as a store is asked.
+    """The documents that are found when each is asked for those that are near it, as a store is asked.
 
     What a finder finds and its own similarity refuses is left out, unless that is the measure whose scores are given.
     """

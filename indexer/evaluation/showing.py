@@ -53,7 +53,7 @@ def judged_cells(judged: Judged, threshold: float) -> Iterator[str]:
 
 
 def heading(figures: Evaluation) -> Iterator[str]:
-    """What was measured, a line each."""
+    """The documents and pairs that were measured, in lines."""
     by_band = ", ".join(f"{count:,} from {low:.1f}" for (low, _), count in zip(BANDS, figures.band_pairs, strict=True))
     documents = counted(figures.documents, "document")
     yield f"{documents}, {figures.text_bytes / 1e6:,.1f} MB of text; pairs by Jaccard: {by_band}"
@@ -62,7 +62,7 @@ def heading(figures: Evaluation) -> Iterator[str]:
 
 
 def in_words(evaluation: Evaluation, first: int = 2) -> Iterator[str]:
-    """What the first rules do, a line each, for readers who know no scheme."""
+    """The results of the first rules, a line each, for readers who know no scheme."""
     for result in evaluation.results[:first]:
         judged = result.judged
         wrong = f"{judged.wrong:,} of them wrong" if judged.wrong else "none of them wrong"

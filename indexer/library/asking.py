@@ -1,4 +1,4 @@
-"""What a collection answers to questions: to one, or to many together."""
+"""Answers of a collection to questions: to one, or to many together."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ AnyPath = str | os.PathLike[str]
 
 
 class Listing(NamedTuple):
-    """Which of what was found is listed: see `Collection.similar`."""
+    """The choice of the found documents that are listed: see `Collection.similar`."""
 
     limit: int | None
     at_least: float | None
@@ -97,7 +97,7 @@ def questions(
 def answers(
     store: Store, rule: MatchRule, asked: Iterable[Question | Unanswered], listing: Listing
 ) -> Iterator[Similar]:
-    """What is near each, in order."""
+    """The documents near each, in order."""
     found = lookup_each(
         store, rule, asked, limit=listing.limit, at_least=listing.at_least, include_short=listing.include_short
     )
@@ -157,7 +157,7 @@ def stored_rows(store: Store, refs: Sequence[Ref]) -> list[Stored]:
 
 
 def arrivals(store: Store, name: str, *, cluster: bool, skip: bool) -> Arrivals:
-    """What looks at documents as they come; a UserWarning says why they are put into no clusters."""
+    """The `Arrivals` that look at documents as they come; a UserWarning says why they are put into no clusters."""
     from indexer.clustering.arrivals import NOT_CLUSTERED, Arrivals, rule_for
 
     by = rule_for(store, cluster=cluster)

@@ -483,7 +483,7 @@ class Collection:
         return asking.stored_rows(self.store, refs)
 
     def _turns(self, make: Callable[[], Iterator[T]], at_once: int = _AT_ONCE) -> Iterator[T]:
-        """What an iterator over the store gives, some at a time, so that other threads have their turn between."""
+        """The items of an iterator over the store, some at a time, so that other threads have their turn between."""
         with self._lock:
             items = make()
         while True:

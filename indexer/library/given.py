@@ -17,7 +17,7 @@ FIELDS = ("id", "text", "html", "title")
 
 
 def columns_of(fields: Mapping[str, str] | None) -> Columns:
-    """What `fields`, such as {"text": "body"}, say the id, the text (or HTML) and the title are called.
+    """The names that `fields`, such as {"text": "body"}, give for the id, the text (or HTML) and the title.
 
     Raises UsageError for anything else of these.
     """
@@ -98,7 +98,7 @@ def _whole(text: str) -> str:
 
 
 def _each(given: Any) -> Iterable[Any]:
-    """What was given, one by one: the rows of tables as dicts."""
+    """The given items, one by one: the rows of tables as dicts."""
     if isinstance(given, str | bytes):
         raise UsageError("one text is not a list of texts: put it into a list, or use add()")
     if isinstance(given, Mapping):

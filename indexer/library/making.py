@@ -62,7 +62,7 @@ def _feature_sketches(given: Any, schemes: Mapping[str, Scheme]) -> dict[str, Sk
 
 
 def is_many(given: Any) -> bool:
-    """Whether something can be gone through, as an array of no dimension can't."""
+    """True if something can be iterated over, as an array of no dimension can't."""
     return isinstance(given, Iterable) and bool(getattr(given, "ndim", 1))
 
 

@@ -1,4 +1,4 @@
-"""Who has which key, in memory: one sorted array, and what came since it was sorted."""
+"""Keys and their owners, in memory: one sorted array, and what came since it was sorted."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from indexer.report.html import report_html
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Report:
-    """How much of a collection is duplicated, where and how."""
+    """A report of how much of a collection is duplicated, where and how."""
 
     contents: contents.Report
 

@@ -25,7 +25,7 @@ Pairs = tuple[Positions, Positions]
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """What a file holds: `postings[family]` are keys in order, and the place in `ids` of who has each."""
+    """The content of a file: `postings[family]` are keys in order, and the place in `ids` of each one's holder."""
 
     rule: MatchRule
     ids: Sequence[str | int]

@@ -99,7 +99,7 @@ class Copy:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Deduped:
-    """Which of n texts to keep: text i is a copy of text `of[i]`, and is kept if `of[i]` is i.
+    """The result of deduplicating n texts: text i is a copy of text `of[i]`, and is kept if `of[i]` is i.
 
     `of` is int64 of shape (n,); `similarity` is float64 of that shape, the similarity to the text that is kept.
     """
@@ -109,7 +109,7 @@ class Deduped:
 
     @property
     def mask(self) -> npt.NDArray[np.bool_]:
-        """Whether each text is kept, bool of shape (n,), as in `frame[dedupe(frame["text"]).mask]`."""
+        """The mask of the kept texts, bool of shape (n,), as in `frame[dedupe(frame["text"]).mask]`."""
         return np.asarray(self.of == np.arange(self.of.size), dtype=np.bool_)
 
     @property

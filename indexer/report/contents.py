@@ -35,7 +35,7 @@ TextOf = Callable[[Store, Record], str]
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a report should hold: this many of the largest clusters, of their members, and pairs of texts."""
+    """The contents asked of a report: this many of the largest clusters, of their members, and pairs of texts."""
 
     clusters: int = CLUSTERS
     members: int = MEMBERS

@@ -45,7 +45,7 @@ _SIZE_BOUNDS = (2, 3, 4, 5, 6, 11, 21, 51, 101, 1001, 10_001, 100_001)
 
 @dataclass(slots=True)
 class Share:
-    """How much of a part of the collection is redundant: documents and their bytes.
+    """The redundant share of a part of the collection: documents and their bytes.
 
     Redundant are the documents that repeat one which is kept: what could go, each with something near it left.
     """
@@ -108,13 +108,13 @@ class LeftOut:
 
     @property
     def compared(self) -> bool:
-        """Whether they were left out because they had been compared."""
+        """True if they were left out because they had been compared."""
         return self.reason == DUPLICATE
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What a report says in numbers.
+    """The numbers of a report.
 
     `left_out` is what was not compared, by reason, the most frequent first. `clusters` have two members or more,
     `in_clusters` together; `spanning` of them were from two origins or more when they were last written. `unclustered`
@@ -140,12 +140,12 @@ class Figures:
 
     @property
     def not_compared(self) -> int:
-        """How many documents were compared with none: those of the store, and those that could not be stored."""
+        """The number of documents compared with none: those of the store, and those that could not be stored."""
         return sum(each.documents for each in self.left_out if not each.compared)
 
     @property
     def exact(self) -> int:
-        """How many redundant documents are as similar to what they repeat as can be."""
+        """The number of redundant documents whose similarity to what they repeat is 1."""
         return sum(step.documents for step in self.similarities if step.least == 1.0)
 
 
@@ -277,7 +277,7 @@ def _step(similarity: float, rule: MatchRule) -> tuple[float, str]:
 
 
 class _Scan:
-    """What one pass over the records counts."""
+    """The counts of one pass over the records."""
 
     def __init__(self, time_field: str) -> None:
         self.total = Share()

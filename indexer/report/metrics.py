@@ -1,4 +1,4 @@
-"""What is watched of a store, as metrics in Prometheus's text format.
+"""Metrics of a store for monitoring, in Prometheus's text format.
 
 https://prometheus.io/docs/instrumenting/exposition_formats/
 """

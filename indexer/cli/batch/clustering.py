@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """Which older documents are compared too, in how much memory, and what becomes of inputs and ids that are gone."""
+    """The older documents that are compared too, the memory, and what becomes of stale inputs and repeated ids."""
 
     memory: int
     against: str | None

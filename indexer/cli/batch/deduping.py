@@ -23,7 +23,7 @@ from indexer.text.counts import counted
 
 @dataclass(frozen=True, slots=True)
 class Judging:
-    """Where documents go, what they are compared with, which of them count, and where the work is done."""
+    """The place that documents go to, what they are compared with, which of them count, and where the work is done."""
 
     writing: Writing
     time_field: str | None

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Writing:
-    """Where documents go, and how, and from how many places their clusters have to be."""
+    """The place that documents go to, the way they are written, and how many origins their clusters must have."""
 
     out: str
     tag: bool
@@ -70,7 +70,7 @@ writing_options = Group(
 
 
 def left_out(done: Filtered) -> dict[str, int]:
-    """How many documents are left out beside those that repeat others, as JSON names them."""
+    """The numbers of documents left out beside those that repeat others, as JSON names them."""
     return {"replaced": done.replaced, "few_origins": done.few_origins, "singletons": done.singletons}
 
 

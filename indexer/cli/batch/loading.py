@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Loading:
-    """Which clusters go along, where documents lie, and what may be made and changed there."""
+    """The clusters that are loaded too, the places of documents, and what may be made and changed there."""
 
     clusters: str | None
     index_column: str

@@ -1,4 +1,4 @@
-"""Where a batch runs: in this process, or in tasks of Spark."""
+"""The place where a batch runs: this process, or tasks of Spark."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """Where a batch runs; `master` is a URL of Spark, None for what spark-submit or its configuration says."""
+    """The place of a batch's run; `master` is a URL of Spark, None for what spark-submit or its configuration says."""
 
     run_on: Literal["local", "spark"]
     master: str | None
 
     @property
     def on_spark(self) -> bool:
-        """Whether tasks of Spark do the work."""
+        """True if tasks of Spark do the work."""
         return self.run_on == "spark"
 
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """Where clusters are made, and on Spark in how many parts."""
+    """The place where clusters are made, and on Spark the number of parts."""
 
     running: Running
     partitions: int | None

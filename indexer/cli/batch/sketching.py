@@ -49,7 +49,7 @@ class Task(_TaskType):
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Where sketches go, which share of the work is done, and what else is noted of documents."""
+    """The folder for sketches, the share of the work that is done, and what else is noted of documents."""
 
     out: str
     time_field: str | None
@@ -146,7 +146,7 @@ def sketch(
 def sources_of_options(
     paths: tuple[str, ...], out: str, walk: Walk, extraction: Extraction, listed: Iterable[str]
 ) -> Sources:
-    """What is read for a batch in the folder `out`: the paths, and those of a list."""
+    """The sources of a batch in the folder `out`: the paths, and those of a list."""
     from indexer.ingest.sources import Selection, Sources
 
     selection = Selection(
@@ -164,7 +164,7 @@ def sources_of_options(
 
 
 def form_of_options(making: Fingerprinting, extraction: Extraction, time_field: str | None) -> Form:
-    """What sketches are made with."""
+    """The form of the sketches that the options ask for."""
     from indexer.batch.form import Form
     from indexer.matching.kept import schemes_of_new
 

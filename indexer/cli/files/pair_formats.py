@@ -1,4 +1,4 @@
-"""How pairs are written: CSV, JSON lines, Parquet."""
+"""Formats of pairs: CSV, JSON lines, Parquet."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Cell = str | int | float | None
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What is written of a pair that `rule` calls near: the ids, and with `places` indices and routing too.
+    """The columns of a pair that `rule` calls near: the ids, and with `places` indices and routing too.
 
     By a rule that measures by bits also how many of them differ.
     """

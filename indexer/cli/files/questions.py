@@ -28,23 +28,23 @@ _ID = "id:"
 
 
 def is_pattern(name: str) -> bool:
-    """Whether a name that is no file's is a pattern that some file matches."""
+    """True if a name that is no file's is a pattern that some file matches."""
     return glob.has_magic(name) and next(glob.iglob(name, recursive=True), None) is not None
 
 
 def is_stored(name: str) -> bool:
-    """Whether what a user names is the id of a stored document."""
+    """True if what a user names is the id of a stored document."""
     return arguments.is_id(name) and (name.startswith(_ID) or not is_pattern(name))
 
 
 def holds_many(name: str) -> bool:
-    """Whether what a user names stands for several documents, a file by its name."""
+    """True if what a user names stands for several documents; a file is judged by its name."""
     return os.path.isdir(name) or (reader_of(name) is not None if os.path.isfile(name) else not is_stored(name))
 
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """How files are read that are asked about; `folder` is that of an embedded store's file."""
+    """The options of reading files that are asked about; `folder` is that of an embedded store's file."""
 
     folder: str
     extraction: Extraction
@@ -80,7 +80,7 @@ class Files:
 
 
 def _is_special(name: str) -> bool:
-    """Whether a name is that of no plain file, folder or pattern, or of a file that is in use here."""
+    """True if a name is that of no plain file, folder or pattern, or of a file that is in use here."""
     if name == STDIN or not os.path.lexists(name):
         return name == STDIN
     return own_files.is_own(name) or not (os.path.isdir(name) or os.path.isfile(name))

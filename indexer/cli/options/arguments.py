@@ -31,7 +31,7 @@ _LISTED = 5
 
 
 def is_id(name: str) -> bool:
-    """Whether what a user names in the place of a file is the id of a stored document."""
+    """True if what a user names in the place of a file is the id of a stored document."""
     return name.startswith("id:") or (name != STDIN and not os.path.lexists(name))
 
 
@@ -52,7 +52,7 @@ def require_some_file(names: Sequence[str], is_none: Callable[[str], bool] = is_
 
 
 def any_stored(names: Sequence[str], store: str) -> bool:
-    """Whether one of the names is an id. Raises NotFoundError where one is, and the store's file is not there."""
+    """True if one of the names is an id. Raises NotFoundError where one is, and the store's file is not there."""
     named = next(filter(is_id, names), None)
     if named is not None and store_file(store) and not os.path.exists(store_file(store)):
         raise NotFoundError(

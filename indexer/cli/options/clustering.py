@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Clustering:
-    """How clusters are made, beside the match rule; None where nothing was asked."""
+    """The options of clustering beside the match rule; None where nothing was asked."""
 
     bound: float | None
     canonical: str | None
@@ -25,7 +25,7 @@ class Clustering:
 
     @property
     def canonical_rule(self) -> CanonicalRule | None:
-        """Which document is to stand for a cluster. Raises UsageError."""
+        """The rule for the document that stands for a cluster, None where nothing was asked. Raises UsageError."""
         from indexer.clustering.canonical import canonical_asked
 
         return canonical_asked(self.canonical, self.prefer)
@@ -67,7 +67,7 @@ cluster_options = Group(
 
 @dataclass(frozen=True, slots=True)
 class Arriving:
-    """What `neardup index` does about near-duplicates, and by which rule."""
+    """The options of `neardup index` about near-duplicates, and the rule for them."""
 
     cluster: bool
     skip_duplicates: bool

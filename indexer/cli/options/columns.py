@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class NamedColumns:
-    """Which fields of JSON lines and columns of tables hold what; None for the usual names."""
+    """The names of the fields of JSON lines and columns of tables; None for the usual ones."""
 
     text_field: str | None
     id_field: str | None

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class NamedFields:
-    """Where the command line says that the texts of an index are, and those of files that hold many documents."""
+    """The fields that the command line names for the texts of an index, and those of files that hold many documents."""
 
     field: tuple[str, ...]
     html: bool

@@ -136,7 +136,7 @@ def _store_file(ctx: click.Context, opts: Mapping[str, Any]) -> str:
 
 
 def typed(name: str) -> bool:
-    """Whether a parameter of the command that runs stands on its command line."""
+    """True if a parameter of the command that runs stands on its command line."""
     return click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE
 
 
@@ -155,7 +155,7 @@ def _named(ctx: click.Context, others: Sequence[str]) -> list[tuple[click.Parame
 
 
 def _given(parameter: click.Parameter, wanted: str, ctx: click.Context, opts: Mapping[str, Any]) -> bool:
-    """Whether a parameter is given from anywhere, or has the value wanted."""
+    """True if a parameter is given from anywhere, or has the value `wanted` where one is."""
     value, source = parameter.consume_value(ctx, opts)
     if source == ParameterSource.DEFAULT and not wanted:
         return False

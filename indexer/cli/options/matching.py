@@ -47,7 +47,7 @@ distance_option = click.option(
 
 @dataclass(frozen=True, slots=True)
 class Matching:
-    """What a user says of the match rule, None where nothing; `explain` asks for it in words."""
+    """The options of the match rule, None where nothing was asked; `explain` asks for the rule in words."""
 
     match: str | None
     distance: int | None
@@ -60,7 +60,7 @@ class Matching:
 
     @property
     def wanted(self) -> Wanted:
-        """What is asked of the rule."""
+        """The rule that the options ask for."""
         from indexer.matching.shorthand import Wanted
 
         return Wanted(

@@ -26,7 +26,7 @@ def schemes_of_new_option(**related: Any) -> Decorator:
 
 @dataclass(frozen=True, slots=True)
 class Fingerprinting:
-    """How documents are fingerprinted.
+    """The options of fingerprinting documents.
 
     `jobs` is None for a worker process on each processor, `scheme` names schemes that are to be added to the store, and
     `schemes` is a list of those that a new one is made with, None where nothing was asked.

@@ -69,7 +69,7 @@ class Seconds(_SecondsType):
 
 @dataclass(frozen=True, slots=True)
 class WorkerLimits:
-    """What one document may take: `timeout` in seconds, `memory` in bytes."""
+    """The limits of one document: `timeout` in seconds, `memory` in bytes."""
 
     timeout: float
     memory: int
@@ -107,7 +107,7 @@ limit_options = Group(
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """How documents are read; `content` and `format` are None where nothing was asked, `max_size` is in bytes."""
+    """The options of reading; `content` and `format` are None where nothing was asked, `max_size` is in bytes."""
 
     content: Content | None
     extractor: Extractor
@@ -121,7 +121,7 @@ class Extraction:
 
     @property
     def limits(self) -> Limits:
-        """What one document may take."""
+        """The limits of one document."""
         return Limits(seconds=self.worker.timeout, memory=self.worker.memory, input_bytes=self.max_size)
 
     def reading(self, content: Content | None) -> tuple[Options, Limits]:
@@ -250,7 +250,7 @@ json_option = click.option("--json", is_flag=True, help="Answer in JSON.")
 
 @dataclass(frozen=True, slots=True)
 class Talk:
-    """What a long run says: its progress and its summary in words, nothing but what failed if it is to be `quiet`.
+    """The output of a long run: its progress and its summary in words, nothing but what failed if it is to be `quiet`.
 
     `json` is its summary as JSON, quiet or not.
     """
@@ -260,11 +260,11 @@ class Talk:
 
     @property
     def progress(self) -> bool:
-        """Whether there is somebody to show progress to."""
+        """True if progress is shown: to a terminal, not `quiet`, and no JSON on standard error."""
         return sys.stderr.isatty() and not self.quiet and not in_json()
 
     def is_enough(self, summary: Counts, lists: str = "neardup failures lists them") -> bool:
-        """Whether a run that has ended so is not to be summed up; what failed, and what lists it, is said then."""
+        """True if a `quiet` run gets no summary; then it says only what failed, and what lists it."""
         if not self.quiet or self.json:
             return False
         if summary.failures:
@@ -307,7 +307,7 @@ def tell_contended(store: Store) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Gone:
-    """What a command has deleted: documents, and those of owners that `stripped` of neardup's fields and left."""
+    """Counts of what a command has deleted, and of owners' documents left there, `stripped` of neardup's fields."""
 
     deleted: int
     stripped: int

@@ -1,1 +1,1 @@
-"""What a command says and hears: answers, talk, progress, Ctrl-C, the list of commands."""
+"""Output and input of a command: answers, talk, progress, Ctrl-C, the list of commands."""

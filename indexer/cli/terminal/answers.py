@@ -1,4 +1,4 @@
-"""What `neardup similar` says of each document that was asked about, and of all of them."""
+"""Answers of `neardup similar` about each document that was asked about, and about all of them."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ class Unbroken(click.HelpFormatter):
         super().write_dl([(_joined(term), _joined(about)) for term, about in rows], col_max, col_spacing)
 
     def getvalue(self) -> str:
-        """What was written."""
+        """The text that was written, with plain hyphens again."""
         return super().getvalue().replace(_JOINING, "-")
 
 

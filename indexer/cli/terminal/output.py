@@ -1,4 +1,4 @@
-"""What commands print: answers on standard output, talk on standard error, nothing that a terminal would obey."""
+"""Output of commands: answers on standard output, talk on standard error, nothing that a terminal would obey."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def say(text: str, *, level: Level = "info", **fields: object) -> None:
 
 
 def can_ask() -> bool:
-    """Whether there is somebody who can answer a question."""
+    """True if a question can be asked: standard input is a terminal, and remarks are not JSON."""
     return sys.stdin.isatty() and not in_json()
 
 
