@@ -168,7 +168,7 @@ class Arrivals:
 
     @property
     def changes(self) -> Changes:
-        """What was written about clusters so far."""
+        """The changes to clusters that were written so far."""
         return self._assigner.changes
 
     def close(self) -> None:
@@ -242,13 +242,13 @@ class Arrivals:
         return answers
 
     def said(self, near: Near) -> str:
-        """What a document that is left out repeats, in words."""
+        """The words that say what a document that is left out repeats."""
         return self.rule.said(near.similarity, near.ref.id)
 
     def _stored_near(
         self, asked: Mapping[Held, tuple[int, Asking]], rows: Mapping[str, Ragged], without: Collection[Ref]
     ) -> dict[Held, list[Near]]:
-        """What is stored and near, and not among some, by what is asked, given with its place in `rows`."""
+        """The near documents in the store, except `without`, of each that is asked, given with its place in `rows`."""
         answers: dict[Held, list[Near]] = {}
         judging = Judging(self.rule, rows)
         results = self.store.probe_many([one.probes for _, one in asked.values()], list(self.rule.schemes))
@@ -291,14 +291,14 @@ class Arrivals:
             self.on_new(ref)
 
     def _unasked(self) -> int:
-        """How many documents wait for which nothing was looked up."""
+        """The number of waiting documents for which nothing was looked up."""
         return sum(near is None for near in self._waiting.values())
 
     def _asked(self) -> int:
         return len(self._waiting) - self._unasked()
 
     def _reads_all(self, documents: int) -> bool:
-        """Whether to find what is near so many, or as many as came before, takes less by reading all that is stored."""
+        """True if reading the whole store takes less than looking up so many documents, or as many as came before."""
         documents = max(documents, self._last)
         return documents >= self._fewest and self.store.count() <= min(documents * _READ_FOR, _MOST_READ)
 

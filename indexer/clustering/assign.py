@@ -29,7 +29,7 @@ READ_AT_ONCE = 2000
 
 @dataclass(slots=True)
 class Changes:
-    """What was written, or would be: documents whose cluster changed, clusters written and forgotten."""
+    """The changes that were written, or would be: documents whose cluster changed, clusters written and forgotten."""
 
     documents: int = 0
     clusters: int = 0
@@ -48,7 +48,7 @@ class Member(NamedTuple):
 
 @dataclass(slots=True)
 class Gathered:
-    """What is found out about the members of one cluster before anything is written."""
+    """The facts about the members of one cluster, gathered before anything is written."""
 
     best: tuple[Any, ...] = ()
     canonical: Record | None = None
@@ -98,7 +98,7 @@ class Gathered:
         self.id = min(kept)[1] if kept and self.size > 1 else own_cluster_id(_present(self.canonical).ref)
 
     def cluster_record(self) -> ClusterRecord:
-        """What a store keeps of the cluster; for two members or more, when it has its id."""
+        """The record of the cluster in a store; for two members or more, when it has its id."""
         canonical = _present(self.canonical)
         return ClusterRecord(
             id=self.id,
@@ -151,7 +151,7 @@ def named(
 
 @dataclass(frozen=True, slots=True)
 class _Repeated:
-    """What documents repeat: those at `positions` (in order) that at `of`, so similar."""
+    """The documents at `positions` (in order) that repeat those at `of`, with their `similarity`."""
 
     refs: RefTable
     positions: Positions
@@ -166,7 +166,7 @@ class _Repeated:
         return cls(refs, positions[order], choice.of[order], similarity)
 
     def said(self, members: Sequence[Member]) -> list[dict[str, Any]]:
-        """What the annotation of each says of that, nothing where it is kept."""
+        """The members of the annotation of each that say what it repeats, none where it is kept."""
         places = np.searchsorted(self.positions, [member.position for member in members])
         others, shares = self.refs.take(self.of[places]), self.similarity[places].tolist()
         return [
@@ -304,7 +304,7 @@ def membership(cluster: str, is_canonical: bool, similarity: float, size: int) -
 
 
 def repeating(ref: Ref, other: Ref, similarity: float) -> dict[str, Any]:
-    """What the annotation `cluster` of a document says that repeats another one, which is kept."""
+    """The members of the annotation `cluster` of a document that repeats another one, which is kept."""
     place = {"repeats_index": other.index} if other.index != ref.index else {}
     if other.routing is not None:
         place["repeats_routing"] = other.routing
@@ -334,7 +334,7 @@ def alone(ref: Ref) -> dict[str, Any]:
 
 
 def is_alone(ref: Ref, annotations: Mapping[str, Any]) -> bool:
-    """Whether a document's annotations say that it has no near-duplicates; saying nothing says so too."""
+    """True if a document's annotations say that it has no near-duplicates, or say nothing of a cluster."""
     name = cluster_of(annotations)
     if name is None:
         return True

@@ -1,4 +1,4 @@
-"""Which document stands for a cluster."""
+"""The choice of the document that stands for a cluster."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Kind = Literal["earliest", "longest", "field", "source", "declared"]
 
 @dataclass(frozen=True, slots=True)
 class CanonicalRule:
-    """How the canonical document of a cluster is chosen; ties go to the earliest, then to the first by id.
+    """The rule for the canonical document of a cluster; ties go to the earliest, then to the first by id.
 
     "earliest" by `arrived_at`; "longest" by tokens; "field" by the metadata `field`, smallest first or, with
     `descending`, largest first, numbers before text and documents without it last (a dot leads into an object);
@@ -34,7 +34,7 @@ class CanonicalRule:
 
     @property
     def reads_metadata(self) -> bool:
-        """Whether it goes by the metadata of documents."""
+        """True if it goes by the metadata of documents."""
         return self.kind in ("field", "declared")
 
     def __str__(self) -> str:
@@ -44,11 +44,11 @@ class CanonicalRule:
         return shlex.join((self.kind, *self.sources))
 
     def key(self, record: Record) -> tuple[Any, ...]:
-        """What to compare documents by: the canonical one has the smallest."""
+        """The key to compare documents by: the canonical one has the smallest."""
         return (*self.preferred(record), record.arrived_at == "", record.arrived_at, *ref_order(record.ref))
 
     def preferred(self, record: Record) -> tuple[Any, ...]:
-        """What comes before time and id in that."""
+        """The part of the key that comes before time and id."""
         if self.kind == "longest":
             return (-record.tokens,)
         if self.kind == "field":

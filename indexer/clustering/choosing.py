@@ -31,7 +31,7 @@ _NEVER = np.iinfo(np.int64).max
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Choice:
-    """Which documents are kept: the one at place i is, if `of[i]` is that document; else it repeats document `of[i]`.
+    """The choice of what is kept: the document at place i if `of[i]` is itself, else it repeats document `of[i]`.
 
     `of` (int64) and `similarity` (float64, 0 to 1, to document `of[i]` by the rule's measure) have a place for each
     document that was given.
@@ -115,7 +115,7 @@ def _in_order(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Meeting:
-    """Which members a finder lets meet: those that are in a group which the other one asks for.
+    """The members that a finder lets meet: those in a group which the other one asks for.
 
     Member i asks for the groups in row `row[i]` of `asked` (none where that is below 0), and is in these groups, or in
     group `row[i]` itself with `own`. `held` has, in order, group * number of members + member for each group of each.
@@ -203,7 +203,7 @@ class _Greedy:
         return found
 
     def _meetings(self, undecided: Positions) -> tuple[list[_Meeting], int]:
-        """Which members the finders let those undecided meet, all of them for ranks below the number that comes too."""
+        """The members that the finders let the undecided meet, and the rank below which none of them is missing."""
         finders = self._comparison.rule.finders
         joined = [self._by_join(finder, undecided) for finder in finders if not meets_by_keys(finder)]
         limit = min((limit for _, limit in joined), default=_NEVER)
@@ -379,7 +379,7 @@ class _Greedy:
 
 
 class _Held:
-    """Which payloads let which others meet, of those that are asked from first: below the rank `limit` all are there.
+    """The pairs of payloads that meet, of those that are asked from first: below the rank `limit` all are there.
 
     `asker` is the rank of the first that asks from each.
     """
@@ -407,7 +407,7 @@ class _Held:
             self._room = max(_HELD, 2 * self._count)
 
     def asked(self) -> Ragged:
-        """What each lets meet."""
+        """The payloads that each lets meet."""
         return _ragged(np.concatenate(self._asking), np.concatenate(self._met), self._asker.size)
 
 

@@ -31,7 +31,7 @@ _ID = f"S{CLUSTER_ID_LENGTH}"
 
 @dataclass(frozen=True, slots=True)
 class Costly:
-    """How many different documents share a key of a scheme with this one, and how many comparisons they took."""
+    """The numbers of different documents that share a key of a scheme with this one, and of their comparisons."""
 
     example: Ref
     scheme: str
@@ -41,7 +41,7 @@ class Costly:
 
 @dataclass(frozen=True, slots=True)
 class Clustering:
-    """What a clustering found: `documents` in the store, of which `compared` could be compared by the rule.
+    """The result of a clustering: `documents` in the store, of which `compared` could be compared by the rule.
 
     `lacking` have no sketch that the rule compares. `clusters` have two members or more, `clustered` documents
     together, the `largest` with that many; `split` components were wider than the bound. `comparisons` pairs were

@@ -37,13 +37,13 @@ class Copy:
 
     @property
     def asked(self) -> bool:
-        """Whether it is the document that was named."""
+        """True if it is the document that was named."""
         return self.record.ref == self.of
 
 
 @dataclass(frozen=True, slots=True)
 class Uncompared:
-    """How many documents may be copies unseen.
+    """The numbers of documents that may be copies, unseen because they were not compared.
 
     `documents` are stored without what is compared: a digest of the text, a sketch of the rule, or any words (as scans
     without text). `failures` could not be stored, or were left out as duplicates.
@@ -61,7 +61,7 @@ class Uncompared:
 
 @dataclass(frozen=True, slots=True)
 class Erased:
-    """What became of copies: `deleted` from the store, `stripped` or `changed`.
+    """The outcome for copies: `deleted` from the store, `stripped` or `changed`.
 
     Those `stripped` are their owner's and keep their text, those `changed` since they were compared were left.
     """

@@ -35,7 +35,7 @@ _LARGEST = 10
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """What it took to compare the nodes that share a key of a scheme: how many they are, and one of them.
+    """The comparisons of the nodes that share a key of a scheme: their number, that of the nodes, and one of these.
 
     `key` is the key; `example` is the one with the least `digest`, by which those of one size are ordered.
     """
@@ -84,7 +84,7 @@ class Groups:
 
 
 def radius_of(bound: float | None) -> float | None:
-    """How far (0 to 1) from its centre a document may be, where two of a cluster may be `bound` apart; None for None.
+    """The farthest (0 to 1) that a document may be from its centre, where two may be `bound` apart; None for None.
 
     Nothing is farther apart than 1, so that a bound of 1 cuts nothing. Raises UsageError for one outside of 0 to 1.
     """
@@ -180,7 +180,7 @@ def connect(
 
 
 def meets_by_keys(finder: Finder) -> bool:
-    """Whether documents that a finder finds share a key at least, so that its buckets show all that may be near."""
+    """True if documents that a finder finds share at least one key, so that its buckets show all that may be near."""
     return finder.scheme.joins_keys and type(finder.scheme).probes is Scheme.probes
 
 
@@ -298,7 +298,7 @@ def spans(counts: Positions) -> Iterator[tuple[int, int]]:
 def _not_one(
     components: Components, owners: Positions, starts: Positions, sizes: Positions, where: Positions
 ) -> npt.NDArray[np.bool_]:
-    """Which buckets are not yet one component."""
+    """True for each bucket that is not yet one component."""
     place = np.repeat(starts, sizes) + np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     roots = components.roots(where[owners[place]])
     begins = np.cumsum(sizes) - sizes

@@ -31,19 +31,19 @@ class Remembered:
     arrived: tuple[str, ...] = ()
 
     def has_seen(self, indexed_at: str) -> bool:
-        """Whether a document that was indexed then has been looked at: all at once, or as it came."""
+        """True if a document indexed at that time has been looked at, with all others or as it came."""
         return indexed_at <= self.at or any(
             begin <= indexed_at <= end for begin, _, end in (run.partition("/") for run in self.arrived)
         )
 
 
 def note_of(rule: MatchRule, bound: float | None, canonical: CanonicalRule) -> ClusteringNote:
-    """What is remembered of a clustering that is made now."""
+    """The note of a clustering that is made now."""
     return ClusteringNote(rule.written(whole=True), "" if bound is None else f"{bound:.12g}", str(canonical), at=now())
 
 
 def arriving(store: Store, note: ClusteringNote, *, since: str = "") -> ClusteringNote:
-    """What is remembered while documents are put into clusters as they come, or with `since` after a run of that.
+    """The note while documents are put into clusters as they come, or with `since` after a run of that.
 
     Of more than some dozen runs the earliest are forgotten: their documents count as not looked at until all are.
     """
@@ -89,7 +89,7 @@ def remembered(store: Store) -> Remembered | None:
 def obeyed(
     store: Store, rule: MatchRule | None, bound: float | None, canonical: CanonicalRule | None
 ) -> tuple[MatchRule, float | None, CanonicalRule | None, str]:
-    """How clusters are made anew: what is asked for, and for the rest what the store remembers, or else its default.
+    """The settings for new clusters: those that are asked for, else those that the store remembers, else its defaults.
 
     The last is what changes by that, in words; empty where nothing does. A run that was broken off is remembered too.
     """
@@ -125,7 +125,7 @@ def obeyed(
 
 
 def agreed(notes: Mapping[str, ClusteringNote]) -> ClusteringNote:
-    """What the notes of all indices behind a name say, with the earliest time.
+    """The note that those of all indices behind a name agree on, with the earliest time.
 
     Raises StoreError where a run was broken off, and where they differ.
     """
@@ -149,7 +149,7 @@ def require_remembered(store: Store) -> Remembered:
 
 
 class LastClustering(NamedTuple):
-    """When all documents were last put into clusters, empty for never; whether that came to its end, None for never."""
+    """The last clustering of all documents: its time, empty for never, and whether it was finished, None for never."""
 
     at: str = ""
     finished: bool | None = None

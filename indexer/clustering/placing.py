@@ -55,7 +55,7 @@ class _Touching:
 
     @property
     def lone(self) -> bool:
-        """Whether it is one document that touches nothing."""
+        """True if it is one document that touches nothing."""
         return not self.clusters and not self.loose and len(self.new) == 1
 
     def add(self, other: _Touching) -> None:

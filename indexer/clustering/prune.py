@@ -1,4 +1,4 @@
-"""What to do with documents that repeat a kept one: mark or delete them.
+"""The marking or deletion of documents that repeat a kept one.
 
 Which these are, and what each repeats, was chosen when the clusters were made. Nothing is named that is not, compared
 anew at this moment, as near to that document as the rule demands, nor where that one is gone or to be removed itself. A
@@ -39,7 +39,7 @@ Measure = Finder | Reading
 
 
 class Reason(NamedTuple):
-    """Why a document is kept: what it has in common with others that are, and what is so of this one."""
+    """The reason why a document is kept: its `kind`, which others share, and what it `says` of this one."""
 
     kind: str
     says: str
@@ -103,7 +103,7 @@ class Tally:
         self.least = min(self.least, 1.0 if surplus.identical else surplus.similarity)
 
     def reasons(self) -> Iterator[str]:
-        """Why documents are kept, in a few lines."""
+        """The reasons why documents are kept, in a few lines."""
         for kind, count in self.kinds.most_common():
             yield f"kept: {counted(count, 'document')} {kind}" + ", such as" * (count > _EXAMPLES)
             yield from (f"  {example}" for example in self.examples[kind])
@@ -251,7 +251,7 @@ class Pruning:
         return values, reasons
 
     def _found(self, canonical: Sequence[Record], records: Sequence[Record]) -> list[Reason | None]:
-        """Why each is kept that none of the rule's finders calls near the one that stands for it; else None."""
+        """The reason to keep each that none of the rule's finders calls near the one that stands for it; else None."""
         near = np.zeros(len(records), dtype=np.bool_)
         for finder in self.rule.finders:
             near |= self._similarities(finder, canonical, records) >= finder.similarity - SLACK
@@ -387,7 +387,7 @@ def _no_less(verify: Measure, measure: Measure) -> Measure:
 
 
 def verification(store: Store, way: str) -> Measure:
-    """What "sketch" or "text" verifies by; UsageError where the store has no sketch to verify by."""
+    """The measure that "sketch" or "text" verifies by; UsageError where the store has no sketch to verify by."""
     if way == "text":
         return Reading("text", DEFAULT_VERIFIED)
     scheme = preferred(store)

@@ -44,7 +44,7 @@ class Recent:
         return self._first.get(self._sketches(record))
 
     def met(self, asking: Asking) -> list[Ref]:
-        """What shares enough keys with a question to be near: of equal documents the first."""
+        """The documents that share enough keys with a question to be near: of equal ones the first."""
         if not self._holders:
             return []
         met = dict.fromkeys(
@@ -101,7 +101,7 @@ class Judging:
 
 
 def held_of(asking: Asking) -> Held:
-    """What a question is asked by: equal for documents with equal sketches."""
+    """The sketches and keys that a question is asked by: equal for documents with equal sketches."""
     return tuple(asking.sketches[name].payload for name in sorted(asking.sketches)) + tuple(
         np.array(probe.keys, dtype=np.int64).tobytes() for probe in asking.probes
     )
