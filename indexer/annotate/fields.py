@@ -14,7 +14,7 @@ from indexer.stores.search.fields.texts import OWN, TextFields, remember, rememb
 if TYPE_CHECKING:
     from indexer.annotate.run import Wanted
 
-# As much of a title as anybody reads.
+# The longest title that is kept, in characters.
 _LONGEST_TITLE = 500
 _LONGEST_SOURCE = 8000
 
@@ -53,14 +53,14 @@ def fields_of_run(
 
 
 def remember_fields(client: Client, aside: Client | None, mappings: Mapping[str, Any], fields: TextFields) -> bool:
-    """Note the fields in the mappings; False where the owner of one lets nobody do that."""
+    """Note the fields in the mappings; False if the owner of one does not allow it."""
     of, name = (client, OWN) if aside is None else (aside, client.target.name)
     results = [remember(of, index, name, fields) for index in (mappings if aside is None else _mappings_of(aside))]
     return all(results)
 
 
 def described(fields: TextFields, document: Any) -> tuple[str, str]:
-    """Where a document says that it came from, and its title; empty where it says neither."""
+    """The source and the title that a document names, each empty if it names none."""
     source, title = (
         next(iter(values_of(document, path)), "") if path else "" for path in (fields.source, fields.title)
     )
@@ -70,7 +70,7 @@ def described(fields: TextFields, document: Any) -> tuple[str, str]:
 def _remembered(
     client: Client, aside: Client | None, mappings: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, TextFields]:
-    """What each index remembers, or the one beside of it."""
+    """The text fields that each index remembers, or that the one beside it remembers for it."""
     where, name = (mappings, OWN) if aside is None else (_mappings_of(aside), client.target.name)
     remembered = {index: remembered_fields(mapping).get(name) for index, mapping in where.items()}
     return {index: fields for index, fields in remembered.items() if fields}

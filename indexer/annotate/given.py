@@ -33,7 +33,7 @@ Status = Literal["created", "replaced", "unchanged", "missing", "failed"]
 
 @dataclass(frozen=True, slots=True)
 class Landed:
-    """What became of a record: of its document only `status`, why where it failed."""
+    """The outcome for a record: the `status` of its document, and the `reason` if it failed."""
 
     record: Record
     status: Status
@@ -98,7 +98,7 @@ class Owned:
         return [landed[record.ref] for record in records]
 
     def _changes(self, left: Mapping[Ref, Record], landed: dict[Ref, Landed]) -> dict[Ref, Done]:
-        """What is to be written of the documents that are left; the others are settled."""
+        """The changes to be written to the documents that are left; the others are settled."""
         places = self._places(left, landed)
         found: dict[Ref, dict[str, Any]] = {}
         asked = [{**item_at(place), "_source": [ROOT]} for place in places.values()]
@@ -123,7 +123,7 @@ class Owned:
         return changes
 
     def _places(self, left: Mapping[Ref, Record], landed: dict[Ref, Landed]) -> dict[Ref, Ref]:
-        """Where the documents lie that are named, as far as that is known; the others are settled."""
+        """The places of the documents that are named, as far as they are known; the others are settled."""
         places: dict[Ref, Ref] = {}
         loose = [ref.id for ref in left if not ref.index and not self._single]
         known = self._located(loose) if loose else {}
@@ -169,7 +169,7 @@ class Owned:
 
 
 def is_known(known: Known, record: Record) -> bool:
-    """Whether a document has this record already."""
+    """True if a document has this record already."""
     same = (known.digest, unpacked_digest(known.own.get("text_digest") or ""), known.source, known.title)
     return known.complete and same == (record.source_digest, record.text_digest, record.source, record.title)
 

@@ -1,4 +1,4 @@
-"""What keeps an owner's documents from harm: looked at before the first of them is changed, and in each one."""
+"""The checks that keep an owner's documents from harm, made before the first of them is changed, and in each one."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ _BATCH_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What to annotate: `fields` give the text, joined in this order, or the HTML to be extracted.
+    """The options of a run: `fields` give the text, joined in this order, or the HTML to be extracted.
 
     Where they are not given they are those that the index remembers; others than those are refused unless
     `fields_changed`. `source_field` says where a document came from, `title_field` what it is called; they are
@@ -90,13 +90,13 @@ class Wanted:
 
 @dataclass(slots=True)
 class Annotated(Counts):
-    """What became of the documents of a run; each that was read is in exactly one of the first five counts.
+    """The outcomes for the documents of a run; each that was read is in exactly one of the first five counts.
 
     `annotated` were given a fingerprint (in a dry run: would be), `unchanged` have the right one, `without` have none
     of the fields, `gone` were deleted meanwhile, `failed` counts by reason. Of the annotated, `missing` had none before
     and `stale` another text's, `empty` have no text and `short` too few tokens. `changed` were changed by others at the
     same moment and done again. `removed` are documents of a sidecar whose originals are gone. `total` is how many
-    documents there were at the start. `forgotten` tells that the index's owner lets nobody note the fields in it.
+    documents there were at the start. `forgotten` tells that the index's owner forbids noting the fields in it.
     """
 
     total: int = 0
@@ -289,7 +289,7 @@ class _Run:
             )
 
     def _item(self, hit: Mapping[str, Any], known: Known) -> Item[_Pending] | Failed[Ref] | None:
-        """What the workers get of a document; None where nothing is to be done."""
+        """The item that the workers get for a document; None if nothing is to be done."""
         if known.owners:
             return Failed(Ref(hit["_id"], hit["_index"], hit.get("_routing")), "owner's field", OWNERS_FIELD)
         document = hit.get("_source") or {}

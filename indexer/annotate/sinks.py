@@ -1,4 +1,4 @@
-"""Where annotate puts fingerprints: into the documents themselves, or into an index of their own."""
+"""The sinks that annotate puts fingerprints into: the documents themselves, or an index of their own."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _ROUTING = "?routing="
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is stored of a document: nothing (`there` False), or of its record the digest, source and title.
+    """The stored state of a document: nothing (`there` False), or of its record the digest, source and title.
 
     `pending` says that an ingest pipeline left a mark instead of a fingerprint, `complete` that there is the digest of
     the text and a sketch of every scheme that is wanted, `owners` that the document has a field `neardup` of its
@@ -68,7 +68,7 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What became of it, as an HTTP status and a reason."""
+    """The result of writing a record, as an HTTP status and a reason."""
 
     done: Done
     status: int
@@ -76,7 +76,7 @@ class Written:
 
 
 class Sink(ABC):
-    """Where records go; write() is called by several threads at once, everything else by one."""
+    """The destination of records; write() is called by several threads at once, everything else by one."""
 
     fields: Sequence[str] = ()
     schemes: Sequence[Scheme] = ()
@@ -93,12 +93,12 @@ class Sink(ABC):
         """The identity under which the document at (index, id, routing) is stored."""
 
     def source(self, place: Ref) -> str:  # noqa: ARG002 a document says itself where it is
-        """What stands as the source of a document that names none."""
+        """The source stored for a document that names none."""
         return ""
 
     @abstractmethod
     def known(self, hits: Sequence[Mapping[str, Any]]) -> list[Known]:
-        """What is stored of these documents; their `_source` has this sink's `fields`."""
+        """The stored state of each of these documents; their `_source` has this sink's `fields`."""
 
     @abstractmethod
     def write(self, batch: list[Done]) -> list[Written]:

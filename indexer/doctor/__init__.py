@@ -1,1 +1,1 @@
-"""What is wrong with a store, or soon will be: versions, privileges, mappings, and what was left half done."""
+"""The checks for what is wrong with a store, or soon will be: versions, privileges, mappings, half-done work."""

@@ -1,4 +1,4 @@
-"""What is looked at in a cluster alone: versions, privileges, mappings, and settings that a load has left behind."""
+"""The checks of a cluster alone: versions, privileges, mappings, and settings that a load has left behind."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _WRITING = ("write", "create_index", "maintenance")
 
 
 def of_cluster(client: Client) -> Iterator[Finding]:
-    """What can be told without a store being there. Raises StoreError."""
+    """The findings that need no store to be there; raises StoreError."""
     package = _CLIENTS[client.engine]
     answered = _version(client)
     known = f"{client.product} {answered}" if answered else f"{client.product}, whose version this user is not told"
@@ -51,7 +51,7 @@ def _allowed(ask: Callable[[], Any]) -> Any:
 
 
 def _privileges(client: Client) -> Finding:
-    """What this user may do with the index and with those beside it."""
+    """The finding on what this user may do with the index and with those beside it."""
     if client.engine == "opensearch":
         says = "OpenSearch does not tell what a user may do; mappings/README.md says what is needed"
         return Finding("privileges", "ok", says)
@@ -77,7 +77,7 @@ def _privileges(client: Client) -> Finding:
 
 
 def of_mappings(store: SearchStore) -> Iterator[Finding]:
-    """What the mappings of an open store lack, what its indices hold without a fingerprint, what a load left behind."""
+    """The findings on an open store: gaps in its mappings, documents without a fingerprint, what a load left behind."""
     context = store.context
     yield _mapping(store)
     yield _pipelines(store)
@@ -96,7 +96,7 @@ def of_mappings(store: SearchStore) -> Iterator[Finding]:
 
 
 def _pipelines(store: SearchStore) -> Finding:
-    """Whether what is written through neardup's pipelines arrives."""
+    """The finding on whether documents written through neardup's pipelines arrive."""
     answer = _allowed(Pipelines(store.context.client).examine)
     if answer is None:
         return Finding("pipelines", "ok", "this user is not told which there are")

@@ -60,7 +60,7 @@ def _of_store(store: Store, *, texts: bool) -> Iterator[Finding]:
 
 
 def _made_with(store: Store) -> Finding:
-    """Whether documents that come now can be compared with those that are there."""
+    """The finding on whether documents that come now can be compared with those that are there."""
     try:
         store.info.require_comparable(store_info(store.info.content), "the store")  # type: ignore[arg-type]
     except IncompatibleStoreError as error:
@@ -72,7 +72,7 @@ def _made_with(store: Store) -> Finding:
 
 
 def _sketches(store: Store) -> Finding:
-    """Whether the default rule can compare every document."""
+    """The finding on whether the default rule can compare every document."""
     if all(scheme.name != PREFERRED for scheme in store.info.schemes):
         says = f"the store keeps no sketch by {PREFERRED}, so that a simhash alone decides what is near"
         return Finding("sketches", "warning", says, f"add it: index or annotate again with --scheme {PREFERRED}")

@@ -10,7 +10,7 @@ Level = Literal["ok", "warning", "error"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What was looked at, how it is, a sentence on it, and what to do; `advice` is empty where nothing is to be done.
+    """The result of a check: its name, its level, a sentence on it, and `advice`, empty where nothing is to be done.
 
     A warning is about answers that are not what they could be, an error about what fails or misleads.
     """

@@ -1,4 +1,4 @@
-"""Whether documents are still what their fingerprints were made from."""
+"""The check that documents are still what their fingerprints were made from."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def texts_of(store: Store) -> Finding:
 
 
 def _compared(store: Store) -> Iterator[str]:
-    """For each document what became of it: "same", CHANGED, or "gone" where it can't be told."""
+    """The outcome for each document: "same", CHANGED, or "gone" where it can't be told."""
     for items in chunks(stored_inputs(store, store.scan(sketches=False), Selection()), _AT_ONCE):
         files = [item for item in items if isinstance(item, Input) and item.path]
         records = store.get([Ref(item.id) for item in files], sketches=False)

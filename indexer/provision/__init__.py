@@ -1,1 +1,1 @@
-"""What neardup sets up in a search cluster, and takes away again."""
+"""The set-up of neardup in a search cluster, and its removal."""

@@ -91,7 +91,7 @@ class Dashboards:
         return [Request(why, "POST", self._path("/api/saved_objects/_import?overwrite=true"), self.objects())]
 
     def removal(self) -> list[Request]:
-        """What takes away the objects that are there, those that need others first."""
+        """The requests that take away the objects that are there, those that need others first."""
         steps = []
         for saved in reversed(self.objects()):
             kind, name = saved["type"], urllib.parse.quote(saved["id"], safe="")
@@ -121,7 +121,7 @@ class Dashboards:
         return f"/s/{self.space}{path}" if self.space and self.product == KIBANA else path
 
     def _recognise(self) -> str:
-        """Which product answers."""
+        """The product that answers."""
         answer = self._send_patiently("GET", "/api/status")
         status = _json(answer)
         if "x-elastic-product" in answer.headers and "kbn-name" not in answer.headers:
@@ -167,7 +167,7 @@ class Dashboards:
             raise StoreError(f"{self.shown}: {product} answered {answer.status}: {why[:500]}")
 
     def _send_patiently(self, method: str, path: str, body: bytes | None = None, boundary: str = "") -> Answer:
-        """One answer; while nobody listens, or it is starting, asked again."""
+        """One answer; asked for again while no server listens, or it is starting."""
         start = time.monotonic()
         attempt = 0
         while True:

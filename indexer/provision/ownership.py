@@ -20,7 +20,7 @@ _FORBIDDEN = 403
 
 
 def is_made(client: Client, index: str, mapping_found: Mapping[str, Any]) -> bool:
-    """Whether neardup made an index, and every document in it is its own; `found` is the index's mapping.
+    """True if neardup made an index, whose mapping is `mapping_found`, and every document in it is neardup's.
 
     Reads all documents where the mapping does not already say so. StoreError where the engine does not answer whole.
     """

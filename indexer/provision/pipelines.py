@@ -45,7 +45,7 @@ class Pipelines:
     def set_up(
         self, info: StoreInfo, fields: Sequence[str] = (), *, default: str | None = None, final: str | None = None
     ) -> list[Step]:
-        """What is left to do so that both pipelines are there, and are the index's default or final one where asked.
+        """The steps left to do so that both pipelines are there, and are the index's default or final one where asked.
 
         `info` is that of a new store; an index that is one keeps its own. `fields` hold the text: where none are named
         those that the index remembers, else DEFAULT_FIELDS. The index remembers them, as those of annotate. Raises
@@ -68,7 +68,7 @@ class Pipelines:
         return steps
 
     def removal(self, *, asked: bool) -> list[Step]:
-        """What takes the pipelines away; those that the user may not see are passed over, unless asked for."""
+        """The steps that take the pipelines away; those that the user may not see are passed over, unless asked for."""
         steps = []
         ours = {self.id_of(kind) for kind in KINDS}
         for index, settings in self._settings().items():
@@ -98,7 +98,7 @@ class Pipelines:
         return names, self._trouble(bodies) if bodies else ""
 
     def _trouble(self, bodies: Mapping[str, Mapping[str, Any]]) -> str:
-        """Why writes through pipelines with these bodies would fail here; empty where they would not."""
+        """The reason why writes through pipelines with these bodies would fail here; empty if they would not."""
         try:
             nodes = self.client.request("GET", "/_nodes", filter_path="nodes.*.roles").get("nodes", {})
         except StoreError:
@@ -112,7 +112,7 @@ class Pipelines:
         return ""
 
     def _trial(self, kind: str, body: Mapping[str, Any]) -> str:
-        """What goes wrong with a document that is sent through a pipeline, and not stored."""
+        """The error met by a document that is sent through a pipeline, and not stored."""
         fingerprint = simhash.fingerprint(_TRIAL)
         assert fingerprint  # noqa: S101 the text has words
         source: dict[str, Any] = {ROOT: {SIMHASH_DOC: {"hash": fingerprint.base32}}}
@@ -161,13 +161,13 @@ class Pipelines:
         return there
 
     def _text_paths(self, mappings: Mapping[str, Mapping[str, Any]], fields: Sequence[str]) -> tuple[str, ...]:
-        """Where the fields that were asked for stand, else those that the indices remember."""
+        """The paths of the fields that were asked for, else of those that the indices remember."""
         known = (remembered_fields(described).get(OWN) for described in mappings.values())
         first = next((each for each in known if each), TextFields(DEFAULT_FIELDS))
         return self._paths(mappings, fields or first.names)
 
     def _notes(self, mappings: Mapping[str, Mapping[str, Any]], info: StoreInfo, fields: TextFields) -> list[Step]:
-        """What lets each index remember these fields, unless it does."""
+        """The steps that let each index remember these fields, unless it does."""
         steps = []
         for index, described in mappings.items() or [(self.name, {})]:
             known = remembered_fields(described).get(OWN)
@@ -185,7 +185,7 @@ class Pipelines:
         return steps
 
     def _paths(self, mappings: Mapping[str, Mapping[str, Any]], fields: Sequence[str]) -> tuple[str, ...]:
-        """Where the fields stand in documents; one that no mapping has yet is taken by its name."""
+        """The paths of the fields in documents; one that no mapping has yet is taken by its name."""
         mapped = {name for mapping_of_index in mappings.values() for name in mapping_of_index.get("properties", {})}
         paths: list[str] = []
         for field in fields:
@@ -244,7 +244,7 @@ def pipeline(
 
 
 def sketch_form(infos: Collection[StoreInfo]) -> dict[str, Any] | None:
-    """What the simhash pipeline makes minhash sketches with, so that they are those of these stores behind one name.
+    """The parameters of the simhash pipeline for minhash sketches that are those of these stores behind one name.
 
     None where they have no such sketches, or such as the pipeline does not make: `neardup annotate` makes them. Raises
     UsageError for a scheme that this version does not know.
@@ -261,5 +261,5 @@ def sketch_form(infos: Collection[StoreInfo]) -> dict[str, Any] | None:
 
 
 def rules(info: StoreInfo) -> str:
-    """What stands before the fields' texts in a source digest: those that annotate reads as plain text."""
+    """The rules that stand before the fields' texts in a source digest, for texts that annotate reads as plain text."""
     return digest_rules(info, Options(format="text"))

@@ -71,7 +71,7 @@ class Provision:
         self.template = f"neardup-{self.name}"
 
     def set_up(self, info: StoreInfo, *, shards: int | None = None, replicas: int | None = None) -> list[Step]:
-        """What is left to do so that the store is there; nothing where all is done.
+        """The steps left to do so that the store is there; none if all is done.
 
         `info` is that of a new store, with its schemes; one that is there keeps its own.
         Raises IncompatibleStoreError where the cluster holds something of a newer neardup, or the store's fingerprints
@@ -98,7 +98,7 @@ class Provision:
         return steps + self.fields(info)
 
     def fields(self, info: StoreInfo, added: Sequence[SchemeInfo] = ()) -> list[Step]:
-        """What is left to do so that every index that is there has neardup's fields; raises as set_up().
+        """The steps left to do so that every index that is there has neardup's fields; raises as set_up().
 
         `added` are schemes that come to those of the store, so that there is room for all or nothing is added.
         """
@@ -110,7 +110,7 @@ class Provision:
 
     @property
     def exists(self) -> bool:
-        """Whether there is an index, alias or data stream of this name."""
+        """True if there is an index, alias or data stream of this name."""
         return bool(self._indices())
 
     def schemes(self) -> list[str] | None:
@@ -121,7 +121,7 @@ class Provision:
         return sorted({scheme.name for mappings in indices.values() for scheme in mapping.schemes_of(mappings)})
 
     def removal(self) -> list[Step]:
-        """What takes away everything that set-up and commands added for this name, and nothing else.
+        """The steps that take away everything that set-up and commands added for this name, and nothing else.
 
         StoreError where an index behind the name is closed, so that no removal ends half-way.
         """
@@ -138,7 +138,7 @@ class Provision:
         return steps + self._templates()
 
     def _templates(self) -> list[Step]:
-        """What takes the templates away, unless somebody has made something else of them, or uses them."""
+        """The steps that take the templates away, unless others have made something else of them, or use them."""
         steps = []
         templates = (self._get("/_index_template") or {}).get("index_templates", [])
         users = {template["name"]: template["index_template"] for template in templates}
@@ -169,7 +169,7 @@ class Provision:
             raise
 
     def _carry_out(self, step: Step, undone: list[Step]) -> str:
-        """Do one step; what would take it back is added to `undone`, unless somebody else was faster."""
+        """Do one step; the step that takes it back is added to `undone`, unless somebody else was faster."""
         if step.strips:
             return f"{step.why}: {Stripping(self.client, step.strips).run()}"
         try:
@@ -197,7 +197,7 @@ class Provision:
         return {**step.body, "_meta": mapping.with_meta(old, merged)}
 
     def documents(self, index: str) -> int:
-        """How many documents an index has."""
+        """The number of documents in an index."""
         return int(self.client.request("POST", f"{path_of(index)}/_count")["count"])
 
     def _require_numbers(self, **wanted: int | None) -> None:
@@ -254,7 +254,7 @@ class Provision:
         return dict(known[0]["component_template"]) if known else {}
 
     def _is_own_template(self, template: Mapping[str, Any] | None) -> bool:
-        """Whether an index template is as set-up makes it, for this name and no other."""
+        """True if an index template is as set-up makes it, for this name and no other."""
         composed = (template or {}).get("composed_of") or [""]
         parts = [name for name in composed[1:] if name.startswith(f"{COMPONENT}-")]
         if not template or template.get("index_patterns") != [self.name] or composed != [COMPONENT, *parts]:
@@ -295,7 +295,7 @@ class Provision:
     def _existing(
         self, name: str, mappings: Mapping[str, Any], info: StoreInfo, schemes: Collection[SchemeInfo]
     ) -> list[Step]:
-        """What one index lacks; also of the schemes that another index behind the name has."""
+        """The steps that add what one index lacks, also of the schemes that another index behind the name has."""
         old = mapping.own_meta(mappings)
         known = mapping.info_of(mappings, f"{self.shown} ({name})")
         if known:
@@ -370,7 +370,7 @@ def scheme_component(scheme: SchemeInfo) -> tuple[str, dict[str, Any]]:
 
 
 def _is_of_scheme(name: str, template: Mapping[str, Any]) -> bool:
-    """Whether a component template is one that set-up puts for a scheme."""
+    """True if a component template is one that set-up puts for a scheme."""
     properties = template.get("template", {}).get("mappings", {}).get("properties", {})
     inside = properties.get(ROOT, {}).get("properties", {})
     return set(properties) == {ROOT} and any(
@@ -381,7 +381,7 @@ def _is_of_scheme(name: str, template: Mapping[str, Any]) -> bool:
 
 
 def _is_own_component(template: Mapping[str, Any]) -> bool:
-    """Whether a component template is neardup's, of whatever version."""
+    """True if a component template is neardup's, of whatever version."""
     return set(template.get("template", {}).get("mappings", {}).get("properties", {})) == {ROOT}
 
 

@@ -55,7 +55,7 @@ def _read(note: Any) -> TextFields | None:
 
 
 def remember(client: Client, index: str, name: str, fields: TextFields) -> bool:
-    """Note in an index's `_meta` where the texts of `name` stand; False where its owner lets nobody change that."""
+    """Note in an index's `_meta` where the texts of `name` stand; False if its owner does not allow the change."""
     try:
         described = client.request("GET", f"{path_of(index)}/_mapping").get(index, {}).get("mappings", {})
         # `_meta` is written as a whole, so it is written only where that changes something.
