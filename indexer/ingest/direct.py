@@ -33,7 +33,7 @@ _BLANK = b"\0 \t\r\n\f"
 
 
 def is_blank(data: bytes) -> bool:
-    """Whether a text holds nothing but white space and zeros."""
+    """True if a text holds nothing but white space and zeros."""
     return not data[:1].strip(_BLANK) and not data.strip(_BLANK)
 
 
@@ -61,11 +61,11 @@ class Direct:
 
     @staticmethod
     def serves(schemes: Sequence[Scheme]) -> bool:
-        """Whether sketches by these schemes are the C core's work alone."""
+        """True if the C core alone makes the sketches by these schemes."""
         return len(schemes) <= 1 and all(type(each) is Minhash for each in schemes)
 
     def take(self, item: Item[Any]) -> bool:
-        """Whether an item was taken, because it is a short plain text."""
+        """True if an item was taken, because it is a short plain text."""
         data = item.data
         if item.format != "text" or not 0 < len(data) <= self._longest:
             return False
@@ -85,7 +85,7 @@ class Direct:
         return True
 
     def ready(self, *, all_of_them: bool = False) -> Iterator[list[Done]]:
-        """What is done, in batches, where enough was taken; with `all_of_them` all that was taken."""
+        """The finished items, in batches, where enough were taken; with `all_of_them` all that were taken."""
         if self._batch and (all_of_them or len(self._batch) >= BATCH_TEXTS or self._size >= BATCH_BYTES):
             batch, self._batch, self._size = self._batch, [], 0
             texts = [data for _, _, data in batch]

@@ -87,7 +87,7 @@ def file_of(record: Record) -> Input | Rejected:
 
 
 def origin_of_text(record: Record) -> str:
-    """Where the text of a record still stands outside its store; empty where nothing is known of such a place.
+    """The place outside its store where the text of a record still stands; empty where none is known.
 
     A file that is there, an object of an object store, which is not looked at, or INDEX/ID of an owner's document.
     """
@@ -148,12 +148,12 @@ def _read_parts(store: Store, container: str, parts: _Parts, chosen: Selection) 
 
 
 def mark_of(record: Record) -> int:
-    """What a record is found by among the parts of a file."""
+    """The mark that a record is found by among the parts of a file."""
     return _mark(record.ref.id, record.source_digest)
 
 
 def marks_of(store: Store, item: Input, names: Sequence[str]) -> Iterator[tuple[int, str]]:
-    """What a document's record is known by, with its id, for each of these and every way to have been indexed."""
+    """The marks, with ids, of a document's record, for each of these names and every way it may have been indexed."""
     for extractor in get_args(Extractor) if names else ():
         options = Options(extractor=extractor, format=item.format)
         digest = source_digest(item.data, store.info, options, name=item.name, title=item.title)
@@ -176,13 +176,13 @@ def _mark(name: str, digest: str) -> int:
 
 
 def id_hash(text: str) -> int:
-    """What stands for an id, or a mark, among many: 64 bits of a digest."""
+    """The hash that stands for an id, or a mark, among many: 64 bits of a digest."""
     digested = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digested, "big")
 
 
 def _has(values: npt.NDArray[np.uint64], value: int) -> bool:
-    """Whether a value is among sorted ones."""
+    """True if a value is among sorted ones."""
     place = int(np.searchsorted(values, np.uint64(value)))
     return place < values.size and int(values[place]) == value
 
@@ -209,7 +209,7 @@ class IndexTexts:
         self._size = 0
 
     def has(self, record: Record) -> bool:
-        """Whether a record is of a document of an owner's, which `neardup annotate` read."""
+        """True if a record is of an owner's document, which `neardup annotate` read."""
         return self._place(record) is not None
 
     def _place(self, record: Record) -> tuple[Ref, TextFields | None] | None:
@@ -260,7 +260,7 @@ class IndexTexts:
         return Input(name, record.source, "", BOM + data, kind)
 
     def _paths_in(self, index: str, fields: TextFields) -> tuple[str, ...]:
-        """Where the fields stand in `_source` of an index; one that is gone has no documents either."""
+        """The paths of the fields in `_source` of an index; none of one that is gone, which has no documents either."""
         if (index, fields) not in self._paths:
             mappings, shown = self._mappings_of(index), self._store.shown
             paths = source_paths(mappings, fields.names, shown) if mappings else ()

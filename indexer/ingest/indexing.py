@@ -61,7 +61,7 @@ _MOST_WAITING = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How to index: `jobs` worker processes; documents under `min_tokens` tokens are marked short.
+    """The settings of a run: `jobs` worker processes; documents under `min_tokens` tokens are marked short.
 
     With 0 jobs this process itself fingerprints plain texts, which suits those that it has at hand. A document
     that failed before is tried again if its bytes or the rules changed, or with `retry_failed`. `schemes` are the
@@ -81,7 +81,7 @@ Refused = Callable[[Input, Record, str], None]
 
 @dataclass(slots=True)
 class Summary(Counts):
-    """What became of the documents of a run; every input is in exactly one of the first five counts or `duplicates`.
+    """The counts of a run by what became of documents; every input is in exactly one of the first five or `duplicates`.
 
     `indexed` are new, `replaced` took the place of a record with the same id, `unchanged` were passed over,
     `failed` counts by reason, `failed_before` were passed over because they failed before and have not changed.
@@ -105,7 +105,7 @@ class Summary(Counts):
 
 
 def store_info(content: Content, schemes: Sequence[Scheme] = ()) -> StoreInfo:
-    """What this version's fingerprints are made with, for a content mode: what a new store is made for.
+    """The description of this version's fingerprints for a content mode, which a new store is made for.
 
     `schemes` are those beside simhash-doc that a new store keeps sketches of.
     """
@@ -302,7 +302,7 @@ class _Run:
         return wanted
 
     def _settled(self, pending: _Pending, old: Record | None, newest: _Pending | None) -> bool:
-        """Whether nothing has to be stored for a document, given the record or the document with its id."""
+        """True if nothing has to be stored for a document, given the record or the document with its id."""
         item = pending.item
         known_digest = old.source_digest if old else newest.digest if newest else ""
         known_source = old.source if old else newest.item.source if newest else item.source
@@ -343,7 +343,7 @@ class _Run:
         )
 
     def _is_complete(self, record: Record) -> bool:
-        """Whether a record has a sketch of every scheme that is wanted, and the digest of its text."""
+        """True if a record has a sketch of every scheme that is wanted, and the digest of its text."""
         return bool(record.text_digest) and all(scheme.family in record.sketches for scheme in self.settings.schemes)
 
     def _take(self, outcome: Extracted[_Pending, Sketched] | Failed[_Pending] | _Unread) -> None:

@@ -1,4 +1,4 @@
-"""Which files of a folder are documents, by their names alone."""
+"""The choice of a folder's files that are documents, by their names alone."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NOT_DOCUMENTS = frozenset(
 
 
 def is_document(name: str, relative: str, include: Sequence[str] = ()) -> bool:
-    """Whether a file is read: an archive always, else what fits a pattern, and without patterns what may have text."""
+    """True if a file is read: an archive always, else what fits a pattern, and without patterns what may have text."""
     reader = reader_of(name)
     if reader and reader.is_folder:
         return True
@@ -37,7 +37,7 @@ def is_document(name: str, relative: str, include: Sequence[str] = ()) -> bool:
 
 
 def matches(name: str, relative: str, pattern: str) -> bool:
-    """Whether a pattern fits a file's name, or its path below the named folder where the pattern holds a slash."""
+    """True if a pattern fits a file's name, or its path below the named folder where the pattern holds a slash."""
     return fnmatchcase(relative if "/" in pattern else name, pattern)
 
 

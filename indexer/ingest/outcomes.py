@@ -53,7 +53,7 @@ class Extracted(Generic[Key, Made]):
 
 @dataclass(frozen=True, slots=True)
 class Failed(Generic[Key]):
-    """Why a document gave nothing; `reason` is a short fixed word to count by."""
+    """The failure of a document that gave nothing; `reason` is a short fixed word to count by."""
 
     key: Key
     reason: str
@@ -62,7 +62,7 @@ class Failed(Generic[Key]):
 
 @dataclass(slots=True)
 class Counts:
-    """What every run counts alike.
+    """The counts that every run has in common.
 
     `unchanged` were passed over, `failed` counts by reason; of the documents that were taken `empty` have no text and
     `short` too few tokens. `seconds` of wall-clock time.
@@ -282,7 +282,7 @@ def record_of(  # noqa: PLR0913 - they are fields of the record
 
 
 def is_short(fingerprint: Fingerprint | None, min_tokens: int) -> bool:
-    """Whether a fingerprint was made from too few tokens to mean much."""
+    """True if a fingerprint was made from too few tokens to mean much."""
     return fingerprint is not None and fingerprint.tokens < min_tokens
 
 
@@ -302,7 +302,7 @@ def source_digest(data: bytes, info: StoreInfo, options: Options, *, name: str =
 
 
 def digest_rules(info: StoreInfo, options: Options, *, name: str = "", title: str = "") -> str:
-    """What stands before a document's bytes in its source digest."""
+    """The text that stands before a document's bytes in its source digest."""
     kind = options.format or os.path.splitext(name.lower().removesuffix(".gz"))[1]
     return f"{info.scheme}\0{info.unicode}\0{info.extractor}\0{info.content}\0{options.extractor}\0{kind}\0{title}\0\0"
 
@@ -313,7 +313,7 @@ def content_id(data: bytes) -> str:
 
 
 class Repeated(Protocol):
-    """What a document is left out for."""
+    """The document that another one is left out for, because it repeats it."""
 
     @property
     def ref(self) -> Ref:
@@ -330,14 +330,14 @@ class Arrivals(Protocol[Near]):
         """For each document about to be stored what it is left out for, None where it is stored."""
 
     def said(self, near: Near) -> str:
-        """What a document that is left out repeats, in words."""
+        """The words that say what a document that is left out repeats."""
 
     def stored(self, records: Sequence[Record]) -> None:
         """Take note of examined documents that are stored now."""
 
 
 class Repeats(Generic[Key]):
-    """What is left out of batches because it repeats what is stored; a document is the caller's own and its record.
+    """The documents left out of batches because they repeat stored ones; each is the caller's own and its record.
 
     `sift` is called with a batch before it is stored, `settle` when it is known what became of it; what that gives to
     be examined again is passed to `sift` once more, the first of each list before the others.
@@ -360,7 +360,7 @@ class Repeats(Generic[Key]):
     def settle(
         self, refused: Mapping[Ref, bool]
     ) -> tuple[list[tuple[tuple[Key, Record], str]], list[list[tuple[Key, Record]]]]:
-        """What stays left out, with what is said of it, and lists of what is to be examined again.
+        """The documents that stay left out, each with what is said of it, and lists of those to be examined again.
 
         `refused` says of each document that was to be stored whether the store refused it.
         """

@@ -27,7 +27,7 @@ from indexer.stores.base import Store
 
 
 class StoredParts:
-    """Where the documents of a file stand in it, by their ids, found by reading it once; 32 bytes for each.
+    """The places of the documents in a file, by their ids, found by reading it once; 32 bytes for each.
 
     Lines that are not compressed are found by their offsets; of other files as much is read again as is needed. Raises
     UnreadableError where the file can't be read.
@@ -64,7 +64,7 @@ class StoredParts:
         yield from ((record, None) for record in left.values())
 
     def _places_of(self, record: Record) -> list[int]:
-        """Where documents with a record's id stand; there may be several."""
+        """The places of documents with a record's id, of which there may be several."""
         name = np.uint64(id_hash(record.ref.id))
         first, end = (int(np.searchsorted(self._names, name, side)) for side in ("left", "right"))
         places: list[int] = self._places[first:end].tolist()

@@ -41,7 +41,7 @@ class RemoteFile:
 
 
 def is_remote(name: str) -> bool:
-    """Whether a name is the URL of a file in an object store."""
+    """True if a name is the URL of a file in an object store."""
     return name.startswith(_SCHEMES)
 
 

@@ -1,4 +1,4 @@
-"""What the workers make of a document's text: its fingerprint and its sketches, in one pass where a scheme can."""
+"""The fingerprint and sketches that workers make of a document's text, in one pass where a scheme can."""
 
 from __future__ import annotations
 

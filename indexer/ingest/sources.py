@@ -82,7 +82,7 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What to take from the places that are named, and how to name it.
+    """The selection of documents from the places that are named, and the form of their names.
 
     `include` and `exclude` are shell patterns, matched against the file's name, or against its path below the named
     folder where they hold a slash; there "*" matches slashes too. `base` is the folder that ids of `id_from="path"`
@@ -179,7 +179,7 @@ class Sources:
                 yield self._rejected(name, "unreadable", "no such file or folder")
 
     def count(self) -> int | None:
-        """How many documents there will be, found by walking without reading; None where only reading would tell."""
+        """The number of documents to come, found by walking without reading; None where only reading would tell."""
         if STDIN in self._names or self._paths_from or any(map(is_remote, self._names)):
             return None
         total = 0
@@ -343,7 +343,7 @@ class Sources:
             yield self._rejected(file, "unreadable", str(error))
 
     def has_read(self, source: str) -> bool:
-        """Whether a source of documents was read to its end, or is gone from a folder that was walked, or is one.
+        """True if a source of documents was read to its end, or is gone from a folder that was walked, or is a folder.
 
         To be asked when all inputs were taken.
         """
@@ -362,7 +362,7 @@ class Sources:
             return False
 
     def _takes(self, file: _File, member: str) -> bool:
-        """Whether a member of a file is read."""
+        """True if a member of a file is read."""
         *folders, name = member.split("/")
         inner = file.inside(member)
         if not self.selection.hidden and any(part.startswith(".") for part in (*folders, name)):

@@ -110,7 +110,7 @@ def _members(blocks: io.BufferedReader) -> Iterator[tuple[str, int, _Member]]:
 
 
 def _header(blocks: io.BufferedReader, for_all: dict[str, str]) -> tuple[tarfile.TarInfo, bool] | None:
-    """What is said of the next member, and whether it lacks holes that its file had; None at the end.
+    """The header of the next member, and whether it lacks holes that its file had; None at the end.
 
     What is said of all that follow is added to `for_all`.
     """
@@ -246,7 +246,7 @@ def _member(
 
 
 def _asked_inside(member: str, asked: Asked, *, is_unpacked: bool) -> Asked:
-    """What the reader of a member is told: paths in it are seen from the archive."""
+    """The request to the reader of a member, in which paths are seen from the archive."""
     outer = asked.columns_of
     return dataclasses.replace(
         asked,
@@ -283,7 +283,7 @@ def _bounded(stream: BinaryIO, limit: int) -> bytes:
 
 
 def _bad(error: Exception, member: str) -> BadEntry:
-    """What the libraries raise on damage, which is nearly anything."""
+    """The bad entry for an error that the libraries raise on damage, which may be nearly any."""
     if isinstance(error, NotImplementedError):
         return BadEntry(0, "unsupported", str(error), member)
     if isinstance(error, PermissionError):

@@ -1,4 +1,4 @@
-"""What readers of files with many documents have in common: what they give, and what they are asked for."""
+"""The interface of readers of files with many documents: the entries that they give, and what they are asked for."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class BadEntry:
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Which columns hold the text, the id and the title, each empty for its usual name; with `html` the text is HTML.
+    """The columns of the text, the id and the title, each empty for its usual name; with `html` the text is HTML.
 
     A dot leads into an object: "meta.lang". A column whose own name has the dot is found first.
     """
@@ -79,7 +79,7 @@ class Columns:
 
 @dataclass(slots=True)
 class Unpacked:
-    """How much was unpacked of a file for nothing, beside how much of it was read: a small one can hold a petabyte.
+    """The bytes unpacked of a file for nothing, beside those read of it: a small one can hold a petabyte.
 
     Counted through all compressions and archives in it, each by what it gives. A document is worth some text around it.
     """
@@ -103,7 +103,7 @@ class Unpacked:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a reader is told: the most bytes of one entry, the columns, and which members of an archive are wanted.
+    """The request to a reader: the most bytes of one entry, the columns, and the members of an archive that are wanted.
 
     `columns_of` says which columns a member of an archive has; where it is None, those of the archive. `unpacked`
     counts for the file as a whole; `is_unpacked` says that what is read comes out of a compression already.
@@ -195,7 +195,7 @@ def entry_of(number: int, item: Any, columns: Columns) -> Entry:
 
 
 def column_error(names: Sequence[str], columns: Columns) -> str:
-    """What a table of these columns lacks of what is asked for, the text at least; empty where it lacks nothing."""
+    """The error of a table whose columns lack one that is asked for, or the text; empty where they lack nothing."""
     asked = {"--text-field": columns.text, "--id-field": columns.id, "--title-field": columns.title}
     missing = [name for name in asked.values() if name and not {name, name.partition(".")[0]} & set(names)]
     if not missing and (columns.text or {"text", "html"} & set(names)):
@@ -251,7 +251,7 @@ def printable_id(text: str) -> str:
 
 
 def value_at(item: Mapping[str, Any], name: str) -> Any:
-    """What stands under a name, which may lead into objects by dots; None where nothing does."""
+    """The value under a name, which may lead into objects by dots; None where there is none."""
     if name in item or "." not in name:
         return item.get(name)
     found: Any = item

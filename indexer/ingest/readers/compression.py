@@ -34,7 +34,7 @@ def buffered(stream: BinaryIO) -> io.BufferedReader:
 
 
 def plain(stream: BinaryIO, name: str = "", asked: Asked | None = None) -> io.BufferedReader:
-    """What a stream holds, decompressed as it is read; reading raises one of BROKEN where it is damaged.
+    """The content of a stream, decompressed as it is read; reading raises one of BROKEN where it is damaged.
 
     What it unpacks to is counted as is `asked`. Raises UsageError where the package for a compression is missing.
     """

@@ -65,7 +65,7 @@ class KnownColumns:
 
 @contextmanager
 def remembered(store: Store) -> Iterator[KnownColumns]:
-    """What a store remembers; it also remembers what is noted meanwhile."""
+    """The columns that a store remembers; it then remembers those noted meanwhile too."""
     known = KnownColumns(store)
     try:
         yield known

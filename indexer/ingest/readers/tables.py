@@ -252,7 +252,7 @@ def _wanted(arrow: Any, schema: Any, columns: Columns) -> list[str]:
 
 
 def _most_rows(group: Any, wanted: Collection[str], limit: int) -> int:
-    """How many rows of a group may be decoded at once; OverflowError for a group that is made to take memory."""
+    """The most rows of a group that may be decoded at once; OverflowError for a group that is made to take memory."""
     columns = [group.column(place) for place in range(group.num_columns)]
     read = [each for each in columns if {each.path_in_schema, each.path_in_schema.partition(".")[0]} & set(wanted)]
     plain, packed = (sum(getattr(each, f"total_{how}compressed_size") for each in read) for how in ("un", ""))
@@ -262,7 +262,7 @@ def _most_rows(group: Any, wanted: Collection[str], limit: int) -> int:
 
 
 def _longest(column: Any) -> int:
-    """How long one value of a column may be that is written once and stands in every row."""
+    """The greatest length of a value of a column that is written once and may stand in every row."""
     whole = int(column.total_uncompressed_size)
     if _SHARED_BEGINNINGS in column.encodings:
         return whole

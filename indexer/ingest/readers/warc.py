@@ -102,7 +102,7 @@ class _Pieces:
         return self._place
 
     def seek(self, place: int, whence: int = io.SEEK_SET) -> int:
-        """Where it is asked for its place in another way; OSError for any other place."""
+        """The place, for callers that ask for it by seeking to it; OSError for any other place."""
         if (whence, place) not in ((io.SEEK_CUR, 0), (io.SEEK_SET, self._place)):
             raise OSError("a decompressed stream can't seek")
         return self._place
