@@ -340,7 +340,7 @@ class Sidecar(Sink):
             self._store.context.settle()
 
     def _gone(self, places: list[tuple[Ref, Ref]]) -> list[tuple[Ref, Ref]]:
-        """Those records whose documents are not there."""
+        """The records whose documents are not there."""
         # Without a field that is asked for, the engines leave the routing out.
         docs = [{**item_at(place), "_source": False, "stored_fields": ["_routing"]} for _, place in places]
         hits = self._origin.request("POST", "/_mget", {"docs": docs})["docs"]

@@ -1,4 +1,4 @@
-"""One thing that was looked at, and what came of it."""
+"""The result of one check."""
 
 from __future__ import annotations
 

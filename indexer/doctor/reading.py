@@ -44,7 +44,7 @@ def _compared(store: Store) -> Iterator[str]:
             if not isinstance(item, Input):
                 yield CHANGED if item.reason == CHANGED else "gone"
             elif not item.path:
-                # What is part of another is given where it is what was fingerprinted.
+                # A part of another document is given only if it is still the text that was fingerprinted.
                 yield "same"
 
 

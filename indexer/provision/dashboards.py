@@ -28,7 +28,7 @@ from indexer.text.hiding import shown_name
 
 KIBANA, OPENSEARCH = "kibana", "opensearch-dashboards"
 _PRODUCTS = {KIBANA: "Kibana", OPENSEARCH: "OpenSearch Dashboards"}
-# What stands for the index's name in the files, and begins the id of every object.
+# The placeholder for the index's name in the files, and the beginning of every object's id.
 _INDEX = "INDEX_NAME"
 _ID = f"neardup-{_INDEX}-"
 _URL = re.compile(r"https?://([^/?#@]+)(/[^?#@\s]*)?\Z", re.IGNORECASE)

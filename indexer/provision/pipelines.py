@@ -27,7 +27,7 @@ DEFAULT_FIELDS = ("body",)
 _MARK = "neardup: "
 _SETTINGS = {"default": "index.default_pipeline", "final": "index.final_pipeline"}
 _UNSET = (None, "", "_none")
-# What a pipeline has to fingerprint as the C core does.
+# The text that a pipeline has to fingerprint as the C core does.
 _TRIAL = "Bring fresh water to the boil, warm the pot, and let the tea draw for four minutes before you pour it."
 NO_INGEST = "no node of the cluster has the role ingest, so that each write through a pipeline fails"
 

@@ -31,16 +31,16 @@ class Context:
     def __init__(self, client: Client, create: StoreInfo | None = None, *, read_only: bool = False) -> None:
         self.client, self.read_only, self.closed = client, read_only, False
         self.name, self.shown = client.target.name, client.target.shown
-        # What searches are sent to.
+        # The path that searches are sent to.
         self.path = reading_path(self.name)
         self.refresh: Refresh = "wait"
         self.contended = Contended()
         self.stripped: list[Ref] = []
-        # What lookups and scans of sketches are narrowed to.
+        # The query that lookups and scans of sketches are narrowed by.
         self.narrowing: Mapping[str, Any] | None = None
         # Counts what was written here, so that others can tell whether they know the latest.
         self.changes = 0
-        # Whether documents were written that no search shows yet.
+        # True if documents were written that no search shows yet.
         self.unseen = False
         self._put_back = False
         self.mappings = self.read_mappings()
@@ -175,5 +175,5 @@ class Context:
         self.clusters.settle()
 
     def show(self) -> None:
-        """Make what anybody wrote of documents visible to searches."""
+        """Make all changes of documents, also those of others, visible to searches."""
         self.client.request("POST", f"/{self.path}/_refresh")

@@ -27,7 +27,7 @@ FEW = 200
 _PAYLOADS_PAGE = 5000
 _KEYS_PAGE = 2000
 _QUESTIONS = 50
-# What one search for so many questions may find.
+# The most documents that one search for so many questions may find.
 _TOGETHER = 2000
 # So long a count of what lacks a scheme is not asked for again, which would take a third of a lookup's time.
 _COUNTED_SECONDS = 10.0
@@ -211,7 +211,7 @@ class Prober:
             lacking_left = None
 
     def _own(self, hits: Sequence[Hit], schemes: Iterable[str]) -> Sequence[Hit]:
-        """Those of neardup's: owners may have fields of their own under its name, whatever these hold."""
+        """The hits that are neardup's: owners may have fields of their own under its name, whatever these hold."""
         own = [hit for hit in hits if TOKENS in hit["fields"] and own_part(hit.get("_source"))]
         return self._context.bodies.placed(own, schemes)
 

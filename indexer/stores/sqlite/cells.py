@@ -18,7 +18,7 @@ import numpy.typing as npt
 from indexer.errors import StoreError
 
 _LARGEST = (1 << 63) - 1
-# How the struct module writes integers of these dtypes.
+# The struct module's codes for integers of these dtypes.
 _CODES = {"<u4": "I", "<u8": "Q", "<i8": "q"}
 
 

@@ -52,7 +52,7 @@ _TABLES = (
     "CREATE TABLE resources (name TEXT PRIMARY KEY, octets BLOB NOT NULL)",
 )
 
-# What `meta` has of a StoreInfo.
+# The fields of a StoreInfo that `meta` holds.
 _INFO = ("content", "extractor", "unicode", "version")
 
 _HEADER_BYTES = 100

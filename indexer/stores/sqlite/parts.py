@@ -40,7 +40,7 @@ class OnFile(Store):
     def _snapshot(self) -> AbstractContextManager[sqlite3.Connection]: ...
 
     def _unchanged(self, refs: Sequence[Ref], versions: Mapping[Ref, Hashable] | None) -> Sequence[Ref]:
-        """Those of documents that are as they were in these versions, or gone; inside a transaction they stay so."""
+        """The documents that are as they were in these versions, or gone; inside a transaction they stay so."""
         if versions is None:
             return refs
         read = zip(refs, self.versioned(refs), strict=True)

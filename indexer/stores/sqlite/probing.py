@@ -92,7 +92,7 @@ class SketchLookups(OnFile):
                     yield (Found([], payloads, records=(), lacking=missing),)
 
     def _there(self, questions: Sequence[Sequence[Probe]]) -> dict[str, set[int]]:
-        """Those of the keys, by scheme, that some document has."""
+        """The keys of these questions, by scheme, that some document has."""
         asked: dict[str, set[int]] = {}
         for probes in questions:
             for probe in probes:
@@ -110,7 +110,7 @@ class SketchLookups(OnFile):
         try:
             return self._packer.record(row[:_RECORD_WIDTH])
         except cells.DamagedError:
-            # It is explained there; to go there for each record takes as long as to read it.
+            # _reading() explains the error; to enter it for each record would take as long as to read the record.
             with self._reading():
                 raise
 
@@ -159,7 +159,7 @@ def _key_count(probes: Sequence[Probe]) -> int:
 
 def _lacking(connection: sqlite3.Connection, schemes: Sequence[str]) -> dict[str, int]:
     if set(schemes) <= {SIMHASH_DOC}:
-        # What all others are compared with; most questions are spared the query.
+        # The other schemes are counted against this one, so none lacks it; most questions are spared the query.
         return dict.fromkeys(schemes, 0)
     rows = connection.execute("SELECT name, comparable FROM schemes")
     have = {cells.name(name): cells.count(number) for name, number in rows}

@@ -21,7 +21,7 @@ from indexer.stores.sqlite import cells
 FIRST = 0
 # More tables or bits than any scheme has; a packed key fits into a signed 64-bit integer.
 _MOST_TABLES, _MOST_BITS = 1 << 16, 62
-# What is equal by its digest is compared, so the key may be short; SQLite takes six bytes for these.
+# Sketches found equal by this key of their digest are compared, so it may be short; SQLite takes six bytes for it.
 _DIGEST_KEY_BITS = 47
 
 _TABLES = (

@@ -132,7 +132,7 @@ def _lock(file: int) -> bool:
 
 
 def _lock_on_windows(file: int) -> bool:
-    # A byte that nobody writes: what is locked there, others can't even read.
+    # A byte that is never written: on Windows others can't even read a locked one.
     if sys.platform == "win32":
         os.lseek(file, 1 << 30, os.SEEK_SET)
         try:

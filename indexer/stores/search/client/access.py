@@ -35,7 +35,7 @@ SETTINGS = (
     "aws_region",
     "aws_service",
 )
-# What is sent in a header as it is.
+# The settings that are sent in a header as they are.
 _SENT_PLAIN = frozenset({"api_key", "bearer_token", "aws_region", "aws_service"})
 
 

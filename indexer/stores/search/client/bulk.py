@@ -24,11 +24,11 @@ R = TypeVar("R")
 BATCH_RECORDS = 500
 BATCH_BYTES = 4 << 20
 IN_FLIGHT = 4
-# How often a document that others change at the same time is done again.
+# The number of tries at a document that others change at the same time.
 ROUNDS = 8
 _ANSWER = ",".join(f"items.*.{name}" for name in ("status", "error", "result", "_index", "_seq_no", "_primary_term"))
 
-# What the engines say of an index that takes nothing because a disk is full; the latter before Elasticsearch 7.7.
+# The engines' words for an index that takes nothing because a disk is full; the latter before Elasticsearch 7.7.
 _FULL = ("flood-stage watermark", "index read-only / allow delete")
 # An engine takes the block back by itself where room was made; it looks every half minute.
 _FULL_SECONDS = 15.0
@@ -46,7 +46,7 @@ class Action:
     conditions: Mapping[str, Any] = field(default_factory=dict)
 
     def lines(self) -> bytes:
-        """As the request has it."""
+        """The lines of the action in a bulk request."""
         meta: dict[str, Any] = {"_index": self.index, "_id": self.id, **self.conditions}
         if self.routing is not None:
             meta["routing"] = self.routing
@@ -215,9 +215,9 @@ def _started(work: Callable[[list[T]], list[R]], part: list[T]) -> Future[list[R
         try:
             future.set_result(work(part))
         except BaseException as error:
-            # It is raised where the result is asked for.
+            # The error is raised where the result is asked for.
             future.set_exception(error)
 
-    # Those of an executor would be waited for when the process ends.
+    # The threads of an executor would be waited for when the process ends.
     threading.Thread(target=run, name="bulk", daemon=True).start()
     return future

@@ -24,7 +24,7 @@ JSON = "application/json"
 NDJSON = "application/x-ndjson"
 _ENGINES = ("elasticsearch", "opensearch")
 _URL = re.compile(r"(?:(elasticsearch|opensearch)\+)?(https?)://([^/?#]*)(/[^?#]*)?\Z", re.IGNORECASE)
-# What may pass: overload, a node that is starting or was lost, a gateway in front of it.
+# The statuses of trouble that may pass: overload, a node that is starting or was lost, a gateway in front of it.
 RETRIED = frozenset({429, 502, 503, 504})
 _LEADS_AWAY = (
     "the server sends elsewhere (status {status}), where no credentials are sent after it; name the address where the "
@@ -270,7 +270,7 @@ class Client(ABC):
             except StoreError:
                 raise
             except Exception as error:
-                # What a library says of a value that it can't send holds the value.
+                # A library's message about a value that it can't send holds the value.
                 kind = type(error).__name__
                 raise StoreError(
                     f"{self.target.shown}: {self.product}'s client can't send a request ({kind})"

@@ -25,7 +25,7 @@ from indexer.stores.search.client.plain_http import UnreachableError, trouble
 # The owner's deprecations and the licence's remarks are no errors of a command.
 warnings.filterwarnings("ignore", category=elasticsearch.ElasticsearchWarning)
 
-# What it would print of each failed try, this package says in one sentence at the end.
+# The library would print each failed try; this package reports them in one sentence at the end.
 logging.getLogger("elastic_transport").addHandler(logging.NullHandler())
 
 
@@ -63,7 +63,7 @@ class ElasticsearchClient(Client):
                 client = self._with_timeout[timeout] = self._client.options(request_timeout=timeout)
             return client.perform_request(method, path, params=params, headers=headers, body=body).body
         except elastic_transport.SerializationError:
-            # What it says holds the answer.
+            # The library's message holds the answer.
             raise UnreachableError("the answer is not whole, or not JSON") from None
         except elastic_transport.TransportError as error:
             # The library's own errors are not chained: --debug would print what they say of what was sent.

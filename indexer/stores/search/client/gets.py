@@ -12,7 +12,7 @@ from indexer.stores.search.client.connection import Client, error_of
 
 # An index that is gone has none of its documents; where routing is required, none has an identity without it.
 _NOT_THERE = frozenset({"index_not_found_exception", "routing_missing_exception"})
-# What no waiting mends; anything else, as a shard that is away, may pass.
+# The errors that no waiting mends; any other, as of a shard that is away, may pass.
 _LASTING = frozenset({"index_closed_exception", "security_exception", "illegal_argument_exception"})
 
 

@@ -29,7 +29,7 @@ except ImportError as missing:
         "this store is in OpenSearch, whose client is not installed: pip install 'neardup[opensearch]'"
     ) from missing
 
-# What it would print of each failed try, this package says in one sentence at the end.
+# The library would print each failed try; this package reports them in one sentence at the end.
 logging.getLogger("opensearch").addHandler(logging.NullHandler())
 
 
@@ -75,7 +75,7 @@ class OpenSearchClient(Client):
         hosts = [urlsplit(host) for host in target.hosts]
         secure = hosts[0].scheme == "https"
         if not access.verify:
-            # It was said once, when that was asked for.
+            # The user was warned once, when verification was switched off.
             urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)
         self._client = opensearchpy.OpenSearch(
             [{"host": host.hostname, "port": host.port, "url_prefix": host.path, "use_ssl": secure} for host in hosts],
@@ -99,7 +99,7 @@ class OpenSearchClient(Client):
         try:
             credentials = botocore.session.get_session().get_credentials()
         except Exception as error:
-            # What it says of a setting may hold it.
+            # The library's message about a setting may hold its value.
             raise StoreError(
                 f"{self.target.shown}: Amazon's library can't read its own settings ({type(error).__name__})"
             ) from None

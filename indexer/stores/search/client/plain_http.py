@@ -97,7 +97,7 @@ def _trouble(reason: object, access: Access) -> CertificateError | UnreachableEr
         return trouble(str(reason), secure=True)
     if isinstance(reason, socket.gaierror):
         return UnknownHostError(str(reason.strerror))
-    # What a library says of a value holds the value.
+    # A library's message about a value holds the value.
     explanation = access.hidden(str(reason)) if isinstance(reason, OSError) else f"no HTTP ({type(reason).__name__})"
     return trouble(explanation, secure=False)
 

@@ -82,7 +82,7 @@ class Slices:
                 size = max(1, min(self._page, PAGE_BYTES * size // len(json.dumps(hits))))
             self._give(None)
         except BaseException as error:
-            # It is raised in the thread that iterates.
+            # The error is raised in the thread that iterates.
             self._give(error)
 
     def _ask(self, number: int, after: Sequence[Any] | None, size: int) -> Page:

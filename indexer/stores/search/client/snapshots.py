@@ -12,9 +12,9 @@ from typing import Any, Self
 from indexer.errors import StoreError
 from indexer.stores.search.client.connection import AnswerError, Client
 
-# Seconds for which the engine keeps one that nobody asks. It outlives a killed command by no more.
+# Seconds for which the engine keeps a point in time that is not searched. It outlives a killed command by no more.
 KEEP_ALIVE = 300
-# Seconds for which one is kept for somebody who does not come for the next page, as behind a pager.
+# Seconds for which one is kept for a reader who does not ask for the next page, as behind a pager.
 LONGEST_PAGE = 12 * 3600
 _GONE = 404
 

@@ -319,7 +319,7 @@ def annotation_fields(annotations: Mapping[str, Any], there: Mapping[str, Any] |
         fields = {**dict.fromkeys((*CLUSTER_FIELDS, "single")), **cluster}
         del rest["cluster"]
     mark = rest.get(DUPLICATE_OF)
-    # What is longer than an id takes no place in the field.
+    # The field has no place for a mark that is longer than an id.
     mark = rest.pop(DUPLICATE_OF) if isinstance(mark, str) and len(mark) <= MAX_ID_BYTES else None
     return {"cluster": fields, DUPLICATE_OF: mark, "annotations": pack_json(rest, "annotation") if rest else None}
 

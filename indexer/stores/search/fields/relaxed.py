@@ -27,7 +27,7 @@ _FORBIDDEN = 403
 
 
 class Request(NamedTuple):
-    """One thing to do, and how."""
+    """A request to make, and the reason for it."""
 
     why: str
     method: str
@@ -200,7 +200,7 @@ def _keep_note(client: Client, index: str, former: Mapping[str, str | None]) -> 
 
 
 def _surely_restored(client: Client, index: str, former: Mapping[str, str | None]) -> None:
-    """The same, once more where Ctrl-C comes in the middle of it."""
+    """Restore as _restored() does, once more if Ctrl-C comes in the middle of it."""
     try:
         _restored(client, index, former)
     except KeyboardInterrupt:

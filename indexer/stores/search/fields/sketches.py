@@ -36,7 +36,7 @@ class KeyFields:
 
     @classmethod
     def of(cls, scheme: SchemeInfo) -> Self:
-        """Those of a scheme."""
+        """The key fields of a scheme."""
         return cls(scheme.layout, scheme.name in _FEW_TABLES)
 
     def names(self) -> list[str]:
@@ -147,7 +147,7 @@ def sketch_fields(sketch: Sketch, keys: KeyFields) -> dict[str, Any]:
 
 
 def replacing_fields(fields: Mapping[str, Any], keys: KeyFields) -> dict[str, Any]:
-    """The same for a partial update: what it does not have becomes null."""
+    """The fields of a sketch for a partial update: those that it does not have become null."""
     return dict.fromkeys([PAYLOAD, FEATURES, *keys.names()]) | dict(fields)
 
 

@@ -15,7 +15,7 @@ from indexer.stores.search.fields.sketches import is_scheme
 from indexer.stores.search.fields.source_fields import lost_by_update
 
 STRIPPING = {"script": {"lang": "painless", "source": f"ctx._source.remove('{ROOT}')"}}
-# What somebody else has put under the same name stays.
+# The values that others have put under the same name stay.
 _THINNING = f"ctx._source.{ROOT}.keySet().removeAll(params.names)"
 _REFUSED = 400
 # What shows whose a document is; the rest of neardup's part need not be read for that.

@@ -34,7 +34,7 @@ class TextFields:
         return (self.names, self.html) == (other.names, other.html)
 
     def options(self) -> str:
-        """The same as options of the command."""
+        """The options of the command that name these fields."""
         return " ".join([*(f"--field {name}" for name in self.names), *(["--html"] if self.html else [])])
 
 

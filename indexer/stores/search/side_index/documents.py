@@ -139,7 +139,7 @@ class SideIndex(Generic[T]):
         return (hit for hit in hits if hit.get("found"))
 
     def _found(self, names: Sequence[str]) -> Iterator[dict[str, Any]]:
-        """The same of several indices, which can only be searched: as of their last refresh."""
+        """The documents of these names in several indices, which can only be searched: as of their last refresh."""
         at_once = max(1, _MOST_HITS // max(self._count, 1))
         for chunk in chunks(names, at_once):
             body = {"query": {"ids": {"values": chunk}}, "size": _MOST_HITS, "sort": ["_index"]}
