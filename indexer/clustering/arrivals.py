@@ -57,7 +57,7 @@ class Arrived:
 
 @dataclass(frozen=True, slots=True)
 class ArrivalRule:
-    """By what documents that come are judged, and whether they are put into clusters now.
+    """The rules by which documents that come are judged, and put into clusters at once unless that is `refused`.
 
     `refused` says why they are not, where the stored clusters don't say how they were made.
     """
@@ -180,7 +180,7 @@ class Arrivals:
             self._begun = False
 
     def examine(self, records: Sequence[Record]) -> list[Near | None]:
-        """For each document about to be stored, in order, the stored or earlier one that it is left out for, or None.
+        """The stored or earlier document that each one about to be stored is left out for, in order, or None.
 
         Only with `skip` is one left out, if it is not stored yet, comes once, is not short, and what is near stays.
         """
@@ -200,7 +200,7 @@ class Arrivals:
         return self._look_up(records, often, {one.ref for one, *_ in known})
 
     def _look_up(self, records: Sequence[Record], often: Counter[Ref], known: Collection[Ref]) -> list[Near | None]:
-        """The same, and what is near each document that is to be stored."""
+        """The answers of `examine`; looks up the documents near each one that is to be stored."""
         coming, later = self._coming, often.copy()
         nearby = self._near = {}
         kept = Recent(self.rule)
@@ -308,7 +308,7 @@ class Arrivals:
             self._begun = True
 
     def place(self) -> None:
-        """Put what was stored so far into its clusters."""
+        """Put the documents that were stored so far into clusters."""
         begin = time.monotonic()
         unasked = self._unasked()
         if unasked and self._reads_all(unasked):
@@ -323,7 +323,7 @@ class Arrivals:
         self._took = self._placed - begin
 
     def _place_all(self) -> None:
-        """Group all that is stored anew."""
+        """Group all stored documents anew."""
         nodes = read_nodes(self.store, self.rule)
         comparison = Comparison(self.rule, nodes.payloads)
         grouped = group(nodes, comparison, radius=radius_of(self.by.bound))
@@ -341,7 +341,7 @@ class Arrivals:
             self._count(ref, near=is_near)
 
     def _ask_for_waiting(self) -> None:
-        """Look up what is near those that wait without it."""
+        """Look up the documents near those that wait, where that was not done yet."""
         unasked = {ref: None for ref, near in self._waiting.items() if near is None}
         after = dict(unasked)
         for refs in chunks(unasked, READ_AT_ONCE):

@@ -320,7 +320,7 @@ def repeated_by(ref: Ref, annotations: Mapping[str, Any]) -> Ref | None:
 
 
 def repeating_others(store: Store, refs: Collection[Ref]) -> set[Ref]:
-    """Those of some documents that could be removed, because each repeats another one."""
+    """The documents, among some, that could be removed because each repeats another one."""
     found: set[Ref] = set()
     for page in chunks(refs, READ_AT_ONCE):
         there = zip(page, store.annotations(page), strict=True)

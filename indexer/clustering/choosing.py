@@ -86,7 +86,7 @@ def choose(
 def preceded(
     nodes: Nodes, comparison: Comparison, whole: Positions, ranks: Positions, *, threads: int | None = None
 ) -> npt.NDArray[np.bool_]:
-    """Of each document in `nodes`: whether one of lower rank is near it, or has equal sketches.
+    """True for each document in `nodes` where one of lower rank is near it or has equal sketches.
 
     Else as choose(), also what it costs.
     """
@@ -238,7 +238,7 @@ class _Greedy:
             width = min(2 * width, _WIDEST, max(1, int((2 * _BLOCK / starts.size) ** 0.5)))
 
     def _independent(self, meetings: Sequence[_Meeting], block: Positions) -> Positions:
-        """Those of the next few of each component that none of these kept before them is near."""
+        """The next few of each component, without those near an earlier one of them that is kept."""
         near = [
             pair
             for meeting in meetings
@@ -312,7 +312,7 @@ class _Greedy:
                 yield left, right
 
     def _agreeing(self, meeting: _Meeting, left: Positions, right: Positions) -> tuple[Positions, Positions]:
-        """Those pairs that meet in as many tables as the finder's plan asks for."""
+        """The pairs that meet in as many tables as the finder's plan asks for."""
         finder = meeting.finder
         agreeing = 1 if meeting.own else finder.scheme.plan(finder.similarity).agreeing
         if agreeing == 1 or not left.size:

@@ -139,7 +139,7 @@ def document_groups(nodes: Nodes, grouped: Groups) -> list[Positions]:
 
 
 def component_groups(nodes: Nodes, grouped: Groups) -> list[list[Positions]]:
-    """For each component of two documents or more the positions of those of each of its groups, also of one."""
+    """The positions of the documents of each group, even of one, for each component of two documents or more."""
     whole, labels = grouped.whole[nodes.node_of], grouped.labels[nodes.node_of]
     sizes = np.bincount(whole) if whole.size else np.empty(0, dtype=np.int64)
     inside = np.flatnonzero(sizes[whole] > 1)

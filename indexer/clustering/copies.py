@@ -113,7 +113,7 @@ class Copies:
         )
 
     def _near(self, asked: Sequence[Record], rule: MatchRule, matches: dict[Ref, tuple[Ref, float, bool]]) -> int:
-        """Add what is near; how many documents lack what the rule compares."""
+        """Add the near documents to `matches`; gives the number of documents that lack what the rule compares."""
         unread: set[Ref] = set()
         for record in asked:
             question = Question(name_of(record.ref), record=record, ref=record.ref)
@@ -152,5 +152,5 @@ class Copies:
 
 
 def _plain(record: Record) -> Record:
-    """A record without what its copies take no more."""
+    """A record without its sketches and keys, which are no longer needed once it was compared."""
     return replace(record, sketches={}, keys=())

@@ -307,7 +307,7 @@ def _not_one(
 
 
 def agreeing_tables(sketches: Sketches, left: Positions, right: Positions, scheme: Scheme) -> Positions:
-    """In how many tables the keys of each pair agree."""
+    """The number of tables in which the keys of each pair agree."""
     keys, tables = sketches.keys, scheme.layout.tables
     rows = keys.matrix(tables) if keys.width == tables else None
     if rows is not None and np.array_equal(rows >> scheme.layout.bits, np.broadcast_to(np.arange(tables), rows.shape)):
@@ -372,7 +372,7 @@ def _around_centres(members: Positions, nodes: Nodes, comparison: Comparison, le
 
 
 def _around_densest(members: Positions, nodes: Nodes, comparison: Comparison, least: float) -> Positions:
-    """The same, those with most documents near first."""
+    """The centre of each member of a component; those with the most documents near become centres first."""
     size = members.size
     left, right = np.triu_indices(size, 1)
     near = np.eye(size, dtype=np.bool_)

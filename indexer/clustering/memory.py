@@ -1,4 +1,4 @@
-"""By which rule a store's clusters were made: remembered beside them, so that what comes later obeys it."""
+"""The rule by which a store's clusters were made, remembered beside them so that later documents obey it."""
 
 from __future__ import annotations
 

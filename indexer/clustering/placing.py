@@ -211,7 +211,7 @@ def asking_of(store: Store, rule: MatchRule, record: Record) -> Asking | None:
 
 
 def read_records(store: Store, refs: Sequence[Ref]) -> Iterator[Record]:
-    """The records of those of documents that are there."""
+    """The records of documents, without those that are not in the store."""
     for some in chunks(refs, READ_AT_ONCE):
         yield from (record for record in store.get(some) if record)
 

@@ -202,7 +202,7 @@ class Pruning:
         return self._with_documents(surplus) if self.with_documents else surplus
 
     def _with_documents(self, surplus: list[Surplus]) -> list[Surplus]:
-        """The same, where those are kept that differ in a field of their owner's."""
+        """The same documents, of which those that differ in a field of their owner's are kept."""
         named = [place for place, document in enumerate(surplus) if not document.kept]
         found = self.store.differing([(surplus[place].record.ref, surplus[place].repeats) for place in named])
         for place, fields in zip(named, found, strict=True):
@@ -262,7 +262,7 @@ class Pruning:
         ]
 
     def _similarities(self, measure: Measure, canonical: Sequence[Record], records: Sequence[Record]) -> Similarities:
-        """Below 0 where they are unknown."""
+        """The similarities of records to the canonical ones, below 0 where they are unknown."""
         if isinstance(measure, Reading):
             return self._reader(measure).between([one.ref for one in canonical], [one.ref for one in records])
         similarities = np.full(len(records), -1.0)

@@ -58,7 +58,7 @@ class Recent:
         return tuple((sketch.payload, sketch.keys) if sketch else None for sketch in sketches)
 
     def _meeting(self, probe: Probe, layout: KeyLayout) -> list[Ref]:
-        """Those that share a key with a probe in enough tables."""
+        """The documents that share a key with a probe in enough tables."""
         keys = [key for key in dict.fromkeys(probe.keys) if (probe.scheme, key) in self._holders]
         owners = [(key >> layout.bits, self._holders[probe.scheme, key]) for key in keys]
         if probe.agreeing == 1:

@@ -143,7 +143,7 @@ class HammingIndex:
         return np.full(values.size, number, dtype=np.int64), values
 
     def _expand(self, queries: npt.NDArray[Any], values: Hashes, asked: Hashes) -> Found:
-        """From values to the positions that hold them."""
+        """The positions that hold some values."""
         at = np.searchsorted(self._distinct, values)
         counts = self._starts[at + 1] - self._starts[at]
         ends = np.cumsum(counts)

@@ -96,7 +96,7 @@ def iter_pairs(
 
 
 def require_distance(distance: int) -> None:
-    """Raise UsageError for what is no distance to search within."""
+    """Raise UsageError unless it is a distance to search within."""
     if not isinstance(distance, int | np.integer) or not 0 <= distance <= core.MAX_DISTANCE:
         raise UsageError(f"distance {shown(distance)} is no whole number between 0 and {core.MAX_DISTANCE}")
 

@@ -108,7 +108,7 @@ class _Parts:
         self.marks, self._ids = array("Q"), array("Q")
 
     def add(self, record: Record) -> None:
-        """One more."""
+        """Add a record."""
         self.marks.append(mark_of(record))
         self._ids.append(id_hash(record.ref.id))
 
@@ -118,7 +118,7 @@ class _Parts:
 
 
 def _read_parts(store: Store, container: str, parts: _Parts, chosen: Selection) -> Iterator[Input | Rejected]:
-    """Of a file with many documents those that were indexed, each once, and a reason for each that is missing."""
+    """The indexed documents of a file with many, each once, and a reason for each that is missing."""
     wanted, ids = np.unique(np.frombuffer(parts.marks, dtype=np.uint64)), parts.ids()
     found = np.zeros(wanted.size, dtype=bool)
     reason, detail = CHANGED, REASONS[CHANGED]
@@ -213,7 +213,7 @@ class IndexTexts:
         return self._place(record) is not None
 
     def _place(self, record: Record) -> tuple[Ref, TextFields | None] | None:
-        """That document, and where its text stands as far as that is known."""
+        """The owner's document of a record, and its text fields as far as they are known; None for other records."""
         if owned := _owned(record):
             return owned, self._named or self._noted.other(owned.index)
         place = dataclasses.replace(record.ref, index=record.ref.index or self._store.context.name)
@@ -222,7 +222,7 @@ class IndexTexts:
         return (place, fields) if not record.source or (fields and fields.source) else None
 
     def take(self, record: Record) -> Iterator[tuple[Record, Input | Rejected]]:
-        """Wait for a page to be full; then its documents."""
+        """Add a record to the page; gives the documents of the page once it is full."""
         where = self._place(record)
         place, fields = where or (record.ref, None)
         if not fields:
@@ -234,7 +234,7 @@ class IndexTexts:
             yield from self.read()
 
     def read(self) -> Iterator[tuple[Record, Input | Rejected]]:
-        """The documents that wait."""
+        """The documents of the records that wait."""
         from indexer.stores.search.client.gets import multi_get
 
         waiting, self._waiting, self._size = self._waiting, [], 0

@@ -409,7 +409,7 @@ class _Run:
             self._write()
 
     def _write(self) -> None:
-        """Begin to write what is there, when the batch before it is written."""
+        """Begin to write the records that wait, once the batch before them is written."""
         begin = time.monotonic()
         self._settle()
         if self._failures:
@@ -442,7 +442,7 @@ class _Run:
                 self._refuse(*one)
 
     def _end(self, pending: _Pending, record: Record) -> None:
-        """Forget a document that is on its way no more."""
+        """Forget a document that no longer waits to be written."""
         if self._newest.get(pending.ref) is pending:
             del self._newest[pending.ref]
         if self._unwritten.get(pending.digest) is record:

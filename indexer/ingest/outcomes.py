@@ -327,13 +327,13 @@ class Arrivals(Protocol[Near]):
     """Looks at documents as they come (see `indexer.clustering.arrivals.Arrivals`)."""
 
     def examine(self, records: Sequence[Record]) -> Sequence[Near | None]:
-        """For each document about to be stored what it is left out for, None where it is stored."""
+        """The stored or earlier document that each one about to be stored is left out for, None where it is stored."""
 
     def said(self, near: Near) -> str:
         """The words that say what a document that is left out repeats."""
 
     def stored(self, records: Sequence[Record]) -> None:
-        """Take note of examined documents that are stored now."""
+        """Note that examined documents are stored now."""
 
 
 class Repeats(Generic[Key]):

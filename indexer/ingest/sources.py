@@ -1,4 +1,4 @@
-"""From the files, folders and patterns that a user names to a lazy stream of documents to read.
+"""The lazy stream of documents to read, from the files, folders and patterns that a user names.
 
 A file that holds many documents is taken apart by its reader (`indexer.ingest.readers`).
 """
@@ -374,7 +374,7 @@ class Sources:
     def _entries(
         self, file: _File, stream: BinaryIO, reader: Reader, unread: list[str] | None = None
     ) -> Iterator[Input | Rejected]:
-        """The documents of a file; what of it can't be read is added to `unread`."""
+        """The documents of a file; the parts of it that can't be read are added to `unread`."""
         chosen, is_stdin = self.selection, stream is sys.stdin.buffer
 
         def wanted(member: str) -> bool:

@@ -124,7 +124,7 @@ class _Once:
         self._given: dict[str, list[Positions]] = {}
 
     def near(self, finder: Finder, left: Positions, right: Positions) -> Iterator[Block]:
-        """Of a block of pairs those that are near and were not given before."""
+        """The pairs of a block that are near and were not given before."""
         values = self._comparison.near(finder, left, right, exact=finder.scheme.exact_join)
         kept = values >= 0
         for earlier in self.finders[: self.finders.index(finder)]:

@@ -125,7 +125,7 @@ class MatchRule:
 
     @property
     def unit(self) -> Unit:
-        """In what its similarities are shown: bits that differ, or a share that is common."""
+        """The unit that its similarities are shown in: bits that differ, or a share that is common."""
         return self.measure.unit
 
     @cached_property

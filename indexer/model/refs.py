@@ -66,7 +66,7 @@ class RefSet:
         self._hashes, self._positions = hashes[order], positions[order]
 
     def contains(self, refs: Sequence[Ref]) -> list[bool]:
-        """For each identity whether it is there."""
+        """True for each identity that is in the set."""
         asked = np.fromiter(map(hash, refs), dtype=np.int64, count=len(refs))
         starts = np.searchsorted(self._hashes, asked, side="left").tolist()
         ends = np.searchsorted(self._hashes, asked, side="right").tolist()

@@ -30,5 +30,5 @@ class Tokens:
         return np.append(False, self.starts[1:] == self.ends[:-1])[: self.starts.size]
 
     def where(self, kept: NDArray[np.bool_]) -> Tokens:
-        """Those for which `kept`, of shape (n,), is true."""
+        """The tokens for which `kept`, of shape (n,), is true."""
         return Tokens(self.text, self.starts[kept], self.ends[kept])

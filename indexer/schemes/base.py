@@ -89,11 +89,11 @@ class Scheme(ABC):
     """The similarity from which two documents count as near-duplicates unless the user says otherwise."""
 
     unit: ClassVar[Literal["bits", "share"]] = "share"
-    """In what a threshold is written: how many bits may differ, or what share must be equal."""
+    """The unit that a threshold is written in: bits that may differ, or the share that must be equal."""
     of_parts: ClassVar[bool] = False
-    """Whether its similarity is a share of the smaller document: what reaches it may be a part, and is no copy then."""
+    """True if its similarity is a share of the smaller document: what reaches it may be a part, and is no copy then."""
     exact_join: ClassVar[bool] = False
-    """Whether join() gives only pairs that are as similar as asked."""
+    """True if join() gives only pairs that are as similar as asked."""
     joins_keys: ClassVar[bool] = True
     """Whether all pairs are found by the keys, so that these have to be read."""
 

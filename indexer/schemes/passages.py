@@ -38,7 +38,7 @@ MAX_WINDOW = 1024
 
 
 class Passages(Scheme):
-    """Of all shingles of a text those that are the least of some window, whatever the length of the text.
+    """The shingles of a text that are the least of some window, whatever the length of the text.
 
     `features` says what shingles are made of: "words" (the default), numbers among them, or "letters": the letters and
     digits alone, so that white space, hyphens at the ends of lines and the lengths of words count for nothing.

@@ -128,7 +128,7 @@ class RandomProjection(Scheme):
 
     @cached_property
     def _masks(self) -> list[list[int]]:
-        """For each number of flips, the differences of all keys within it."""
+        """The differences of all keys within each number of flips."""
         masks = [[0]]
         for flips in range(1, _MAX_FLIPS + 1):
             further = [sum(1 << bit for bit in chosen) for chosen in combinations(range(self.block), flips)]

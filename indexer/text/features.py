@@ -1,4 +1,4 @@
-"""From a text to its features: tokens, stop-lists, shingles, weights.
+"""The features of a text: tokens, stop-lists, shingles, weights.
 
 The tokens are the core's, as places in the text; what a recipe asks for beside those of simhash-doc (case kept, numbers
 stripped, dictionaries for languages written without spaces, stop-lists) moves, cuts or drops places, so that no rule is

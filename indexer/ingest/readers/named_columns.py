@@ -21,7 +21,7 @@ MOST_FILES = 100_000
 
 
 class KnownColumns:
-    """For each file whose columns were named, by absolute path or URL, the columns that it was read with."""
+    """The columns that each file was read with, by absolute path or URL, where they were named."""
 
     def __init__(self, store: Store | None = None) -> None:
         data = store.get_resource(COLUMNS) if store else None

@@ -124,7 +124,7 @@ class Reader(ABC):
 
 
 class TextReader(Reader):
-    """By the sets of 5-word shingles of the texts, which are read again from where the documents came from."""
+    """Compares the sets of 5-word shingles of the texts, which are read again from where the documents came from."""
 
     def __init__(self, store: Store, reading: Reading) -> None:
         super().__init__(store)

@@ -37,7 +37,7 @@ def keys(payload: bytes) -> tuple[int, ...]:
 
 
 def flips(bits: int, distance: int) -> tuple[int, ...]:
-    """For each table how many bits to flip at most, -1 for a table that is not asked: the fewest probes that do.
+    """The most bits to flip for each table, -1 for one that is not asked: the fewest probes that suffice.
 
     Probes grow ever faster with flips (1, 17, 137), so the flips are spread as evenly as they go.
     """

@@ -186,7 +186,7 @@ def check_distance(distance: int) -> None:
 
 @cache
 def _plan(distance: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """For each probe of a plan its table and the bits to flip in the key."""
+    """The tables of a plan's probes, and the bits to flip in the key of each."""
     flips = [
         (table, mask)
         for table, words in PLANS[distance].items()
