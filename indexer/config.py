@@ -49,7 +49,7 @@ def command_defaults(settings: Mapping[str, Any], known: Known, path: Path | Non
 
 
 def _defaults(table: Mapping[str, Any], known: Known, above: Mapping[str, Any], file: str, name: str) -> dict[str, Any]:
-    """Those of the command `name`, whose table this is; `above` is what stands nearer to the top."""
+    """The defaults of the command `name`, whose table this is; `above` holds the settings nearer to the top."""
     commands = {key: each for key, each in known.items() if isinstance(each, Mapping)}
     own, refused, inside = _names(known), _names(known, refused=True), f" in [{name}]" if name else ""
     here = dict(above)

@@ -25,7 +25,7 @@ from typing import IO, Any
 AnyPath = str | os.PathLike[str]
 
 SIDE_FILES = ("-wal", "-shm", "-lock", "-journal")
-"""What stands beside the file of a store: SQLite's log and its index, the writer's lock, and an older kind of log."""
+"""The files beside that of a store: SQLite's log and its index, the writer's lock, and an older kind of log."""
 
 _held: Counter[tuple[str, ...]] = Counter()
 _guard = threading.Lock()

@@ -78,7 +78,7 @@ class SchemeContract:
     """Inherited by each scheme's tests."""
 
     specification: ClassVar[str]
-    """What a user writes for the scheme under test."""
+    """The scheme under test, as a user writes it."""
     bad: ClassVar[Sequence[str]]
     """Specifications of the same family that have to be refused."""
     payload_limit: ClassVar[int]

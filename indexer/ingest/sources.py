@@ -35,7 +35,7 @@ STDIN = "-"
 FOLDER_PART = 50_000
 _HEAD = 512
 LEFT_OUT = "by name or kind of file; --include, --hidden, --follow-links take them"
-"""What a summary says of the files that were left out."""
+"""The words of a summary for the files that were left out."""
 # Never waits for a pipe's writer, and reads bytes as they are; systems without pipes in folders lack the names.
 _READING = os.O_RDONLY
 for _flag in ("O_NONBLOCK", "O_NOCTTY", "O_BINARY"):

@@ -79,12 +79,12 @@ class Scheme(ABC):
     summary: ClassVar[str]
     """One sentence: what it compares, and what it is good for."""
     measure: ClassVar[str]
-    """What its similarity estimates, such as "Jaccard coefficient of the sets of 5-word shingles"."""
+    """The quantity that its similarity estimates, such as "Jaccard coefficient of the sets of 5-word shingles"."""
     layout: KeyLayout
     agreeing: int = 1
-    """How many tables must agree for a document to be a candidate."""
+    """The number of tables that must agree for a document to be a candidate."""
     one_pass: bool = False
-    """Whether `fingerprint_and_sketch` reads the text once only."""
+    """True if `fingerprint_and_sketch` reads the text once only."""
     default_similarity: float
     """The similarity from which two documents count as near-duplicates unless the user says otherwise."""
 
@@ -95,7 +95,7 @@ class Scheme(ABC):
     exact_join: ClassVar[bool] = False
     """True if join() gives only pairs that are as similar as asked."""
     joins_keys: ClassVar[bool] = True
-    """Whether all pairs are found by the keys, so that these have to be read."""
+    """True if all pairs are found by the keys, so that these have to be read."""
 
     @classmethod
     def needed(cls, parameters: Mapping[str, Parameter]) -> str:  # noqa: ARG003 some schemes need none

@@ -81,7 +81,7 @@ class IMatch(Scheme):
 
     @property
     def parameters(self) -> Mapping[str, Parameter]:
-        """Those of the words, the range, the sub-lexicons and the corpus's digest."""
+        """The parameters of the words, the range, the sub-lexicons and the corpus's digest."""
         words = {
             name: value for name, value in recipe_parameters(self.recipe).items() if name not in ("features", "size")
         }

@@ -75,7 +75,7 @@ class Minhash(MinwiseScheme):
 
     @property
     def parameters(self) -> Mapping[str, Parameter]:
-        """All but the threshold, which has become bands and rows."""
+        """The parameters except the threshold, which has become bands and rows."""
         return {name: getattr(self, name) for name in ("shingle", "values", "bands", "rows", "bits", "numbers")}
 
     def signature(self, text: str | bytes) -> tuple[Signature, int] | None:

@@ -71,7 +71,7 @@ class SimhashVariant(Scheme):
 
     @property
     def parameters(self) -> Mapping[str, Parameter]:
-        """Those of the features, the weights, the width and the corpus's digest."""
+        """The parameters of the features, the weights, the width and the corpus's digest."""
         values = {**recipe_parameters(self.recipe), "weights": self.weights, "bits": self.bits}
         return values | ({"corpus": self.corpus.digest} if self.corpus else {})
 

@@ -76,7 +76,7 @@ class SpotSigs(Scheme):
 
     @property
     def parameters(self) -> Mapping[str, Parameter]:
-        """Those of the words, of the spots, and of the keys."""
+        """The parameters of the words, of the spots, and of the keys."""
         left_out = ("features", "size", "stop")
         words = {name: value for name, value in recipe_parameters(self.tokens).items() if name not in left_out}
         return words | {

@@ -46,7 +46,7 @@ class WeightedMinhash(MinwiseScheme):
 
     @property
     def parameters(self) -> Mapping[str, Parameter]:
-        """All but the threshold, which has become bands and rows."""
+        """The parameters except the threshold, which has become bands and rows."""
         return {name: getattr(self, name) for name in ("shingle", "values", "bands", "rows", "bits")}
 
     def signature(self, text: str | bytes) -> tuple[Signature, int] | None:

@@ -122,13 +122,13 @@ class Reader(ABC):
     """A kind of file that holds many documents; `indexer.ingest.readers` has the list of them."""
 
     suffixes: ClassVar[tuple[str, ...]]
-    """How the names of such files end, in lower case, before the suffix of a compression."""
+    """The suffixes of such files, in lower case, before that of a compression."""
 
     magic: ClassVar[tuple[int, bytes] | None] = None
-    """Where in a file which bytes tell that it is one; None for a kind that its name alone tells."""
+    """The place in a file and the bytes there that tell that it is one; None for a kind that its name alone tells."""
 
     is_folder: ClassVar[bool] = False
-    """Whether its members are files."""
+    """True if its members are files."""
 
     @abstractmethod
     def entries(self, stream: BinaryIO, name: str, asked: Asked) -> Iterator[Entry | BadEntry]:

@@ -20,7 +20,7 @@ SUFFIXES = tuple(_MAGIC)
 _ZSTD_WINDOW = 27
 
 BROKEN = (OSError, EOFError, zlib.error, lzma.LZMAError)
-"""What reading a damaged stream raises."""
+"""The errors that reading a damaged stream raises."""
 
 
 def without_suffix(name: str) -> str:

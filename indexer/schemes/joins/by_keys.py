@@ -29,12 +29,12 @@ class Postings:
 
     @classmethod
     def of(cls, keys: Ragged) -> Self:
-        """Those of all keys, each key of a sketch once."""
+        """The postings of all keys, each key of a sketch once."""
         return cls._sorted(keys.values, np.repeat(np.arange(len(keys)), keys.sizes))
 
     @classmethod
     def shared(cls, keys: Ragged, layout: KeyLayout) -> Self:
-        """Those of the keys that two or more sketches hold; memory: 24 bytes a sketch, and theirs."""
+        """The postings of keys that two or more sketches hold; memory: 24 bytes a sketch, and that of the postings."""
         parts: list[Self] = []
         for table in range(layout.tables):
             first = layout.pack(table, 0)

@@ -27,7 +27,7 @@ def least_shared(size: int, similarity: float) -> int:
 def prefix(size: int, similarity: float) -> int:
     """The length of a set's prefix, in any order that all sets keep to, that holds an element of every similar set.
 
-    Where these of two sets have none in common, too few are left for the similarity (Chaudhuri, Ganti and
+    Where the prefixes of two sets have no element in common, too few are left for the similarity (Chaudhuri, Ganti and
     Kaushik, "A primitive operator for similarity joins in data cleaning", ICDE 2006).
     """
     return size - least_shared(size, similarity) + 1
