@@ -38,7 +38,7 @@ GUIDES = {
     "how-to/pipelines.md": "",
     "how-to/pruning.md": "neardup annotate --store https://host:9200/articles --field body\n",
     "how-to/recipes.md": "",
-    "operations.md": "",
+    "operations.md": "neardup setup --store https://host:9200/articles\n",
 }
 
 
