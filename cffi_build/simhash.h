@@ -110,6 +110,7 @@ typedef struct {
     size_t classes_length;
     uint8_t *ids; /* the same of ids */
     size_t ids_length;
+    uint8_t styles, roles; /* 1 where some attribute is called so: style, role */
     size_t depth; /* the most by which opening tags are ahead of closing ones anywhere */
 } nd_markup;
 

@@ -38,14 +38,16 @@ class Scan(NamedTuple):
     """A page with a space before each tag of a block, and what stands in it.
 
     `elements` are the names of those that open anywhere; `classes` and `ids` those of their names that have one of the
-    beginnings, and some others, each behind a space; `depth` is the most by which opening tags are ahead of closing
-    ones. What looks like a tag counts as one, in comments too.
+    beginnings, and some others, each behind a space; `styles` and `roles` say that some attribute is called so; `depth`
+    is the most by which opening tags are ahead of closing ones. What looks like a tag counts as one, in comments too.
     """
 
     page: bytes
     elements: frozenset[str]
     classes: bytes
     ids: bytes
+    styles: bool
+    roles: bool
     depth: int
 
 
@@ -59,7 +61,8 @@ def scanned(page: bytes, names: Names) -> Scan:
         _taken(*buffer)
         for buffer in ((found.page, found.length), (found.classes, found.classes_length), (found.ids, found.ids_length))
     )
-    return Scan(page, frozenset(compress(names.tags, seen)), classes, ids, found.depth)
+    elements = frozenset(compress(names.tags, seen))
+    return Scan(page, elements, classes, ids, bool(found.styles), bool(found.roles), found.depth)
 
 
 def _taken(data: Any, length: int) -> bytes:

@@ -170,8 +170,15 @@ static void test_markup(void) {
     CHECK(nd_scan_markup((const uint8_t *)"a<P><b class=nav", 16, &names, seen, &found) == ND_OK && seen[0] == 1 && seen[1] == 0);
     CHECK(found.length == 17 && memcmp(found.page, "a <P><b class=nav", 17) == 0 && found.depth == 2);
     CHECK(found.classes_length == 4 && memcmp(found.classes, " nav", 4) == 0 && found.ids == NULL);
+    CHECK(!found.styles && !found.roles);
     nd_free(found.page);
     nd_free(found.classes);
+    CHECK(nd_scan_markup((const uint8_t *)"<p/STYLE = x a='b'Role=y data-style=z", 37, &names, seen, &found) == ND_OK);
+    CHECK(found.styles && found.roles);
+    nd_free(found.page);
+    CHECK(nd_scan_markup((const uint8_t *)"<p data-style=x roles=y style>", 30, &names, seen, &found) == ND_OK);
+    CHECK(!found.styles && !found.roles);
+    nd_free(found.page);
     CHECK(nd_collapse(NULL, 0) == 0);
     for (size_t length = 0; length <= 3; length++) CHECK(nd_collapse(blank, length) == (length == 3 ? 0 : length));
 }

@@ -101,14 +101,21 @@ static bool take_names(const uint8_t *value, size_t length, const uint8_t *begin
     return true;
 }
 
-static int read_attributes(const uint8_t *page, size_t length, const uint8_t *begins, nd_buffer *classes, nd_buffer *ids) {
+static int read_attributes(const uint8_t *page, size_t length, const uint8_t *begins, nd_buffer *classes, nd_buffer *ids,
+                           nd_markup *found) {
     const uint8_t *next;
     for (size_t at = 0; at < length && (next = memchr(page + at, '=', length - at)) != NULL;) {
         size_t end = (size_t)(next - page), begin = end + 1;
         at = begin;
         while (end != 0 && is_blank(page[end - 1])) end--;
         nd_buffer *out = is_named(page, end, "class", 5) ? classes : is_named(page, end, "id", 2) ? ids : NULL;
-        if (out == NULL) continue;
+        if (out == NULL) {
+            if (end != 0 && lower(page[end - 1]) == 'e') {
+                found->styles |= is_named(page, end, "style", 5);
+                found->roles |= is_named(page, end, "role", 4);
+            }
+            continue;
+        }
         while (begin < length && is_blank(page[begin])) begin++;
         uint8_t quote = begin < length && is_quote(page[begin]) ? page[begin++] : 0;
         size_t stop = begin;
@@ -129,11 +136,13 @@ int nd_scan_markup(const uint8_t *page, size_t length, const nd_markup_names *na
         begins[place / 8] |= (uint8_t)(1 << place % 8);
     }
     nd_buffer spaced = {NULL, 0, 0}, classes = {NULL, 0, 0}, ids = {NULL, 0, 0};
-    size_t depth = 0;
-    int status = space_tags(page, length, &known, names->blocks, seen, &depth, &spaced);
-    if (status == ND_OK) status = read_attributes(page, length, begins, &classes, &ids);
+    *found = (nd_markup){0};
+    int status = space_tags(page, length, &known, names->blocks, seen, &found->depth, &spaced);
+    if (status == ND_OK) status = read_attributes(page, length, begins, &classes, &ids, found);
     if (status == ND_OK) {
-        *found = (nd_markup){spaced.data, spaced.length, classes.data, classes.length, ids.data, ids.length, depth};
+        found->page = spaced.data, found->length = spaced.length;
+        found->classes = classes.data, found->classes_length = classes.length;
+        found->ids = ids.data, found->ids_length = ids.length;
     } else {
         free(spaced.data);
         free(classes.data);

@@ -349,3 +349,12 @@ def test_words_in_cells_come_back_whatever_the_case_and_space(words: list[str], 
 def test_no_bytes_are_too_odd(data: bytes) -> None:
     for extractor in EXTRACTORS:
         assert "<p>" not in read(b"<p>" + data.replace(b"&", b""), extractor).text
+
+
+@pytest.mark.parametrize("extractor", ["fast", "reference"])
+@pytest.mark.parametrize(
+    "attribute", [' STYLE = "display:none"', '/style="display:none"', ' id="x"Role=navigation', " ROLE='search'"]
+)
+def test_attributes_that_hide_are_found_however_they_are_written(attribute: str, extractor: Extractor) -> None:
+    page = f"<body><p>Read me.</p><div{attribute}>Away.</div></body>"
+    assert html.extract_html(page.encode(), "landmarks", extractor).text == "Read me."

@@ -48,8 +48,9 @@ _STYLE_HIDES = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hid
 # Characters of a paragraph that is no motto.
 _PROSE = 200
 _TEXT_IN_FORM = "main,article,h1,h2,[role=main],[role=article]"
-
-_TEXT_IN_NAMED = "main,article,h1,[role=main],[role=article]"
+# What is in no furniture that a name tells of: the text of the page.
+_TEXT = ("main", "article", "h1")
+_TEXT_ROLES = ("[role=main]", "[role=article]")
 
 # Names of classes and ids, without hyphens, underlines and digits, by how many characters may stand in the element
 # beside its links; where the links hold more, as many as they. Boxes of the text are called menus and sidebars too.
@@ -122,15 +123,15 @@ Kind = TypeVar("Kind", bound=Element)
 
 def selector(page: Scan, content: Content) -> str:
     """What finds the elements of a page that may be no part of its text, and its titles, in one walk."""
-    found = ["head", "[hidden]", "[style]"]
+    found = ["head", "[hidden]"] + ["[style]"] * page.styles
     found += (name for name in _NEVER_SHOWN if name in page.elements)
     if content == "landmarks":
         found += (name for name in _FURNITURE if name in page.elements)
-        found += ("[role]", *_named(page))
+        found += ["[role]"] * page.roles + _named(page)
     return ",".join(dict.fromkeys(found))
 
 
-def remove(elements: Iterable[Element], content: Content) -> None:
+def remove(elements: Iterable[Element], page: Scan, content: Content) -> None:
     """Remove those that are no part of the text from the elements that `selector` found, in the page's order."""
     stay = []
     for element in elements:
@@ -142,17 +143,20 @@ def remove(elements: Iterable[Element], content: Content) -> None:
                 stay.append(element)
     if content == "landmarks":
         # From the innermost outwards, so that a box is judged by what is left in it.
+        text = [name for name in _TEXT if name in page.elements] + [*_TEXT_ROLES] * page.roles
         for element in reversed(stay):
-            if not element.gone and named_furniture(element):
+            if not element.gone and named_furniture(element, ",".join(text)):
                 element.remove()
 
 
 def left_out(element: Element, content: Content) -> bool:
     """Whether an element is no part of the text."""
-    tag, attributes = element.tag, element.attributes
-    if tag in _PAGE:
+    if element.tag in _ALWAYS_OUT:
+        return True
+    if element.tag in _PAGE:
         return False
-    if tag in _ALWAYS_OUT or "hidden" in attributes or _STYLE_HIDES.search(_plain(attributes.get("style"))):
+    attributes = element.attributes
+    if "hidden" in attributes or _STYLE_HIDES.search(_plain(attributes.get("style"))):
         return True
     if content == "full":
         return False
@@ -192,8 +196,8 @@ def _named(page: Scan) -> list[str]:
     return found if len(found) <= _MANY_NAMES else ["[class],[id]"]
 
 
-def named_furniture(element: Element) -> bool:
-    """Whether an element is furniture, as its name says."""
+def named_furniture(element: Element, text_of_page: str) -> bool:
+    """The verdict of an element's name: is it furniture; `text_of_page` selects what no furniture holds, or is ""."""
     if element.tag not in _BOXES:
         return False
     attributes = element.attributes
@@ -207,7 +211,7 @@ def named_furniture(element: Element) -> bool:
         linked = sum(map(_length, element.inside("a[href]")))
         if _length(text) - linked > max(linked, most):
             return False
-    return not any(True for _ in element.inside(_TEXT_IN_NAMED))
+    return not text_of_page or not any(True for _ in element.inside(text_of_page))
 
 
 @lru_cache(maxsize=1 << 14)

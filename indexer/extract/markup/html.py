@@ -191,7 +191,7 @@ def _pruned(page: Scan, content: Content, unwrapped: bool = False) -> tuple[Lexb
     found = tree.css(furniture.selector(page, content))
     named = next((node for node in found if node.tag == "title"), None) or tree.css_first("h1")
     title = named.text() if named is not None else ""
-    furniture.remove(map(_FastElement, found), content)
+    furniture.remove(map(_FastElement, found), page, content)
     return tree, cleaned(title)
 
 
@@ -245,7 +245,7 @@ def _read_reference(page: Scan, content: Content, unwrapped: bool = False) -> tu
         wrapper.unwrap()
     named = tree.find("title") or tree.find("h1")
     title = named.get_text() if named else ""
-    furniture.remove(map(_ReferenceElement, tree.select(furniture.selector(page, content))), content)
+    furniture.remove(map(_ReferenceElement, tree.select(furniture.selector(page, content))), page, content)
     return collapsed("".join(tree.find_all(string=_is_text))), cleaned(title)
 
 
