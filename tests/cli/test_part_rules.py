@@ -29,7 +29,7 @@ def test_similar_shows_both_shares(neardup: Neardup) -> None:
     assert match["shares"]["of_match"] < 0.1
     # By the default rule nothing is near, but what holds it is named.
     err = neardup("similar", "chapter.txt").err
-    assert "docs/book.txt contains it" in err
+    assert "by the default rule, but docs/book.txt contains it" in err
     assert "--match passages@0.5" in err
     assert "contains it" not in neardup("similar", "chapter.txt", "--similarity", "0.6").err
     assert "contains it" not in neardup("similar", "--hash", "sd1-aaaaaaaaaaaaa").err

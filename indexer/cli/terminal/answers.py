@@ -88,8 +88,8 @@ class Answers:
                 part.label, "shares parts of it"
             )
             self._hint = (
-                f"nothing else is near by {self._rule}, but {name_of(part.record.ref)} {verb} ({of_query} of it is "
-                f"there, {of_match} of that is in it); --match {part.rule} shows all that has parts in common with it"
+                f"nothing else is near by {self._rule.in_words}, but {name_of(part.record.ref)} {verb} ({of_query} of "
+                f"it is there, {of_match} of that is in it); --match {part.rule} shows all that has parts in common"
             )
 
     def end(self, empty: str) -> int:
