@@ -3,20 +3,58 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import Any
 
 from indexer.errors import UsageError
+from indexer.extract.base import Content, Limits
+from indexer.ingest.indexing import DEFAULT_MIN_TOKENS
+from indexer.schemes.base import Scheme
+from indexer.stores.base import Refresh
 from indexer.stores.search.client.connection import AnswerError, Client
 from indexer.stores.search.client.names import path_of
 from indexer.stores.search.fields.source_fields import require_readable, source_paths, values_of
 from indexer.stores.search.fields.texts import OWN, TextFields, remember, remembered_fields
 
-if TYPE_CHECKING:
-    from indexer.annotate.run import Wanted
-
 # The longest title that is kept, in characters.
 _LONGEST_TITLE = 500
 _LONGEST_SOURCE = 8000
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The options of a run: `fields` give the text, joined in this order, or the HTML to be extracted.
+
+    Where they are not given they are those that the index remembers; others than those are refused unless
+    `fields_changed`. `source_field` says where a document came from, `title_field` what it is called; they are
+    remembered too.
+
+    Only documents without a fingerprint, or with one of another text, unless `everything`. `docs_per_second` limits how
+    many are done; `slices` is how many parts of the index are read at once. `content` is None for the index's own mode,
+    or "landmarks". `refresh` is when what was written is found (see `Store`). `allow_version_change` is leave to change
+    documents whose version comes from outside. `schemes` are specifications of those that documents get a sketch of
+    too; those that the index has are always kept up. One that neardup is not set up in yet gets `new_schemes`; with
+    `exactly`, the list that these were named by, another one that has others is refused.
+    """
+
+    fields: tuple[str, ...] = ()
+    html: bool = False
+    fields_changed: bool = False
+    source_field: str = ""
+    title_field: str = ""
+    everything: bool = False
+    dry_run: bool = False
+    schemes: tuple[str, ...] = ()
+    new_schemes: tuple[Scheme, ...] = ()
+    exactly: str | None = None
+    allow_version_change: bool = False
+    docs_per_second: float | None = None
+    slices: int = 4
+    jobs: int = 1
+    min_tokens: int = DEFAULT_MIN_TOKENS
+    content: Content | None = None
+    limits: Limits = field(default_factory=Limits)
+    refresh: Refresh = "wait"
 
 
 def fields_of_run(

@@ -5,16 +5,16 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
-from indexer.annotate.fields import described, fields_of_run, remember_fields
+from indexer.annotate.fields import Wanted, described, fields_of_run, remember_fields
 from indexer.annotate.guards import mappings_of, require_own_version, require_unharmed, show
 from indexer.annotate.sinks import Done, Known, Sidecar, Sink, Written, in_place
 from indexer.errors import StoreError
-from indexer.extract.base import Content, Limits, Options
-from indexer.ingest.indexing import DEFAULT_MIN_TOKENS, store_info
+from indexer.extract.base import Options
+from indexer.ingest.indexing import store_info
 from indexer.ingest.outcomes import (
     Counts,
     Extracted,
@@ -29,9 +29,7 @@ from indexer.ingest.sketching import Sketched
 from indexer.matching.kept import schemes_of_new
 from indexer.model import Failure, Ref
 from indexer.model.times import now
-from indexer.schemes.base import Scheme
 from indexer.stores import StoreInfo
-from indexer.stores.base import Refresh
 from indexer.stores.schemes import require_exactly
 from indexer.stores.search.client.bulk import BATCH_RECORDS, in_flight, rounds
 from indexer.stores.search.client.connection import Client
@@ -50,42 +48,6 @@ _CHANGED = 409
 _FORBIDDEN = 403
 _PAGE = 250
 _BATCH_SECONDS = 1.0
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """The options of a run: `fields` give the text, joined in this order, or the HTML to be extracted.
-
-    Where they are not given they are those that the index remembers; others than those are refused unless
-    `fields_changed`. `source_field` says where a document came from, `title_field` what it is called; they are
-    remembered too.
-
-    Only documents without a fingerprint, or with one of another text, unless `everything`. `docs_per_second` limits how
-    many are done; `slices` is how many parts of the index are read at once. `content` is None for the index's own mode,
-    or "landmarks". `refresh` is when what was written is found (see `Store`). `allow_version_change` is leave to change
-    documents whose version comes from outside. `schemes` are specifications of those that documents get a sketch of
-    too; those that the index has are always kept up. One that neardup is not set up in yet gets `new_schemes`; with
-    `exactly`, the list that these were named by, another one that has others is refused.
-    """
-
-    fields: tuple[str, ...] = ()
-    html: bool = False
-    fields_changed: bool = False
-    source_field: str = ""
-    title_field: str = ""
-    everything: bool = False
-    dry_run: bool = False
-    schemes: tuple[str, ...] = ()
-    new_schemes: tuple[Scheme, ...] = ()
-    exactly: str | None = None
-    allow_version_change: bool = False
-    docs_per_second: float | None = None
-    slices: int = 4
-    jobs: int = 1
-    min_tokens: int = DEFAULT_MIN_TOKENS
-    content: Content | None = None
-    limits: Limits = field(default_factory=Limits)
-    refresh: Refresh = "wait"
 
 
 @dataclass(slots=True)
