@@ -1,4 +1,4 @@
-"""What the extractors share: the reasons of failure, the limits and the options."""
+"""The parts that extractors share: the reasons of failure, the limits and the options."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ REASONS: Mapping[str, str] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one document may cost.
+    """The most that one document may cost.
 
     `seconds` of wall-clock time; `memory` in bytes of address space, on top of what an idle worker takes;
     `input_bytes` in bytes, for the input, for its decompressed form and for the UTF-8 form of the text alike.
@@ -64,7 +64,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What counts as text, and who reads it.
+    """The choice of what counts as text, and who reads it.
 
     `content`: "landmarks" leaves navigation, banners, footers, asides, dialogs and forms out where HTML says so by
     element or ARIA role; "full" keeps them; "main" keeps the main block only (needs the extra `main-content`).
@@ -83,7 +83,7 @@ class Options:
 
 
 class Extracted(NamedTuple):
-    """What one extractor made of one document: its name and version, the text, the title, and remarks for the user."""
+    """The result of one extractor on a document: its name and version, the text, the title, remarks for the user."""
 
     extractor: str
     text: str

@@ -97,7 +97,7 @@ def _plain(line: str) -> str:
 
 
 def _running(edges: list[list[str]], number: int) -> int:
-    """How many lines of page `number`, counted from its edge, also stand at the edge of a neighbour."""
+    """The number of lines of page `number`, counted from its edge, that also stand at the edge of a neighbour."""
     near = [
         line
         for step in _NEIGHBOURS
@@ -147,7 +147,7 @@ class _Broken(NamedTuple):
 
 
 def _breaks(text: str) -> Iterator[_Broken]:
-    """Where a hyphen at a line's end stands between two halves."""
+    """The places where a hyphen at a line's end stands between two halves."""
     end = 0
     for matched in _BREAK.finditer(text):
         mark = matched[0]

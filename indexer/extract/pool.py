@@ -80,7 +80,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a request: a document and the task's result, or an error; `seconds` of wall-clock time."""
+    """The outcome of a request: a document and the task's result, or an error; `seconds` of wall-clock time."""
 
     request: Request
     document: Document | None
@@ -169,7 +169,7 @@ class WorkerPool:
 
     @property
     def closed(self) -> bool:
-        """Whether the pool takes no more requests."""
+        """The state in which the pool takes no more requests."""
         return self._closed
 
     def close(self) -> None:
@@ -272,7 +272,7 @@ class _Worker:
 
     @property
     def alive(self) -> bool:
-        """Whether the process still runs."""
+        """True while the process runs."""
         return not self.retired and self._process.poll() is None
 
     def begin(self, setup: dict[str, Any], given: bytes) -> None:

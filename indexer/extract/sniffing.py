@@ -1,4 +1,4 @@
-"""What kind of document some bytes are: from the content first, then from the name."""
+"""The kind of document that some bytes are: from the content first, then from the name."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def unpack(data: bytes, name: str, limits: Limits) -> Unpacked:
 
 
 def _inflated(data: bytes, limits: Limits) -> tuple[bytes, str]:
-    """What gzip data of one or more members holds, and a note if it is damaged."""
+    """The content of gzip data of one or more members, and a note if it is damaged."""
     parts: list[bytes] = []
     size = place = 0
     while data.startswith(_GZIP, place):

@@ -1,4 +1,4 @@
-"""What a pool and its workers say to each other: frames of JSON and bytes.
+"""The language of a pool and its workers: frames of JSON and bytes.
 
 A worker that reads hostile documents may be under hostile control, so nothing it says may run code: JSON, not pickle.
 A frame is the length of the JSON (4 bytes, big-endian), the length of the bytes (8), the JSON, the bytes.
@@ -44,7 +44,7 @@ def lengths(head: bytes, limit: int) -> tuple[int, int]:
 
 
 def message(text: bytes) -> Any:
-    """What a frame's JSON says; ProtocolError where it is invalid."""
+    """The content of a frame's JSON; ProtocolError where it is invalid."""
     try:
         return _restored(json.loads(text.decode("utf-8", "surrogatepass")))
     except (ValueError, TypeError, RecursionError, LookupError) as error:

@@ -129,7 +129,7 @@ def _isolate() -> None:
 
 
 def _needed() -> list[str]:
-    """What a worker reads itself: programs, libraries and modules, and what they ask of the system and this process."""
+    """The paths a worker reads itself: programs, libraries, modules, what they ask of the system and this process."""
     listed = (os.environ.get(name, "") for name in ("LD_LIBRARY_PATH", "LD_PRELOAD"))
     given = [path for text in listed for path in text.replace(" ", os.pathsep).split(os.pathsep) if path]
     return [*_SYSTEM, sys.prefix, sys.base_prefix, sys.exec_prefix, *sys.path, *given]

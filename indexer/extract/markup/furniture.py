@@ -1,4 +1,4 @@
-"""What on a page of HTML is no part of its text: what is never shown, and the furniture around it.
+"""The parts of a page of HTML that are none of its text: what is never shown, and the furniture around it.
 
 Furniture is what HTML itself marks as such, by elements and roles, and what authors call so by classes and ids. A name
 alone decides nothing: a menu holds mostly links, a banner is short, a footer is no chapter. Both extractors ask here.
@@ -83,7 +83,7 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 
 
 class Element(Protocol):
-    """What the decisions need to know of an element, whichever extractor found it."""
+    """The facts of an element that the decisions need, whichever extractor found it."""
 
     @property
     def tag(self) -> str:
@@ -106,7 +106,7 @@ class Element(Protocol):
 
     @property
     def gone(self) -> bool:
-        """Whether it, or one around it, was removed."""
+        """True once it, or one around it, was removed."""
 
     def remove(self) -> None:
         """Take it out of the page."""
@@ -122,7 +122,7 @@ Kind = TypeVar("Kind", bound=Element)
 
 
 def selector(page: Scan, content: Content) -> str:
-    """What finds the elements of a page that may be no part of its text, and its titles, in one walk."""
+    """The selector of the elements of a page that may be no part of its text, and its titles, in one walk."""
     found = ["head", "[hidden]"] + ["[style]"] * page.styles
     found += (name for name in _NEVER_SHOWN if name in page.elements)
     if content == "landmarks":
@@ -150,7 +150,7 @@ def remove(elements: Iterable[Element], page: Scan, content: Content) -> None:
 
 
 def left_out(element: Element, content: Content) -> bool:
-    """Whether an element is no part of the text."""
+    """True for an element that is no part of the text."""
     if element.tag in _ALWAYS_OUT:
         return True
     if element.tag in _PAGE:
@@ -186,7 +186,7 @@ def wrapper(body: Kind) -> Kind | None:
 
 
 def _named(page: Scan) -> list[str]:
-    """What finds the elements of a page whose class or id is a name of furniture."""
+    """The selectors of the elements of a page whose class or id is a name of furniture."""
     found = [
         sign + name
         for sign, values in ((".", page.classes), ("#", page.ids))
@@ -222,7 +222,7 @@ def _most_of_names(classes: str, identity: str) -> int | None:
 
 @lru_cache(maxsize=1 << 14)
 def _most_beside_links(name: str) -> int | None:
-    """How many characters furniture of that name may hold beside its links; None if the name is none of furniture."""
+    """The most characters that furniture of a name holds beside its links; None if the name is none of furniture."""
     if not _NAME.fullmatch(name):
         return None
     bare = name.lower().replace("-", "").replace("_", "").rstrip("0123456789")

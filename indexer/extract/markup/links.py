@@ -1,4 +1,4 @@
-"""What a page says of its own URL (RFC 6596, the link relation canonical)."""
+"""The URL that a page says is its own (RFC 6596, the link relation canonical)."""
 
 from __future__ import annotations
 

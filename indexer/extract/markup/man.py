@@ -67,7 +67,7 @@ _OTHER = {"e": "\\", "E": "\\", "~": " ", " ": " ", "0": " ", "t": " ", **{mark:
 
 
 def is_man(data: bytes) -> bool:
-    """Whether some bytes begin as a manual page does, and name themselves as one."""
+    """True for bytes that begin as a manual page does, and name themselves as one."""
     return bool(_STARTS.match(data)) and bool(_TITLED.search(data[:_HEAD]))
 
 

@@ -1,4 +1,4 @@
-"""What the known XML vocabularies call their metadata, and which of their elements stand within words."""
+"""The names of metadata in the known XML vocabularies, and of their elements that stand within words."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Vocabulary(NamedTuple):
-    """What is left out of one vocabulary, by local names.
+    """The parts that are left out of one vocabulary, by local names.
 
     `out`: left out wherever it stands. `only`: of an element's children only these are kept; where the first item is
     not empty, only if the element's own parent has that name. `inline`: does not end a word. `empty`: an empty

@@ -109,7 +109,7 @@ class _Builder:
             self.parts.append(" ")
 
     def _is_allowed(self, vocabulary: Vocabulary) -> bool:
-        """Whether the innermost element counts, as it is called and where it stands."""
+        """True if the innermost element counts, as it is called and where it stands."""
         path = self._path
         name = path[-1]
         if name in NEVER or name in vocabulary.out:

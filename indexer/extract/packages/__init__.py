@@ -27,7 +27,7 @@ _EXTRACTORS: Mapping[Format, Callable[[Parts, Content, str], Extracted]] = {
 
 
 def kind_of_package(data: bytes) -> Format | None:
-    """Which of these documents a ZIP file is; None for another one."""
+    """The one of these documents that a ZIP file is; None for another one."""
     if data.startswith(_FIRST, _PLACE):
         start = _PLACE + len(_FIRST)
         return next((kind for name, kind in _TYPES.items() if data.startswith(name, start)), None)

@@ -43,7 +43,7 @@ def _parsed(parts: Parts, name: str, extractor: str) -> _Package:
 
 
 class _Package:
-    """What a container, a package document and a list of what is encrypted say."""
+    """The facts that a container, a package document and a list of what is encrypted state."""
 
     def __init__(self) -> None:
         self.package = ""
