@@ -18,6 +18,9 @@ _PARAMETER = re.compile(r"\[(elasticsearch|opensearch)\b")
 _ASKED_FOR = re.compile(r'servers\.get\("(\w+)"\)')
 
 
+# The contract of schemes is asserted in a module that is no test file itself, which several folders import.
+pytest.register_assert_rewrite("indexer.testing")
+
 # Background jobs of a shell ignore Ctrl-C, and so do their children: tests that send it would wait for ever.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -92,7 +92,7 @@ class Outcome:
 def require_jobs(jobs: int) -> None:
     """UsageError for a number of workers that can't be."""
     if not 1 <= jobs <= _MOST_JOBS:
-        raise UsageError(f"jobs={jobs}: between 1 and {_MOST_JOBS:,} workers are possible")
+        raise UsageError(f"jobs={jobs}: a whole number from 1 to {_MOST_JOBS:,}")
 
 
 class WorkerPool:

@@ -243,6 +243,8 @@ def test_extract_begins_anew_after_an_interruption() -> None:
 
 def interrupted_while_extracting() -> None:
     extract(b"warm up")
+    # Spark leaves a handler of its own in the process.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
     try:
@@ -250,6 +252,7 @@ def interrupted_while_extracting() -> None:
             extract(b"<p>many words " * 200_000)
     finally:
         timer.join()
+        signal.signal(signal.SIGINT, before)
 
 
 SCRIPT = """

@@ -131,7 +131,7 @@ def test_files_are_read_and_asked_about(collection: indexer.Collection, tmp_path
 @pytest.mark.parametrize("jobs", [-1, 10**20])
 def test_values_that_cannot_be_are_refused(collection: indexer.Collection, jobs: int, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("some words")
-    with pytest.raises(UsageError, match=f"jobs={jobs}: between 1 and"):
+    with pytest.raises(UsageError, match=f"jobs={jobs}: a whole number from 1 to"):
         collection.index(tmp_path / "a.txt", jobs=jobs)
     for content in ("nonsense", 10**20, "\ud800"):
         with pytest.raises(UsageError, match=r"content=.*landmarks, full, main"):
