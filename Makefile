@@ -8,10 +8,10 @@ PLAIN := $(VENV)/.plain
 SOURCES := pyproject.toml $(wildcard $(foreach kind,c h py,cffi_build/*.$(kind) cffi_build/*/*.$(kind)) cffi_build/CMakeLists.txt mappings/*)
 
 # Whole folders, or of those that also hold slow tests the files without.
-QUICK := clustering evaluation hamming/test_hamming.py ingest matching model provision report schemes text \
+QUICK := clustering engine evaluation hamming/test_hamming.py ingest matching model report schemes text \
   core/test_numbers.py core/test_sketch.py \
   extract/test_html.py extract/test_sniffing.py extract/test_wire.py extract/test_xml.py \
-  stores/test_source_fields.py stores/test_sqlite_sketches.py \
+  stores/test_sqlite_sketches.py \
   cli/test_help.py cli/test_json_reference.py cli/test_typed_options.py \
   repository/test_imports.py repository/test_operations.py
 

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from indexer.library.texts import dedupe, fingerprints, pairs_of, sketches
     from indexer.matching.rule import MatchRule, parse_rule
     from indexer.model import Document, Fingerprint
+    from indexer.opening import open_store
     from indexer.schemes.simhash import fingerprint
-    from indexer.stores import open_store
 
 __version__ = "0.1.0"
 
@@ -40,7 +40,7 @@ _HOMES = {
     "fingerprint": "indexer.schemes.simhash:fingerprint",
     "fingerprints": "indexer.library.texts:fingerprints",
     "open": "indexer.library.collection:open",
-    "open_store": "indexer.stores:open_store",
+    "open_store": "indexer.opening:open_store",
     "pairs_of": "indexer.library.texts:pairs_of",
     "parse_rule": "indexer.matching.rule:parse_rule",
     "read_document": "indexer.extract:extract",

@@ -16,9 +16,10 @@ from indexer.ingest.indexing import store_info
 from indexer.matching.measures import exact
 from indexer.matching.rule import Finder, MatchRule, Reading
 from indexer.model import SIMHASH_DOC, Fingerprint, Record, Ref, Sketch
+from indexer.opening import open_store
 from indexer.schemes.base import Scheme
 from indexer.schemes.simhash import SimhashDoc
-from indexer.stores import Store, open_store
+from indexer.stores import Store
 
 SLACK = 1e-9
 

@@ -9,9 +9,21 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
-from indexer.annotate.fields import Wanted, described, fields_of_run, remember_fields
-from indexer.annotate.guards import mappings_of, require_own_version, require_unharmed, show
-from indexer.annotate.sinks import Done, Known, Sidecar, Sink, Written, in_place
+from indexer.engine.client.bulk import BATCH_RECORDS, in_flight, rounds
+from indexer.engine.client.connection import Client
+from indexer.engine.client.gets import multi_get
+from indexer.engine.client.names import reading_path
+from indexer.engine.client.slices import Slices
+from indexer.engine.documents.fields import Wanted, described, fields_of_run, remember_fields
+from indexer.engine.documents.guards import mappings_of, require_own_version, require_unharmed, show
+from indexer.engine.documents.sinks import Done, Known, Sidecar, Sink, Written, in_place
+from indexer.engine.index import mapping
+from indexer.engine.index.bodies import OWNERS_FIELD
+from indexer.engine.index.source_fields import (
+    ASIDE,
+    BOM,
+    text_at,
+)
 from indexer.errors import StoreError
 from indexer.extract.base import Options
 from indexer.ingest.indexing import store_info
@@ -31,18 +43,6 @@ from indexer.model import Failure, Ref
 from indexer.model.times import now
 from indexer.stores import StoreInfo
 from indexer.stores.schemes import require_exactly
-from indexer.stores.search.client.bulk import BATCH_RECORDS, in_flight, rounds
-from indexer.stores.search.client.connection import Client
-from indexer.stores.search.client.gets import multi_get
-from indexer.stores.search.client.names import reading_path
-from indexer.stores.search.client.slices import Slices
-from indexer.stores.search.fields import mapping
-from indexer.stores.search.fields.bodies import OWNERS_FIELD
-from indexer.stores.search.fields.source_fields import (
-    ASIDE,
-    BOM,
-    text_at,
-)
 
 _CHANGED = 409
 _FORBIDDEN = 403

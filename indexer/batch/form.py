@@ -67,7 +67,7 @@ class Form:
     @cached_property
     def info(self) -> StoreInfo:
         """The information that a store of such sketches keeps about itself."""
-        return store_info(self.options.content)
+        return store_info(self.options.content, self.made)
 
     def scheme(self, family: str) -> Scheme | None:
         """The scheme of a family; None where there are no sketches of it."""

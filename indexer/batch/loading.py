@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from indexer.annotate.given import Landed
-from indexer.batch.destinations import Destination
 from indexer.batch.rows import Batch, Places, Row
 from indexer.clustering.assign import READ_AT_ONCE, Assigner, Changes, alone, cluster_of, is_alone
 from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.choosing import Choice
 from indexer.clustering.clusters import batched
 from indexer.clustering.memory import finished, in_progress
+from indexer.engine.documents.destinations import Destination
+from indexer.engine.documents.given import Landed
 from indexer.errors import IncompatibleStoreError
 from indexer.ingest.outcomes import Counts
 from indexer.model import CLUSTER_ID_LENGTH, Failure, Record, Ref, name_of, own_cluster_id

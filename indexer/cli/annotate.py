@@ -152,10 +152,10 @@ def annotate_command(
     With --json one object: store, to, dry_run, total, annotated, missing, stale, unchanged, without, empty, short,
     changed, gone, removed, failed, seconds.
     """
-    from indexer.annotate.fields import Wanted
     from indexer.annotate.run import Annotated
     from indexer.annotate.run import annotate as run
-    from indexer.stores.search.client.connection import connect
+    from indexer.engine.client.connection import connect
+    from indexer.engine.documents.fields import Wanted
 
     if store_file(store):
         raise UsageError(

@@ -24,11 +24,11 @@ from indexer.text.counts import counted
 
 if TYPE_CHECKING:
     from indexer.clustering.copies import Copies, Copy
-    from indexer.doctor.findings import Finding
     from indexer.matching.rule import MatchRule
     from indexer.matching.shorthand import Wanted
     from indexer.stores import Store
     from indexer.stores.base import Refresh
+    from indexer.stores.findings import Finding
 
 _DELETED_AT_ONCE = 1000
 # What `neardup doctor` ends with where there is something to do.

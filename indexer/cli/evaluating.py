@@ -28,10 +28,10 @@ from indexer.errors import NeardupError, UsageError
 from indexer.text.counts import counted
 
 if TYPE_CHECKING:
+    from indexer.engine.index.texts import TextFields
     from indexer.evaluation.documents import Named, Texts
     from indexer.evaluation.judging import Evaluation, Progress
     from indexer.ingest.sources import Selection
-    from indexer.stores.search.fields.texts import TextFields
 
 _SAMPLE = 2000
 

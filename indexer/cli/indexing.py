@@ -275,7 +275,7 @@ def _bar(summary: Summary, sources: Callable[[], Sources]) -> AbstractContextMan
 
 
 def _bulk_load(store: Store) -> AbstractContextManager[None]:
-    from indexer.stores.search.store import SearchStore
+    from indexer.engine.store.store import SearchStore
 
     assert isinstance(store, SearchStore)  # noqa: S101 a store that is no file is one
     return store.bulk_load()
@@ -307,7 +307,7 @@ def _selection(store: str, walk: Walk, extraction: Extraction) -> Selection:
 def _there(store: str, *, create: bool) -> tuple[Content, KnownColumns] | None:
     """The content mode of a store that is there, and the columns that it remembers; None where it is to be made."""
     from indexer.ingest.readers.named_columns import KnownColumns
-    from indexer.stores import open_store
+    from indexer.opening import open_store
 
     try:
         with open_store(store, read_only=True) as opened_store:

@@ -17,10 +17,10 @@ from indexer.model.paths import store_file
 from indexer.text.counts import counted
 
 if TYPE_CHECKING:
+    from indexer.engine.client.connection import Client
+    from indexer.engine.setup.dashboards import Dashboards, Request
+    from indexer.engine.setup.provision import Provision, Step
     from indexer.extract.base import Content
-    from indexer.provision.dashboards import Dashboards, Request
-    from indexer.provision.setup import Provision, Step
-    from indexer.stores.search.client.connection import Client
 
 
 Kind = Literal["keys", "simhash"]
@@ -191,8 +191,8 @@ def setup_command(
     store: str, new: NewIndex, pipelines: PipelineChoice, dashboards: str | None, space: str, mode: Mode, json: bool
 ) -> int:
     """Set up an index in a search engine for neardup; it can be repeated safely."""
-    from indexer.provision.setup import Provision
-    from indexer.stores.search.client.connection import connect
+    from indexer.engine.client.connection import connect
+    from indexer.engine.setup.provision import Provision
 
     if mode.repair and mode.remove:
         raise UsageError("--repair and --remove can't be combined")
@@ -244,7 +244,7 @@ _NOTHING = {
 
 
 def _dashboards(name: str, url: str | None, space: str) -> Dashboards | None:
-    from indexer.provision.dashboards import Dashboards
+    from indexer.engine.setup.dashboards import Dashboards
 
     if url:
         return Dashboards(url, name, space=space)
@@ -253,17 +253,17 @@ def _dashboards(name: str, url: str | None, space: str) -> Dashboards | None:
 
 def _side_indices(client: Client) -> list[Step]:
     """The steps that make the indices for dashboards beside the store's own, before there is anything in them."""
-    from indexer.provision.setup import Step
-    from indexer.stores.search.side_index.documents import clusters_index, failures_index
+    from indexer.engine.index.side_index import clusters_index, failures_index
+    from indexer.engine.setup.provision import Step
 
     sides = [(side.name, side.making()) for side in (clusters_index(client), failures_index(client))]
     return [Step(f"make the index {name}, or add to its fields", "PUT", *wanted) for name, wanted in sides if wanted]
 
 
 def _set_up(provision: Provision, new: NewIndex, pipelines: PipelineChoice, dashboards: str | None) -> list[Step]:
+    from indexer.engine.setup.pipelines import Pipelines
     from indexer.ingest.indexing import store_info
     from indexer.matching.kept import schemes_of_new
-    from indexer.provision.pipelines import Pipelines
     from indexer.stores.schemes import require_exactly
 
     default, final = (pipelines.default_pipeline, pipelines.final_pipeline) if pipelines.pipelines else (None, None)
@@ -284,14 +284,14 @@ def _set_up(provision: Provision, new: NewIndex, pipelines: PipelineChoice, dash
 
 
 def _repairs(client: Client) -> list[Step]:
-    from indexer.provision.setup import Step
-    from indexer.stores.search.fields.relaxed import repairs
+    from indexer.engine.index.relaxed import repairs
+    from indexer.engine.setup.provision import Step
 
     return [Step(*repair) for repair in repairs(client)]
 
 
 def _removal(provision: Provision, pipelines: PipelineChoice, dashboards: str | None) -> list[Step]:
-    from indexer.provision.pipelines import Pipelines
+    from indexer.engine.setup.pipelines import Pipelines
 
     if dashboards and not pipelines.pipelines:
         return []

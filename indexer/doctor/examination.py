@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from indexer import __version__
 from indexer.clustering.memory import remembered
-from indexer.doctor.findings import Finding
 from indexer.doctor.reading import texts_of
 from indexer.errors import IncompatibleStoreError, StoreError
 from indexer.extract.base import EXTRACTOR_VERSION
@@ -15,8 +14,10 @@ from indexer.ingest.indexing import store_info
 from indexer.matching.rule import DEFAULT_SHARE, PREFERRED, default_rule, verified_rule
 from indexer.model.paths import store_file
 from indexer.model.times import to_the_second
+from indexer.opening import open_store
 from indexer.schemes import simhash
-from indexer.stores import Store, open_store
+from indexer.stores import Store
+from indexer.stores.findings import Finding
 from indexer.text.counts import counted
 
 
@@ -32,9 +33,9 @@ def examine(name: str, *, texts: bool = False) -> Iterator[Finding]:
         f"neardup {__version__}, Unicode {simhash.UNICODE_VERSION}, extraction rules {EXTRACTOR_VERSION}",
     )
     if not store_file(name):
-        from indexer.doctor.cluster import of_cluster, of_mappings
-        from indexer.stores.search.client.connection import connect
-        from indexer.stores.search.store import SearchStore
+        from indexer.engine.client.connection import connect
+        from indexer.engine.examination import of_cluster, of_mappings
+        from indexer.engine.store.store import SearchStore
 
         client = connect(name)
         try:

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import cast, get_args
 
-from indexer.doctor.findings import Finding
 from indexer.errors import NeardupError
 from indexer.extract.base import Content, Extractor, Format, Limits, Options
 from indexer.ingest.from_store import CHANGED, stored_inputs
@@ -15,6 +14,7 @@ from indexer.ingest.sources import Input, Selection
 from indexer.model import Record, Ref
 from indexer.model.chunking import chunks
 from indexer.stores.base import Store
+from indexer.stores.findings import Finding
 from indexer.text.counts import counted
 
 _AT_ONCE = 500

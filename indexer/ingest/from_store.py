@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING, Any, cast, get_args
 import numpy as np
 import numpy.typing as npt
 
+from indexer.engine.client.names import path_of
+from indexer.engine.index.source_fields import BOM, require_readable, source_paths, text_at
+from indexer.engine.index.texts import Noted, TextFields
 from indexer.errors import NotFoundError, UsageError
 from indexer.extract.base import Content, Extractor, Format, Options
 from indexer.ingest.naming import container_of, possible_ids
@@ -22,12 +25,9 @@ from indexer.ingest.sources import Input, Rejected, Selection, Sources
 from indexer.model import Record, Ref, name_of
 from indexer.model.paths import path_of_printable
 from indexer.stores.base import Store
-from indexer.stores.search.client.names import path_of
-from indexer.stores.search.fields.source_fields import BOM, require_readable, source_paths, text_at
-from indexer.stores.search.fields.texts import Noted, TextFields
 
 if TYPE_CHECKING:
-    from indexer.stores.search.store import SearchStore
+    from indexer.engine.store.store import SearchStore
 
 CHANGED = "changed"
 IN_FIELDS = "in-fields"
@@ -56,7 +56,7 @@ def stored_inputs(
     about twenty bytes for each part, and a page of documents. Raises UsageError for fields that no index has,
     StoreError.
     """
-    from indexer.stores.search.store import SearchStore
+    from indexer.engine.store.store import SearchStore
 
     cluster = store if isinstance(store, SearchStore) else None
     if fields and not cluster:
@@ -235,7 +235,7 @@ class IndexTexts:
 
     def read(self) -> Iterator[tuple[Record, Input | Rejected]]:
         """The documents of the records that wait."""
-        from indexer.stores.search.client.gets import multi_get
+        from indexer.engine.client.gets import multi_get
 
         waiting, self._waiting, self._size = self._waiting, [], 0
         if not waiting:
@@ -269,7 +269,7 @@ class IndexTexts:
         return self._paths[index, fields]
 
     def _mappings_of(self, index: str) -> dict[str, Any]:
-        from indexer.stores.search.client.connection import AnswerError
+        from indexer.engine.client.connection import AnswerError
 
         if index in self._store.context.mappings:
             return self._store.context.mappings

@@ -27,7 +27,7 @@ class Texts:
     """
 
     def __init__(self, store: Store) -> None:
-        from indexer.stores.search.store import SearchStore
+        from indexer.engine.store.store import SearchStore
 
         self._store = store
         self._index = IndexTexts(store) if isinstance(store, SearchStore) else None

@@ -37,7 +37,8 @@ from indexer.matching.kept import schemes_of, schemes_of_new
 from indexer.matching.rule import MatchRule, default_rule, parse_rule
 from indexer.model import SIMHASH_DOC, Ref, name_of
 from indexer.model.chunking import chunks
-from indexer.stores import DEFAULT_WAIT, Stats, Store, open_store
+from indexer.opening import DEFAULT_WAIT, open_store
+from indexer.stores import Stats, Store
 from indexer.text.counts import counted
 from indexer.text.hiding import shown_name
 

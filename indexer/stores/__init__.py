@@ -1,16 +1,6 @@
-"""Stores: where records are kept and candidates are found; `open_store` opens one by its URL or path."""
+"""Stores: where records are kept and candidates are found."""
 
-from __future__ import annotations
-
-import os
-import re
-from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import TypeVar
-
-from indexer.errors import UsageError
 from indexer.stores.base import Capabilities, PutResult, PutStatus, Stats, Store, StoreInfo
-from indexer.text.hiding import may_be_credential, shown_name
 
 __all__ = [
     "Capabilities",
@@ -19,85 +9,4 @@ __all__ = [
     "Stats",
     "Store",
     "StoreInfo",
-    "open_store",
-    "with_schemes",
 ]
-
-DEFAULT_WAIT = 5.0
-AnyStore = TypeVar("AnyStore", bound=Store)
-
-
-Opener = Callable[[str, StoreInfo | None, bool, float, bool], Store]
-
-
-def open_store(
-    url: str | os.PathLike[str],
-    *,
-    create: StoreInfo | None = None,
-    read_only: bool = False,
-    wait: float = DEFAULT_WAIT,
-    any_thread: bool = False,
-) -> Store:
-    """Open the store at a path, a `sqlite:///path` URL or a cluster's URL.
-
-    A store that is not there is made only where `create` is given, with its schemes. With `create` the store is opened
-    to be written at once: a store that is there must be comparable with it (IncompatibleStoreError), and the place of
-    the one writer is taken now and kept until close() (StoreBusyError after `wait` seconds). Without it the first write
-    takes that place. With `read_only` nothing is ever written; `create` is then only compared. With `any_thread`
-    other threads may use the store too; the caller sees to it that only one does at a time. Raises StoreError where
-    there is no store or it can't be used, UsageError where the URL names no kind of store.
-    """
-    name = os.fspath(url)
-    scheme = _SCHEME.match(name)
-    if scheme is None:
-        return with_schemes(_open_sqlite(name, create, read_only, wait, any_thread), create)
-    opener = _OPENERS.get(scheme[1].lower())
-    if opener is None:
-        raise UsageError(
-            f"{shown_name(name)}: {scheme[1]}:// is not supported; give a path, sqlite:///path, or an "
-            "index as https://host:9200/INDEX"
-        )
-    return with_schemes(opener(name, create, read_only, wait, any_thread), create)
-
-
-def with_schemes(store: AnyStore, create: StoreInfo | None) -> AnyStore:
-    """The store, with the schemes of `create` where it has just been made."""
-    if store.created and create is not None:
-        for scheme in create.schemes:
-            store.add_scheme(scheme)
-    return store
-
-
-def _open_sqlite(url: str, create: StoreInfo | None, read_only: bool, wait: float, any_thread: bool) -> Store:
-    from indexer.stores.sqlite.store import SqliteStore
-
-    scheme = _SCHEME.match(url)
-    path = url[scheme.end() :] if scheme else url
-    if scheme:
-        # As SQLAlchemy has it: three slashes before a relative path, four before an absolute one.
-        if not path.startswith("/"):
-            raise UsageError(f"{shown_name(url)}: write sqlite:///relative/path or sqlite:////absolute/path")
-        path = path[1:]
-    if not path or "\0" in path:
-        raise UsageError(f"{shown_name(url)!r}: is not the path of a store")
-    if may_be_credential(path):
-        # Not even as the name of a new file.
-        raise UsageError(
-            f"{shown_name(path)}: is not the path of a store; the address of a search engine is written https://host:9200/INDEX"
-        )
-    return SqliteStore(Path(path), create=create, read_only=read_only, wait=wait, any_thread=any_thread)
-
-
-def _open_cluster(url: str, create: StoreInfo | None, read_only: bool, wait: float, _any_thread: bool) -> Store:
-    from indexer.stores.search.store import open_search_store
-
-    return open_search_store(url, create, read_only, wait)
-
-
-_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
-_CLUSTERS = (
-    "https",
-    "http",
-    *(f"{engine}+{way}" for engine in ("elasticsearch", "opensearch") for way in ("https", "http")),
-)
-_OPENERS: Mapping[str, Opener] = {"sqlite": _open_sqlite, **dict.fromkeys(_CLUSTERS, _open_cluster)}

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from functools import lru_cache
+from typing import TypeVar
 
 from indexer.errors import IncompatibleStoreError, UsageError
 from indexer.model import SIMHASH_DOC
 from indexer.schemes import registry
 from indexer.schemes.base import Scheme
-from indexer.stores.base import Store
+from indexer.stores.base import Store, StoreInfo
 from indexer.stores.sketches import scheme_named
 from indexer.text.corpus import Corpus, read_corpus
+
+AnyStore = TypeVar("AnyStore", bound=Store)
 
 
 def corpus_of(store: Store) -> Callable[[str], Corpus]:
@@ -106,3 +109,11 @@ def wanted_schemes(store: Store, specifications: Sequence[str]) -> list[Scheme]:
             continue
         present[family] = registry.scheme(specification, corpus_of(store))
     return list(present.values())
+
+
+def with_schemes(store: AnyStore, create: StoreInfo | None) -> AnyStore:
+    """The store, with the schemes of `create` where it has just been made."""
+    if store.created and create is not None:
+        for scheme in create.schemes:
+            store.add_scheme(scheme)
+    return store

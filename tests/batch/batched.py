@@ -24,8 +24,8 @@ from indexer.ingest.indexing import Settings, index, store_info
 from indexer.ingest.sources import Selection, Sources
 from indexer.matching.rule import parse_rule
 from indexer.model import own_cluster_id
+from indexer.opening import open_store
 from indexer.schemes import registry
-from indexer.stores import open_store
 
 MINHASH = registry.scheme("minhash").id
 LONGEST = CanonicalRule("longest")

@@ -30,8 +30,8 @@ from indexer.ingest.sources import Sources
 from indexer.library.rows import Rows
 from indexer.library.texts import TextPair
 from indexer.matching.rule import default_rule
+from indexer.opening import open_store
 from indexer.schemes import registry
-from indexer.stores import open_store
 
 FORM = Form((MINHASH,), time_field="seen")
 EARLIEST = CanonicalRule("earliest")

@@ -13,9 +13,7 @@ import pytest
 from batched import MINHASH, seen_of, sketched
 from planted import collection, named
 
-from indexer.annotate.given import Landed
 from indexer.batch.clusters.clustering import Wanted, cluster
-from indexer.batch.destinations import Opening, Stored, opened
 from indexer.batch.form import Form
 from indexer.batch.loading import Loaded, load
 from indexer.batch.reading import rule_of
@@ -23,14 +21,16 @@ from indexer.batch.rows import Batch
 from indexer.clustering.canonical import CanonicalRule
 from indexer.clustering.clusters import cluster as cluster_store
 from indexer.clustering.memory import require_remembered
+from indexer.engine.documents.destinations import Opening, Stored, opened
+from indexer.engine.documents.given import Landed
 from indexer.errors import IncompatibleStoreError, StoreError
 from indexer.ingest.indexing import Settings, index, store_info
 from indexer.ingest.sources import Selection, Sources
 from indexer.matching.rule import default_rule, parse_rule
 from indexer.model import Record, Ref
+from indexer.opening import open_store
 from indexer.report.counting import figures
 from indexer.schemes import registry
-from indexer.stores import open_store
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "cli"))
 
@@ -69,7 +69,7 @@ def batched(given: Path, out: Path, form: Form = FORM, rule: str | None = None, 
 
 def loaded(out: Path, store: Path | str, **how: Any) -> Loaded:
     batch = Batch.of(str(out))
-    with opened(str(store), batch.form, Opening(**how)) as target:
+    with opened(str(store), batch.form.info, Opening(**how)) as target:
         return load(batch, target.destination, dry_run=how.get("dry_run", False))
 
 

@@ -29,8 +29,8 @@ from indexer.ingest.indexing import Settings, index, store_info
 from indexer.ingest.sources import Selection, Sources
 from indexer.model import Record, Ref, own_cluster_id
 from indexer.model.joined import Joined
+from indexer.opening import open_store
 from indexer.schemes import registry
-from indexer.stores import open_store
 
 ODD = [
     "plain words that make a title\nand a second line of it",

@@ -16,6 +16,12 @@ from typing import Any
 
 from benchmarks.engines import _processor_time as processor_time
 from benchmarks.large import records, remove
+from indexer.engine.client.connection import NDJSON, connect
+from indexer.engine.client.lines import encoded
+from indexer.engine.index.bodies import ROOT, Bodies, both
+from indexer.engine.setup.provision import Provision
+from indexer.engine.store.probing import FEW, either
+from indexer.engine.store.store import SearchStore
 from indexer.errors import NeardupError
 from indexer.ingest.indexing import store_info
 from indexer.matching.lookups import Asking
@@ -23,14 +29,8 @@ from indexer.matching.nodes import read_nodes
 from indexer.matching.question import Question
 from indexer.matching.rule import MatchRule, default_rule, parse_rule
 from indexer.model import SIMHASH_DOC
-from indexer.provision.setup import Provision
 from indexer.schemes import registry
 from indexer.stores.base import PutStatus
-from indexer.stores.search.client.connection import NDJSON, connect
-from indexer.stores.search.client.lines import encoded
-from indexer.stores.search.fields.bodies import ROOT, Bodies, both
-from indexer.stores.search.probing import FEW, either
-from indexer.stores.search.store import SearchStore
 from indexer.stores.sketches import Probe
 
 DOCUMENTS = 100_000

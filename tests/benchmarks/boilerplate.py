@@ -19,8 +19,8 @@ from indexer.ingest.indexing import store_info
 from indexer.ingest.sketching import sketch_document
 from indexer.matching.rule import default_rule
 from indexer.model import Document, Record, Ref
+from indexer.opening import open_store
 from indexer.schemes import registry
-from indexer.stores import open_store
 
 DOCUMENTS = 100_000
 SHARES = (0.4, 0.6, 0.8)

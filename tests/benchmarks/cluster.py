@@ -20,8 +20,9 @@ from indexer.ingest.indexing import Settings, index, store_info
 from indexer.ingest.sources import Input
 from indexer.matching.pairing import pairs_of
 from indexer.matching.rule import default_rule, parse_rule
+from indexer.opening import open_store
 from indexer.schemes import registry
-from indexer.stores import Store, open_store
+from indexer.stores import Store
 
 Pair = tuple[str, str]
 

@@ -32,19 +32,19 @@ from benchmarks.engines_data import (
     name_of,
     store_info,
 )
+from indexer.engine.client.bulk import Action, batches, in_flight, send
+from indexer.engine.client.connection import Client, connect
+from indexer.engine.client.lines import encoded
+from indexer.engine.index import mapping
+from indexer.engine.index.bodies import ROOT, Bodies, both
+from indexer.engine.store.probing import either
+from indexer.engine.store.store import SearchStore, open_search_store
 from indexer.errors import NeardupError
 from indexer.matching.lookups import lookup
 from indexer.matching.question import Question
 from indexer.matching.rule import parse_rule
 from indexer.schemes import simhash
 from indexer.schemes.keys.simhash64 import probes
-from indexer.stores.search.client.bulk import Action, batches, in_flight, send
-from indexer.stores.search.client.connection import Client, connect
-from indexer.stores.search.client.lines import encoded
-from indexer.stores.search.fields import mapping
-from indexer.stores.search.fields.bodies import ROOT, Bodies, both
-from indexer.stores.search.probing import either
-from indexer.stores.search.store import SearchStore, open_search_store
 
 DISTANCES = (3, 5, 7)
 RECORDS = 300_000

@@ -7,10 +7,10 @@ from functools import partial
 from typing import Any
 
 from benchmarks.engines_data import VECTORS, WITH, Collection, name_of
+from indexer.engine.client.bulk import Action, batches, in_flight, send
+from indexer.engine.client.connection import AnswerError, Client
+from indexer.engine.client.lines import encoded
 from indexer.model import to_signed
-from indexer.stores.search.client.bulk import Action, batches, in_flight, send
-from indexer.stores.search.client.connection import AnswerError, Client
-from indexer.stores.search.client.lines import encoded
 
 BITS = "neardup.simhash-doc.bits"
 _SCRIPT = "64 - Long.bitCount(doc[params.field].value ^ params.value)"

@@ -24,8 +24,8 @@ from indexer.clustering.clusters import cluster
 from indexer.ingest.indexing import Settings, default_jobs, index, store_info
 from indexer.ingest.sources import Sources
 from indexer.matching.rule import default_rule
+from indexer.opening import open_store
 from indexer.schemes import registry
-from indexer.stores import open_store
 
 KINDS = ("jsonl", "parquet")
 _WORDS, _BYTES, _PART = 50_000, 2000, 5000

@@ -23,17 +23,17 @@ import numpy as np
 import numpy.typing as npt
 
 from indexer import core
+from indexer.engine.client.connection import connect
+from indexer.engine.setup.provision import Provision
 from indexer.errors import NeardupError
 from indexer.ingest.indexing import store_info
 from indexer.matching.lookups import lookup
 from indexer.matching.question import Question
 from indexer.matching.rule import default_rule
 from indexer.model import Fingerprint, Record, Ref, Sketch
-from indexer.provision.setup import Provision
+from indexer.opening import open_store
 from indexer.schemes import registry
-from indexer.stores import open_store
 from indexer.stores.base import PutStatus
-from indexer.stores.search.client.connection import connect
 
 DOCUMENTS = 300_000
 _PART, _ASKED, _SEED = 20_000, 500, 20_261_121

@@ -16,12 +16,12 @@ from typing import Any
 
 import numpy as np
 
+from indexer.engine.client.connection import NDJSON, Client, connect
+from indexer.engine.index.bodies import ROOT
+from indexer.engine.setup.pipelines import KINDS, Pipelines
+from indexer.engine.setup.provision import Provision
 from indexer.ingest.indexing import store_info
-from indexer.provision.pipelines import KINDS, Pipelines
-from indexer.provision.setup import Provision
 from indexer.schemes import registry, simhash
-from indexer.stores.search.client.connection import NDJSON, Client, connect
-from indexer.stores.search.fields.bodies import ROOT
 
 CHARACTERS = 20_000_000
 _LENGTHS = (2_000, 20_000, 200_000)

@@ -15,6 +15,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from benchmarks.engines import settled
+from indexer.engine.client.connection import connect
+from indexer.engine.setup.provision import Provision
 from indexer.ingest.indexing import Settings, index, store_info
 from indexer.ingest.sketching import sketch_document
 from indexer.ingest.sources import Selection, Sources
@@ -22,11 +24,10 @@ from indexer.matching.lookups import lookup
 from indexer.matching.question import Question
 from indexer.matching.rule import default_rule
 from indexer.model import Document, Record, Ref
-from indexer.provision.setup import Provision
+from indexer.opening import open_store
 from indexer.schemes import registry
 from indexer.schemes.base import Scheme
-from indexer.stores import Store, open_store
-from indexer.stores.search.client.connection import connect
+from indexer.stores import Store
 
 _BATCH, _WORDS, _ASKED = 5000, 300, 1000
 FORMS: dict[str, tuple[str, ...]] = {"lean": (), "default": ("minhash",)}

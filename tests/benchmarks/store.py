@@ -22,8 +22,9 @@ from indexer.matching.lookups import lookup
 from indexer.matching.question import Question
 from indexer.matching.rule import parse_rule
 from indexer.model import SIMHASH_DOC, Fingerprint, Record, Ref
+from indexer.opening import open_store
 from indexer.schemes.keys.simhash64 import SIMHASH64_LAYOUT
-from indexer.stores import StoreInfo, open_store
+from indexer.stores import StoreInfo
 from indexer.stores.base import Store
 
 _PART = 20_000

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from indexer.cli import main
-from indexer.stores.search.client.access import SETTINGS
+from indexer.engine.client.access import SETTINGS
 
 # In every secret, and in nothing else.
 MARK = "QZXJKV"

@@ -31,9 +31,10 @@ from indexer.matching.lookups import Asking
 from indexer.matching.question import Question
 from indexer.matching.rule import Finder, MatchRule, parse_rule
 from indexer.model import Fingerprint, Record, Ref, Sketch
+from indexer.opening import open_store
 from indexer.schemes import registry
 from indexer.schemes.keys.layout import KeyLayout
-from indexer.stores import Store, open_store
+from indexer.stores import Store
 
 # Few bits, so that hashes meet: the bits are spread over all blocks of the keys.
 BITS = [0, 1, 15, 16, 27, 28, 40, 41, 52, 63]

@@ -25,7 +25,8 @@ from indexer.matching.nodes import nodes_of
 from indexer.model import SIMHASH_DOC, Record, Ref, own_cluster_id
 from indexer.model.ragged import Ragged
 from indexer.model.refs import RefSet, RefTable
-from indexer.stores import PutStatus, Store, open_store
+from indexer.opening import open_store
+from indexer.stores import PutStatus, Store
 from indexer.stores.sketches import Found
 
 FAR = 0xFFFF_0000_FFFF_0000

@@ -21,9 +21,10 @@ from indexer.errors import StoreError, UsageError
 from indexer.matching.pairing import pairs_of
 from indexer.matching.rule import MatchRule, Reading, parse_rule
 from indexer.model import ClusteringNote, Ref
+from indexer.opening import open_store
 from indexer.schemes import registry
 from indexer.schemes.base import Scheme
-from indexer.stores import Store, open_store
+from indexer.stores import Store
 from indexer.text.corpus import Corpus, gather
 from indexer.text.features import parse_recipe
 

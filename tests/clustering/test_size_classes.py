@@ -10,7 +10,7 @@ from clustered import INFO, arrivals_of, cluster_store, record
 from indexer.clustering.arrivals import Arrivals
 from indexer.model import MOST_ORIGINS, Record, size_class
 from indexer.model.origins import origin_of
-from indexer.stores import open_store
+from indexer.opening import open_store
 from indexer.stores.base import Store
 
 

@@ -18,7 +18,8 @@ from indexer.ingest.from_store import CHANGED, stored_inputs
 from indexer.ingest.indexing import Settings, index, store_info
 from indexer.ingest.outcomes import Failed, content_id, read
 from indexer.ingest.sources import Input, Rejected, Selection, Sources
-from indexer.stores import Store, open_store
+from indexer.opening import open_store
+from indexer.stores import Store
 
 LIMIT = 1_000_000
 

@@ -22,7 +22,8 @@ from indexer.ingest.indexing import Settings, Summary, index, store_info
 from indexer.ingest.outcomes import source_digest
 from indexer.ingest.sources import Input, Rejected
 from indexer.model import Ref
-from indexer.stores import PutResult, Store, open_store
+from indexer.opening import open_store
+from indexer.stores import PutResult, Store
 from indexer.stores.sqlite.rows import Row
 from indexer.stores.sqlite.store import SqliteStore
 

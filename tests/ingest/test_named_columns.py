@@ -18,7 +18,8 @@ from indexer.ingest.readers import Columns
 from indexer.ingest.readers.named_columns import COLUMNS, KnownColumns, remembered
 from indexer.ingest.rereading import Texts
 from indexer.ingest.sources import Input, Selection, Sources
-from indexer.stores import Store, open_store
+from indexer.opening import open_store
+from indexer.stores import Store
 
 BODY = Columns(text="body", id="key")
 

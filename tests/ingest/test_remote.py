@@ -23,7 +23,7 @@ from indexer.extract.base import Limits, Options
 from indexer.ingest.from_store import stored_inputs
 from indexer.ingest.indexing import Settings, index, store_info
 from indexer.ingest.sources import Rejected, Selection, Sources
-from indexer.stores import open_store
+from indexer.opening import open_store
 
 
 @pytest.fixture(scope="module")

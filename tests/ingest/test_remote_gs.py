@@ -21,7 +21,7 @@ from indexer.errors import NeardupError, NotFoundError, UsageError
 from indexer.ingest import remote
 from indexer.ingest.indexing import Settings, index, store_info
 from indexer.ingest.sources import Rejected, Selection, Sources
-from indexer.stores import open_store
+from indexer.opening import open_store
 
 BUCKET = "gs://anonymous@data"
 

@@ -15,7 +15,8 @@ from indexer.ingest.indexing import Settings, index, store_info
 from indexer.ingest.readers import jsonlines
 from indexer.ingest.rereading import Texts, stored_text
 from indexer.ingest.sources import Selection, Sources
-from indexer.stores import Store, open_store
+from indexer.opening import open_store
+from indexer.stores import Store
 
 LINES: list[dict[str, Any]] = [
     {"id": "a", "text": "the first of them, é and 日本"},

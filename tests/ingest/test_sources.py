@@ -33,7 +33,7 @@ from indexer.ingest.sources import (
     read_file,
 )
 from indexer.model.paths import path_of_printable, printable_path
-from indexer.stores import open_store
+from indexer.opening import open_store
 
 
 def touch(folder: Path, *names: str) -> None:

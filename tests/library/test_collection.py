@@ -17,7 +17,7 @@ import indexer
 from indexer.clustering.memory import in_progress
 from indexer.errors import NoStoreError, NotFoundError, StoreBusyError, StoreError, UsageError
 from indexer.ingest.indexing import store_info
-from indexer.stores import open_store
+from indexer.opening import open_store
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ from pages import steps
 from written import prose
 
 from indexer.errors import IncompatibleStoreError, UsageError
+from indexer.opening import open_store
 from indexer.schemes import registry
-from indexer.stores import open_store
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "own-schemes.md"
 FILE = re.compile(r'^```\w+ title="([\w.]+)"\n(.*?)^```$', re.MULTILINE | re.DOTALL)

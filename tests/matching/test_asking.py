@@ -18,8 +18,9 @@ from indexer.matching.question import Question, stored_as
 from indexer.matching.rule import LEAN_RULE, default_rule, parse_rule
 from indexer.matching.shorthand import Wanted, rule_asked, rule_of
 from indexer.model import Ref, parse_fingerprint
+from indexer.opening import open_store
 from indexer.schemes import registry
-from indexer.stores import Store, open_store
+from indexer.stores import Store
 
 TEXT = " ".join(f"word{number}" for number in range(50))
 

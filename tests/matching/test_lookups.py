@@ -16,9 +16,10 @@ from indexer.matching.lookups import Answer, label_of, lookup
 from indexer.matching.question import Question
 from indexer.matching.rule import MatchRule, parse_rule
 from indexer.model import SIMHASH_DOC, Fingerprint, Record, Ref
+from indexer.opening import open_store
 from indexer.schemes import registry
 from indexer.schemes.keys.simhash64 import SIMHASH64_LAYOUT, simhash_keys
-from indexer.stores import Store, StoreInfo, open_store
+from indexer.stores import Store, StoreInfo
 
 INFO = StoreInfo(SIMHASH_DOC, SIMHASH64_LAYOUT, "landmarks", "1", "16.0.0", "0.1.0")
 CENTRE = 0x0123_4567_89AB_CDEF

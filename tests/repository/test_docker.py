@@ -15,7 +15,7 @@ import pytest
 import yaml
 from command_lines import command_lines, parse
 
-from indexer.stores.search.client.access import load_access
+from indexer.engine.client.access import load_access
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCKER = ROOT / "docker"

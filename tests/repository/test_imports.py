@@ -18,9 +18,14 @@ LAYERS = [
     {"core_markup", "core_sketch", "hamming", "text"},
     {"schemes", "extract"},
     {"stores"},
+    {"engine.client"},
+    {"engine.index"},
+    {"engine.store"},
+    {"opening"},
     {"ingest"},
-    {"matching", "provision"},
-    {"annotate", "clustering"},
+    {"matching", "engine.setup"},
+    {"engine", "clustering"},
+    {"annotate"},
     {"batch", "doctor", "evaluation", "report"},
     {"library", "testing"},
     {"cli"},
@@ -30,14 +35,19 @@ LAYERS = [
 STORE_LAYERS = [
     {"sketches"},
     {"base"},
-    {"schemes", "sqlite", "search.client"},
-    {"search.fields"},
-    {"search.landings", "search.side_index.documents"},
-    {"search.side_index.notes", "search.context"},
-    {"search.lookup"},
-    {"search.side_index.part", "search.finding", "search.probing", "search.reading", "search.schemes", "search.writes"},
-    {"search.store"},
-    {"__init__", "search.__init__", "search.side_index.__init__"},
+    {"findings", "schemes", "sqlite"},
+    {"__init__"},
+]
+ENGINE_LAYERS = [
+    {"client"},
+    {"index"},
+    {"setup", "store.landings"},
+    {"store.context"},
+    {"store.lookup"},
+    {"store.beside", "store.finding", "store.probing", "store.reading", "store.schemes", "store.writes"},
+    {"store.store"},
+    {"documents", "examination"},
+    {"__init__", "index.__init__", "store.__init__"},
 ]
 SCHEME_LAYERS = [
     {"keys"},
@@ -49,7 +59,7 @@ SCHEME_LAYERS = [
     {"interchange"},
     {"__init__", "joins.__init__"},
 ]
-LAYERS_INSIDE = {"stores": STORE_LAYERS, "schemes": SCHEME_LAYERS}
+LAYERS_INSIDE = {"engine": ENGINE_LAYERS, "stores": STORE_LAYERS, "schemes": SCHEME_LAYERS}
 
 
 def package_of(module: str, layer_of: Mapping[str, int]) -> str:
@@ -113,15 +123,15 @@ def test_no_module_has_the_name_of_a_function_in_it(path: Path) -> None:
 
 def test_imports_are_seen_however_they_are_written(tmp_path: Path) -> None:
     lines = (
-        "import indexer.stores.search.store",
-        "from indexer.stores.search import context, store",
-        "from indexer.stores.search.store import SearchStore",
-        "if TYPE_CHECKING:\n    from indexer.stores.search.store import SearchStore",
-        "def late():\n    from indexer.stores.search.store import SearchStore",
+        "import indexer.engine.store.store",
+        "from indexer.engine.store import context, store",
+        "from indexer.engine.store.store import SearchStore",
+        "if TYPE_CHECKING:\n    from indexer.engine.store.store import SearchStore",
+        "def late():\n    from indexer.engine.store.store import SearchStore",
     )
     for line in lines:
         (tmp_path / "part.py").write_text(line, "utf-8")
-        assert "indexer.stores.search.store" in [module for module, _ in imports(tmp_path / "part.py")]
+        assert "indexer.engine.store.store" in [module for module, _ in imports(tmp_path / "part.py")]
 
 
 def test_only_the_core_imports_the_extension() -> None:

@@ -12,9 +12,10 @@ from typing import Any
 from made import INFO, cluster, put, record
 
 from indexer.model import ClusteringNote, Failure, Ref, Sketch
+from indexer.opening import open_store
 from indexer.schemes.keys.layout import KeyLayout, SchemeInfo
 from indexer.schemes.keys.simhash64 import simhash_keys
-from indexer.stores import Store, open_store
+from indexer.stores import Store
 from indexer.stores.sketches import Found, Probe
 
 SMALL = SchemeInfo("small", "small:x=1", KeyLayout(tables=4, bits=4))

@@ -16,7 +16,8 @@ from contract import INFO
 from damage import DAMAGES, READS, WRITES, build, changed, tables
 
 from indexer.errors import NeardupError
-from indexer.stores import Store, open_store
+from indexer.opening import open_store
+from indexer.stores import Store
 
 # How many files of each kind of damage are tried; thousands were, by hand.
 SEEDS = int(os.environ.get("NEARDUP_DAMAGED_FILES", "10"))

@@ -18,8 +18,9 @@ from writer import made
 
 from indexer.errors import StoreError
 from indexer.model import Ref
+from indexer.opening import open_store
 from indexer.schemes.keys.simhash64 import simhash_keys
-from indexer.stores import Store, open_store
+from indexer.stores import Store
 
 
 @pytest.fixture

@@ -13,8 +13,9 @@ from made import INFO, put, record
 
 from indexer.errors import StoreError
 from indexer.model import SIMHASH_DOC, Record, Ref, Sketch
+from indexer.opening import open_store
 from indexer.schemes.keys.layout import KeyLayout, SchemeInfo
-from indexer.stores import Store, open_store
+from indexer.stores import Store
 from indexer.stores.sketches import Probe
 from indexer.stores.sqlite import parts
 from indexer.stores.sqlite import sketches as sqlite_sketches

@@ -11,8 +11,8 @@ from pathlib import Path
 from made import INFO
 
 from indexer.model import Fingerprint, Record, Ref
+from indexer.opening import open_store
 from indexer.schemes.keys.simhash64 import simhash_keys
-from indexer.stores import open_store
 
 
 def made(number: int, version: int) -> Record:

@@ -119,10 +119,10 @@ def load(folder: str, store: str, loading: Loading, refresh: Refresh, talk: Talk
     """Put what a batch has made into a store: documents with their sketches, their clusters, and the rule."""
     import time
 
-    from indexer.batch.destinations import Opening, Stored, opened
     from indexer.batch.loading import Loaded
     from indexer.batch.loading import load as loaded
     from indexer.batch.rows import Batch, Places
+    from indexer.engine.documents.destinations import Opening, Stored, opened
 
     batch = Batch.of(folder, loading.clusters, stale=loading.stale)
     summary, begin = Loaded(), time.monotonic()
@@ -135,7 +135,7 @@ def load(folder: str, store: str, loading: Loading, refresh: Refresh, talk: Talk
         refresh=refresh,
         allow_version_change=loading.allow_version_change,
     )
-    with opened(store, batch.form, how) as target, _bar(summary) if talk.progress else nullcontext():
+    with opened(store, batch.form.info, how) as target, _bar(summary) if talk.progress else nullcontext():
         if owners and isinstance(target.destination, Stored):
             flag = owners[0].replace("_", "-")
             raise UsageError(f"--{flag} is for somebody else's index; {shown_store(store)} is neardup's own")

@@ -12,7 +12,7 @@ from indexer.cli.options.groups import Group, Related
 from indexer.errors import UsageError
 
 if TYPE_CHECKING:
-    from indexer.stores.search.fields.texts import TextFields
+    from indexer.engine.index.texts import TextFields
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class NamedFields:
             return None
         if not stored:
             raise UsageError("--field names fields of the store's documents; other documents have none")
-        from indexer.stores.search.fields.texts import TextFields
+        from indexer.engine.index.texts import TextFields
 
         return TextFields(self.field, self.html)
 

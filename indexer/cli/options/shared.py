@@ -282,7 +282,7 @@ talk_options = Group(
 
 def opened(store: str, *, create: StoreInfo | None = None, read_only: bool = False, refresh: Refresh = "wait") -> Store:
     """Open the store; one that is not there is made only where `create` says with what."""
-    from indexer.stores import open_store
+    from indexer.opening import open_store
 
     opened_store = open_store(store, create=create, read_only=read_only)
     opened_store.refresh = refresh

@@ -9,7 +9,7 @@ from servers import Server
 from indexer.matching.lookups import lookup
 from indexer.matching.question import Question
 from indexer.matching.rule import parse_rule
-from indexer.stores import open_store
+from indexer.opening import open_store
 
 
 @pytest.mark.parametrize("aside", [False, True])

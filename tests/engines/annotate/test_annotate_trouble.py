@@ -13,8 +13,8 @@ from annotated import annotate, fill, found_by_keys, owners, run, sources, write
 from servers import Server
 from written import prose
 
-from indexer.stores.search.client.connection import connect
-from indexer.stores.search.client.slices import PAGE_BYTES, Slices
+from indexer.engine.client.connection import connect
+from indexer.engine.client.slices import PAGE_BYTES, Slices
 
 ODD: dict[str, Any] = {
     "missing": {"lang": "en"},

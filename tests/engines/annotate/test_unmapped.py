@@ -13,12 +13,12 @@ from servers import Server
 from written import changed, prose
 
 from indexer.cli import main
+from indexer.engine.index import mapping
+from indexer.engine.store.store import open_search_store
 from indexer.errors import StoreError
 from indexer.ingest.indexing import store_info
 from indexer.model import Ref
 from indexer.schemes import registry
-from indexer.stores.search.fields import mapping
-from indexer.stores.search.store import open_search_store
 
 INFO = store_info("landmarks")
 OWNERS: dict[str, Any] = {"properties": {"body": {"type": "text"}}}

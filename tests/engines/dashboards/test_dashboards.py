@@ -23,7 +23,7 @@ from servers import Server
 
 from indexer.clustering.stored import stored_clusters
 from indexer.model import size_class
-from indexer.stores import open_store
+from indexer.opening import open_store
 
 NAME = "library-of-dashboards"
 # The versions of the lines that Kibana 8 and 9 and OpenSearch Dashboards 2.6 and later have.

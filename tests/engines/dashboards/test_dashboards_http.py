@@ -20,10 +20,10 @@ import warm
 from certificates import Authority
 from servers import Server, free_port
 
+from indexer.engine.client.access import Access
+from indexer.engine.client.connection import Patience
+from indexer.engine.setup.dashboards import Dashboards
 from indexer.errors import StoreError, UsageError
-from indexer.provision.dashboards import Dashboards
-from indexer.stores.search.client.access import Access
-from indexer.stores.search.client.connection import Patience
 
 SOON = Patience(limit=2.0, first=0.05, longest=0.2)
 

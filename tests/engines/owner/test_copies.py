@@ -15,10 +15,10 @@ from written import prose
 
 import indexer
 from indexer.clustering.prune import Pruning
+from indexer.engine.index import mapping
 from indexer.errors import StoreError, UsageError
 from indexer.model import Ref
-from indexer.stores import open_store
-from indexer.stores.search.fields import mapping
+from indexer.opening import open_store
 
 MAPPING: dict[str, Any] = {"properties": {"body": {"type": "text"}, "lang": {"type": "keyword"}}}
 

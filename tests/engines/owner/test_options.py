@@ -13,17 +13,18 @@ from made import INFO, put, record
 from servers import OpenSearch, Server
 
 from indexer.cli import main
+from indexer.engine.client.connection import connect
+from indexer.engine.setup.provision import Provision
+from indexer.engine.store.store import SearchStore, open_search_store
 from indexer.errors import UsageError
 from indexer.ingest.indexing import store_info
 from indexer.matching.lookups import lookup
 from indexer.matching.question import Question
 from indexer.matching.rule import parse_rule
 from indexer.model import Fingerprint, Record, Ref
-from indexer.provision.setup import Provision
+from indexer.opening import open_store
 from indexer.schemes.keys.simhash64 import simhash_keys
-from indexer.stores import PutStatus, open_store
-from indexer.stores.search.client.connection import connect
-from indexer.stores.search.store import SearchStore, open_search_store
+from indexer.stores import PutStatus
 
 Run = Callable[..., tuple[int, str, str]]
 

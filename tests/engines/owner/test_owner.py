@@ -18,12 +18,12 @@ from written import prose
 from indexer.clustering.clusters import cluster
 from indexer.clustering.prune import Pruning
 from indexer.clustering.stored import stored_clusters
+from indexer.engine.index import mapping
 from indexer.errors import StoreError
 from indexer.ingest.indexing import store_info
 from indexer.matching.rule import parse_rule
+from indexer.opening import open_store
 from indexer.schemes import registry
-from indexer.stores import open_store
-from indexer.stores.search.fields import mapping
 
 
 def test_an_index_that_comes_behind_the_name_meanwhile(server: Server, index_name: str) -> None:

@@ -13,7 +13,7 @@ from servers import Server
 from written import prose
 
 from indexer.ingest.indexing import store_info
-from indexer.stores import open_store
+from indexer.opening import open_store
 
 
 @pytest.mark.parametrize(

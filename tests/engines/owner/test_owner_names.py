@@ -13,10 +13,11 @@ from owned import UNSEEN, remove, require, state
 from servers import Server
 from written import prose
 
+from indexer.engine.client.connection import connect
+from indexer.engine.setup.provision import Provision
 from indexer.ingest.indexing import store_info
-from indexer.provision.setup import Provision
-from indexer.stores import PutStatus, open_store
-from indexer.stores.search.client.connection import connect
+from indexer.opening import open_store
+from indexer.stores import PutStatus
 
 FIELDS: list[dict[str, Any]] = [
     {"neardup": "the owner's"},

@@ -11,11 +11,12 @@ from owned import UNSEEN, alias_of, remove, require, state
 from servers import Server
 from written import prose
 
+from indexer.engine.client.connection import connect
+from indexer.engine.setup.provision import Provision
 from indexer.errors import StoreError
-from indexer.provision.setup import Provision
+from indexer.opening import open_store
 from indexer.schemes import registry
-from indexer.stores import PutStatus, open_store
-from indexer.stores.search.client.connection import connect
+from indexer.stores import PutStatus
 
 
 @pytest.mark.parametrize("kind", ["dynamic false", "runtime"])

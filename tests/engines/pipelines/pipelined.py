@@ -15,16 +15,16 @@ from servers import Server
 
 from indexer import core_sketch
 from indexer.cli import main
+from indexer.engine.index.bodies import packed_digest
+from indexer.engine.index.sketches import KeyFields, sketch_fields
+from indexer.engine.setup.pipelines import sketch_form
 from indexer.extract.text import printable
 from indexer.ingest.indexing import store_info
 from indexer.ingest.sketching import sketch_document
 from indexer.model import Document, Fingerprint
-from indexer.provision.pipelines import sketch_form
 from indexer.schemes import registry, simhash
 from indexer.schemes.base import Scheme
 from indexer.schemes.keys.simhash64 import SIMHASH64_LAYOUT
-from indexer.stores.search.fields.bodies import packed_digest
-from indexer.stores.search.fields.sketches import KeyFields, sketch_fields
 
 DIRECTORY = Path(__file__).resolve().parents[3] / "mappings" / "pipelines"
 REQUEST_CHARACTERS = 400_000

@@ -16,13 +16,13 @@ import pytest
 from pipelined import MINHASH, answered, keys_of, neardup, put_by_hand, sketched, source, through, write
 from servers import Server
 
+from indexer.engine.setup.pipelines import rules, sketch_form
 from indexer.extract import Options
 from indexer.ingest.indexing import store_info
 from indexer.ingest.outcomes import source_digest
 from indexer.model import Fingerprint
-from indexer.provision.pipelines import rules, sketch_form
+from indexer.opening import open_store
 from indexer.schemes import registry, simhash
-from indexer.stores import open_store
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "cli"))
 

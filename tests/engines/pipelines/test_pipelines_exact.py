@@ -19,9 +19,9 @@ from pipelined import DIRECTORY, agree, put_by_hand, put_with_sketch, through
 from servers import Server
 
 from indexer import core
+from indexer.engine.index.sketches import KeyFields
 from indexer.extract import Limits, Options, Request, WorkerPool
 from indexer.schemes import registry
-from indexer.stores.search.fields.sketches import KeyFields
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "schemes"))
 

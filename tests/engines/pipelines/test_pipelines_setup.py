@@ -18,8 +18,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "cli"))
 
 from written import prose
 
+from indexer.engine.setup.pipelines import pipeline
 from indexer.ingest.indexing import store_info
-from indexer.provision.pipelines import pipeline
 
 
 def test_the_fields_are_remembered(painless: Server, index: str) -> None:

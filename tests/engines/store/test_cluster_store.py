@@ -12,16 +12,17 @@ from asked import counts_with_keys, documents_with_keys, holders_of, values_of
 from made import INFO, put, record
 from servers import OpenSearch, Server
 
+from indexer.engine.client.connection import Patience, connect
+from indexer.engine.setup.provision import Provision
+from indexer.engine.store.store import SearchStore, open_search_store
 from indexer.errors import IncompatibleStoreError, StoreError, UsageError
 from indexer.matching.lookups import lookup
 from indexer.matching.question import Question
 from indexer.matching.rule import parse_rule
 from indexer.model import Fingerprint, Record, Ref
-from indexer.provision.setup import Provision
+from indexer.opening import open_store
 from indexer.schemes.keys.simhash64 import probes, simhash_keys
-from indexer.stores import PutStatus, open_store
-from indexer.stores.search.client.connection import Patience, connect
-from indexer.stores.search.store import SearchStore, open_search_store
+from indexer.stores import PutStatus
 
 OWNER = {"lang": "en", "date": "2026-03-01", "body": "text of the owner's"}
 
@@ -248,7 +249,7 @@ class TestAliases:
 
 def mapping_of(name: str) -> dict[str, Any]:
     """An index template of a data stream with neardup's fields."""
-    from indexer.stores.search.fields import mapping
+    from indexer.engine.index import mapping
 
     mappings = {"_meta": {"neardup": mapping.meta(INFO)}, "properties": mapping.properties()}
     return {"index_patterns": [f"{name}-ds"], "data_stream": {}, "priority": 900, "template": {"mappings": mappings}}

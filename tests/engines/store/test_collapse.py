@@ -12,10 +12,11 @@ import pytest
 from made import INFO, put, record
 from servers import Server
 
+from indexer.engine.client.connection import connect
+from indexer.engine.setup.provision import Provision
 from indexer.model import Ref, own_cluster_id
-from indexer.provision.setup import Provision
-from indexer.stores import Store, open_store
-from indexer.stores.search.client.connection import connect
+from indexer.opening import open_store
+from indexer.stores import Store
 
 GUIDE = Path(__file__).resolve().parents[3] / "docs" / "how-to" / "clusters.md"
 

@@ -11,8 +11,9 @@ import pytest
 from contract import INFO, StoreContract
 from servers import Server
 
-from indexer.stores import Store, StoreInfo, open_store
-from indexer.stores.search.store import SearchStore
+from indexer.engine.store.store import SearchStore
+from indexer.opening import open_store
+from indexer.stores import Store, StoreInfo
 
 
 class TestClusterStore(StoreContract):

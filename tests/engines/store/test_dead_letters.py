@@ -11,13 +11,13 @@ from servers import Server
 
 from indexer.cli import main
 from indexer.cli.files.refused import letters_path
+from indexer.engine.index import mapping
 from indexer.errors import StoreError
 from indexer.ingest.dead_letters import DeadLetters
 from indexer.ingest.indexing import store_info
 from indexer.ingest.readers import JSON_LINES, Asked, Entry
 from indexer.model import REASON_KEY
-from indexer.stores import open_store
-from indexer.stores.search.fields import mapping
+from indexer.opening import open_store
 
 
 def test_a_refused_document_is_read_again(tmp_path: Path) -> None:

@@ -12,7 +12,8 @@ from servers import Server
 
 from indexer.clustering.stored import stored_clusters
 from indexer.model import Record
-from indexer.stores import Store, open_store
+from indexer.opening import open_store
+from indexer.stores import Store
 
 FAR = 0xFFFF_0000_FFFF_0000
 

@@ -16,8 +16,9 @@ from indexer.matching.pairing import pairs_of
 from indexer.matching.question import Question
 from indexer.matching.rule import parse_rule
 from indexer.model import Ref
+from indexer.opening import open_store
 from indexer.schemes import registry
-from indexer.stores import Store, open_store
+from indexer.stores import Store
 from indexer.testing import document
 
 # More keys than an engine takes terms in one clause.

@@ -12,6 +12,8 @@ import pytest
 from servers import Server
 
 from indexer.clustering.clusters import cluster
+from indexer.engine.client.connection import connect
+from indexer.engine.setup.provision import Provision
 from indexer.errors import UsageError
 from indexer.ingest.indexing import Settings, index, store_info
 from indexer.ingest.sources import Input
@@ -20,11 +22,10 @@ from indexer.matching.pairing import pairs_of
 from indexer.matching.question import Question
 from indexer.matching.rule import parse_rule
 from indexer.model import Ref
-from indexer.provision.setup import Provision
+from indexer.opening import open_store
 from indexer.schemes import registry
 from indexer.schemes.keys.layout import KeyLayout, SchemeInfo
-from indexer.stores import Store, open_store
-from indexer.stores.search.client.connection import connect
+from indexer.stores import Store
 
 
 def texts() -> dict[str, str]:

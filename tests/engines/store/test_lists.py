@@ -10,7 +10,7 @@ from servers import Server
 
 from indexer.cli import main
 from indexer.model import Failure, Ref
-from indexer.stores import open_store
+from indexer.opening import open_store
 
 
 @pytest.fixture

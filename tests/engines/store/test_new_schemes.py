@@ -10,9 +10,9 @@ from annotated import annotate, fill, neardup, run
 from servers import Server
 from written import changed, prose
 
+from indexer.engine.index.sketches import scheme_in
+from indexer.opening import open_store
 from indexer.schemes import registry
-from indexer.stores import open_store
-from indexer.stores.search.fields.sketches import scheme_in
 
 pytestmark = pytest.mark.usefixtures("clean")
 

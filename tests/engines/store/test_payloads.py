@@ -9,14 +9,15 @@ from typing import Any
 import pytest
 from servers import Server
 
+from indexer.engine.client.connection import connect
+from indexer.engine.setup.provision import Provision
+from indexer.engine.store.probing import FEW
 from indexer.ingest.indexing import store_info
 from indexer.ingest.sketching import sketch_document
 from indexer.model import SIMHASH_DOC, Document, Record, Ref
-from indexer.provision.setup import Provision
+from indexer.opening import open_store
 from indexer.schemes import registry
-from indexer.stores import Store, open_store
-from indexer.stores.search.client.connection import connect
-from indexer.stores.search.probing import FEW
+from indexer.stores import Store
 from indexer.stores.sketches import Found, Probe
 
 MINHASH = registry.scheme("minhash")

@@ -12,14 +12,14 @@ from proxy import Proxy
 from servers import Server
 
 from indexer.cli import main
+from indexer.engine.client import snapshots
+from indexer.engine.client.connection import Client, Patience, connect
+from indexer.engine.client.slices import Slices
+from indexer.engine.client.snapshots import Snapshot
+from indexer.engine.index.bodies import is_record
+from indexer.engine.store.store import SearchStore, open_search_store
 from indexer.errors import StoreError
-from indexer.stores import open_store
-from indexer.stores.search.client import snapshots
-from indexer.stores.search.client.connection import Client, Patience, connect
-from indexer.stores.search.client.slices import Slices
-from indexer.stores.search.client.snapshots import Snapshot
-from indexer.stores.search.fields.bodies import is_record
-from indexer.stores.search.store import SearchStore, open_search_store
+from indexer.opening import open_store
 
 COUNT = 2500
 # Here the engines look for ended ones each second, and OpenSearch keeps none for less than 4.

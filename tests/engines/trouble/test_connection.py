@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from made import INFO, put, record
 from servers import Server, free_port
 
-from indexer.stores.search.client.connection import Patience, parse_url, retry_after
-from indexer.stores.search.store import open_search_store
+from indexer.engine.client.connection import Patience, parse_url, retry_after
+from indexer.engine.store.store import open_search_store
 
 
 @pytest.mark.parametrize(

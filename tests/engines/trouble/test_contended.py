@@ -16,7 +16,7 @@ from proxy import Proxy
 from servers import Server
 
 from indexer.cli import main
-from indexer.stores import open_store
+from indexer.opening import open_store
 
 Changing = Callable[[str], contextlib.AbstractContextManager[Proxy]]
 NAMES = [f"{letter}{number}" for letter in "ab" for number in range(20)]

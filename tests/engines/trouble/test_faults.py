@@ -22,15 +22,16 @@ from proxy import Proxy
 from servers import Server
 
 from indexer.clustering.clusters import cluster
+from indexer.engine.client.access import Access
+from indexer.engine.client.connection import Patience, connect
+from indexer.engine.store.store import SearchStore, open_search_store
 from indexer.errors import StoreError
 from indexer.ingest.indexing import Settings, index, store_info
 from indexer.ingest.sources import Input
 from indexer.matching.rule import parse_rule
 from indexer.model import Ref
-from indexer.stores import PutStatus, open_store
-from indexer.stores.search.client.access import Access
-from indexer.stores.search.client.connection import Patience, connect
-from indexer.stores.search.store import SearchStore, open_search_store
+from indexer.opening import open_store
+from indexer.stores import PutStatus
 
 QUICK = Patience(timeout=20, limit=60, first=0.01, longest=0.1)
 
@@ -272,7 +273,7 @@ def test_the_disk_watermarks_block_is_waited_for(server: Server, index_name: str
 WRITER = """
 import sys
 from made import INFO, record
-from indexer.stores import open_store
+from indexer.opening import open_store
 with open_store(sys.argv[1], create=INFO) as store:
     for result in store.put(record(f"{number:06d}", number) for number in range(int(sys.argv[2]))):
         print(result.ref.id, result.status.value, flush=True)

@@ -21,12 +21,12 @@ from written import prose
 
 from indexer.clustering.clusters import cluster
 from indexer.clustering.memory import require_remembered
+from indexer.engine.client.bulk import Action, send
+from indexer.engine.client.connection import Patience, connect
 from indexer.errors import StoreError
 from indexer.ingest.indexing import store_info
 from indexer.matching.rule import parse_rule
-from indexer.stores import open_store
-from indexer.stores.search.client.bulk import Action, send
-from indexer.stores.search.client.connection import Patience, connect
+from indexer.opening import open_store
 
 # Far longer than a test may take.
 PATIENT = Patience(timeout=300, limit=600, first=200, longest=300)

@@ -20,7 +20,8 @@ from written import changed, prose
 
 from indexer.clustering.assign import is_alone
 from indexer.clustering.stored import stored_clusters
-from indexer.stores import Store, open_store
+from indexer.opening import open_store
+from indexer.stores import Store
 
 COMMAND = [sys.executable, "-m", "indexer"]
 

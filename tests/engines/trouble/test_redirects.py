@@ -8,10 +8,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from indexer.engine.client.access import SETTINGS
+from indexer.engine.client.connection import Patience, connect
+from indexer.engine.setup.dashboards import Dashboards
 from indexer.errors import StoreError
-from indexer.provision.dashboards import Dashboards
-from indexer.stores.search.client.access import SETTINGS
-from indexer.stores.search.client.connection import Patience, connect
 
 QUICK = Patience(timeout=10, limit=2, first=0.05, longest=0.2)
 

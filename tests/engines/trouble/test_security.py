@@ -18,14 +18,14 @@ from made import INFO, put, record
 from servers import SecuredElasticsearch, SecuredOpenSearch, Server
 
 from indexer.cli import main
+from indexer.engine.client.access import SETTINGS
+from indexer.engine.client.connection import Patience, connect
+from indexer.engine.index.relaxed import RELAXED
+from indexer.engine.setup.provision import Provision
+from indexer.engine.store.store import open_search_store
 from indexer.errors import StoreError, UsageError
 from indexer.model import Failure, Ref
-from indexer.provision.setup import Provision
-from indexer.stores import open_store
-from indexer.stores.search.client.access import SETTINGS
-from indexer.stores.search.client.connection import Patience, connect
-from indexer.stores.search.fields.relaxed import RELAXED
-from indexer.stores.search.store import open_search_store
+from indexer.opening import open_store
 
 # The least that each kind of work needs, in the words of each engine; mappings/README.md names the same.
 ROLES_OF_ELASTICSEARCH = """

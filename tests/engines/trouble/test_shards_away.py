@@ -13,12 +13,12 @@ from made import INFO, put, record
 from proxy import Proxy
 from servers import Server
 
+from indexer.engine.client.connection import Patience
+from indexer.engine.index.mapping import new_index
+from indexer.engine.store.store import SearchStore, open_search_store
 from indexer.errors import StoreError
 from indexer.model import Failure, Ref
 from indexer.stores import PutStatus
-from indexer.stores.search.client.connection import Patience
-from indexer.stores.search.fields.mapping import new_index
-from indexer.stores.search.store import SearchStore, open_search_store
 
 QUICK = Patience(timeout=20, limit=10, first=0.01, longest=0.1)
 BRIEF = Patience(timeout=20, limit=1, first=0.05, longest=0.2)

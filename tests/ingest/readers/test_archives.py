@@ -20,7 +20,7 @@ from indexer.ingest.from_store import stored_inputs
 from indexer.ingest.indexing import Settings, index, store_info
 from indexer.ingest.readers import Asked, BadEntry, Entry, reader_of
 from indexer.ingest.sources import Input, Rejected, Selection, Sources
-from indexer.stores import open_store
+from indexer.opening import open_store
 
 WORDS = [" ".join(f"w{number}x{place}" for place in range(30)) for number in range(8)]
 

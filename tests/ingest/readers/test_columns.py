@@ -23,7 +23,7 @@ from indexer.ingest.from_store import stored_inputs
 from indexer.ingest.indexing import Settings, index, store_info
 from indexer.ingest.readers import Asked, BadEntry, Columns, Entry, base, reader_of
 from indexer.ingest.sources import Input, Rejected, Selection, Sources
-from indexer.stores import open_store
+from indexer.opening import open_store
 
 
 def entries(name: str, data: bytes, limit: int = 10_000, **columns: Any) -> list[Entry | BadEntry]:

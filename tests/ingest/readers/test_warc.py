@@ -24,7 +24,7 @@ from indexer.ingest.outcomes import Extracted, Failed, read, texts
 from indexer.ingest.readers import Asked, BadEntry, Columns, Entry, base, reader_of, warc
 from indexer.ingest.rereading import Texts
 from indexer.ingest.sources import Input, Rejected, Selection, Sources
-from indexer.stores import open_store
+from indexer.opening import open_store
 
 HTTP = "application/http; msgtype=response"
 

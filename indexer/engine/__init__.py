@@ -1,0 +1,1 @@
+"""What neardup knows of Elasticsearch and OpenSearch."""

@@ -1,0 +1,223 @@
+"""Bulk requests: by bytes and count, several in flight, what may pass tried again, one result for each item."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, wait
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from indexer.engine.client.connection import NDJSON, RETRIED, Client, error_of, given_up
+from indexer.engine.client.lines import encoded
+from indexer.errors import STOPPED, StoreError
+from indexer.model import Ref
+from indexer.model.chunking import chunks_by_size
+from indexer.text.counts import counted
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+BATCH_RECORDS = 500
+BATCH_BYTES = 4 << 20
+IN_FLIGHT = 4
+# The number of tries at a document that others change at the same time.
+ROUNDS = 8
+_ANSWER = ",".join(f"items.*.{name}" for name in ("status", "error", "result", "_index", "_seq_no", "_primary_term"))
+
+# The engines' words for an index that takes nothing because a disk is full; the latter before Elasticsearch 7.7.
+_FULL = ("flood-stage watermark", "index read-only / allow delete")
+# An engine takes the block back by itself where room was made; it looks every half minute.
+_FULL_SECONDS = 15.0
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One line of a bulk request, or two: `verb` on (index, id, routing), with a document already encoded."""
+
+    verb: str
+    index: str
+    id: str
+    routing: str | None = None
+    document: bytes = b""
+    conditions: Mapping[str, Any] = field(default_factory=dict)
+
+    def lines(self) -> bytes:
+        """The lines of the action in a bulk request."""
+        meta: dict[str, Any] = {"_index": self.index, "_id": self.id, **self.conditions}
+        if self.routing is not None:
+            meta["routing"] = self.routing
+        return encoded({self.verb: meta}) + b"\n" + (self.document + b"\n" if self.document else b"")
+
+
+def update(place: Ref, change: Mapping[str, Any], conditions: Mapping[str, Any]) -> Action:
+    """The change of a document at (index, id, routing), as the body of an update has it; RefusedError as encoded()."""
+    return Action("update", place.index, place.id, place.routing, encoded(change), conditions)
+
+
+def unchanged(hit: Mapping[str, Any]) -> dict[str, Any]:
+    """The conditions under which a document is as it was read."""
+    return {"if_seq_no": hit["_seq_no"], "if_primary_term": hit["_primary_term"]}
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The outcome of an action: its HTTP status, "created", "updated", "noop", "deleted", or an error.
+
+    `again` says that the action was sent more than once, so that an earlier try may have done it; `seq_no` and
+    `primary_term` are those of the change.
+    """
+
+    status: int
+    result: str
+    reason: str = ""
+    index: str = ""
+    again: bool = False
+    seq_no: int = -1
+    primary_term: int = -1
+
+    @property
+    def ok(self) -> bool:
+        """True if the action was done."""
+        return 200 <= self.status < 300
+
+
+def send(client: Client, actions: Sequence[Action], **params: str) -> list[Outcome]:
+    """Send actions, those again that the cluster had no room for; one outcome each, in order.
+
+    StoreError where no answer comes within the client's patience, where some are still rejected at its end, and where
+    a disk of the engine is full; what was done until then stays done. Items that are refused for another reason have
+    their reason.
+    """
+    outcomes: list[Outcome | None] = [None] * len(actions)
+    left = list(range(len(actions)))
+    began = time.monotonic()
+    deadline = began + client.patience.limit
+    waiting = client.waiting()
+    attempt = 0
+    while left:
+        payload = b"".join(actions[place].lines() for place in left)
+        # A broken connection may have done its work: what is found done then was this command's doing.
+        tries = _Tries(client)
+        answer = tries.request(payload, deadline, params)
+        again = attempt > 0 or tries.count > 1
+        rejected, full = [], ""
+        for place, item in zip(left, answer["items"], strict=True):
+            outcome = outcomes[place] = _outcome(item, again)
+            is_full = any(words in outcome.reason for words in _FULL)
+            full = outcome.reason if is_full else full
+            if is_full or outcome.status in RETRIED:
+                rejected.append(place)
+        left = rejected
+        seconds = client.patience.wait(attempt, None)
+        if full and time.monotonic() + seconds > min(deadline, began + _FULL_SECONDS):
+            # Of every document that comes the same would be said, and be kept as its fault.
+            raise StoreError(
+                f"{client.target.shown}: a disk of the engine is full, so it takes nothing more; free some "
+                f"space, and run the same command again ({full})"
+            )
+        attempt += 1
+        if left:
+            first = outcomes[left[0]]
+            trouble = f"the engine does not take {counted(len(left), 'change')} now ({first.reason if first else ''})"
+            if time.monotonic() + seconds > deadline:
+                # No document's fault either; to wait as long for each batch that comes would take days.
+                raise given_up(client.target, attempt, trouble)
+            waiting(seconds, trouble)
+    return [outcome for outcome in outcomes if outcome]
+
+
+def rounds() -> Iterator[int]:
+    """The numbers of tries to change documents that others change at the same time, with a pause before each again."""
+    for number in range(ROUNDS):
+        pause(number)
+        yield number
+
+
+def pause(number: int) -> None:
+    """Wait before the n-th try: not before the first, then 0.05 seconds, doubling up to 2, jittered by half."""
+    if number:
+        time.sleep(min(2.0, 0.025 * 2.0**number) * random.uniform(0.5, 1.0))  # noqa: S311 no secret
+
+
+class _Tries:
+    """Counts how often a request went out."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self.count = 0
+
+    def request(self, payload: bytes, deadline: float, params: Mapping[str, str]) -> Any:
+        """The answer to a bulk request."""
+
+        def counted() -> None:
+            self.count += 1
+
+        return self._client.request(
+            "POST",
+            "/_bulk",
+            payload,
+            content_type=NDJSON,
+            deadline=deadline,
+            on_try=counted,
+            filter_path=_ANSWER,
+            **params,
+        )
+
+
+def _outcome(item: Mapping[str, Any], again: bool) -> Outcome:
+    (detail,) = item.values()
+    error = detail.get("error")
+    reason = ": ".join(error_of(error)) if error else ""
+    change = int(detail.get("_seq_no", -1)), int(detail.get("_primary_term", -1))
+    index, result = str(detail.get("_index", "")), str(detail.get("result", ""))
+    return Outcome(int(detail["status"]), result, reason, index, again, *change)
+
+
+def batches(items: Iterable[T], size_of: Callable[[T], int]) -> Iterator[list[T]]:
+    """Items in lists of at most BATCH_RECORDS and about BATCH_BYTES."""
+    return chunks_by_size(items, BATCH_RECORDS, size_of, BATCH_BYTES)
+
+
+def in_flight(
+    work: Callable[[list[T]], list[R]], parts: Iterable[list[T]], names: Callable[[T], object]
+) -> Iterator[R]:
+    """The results of `work` on each part, in order, with up to IN_FLIGHT parts at work in threads.
+
+    Two parts with an item of the same name are never at work at once. No more than IN_FLIGHT parts are ever held, so a
+    slow cluster slows the reading and memory stays flat. What is at work is waited for also where the reading fails or
+    ends early, but not when the process is asked to stop: a request to an engine that hangs does not hold it up.
+    """
+    waiting: deque[tuple[set[object], Future[list[R]]]] = deque()
+    try:
+        for part in parts:
+            own = {names(item) for item in part}
+            while waiting and (len(waiting) >= IN_FLIGHT or any(own & other for other, _ in waiting)):
+                yield from waiting.popleft()[1].result()
+            waiting.append((own, _started(work, part)))
+        while waiting:
+            yield from waiting.popleft()[1].result()
+    except STOPPED:
+        raise
+    except BaseException:
+        wait(future for _, future in waiting)
+        raise
+
+
+def _started(work: Callable[[list[T]], list[R]], part: list[T]) -> Future[list[R]]:
+    """The result to come of a piece of work, in a thread that does not outlive the process."""
+    future: Future[list[R]] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(work(part))
+        except BaseException as error:
+            # The error is raised where the result is asked for.
+            future.set_exception(error)
+
+    # The threads of an executor would be waited for when the process ends.
+    threading.Thread(target=run, name="bulk", daemon=True).start()
+    return future

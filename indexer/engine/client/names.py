@@ -1,0 +1,64 @@
+"""Names of indices: in the paths of requests, and what a store's name stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from urllib.parse import quote
+
+from indexer.engine.client.connection import AnswerError, Client
+
+_OWN = ",-*-neardup-failures,-*-neardup-clusters,-*-neardup-resources"
+
+
+def path_of(name: str) -> str:
+    """The path of one index, alias or data stream; an escape that is part of its name (`a%2a`) stands for itself."""
+    return "/" + quote(name, safe="-")
+
+
+def reading_path(name: str) -> str:
+    """The path of searches, without the slash; a pattern in it does not match the indices beside other stores."""
+    return quote(name + (_OWN if "*" in name else ""), safe="*,-")
+
+
+def is_stream(indices: Iterable[str]) -> bool:
+    """True if the indices behind a name are those of a data stream."""
+    return all(index.startswith(".ds-") for index in indices)
+
+
+def indices_of(client: Client) -> frozenset[str]:
+    """The indices that the name of a client's URL stands for now, also behind aliases, data streams and patterns."""
+    try:
+        answer = client.request(
+            "GET", f"/{reading_path(client.target.name)}/_settings/index.uuid", expand_wildcards="all"
+        )
+    except AnswerError as error:
+        if error.status == 404:
+            return frozenset()
+        raise
+    return frozenset(answer)
+
+
+def matches(expression: str, name: str) -> bool:
+    """True if a list of names and patterns, as a store's URL has it, means an index of this name."""
+    meant = False
+    for part in expression.split(","):
+        pattern = part.removeprefix("-")
+        if _matches(pattern, name):
+            meant = pattern == part
+    return meant
+
+
+def _matches(pattern: str, name: str) -> bool:
+    # The engines know no wildcard but this one.
+    first, *rest = pattern.split("*")
+    if not rest:
+        return name == pattern
+    if not name.startswith(first):
+        return False
+    place = len(first)
+    for piece in rest[:-1]:
+        place = name.find(piece, place)
+        if place < 0:
+            return False
+        place += len(piece)
+    return len(name) - place >= len(rest[-1]) and name.endswith(rest[-1])

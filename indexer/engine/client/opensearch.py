@@ -1,0 +1,139 @@
+"""OpenSearch's own client: its calls, and nothing else."""
+
+from __future__ import annotations
+
+import functools
+import json
+import logging
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from indexer.engine.client.access import Access
+from indexer.engine.client.connection import (
+    AnswerError,
+    Client,
+    Patience,
+    Target,
+    retry_after,
+)
+from indexer.engine.client.plain_http import UnreachableError, trouble
+from indexer.errors import StoreError
+
+try:
+    import opensearchpy
+    import urllib3
+    from opensearchpy.connection import Urllib3HttpConnection
+except ImportError as missing:
+    raise StoreError(
+        "this store is in OpenSearch, whose client is not installed: pip install 'neardup[opensearch]'"
+    ) from missing
+
+# The library would print each failed try; this package reports them in one sentence at the end.
+logging.getLogger("opensearch").addHandler(logging.NullHandler())
+
+
+class _Connection(Urllib3HttpConnection):
+    """Raises AnswerError for an error, with the header Retry-After, which the client's own exceptions lose.
+
+    `hidden` takes secrets out of what the server says.
+    """
+
+    def __init__(self, *args: Any, hidden: Callable[[str], str], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._hidden = hidden
+
+    def perform_request(
+        self,
+        method: str,
+        url: str,
+        params: Mapping[str, Any] | None = None,
+        body: bytes | None = None,
+        timeout: float | None = None,
+        ignore: Collection[int] = (),  # noqa: ARG002 the caller's wish is our answer
+        headers: Mapping[str, str] | None = None,
+    ) -> Any:
+        answer = super().perform_request(method, url, params, body, timeout, range(300, 600), headers)
+        status, received, data = answer
+        if 200 <= status < 300:
+            return answer
+        try:
+            parsed = json.loads(data)
+        except ValueError:
+            parsed = data
+        raise AnswerError.from_body(status, parsed, retry_after(received.get("retry-after")), hidden=self._hidden)
+
+
+class OpenSearchClient(Client):
+    """OpenSearch 3."""
+
+    engine = "opensearch"
+    product = "OpenSearch"
+
+    def __init__(self, target: Target, access: Access, patience: Patience) -> None:
+        super().__init__(target, access, patience)
+        hosts = [urlsplit(host) for host in target.hosts]
+        secure = hosts[0].scheme == "https"
+        if not access.verify:
+            # The user was warned once, when verification was switched off.
+            urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)
+        self._client = opensearchpy.OpenSearch(
+            [{"host": host.hostname, "port": host.port, "url_prefix": host.path, "use_ssl": secure} for host in hosts],
+            headers=access.headers(),
+            http_auth=self._signer(),
+            max_retries=0,
+            connection_class=functools.partial(_Connection, hidden=access.hidden),
+            ssl_context=access.ssl_context() if secure else None,
+        )
+
+    def _signer(self) -> Any:
+        """The client's own signer of SigV4, with the credentials that Amazon's library finds."""
+        if not self.access.region:
+            return None
+        try:
+            import botocore.session
+        except ImportError:
+            raise StoreError(
+                f"{self.target.shown}: signing for Amazon needs its library: pip install botocore"
+            ) from None
+        try:
+            credentials = botocore.session.get_session().get_credentials()
+        except Exception as error:
+            # The library's message about a setting may hold its value.
+            raise StoreError(
+                f"{self.target.shown}: Amazon's library can't read its own settings ({type(error).__name__})"
+            ) from None
+        if credentials is None:
+            raise StoreError(f"{self.target.shown}: no Amazon credentials were found to sign requests with")
+        return opensearchpy.Urllib3AWSV4SignerAuth(credentials, self.access.region, self.access.service)
+
+    def perform(
+        self, method: str, path: str, params: Mapping[str, str], body: object, content_type: str, timeout: float
+    ) -> Any:
+        """See Client.perform."""
+        try:
+            return self._client.transport.perform_request(
+                method, path, params=dict(params), headers={"content-type": content_type}, body=body, timeout=timeout
+            )
+        except opensearchpy.exceptions.ConnectionError as error:
+            # The library's own errors are not chained: --debug would print what they say of what was sent.
+            secure = isinstance(error, opensearchpy.exceptions.SSLError)
+            raise trouble(self.access.hidden(str(error.error)), secure=secure) from None
+        except opensearchpy.exceptions.SerializationError:
+            raise UnreachableError("the answer is not whole, or not JSON") from None
+
+    def open_snapshot(self, name: str, keep_alive: str) -> str:
+        """See Client.open_snapshot."""
+        path = f"/{name}/_search/point_in_time"
+        answer = self.request(
+            "POST", path, keep_alive=keep_alive, ignore_unavailable="true", allow_partial_pit_creation="false"
+        )
+        return str(answer["pit_id"])
+
+    def _closing(self, snapshot: str) -> tuple[str, object]:
+        return "/_search/point_in_time", {"pit_id": [snapshot]}
+
+    def close(self) -> None:
+        """See Client.close."""
+        super().close()
+        self._client.close()

@@ -1,0 +1,106 @@
+"""Requests without an engine's client, tried once; a redirect, which would lead credentials away, is an answer too."""
+
+from __future__ import annotations
+
+import http.client
+import re
+import socket
+import ssl
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from indexer.engine.client.access import Access
+from indexer.text.hiding import shown_name
+
+_MOST_ANSWER = 16 << 20
+_REDIRECTS = range(300, 400)
+
+
+class UnreachableError(Exception):
+    """No whole answer came: refused, reset, cut short or too late."""
+
+
+class UnknownHostError(UnreachableError):
+    """Nobody knows a host of that name."""
+
+
+class CertificateError(Exception):
+    """TLS failed: a certificate was not accepted, or the secure connection broke off."""
+
+
+def trouble(text: str, *, secure: bool) -> CertificateError | UnreachableError:
+    """The exception for a connection that failed, as the library words it; `secure` where TLS itself failed."""
+    return (CertificateError if secure else UnreachableError)(text[:300])
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A server's answer, whatever the status; the names of `headers` are in lower case, `body` is cut after 16 MiB."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def leads_away(self) -> bool:
+        """True if the answer is a redirect."""
+        return self.status in _REDIRECTS
+
+    @property
+    def where(self) -> str:
+        """Scheme and host that a redirect leads to, for people; empty where it names none."""
+        matched = re.match(r"https?://[^/?#\s]+", self.headers.get("location", ""), re.IGNORECASE)
+        return shown_name(matched[0])[:300] if matched else ""
+
+
+def ask(
+    url: str,
+    access: Access,
+    timeout: float,
+    *,
+    method: str = "GET",
+    body: bytes | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> Answer:
+    """The answer to one request, also an error's; proxies of the environment are passed by.
+
+    Raises UnreachableError and CertificateError, whose texts hold nothing that was sent.
+    """
+    request = urllib.request.Request(  # noqa: S310 the callers check the scheme
+        url, body, {**access.headers(), **(headers or {})}, method=method
+    )
+    context = access.ssl_context() if url.lower().startswith("https:") else None
+    opener = urllib.request.build_opener(
+        urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=context), _Stay()
+    )
+    try:
+        try:
+            with opener.open(request, timeout=timeout) as answer:
+                return Answer(answer.status, _lower(answer.headers), answer.read(_MOST_ANSWER))
+        except urllib.error.HTTPError as error:
+            with error:
+                return Answer(error.code, _lower(error.headers), error.read(_MOST_ANSWER))
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        raise _trouble(getattr(error, "reason", error), access) from None
+
+
+class _Stay(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+def _trouble(reason: object, access: Access) -> CertificateError | UnreachableError:
+    if isinstance(reason, ssl.SSLError):
+        return trouble(str(reason), secure=True)
+    if isinstance(reason, socket.gaierror):
+        return UnknownHostError(str(reason.strerror))
+    # A library's message about a value holds the value.
+    explanation = access.hidden(str(reason)) if isinstance(reason, OSError) else f"no HTTP ({type(reason).__name__})"
+    return trouble(explanation, secure=False)
+
+
+def _lower(headers: Any) -> dict[str, str]:
+    return {name.lower(): value for name, value in headers.items()}

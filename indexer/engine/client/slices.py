@@ -1,0 +1,106 @@
+"""All documents of an index at one point in time, read in parallel slices into bounded memory."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import queue
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Self
+
+from indexer.engine.client.connection import Client
+from indexer.engine.client.snapshots import Snapshot
+from indexer.errors import STOPPED
+
+PAGE_BYTES = 8 << 20
+_FIRST_PAGE = 10
+_POLL_SECONDS = 0.1
+
+Page = list[dict[str, Any]]
+
+
+class Slices:
+    """An iterator of pages of hits, and a context manager; each slice is read by a thread of its own.
+
+    `body` is the search without paging; no more than two pages for each slice are ever held. A page has at most `page`
+    hits, and about PAGE_BYTES as far as the page before it tells. StoreError where the engine does not answer, or the
+    point in time is gone.
+    """
+
+    def __init__(self, client: Client, path: str, body: Mapping[str, Any], slices: int, page: int) -> None:
+        self._body, self._page = body, page
+        self._slices = slices
+        self._snapshot = Snapshot(client, path)
+        self._pages: queue.Queue[Page | BaseException | None] = queue.Queue(slices)
+        self._stop = threading.Event()
+        self._threads = [
+            threading.Thread(target=self._read, args=(number,), name=f"slice-{number}", daemon=True)
+            for number in range(slices)
+        ]
+
+    def __enter__(self) -> Self:
+        self._snapshot.keep()
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stop.set()
+        if kind and issubclass(kind, STOPPED):
+            # A thread that waits for an engine that hangs is left to itself; the point in time runs out.
+            return
+        for thread in self._threads:
+            thread.join()
+        self._snapshot.close()
+
+    def __iter__(self) -> Iterator[Page]:
+        left = self._slices
+        while left:
+            item = self._pages.get()
+            if isinstance(item, BaseException):
+                raise item
+            if item is None:
+                left -= 1
+            else:
+                yield item
+
+    def _read(self, number: int) -> None:
+        try:
+            after: Sequence[Any] | None = None
+            size = min(self._page, _FIRST_PAGE)
+            while not self._stop.is_set():
+                hits = self._ask(number, after, size)
+                if hits:
+                    self._give(hits)
+                    after = hits[-1]["sort"]
+                if len(hits) < size:
+                    break
+                size = max(1, min(self._page, PAGE_BYTES * size // len(json.dumps(hits))))
+            self._give(None)
+        except BaseException as error:
+            # The error is raised in the thread that iterates.
+            self._give(error)
+
+    def _ask(self, number: int, after: Sequence[Any] | None, size: int) -> Page:
+        asked = {
+            **self._body,
+            "size": size,
+            "sort": [{"_shard_doc": "asc"}],
+            "track_total_hits": False,
+        }
+        if self._slices > 1:
+            asked["slice"] = {"id": number, "max": self._slices}
+        if after is not None:
+            asked["search_after"] = after
+        hits: Page = self._snapshot.search(asked)["hits"]["hits"]
+        return hits
+
+    def _give(self, item: Page | BaseException | None) -> None:
+        while not self._stop.is_set():
+            with contextlib.suppress(queue.Full):
+                self._pages.put(item, timeout=_POLL_SECONDS)
+                return

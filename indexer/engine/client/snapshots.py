@@ -1,0 +1,83 @@
+"""Points in time: an index as it was when they were opened, kept open for as long as somebody reads them."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from types import TracebackType
+from typing import Any, Self
+
+from indexer.engine.client.connection import AnswerError, Client
+from indexer.errors import StoreError
+
+# Seconds for which the engine keeps a point in time that is not searched. It outlives a killed command by no more.
+KEEP_ALIVE = 300
+# Seconds for which one is kept for a reader who does not ask for the next page, as behind a pager.
+LONGEST_PAGE = 12 * 3600
+_GONE = 404
+
+
+class Snapshot:
+    """A point in time over an index, alias or pattern; a context manager, which may be used by several threads.
+
+    A reader who is slow still finds the next page: between the searches it is kept alive in the background. StoreError
+    where it can't be opened.
+    """
+
+    def __init__(self, client: Client, path: str) -> None:
+        self._client = client
+        self._id = client.open_snapshot(path, f"{KEEP_ALIVE}s")
+        self._asked = time.monotonic()
+        self._closed = threading.Event()
+        self._keeper: threading.Thread | None = None
+
+    def search(self, body: Mapping[str, Any]) -> Any:
+        """The answer to a search at this point in time; StoreError where it is not whole, or the point is gone."""
+        try:
+            answer = self._client.search("", {**body, "pit": self._pit()})
+        except AnswerError as error:
+            if error.status == _GONE:
+                raise StoreError(
+                    f"{self._client.target.shown}: the point in time is gone ({error.reason}); run the same command "
+                    "again"
+                ) from error
+            raise
+        self._id = answer.get("pit_id", self._id)
+        self._asked = time.monotonic()
+        return answer
+
+    def keep(self) -> None:
+        """Keep it alive from now on, until close(); for a reader who needs another page."""
+        if self._keeper is None:
+            self._keeper = threading.Thread(target=self._keep, name="snapshot", daemon=True)
+            self._keeper.start()
+
+    def close(self) -> None:
+        """Let go of it, once; where the engine does not hear, it runs out by itself."""
+        if not self._closed.is_set():
+            self._closed.set()
+            self._client.close_snapshot(self._id)
+
+    def _pit(self) -> dict[str, str]:
+        return {"id": self._id, "keep_alive": f"{KEEP_ALIVE}s"}
+
+    def _keep(self) -> None:
+        kept = 0.0
+        while not self._closed.wait(KEEP_ALIVE / 4):
+            idle = time.monotonic() - max(self._asked, kept)
+            if idle < KEEP_ALIVE / 4 or time.monotonic() - self._asked > LONGEST_PAGE:
+                continue
+            # Where that fails, the next search says so.
+            with suppress(Exception):
+                self._client.perform_once("POST", "/_search", {"size": 0, "pit": self._pit()})
+                kept = time.monotonic()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

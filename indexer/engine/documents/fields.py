@@ -1,0 +1,124 @@
+"""The fields that a run reads: those that were asked for, held to those that the index remembers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from indexer.engine.client.connection import AnswerError, Client
+from indexer.engine.client.names import path_of
+from indexer.engine.index.source_fields import require_readable, source_paths, values_of
+from indexer.engine.index.texts import OWN, TextFields, remember, remembered_fields
+from indexer.errors import UsageError
+from indexer.extract.base import Content, Limits
+from indexer.ingest.indexing import DEFAULT_MIN_TOKENS
+from indexer.schemes.base import Scheme
+from indexer.stores.base import Refresh
+
+# The longest title that is kept, in characters.
+_LONGEST_TITLE = 500
+_LONGEST_SOURCE = 8000
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The options of a run: `fields` give the text, joined in this order, or the HTML to be extracted.
+
+    Where they are not given they are those that the index remembers; others than those are refused unless
+    `fields_changed`. `source_field` says where a document came from, `title_field` what it is called; they are
+    remembered too.
+
+    Only documents without a fingerprint, or with one of another text, unless `everything`. `docs_per_second` limits how
+    many are done; `slices` is how many parts of the index are read at once. `content` is None for the index's own mode,
+    or "landmarks". `refresh` is when what was written is found (see `Store`). `allow_version_change` is leave to change
+    documents whose version comes from outside. `schemes` are specifications of those that documents get a sketch of
+    too; those that the index has are always kept up. One that neardup is not set up in yet gets `new_schemes`; with
+    `exactly`, the list that these were named by, another one that has others is refused.
+    """
+
+    fields: tuple[str, ...] = ()
+    html: bool = False
+    fields_changed: bool = False
+    source_field: str = ""
+    title_field: str = ""
+    everything: bool = False
+    dry_run: bool = False
+    schemes: tuple[str, ...] = ()
+    new_schemes: tuple[Scheme, ...] = ()
+    exactly: str | None = None
+    allow_version_change: bool = False
+    docs_per_second: float | None = None
+    slices: int = 4
+    jobs: int = 1
+    min_tokens: int = DEFAULT_MIN_TOKENS
+    content: Content | None = None
+    limits: Limits = field(default_factory=Limits)
+    refresh: Refresh = "wait"
+
+
+def fields_of_run(
+    client: Client, aside: Client | None, mappings: Mapping[str, Mapping[str, Any]], wanted: Wanted
+) -> TextFields:
+    """The fields as they stand in `_source`, those that are remembered where none are named.
+
+    Raises UsageError where a field is not there, none is known, or others are remembered than those named.
+    """
+    shown = client.target.shown
+    kept = _remembered(client, aside, mappings)
+    distinct = {(fields.names, fields.html) for fields in kept.values()}
+    first = next(iter(kept.values()), TextFields(()))
+    if not wanted.fields and len(distinct) != 1:
+        known = "; ".join(f"{index}: {fields.options()}" for index, fields in kept.items())
+        raise UsageError(
+            f"{shown}: name the fields with the text, as --field NAME"
+            + (f"; the indices behind the name remember different ones ({known})" if known else "")
+        )
+    paths = source_paths(mappings, wanted.fields or first.names, shown)
+    about = [
+        source_paths(mappings, [name], shown)[0] if name else ""
+        for name in (wanted.source_field or first.source, wanted.title_field or first.title)
+    ]
+    texts = TextFields(paths, wanted.html if wanted.fields else first.html, *about)
+    require_readable(mappings, [*paths, *filter(None, about)], shown)
+    other = next((index for index, fields in kept.items() if not fields.is_as(texts)), None)
+    if other is not None and not wanted.fields_changed:
+        raise UsageError(
+            f"{shown}: the fingerprints of {other} were made with {kept[other].options()}; with {texts.options()} all "
+            "of them would be made again. Name the same fields, or leave them out; --fields-changed makes all again"
+        )
+    return texts
+
+
+def remember_fields(client: Client, aside: Client | None, mappings: Mapping[str, Any], fields: TextFields) -> bool:
+    """Note the fields in the mappings; False if the owner of one does not allow it."""
+    of, name = (client, OWN) if aside is None else (aside, client.target.name)
+    results = [remember(of, index, name, fields) for index in (mappings if aside is None else _mappings_of(aside))]
+    return all(results)
+
+
+def described(fields: TextFields, document: Any) -> tuple[str, str]:
+    """The source and the title that a document names, each empty if it names none."""
+    source, title = (
+        next(iter(values_of(document, path)), "") if path else "" for path in (fields.source, fields.title)
+    )
+    return source.strip()[:_LONGEST_SOURCE], " ".join(title.split())[:_LONGEST_TITLE]
+
+
+def _remembered(
+    client: Client, aside: Client | None, mappings: Mapping[str, Mapping[str, Any]]
+) -> dict[str, TextFields]:
+    """The text fields that each index remembers, or that the one beside it remembers for it."""
+    where, name = (mappings, OWN) if aside is None else (_mappings_of(aside), client.target.name)
+    remembered = {index: remembered_fields(mapping).get(name) for index, mapping in where.items()}
+    return {index: fields for index, fields in remembered.items() if fields}
+
+
+def _mappings_of(client: Client) -> dict[str, Mapping[str, Any]]:
+    try:
+        answer = client.request("GET", f"{path_of(client.target.name)}/_mapping")
+    except AnswerError as error:
+        if error.status == 404:
+            return {}
+        raise
+    return {index: described.get("mappings", {}) for index, described in sorted(answer.items())}

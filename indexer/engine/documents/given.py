@@ -1,0 +1,186 @@
+"""Fingerprints that were made elsewhere, put onto the documents of an index that they are of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from indexer.engine.client.bulk import BATCH_RECORDS, in_flight, rounds, unchanged
+from indexer.engine.client.connection import Client
+from indexer.engine.client.gets import item_at, multi_get, place_of
+from indexer.engine.client.lines import RefusedError
+from indexer.engine.client.names import reading_path
+from indexer.engine.documents.guards import mappings_of, require_own_version, require_unharmed, show
+from indexer.engine.documents.sinks import Done, Known, in_place
+from indexer.engine.index import mapping
+from indexer.engine.index.bodies import OWNERS_FIELD, ROOT, check_id, unpacked_digest
+from indexer.engine.index.source_fields import ASIDE
+from indexer.engine.store.store import SearchStore
+from indexer.errors import IncompatibleStoreError, StoreError
+from indexer.model import Record, Ref, name_of
+from indexer.model.chunking import chunks
+from indexer.stores import StoreInfo
+from indexer.stores.base import Refresh
+
+_CHANGED = 409
+_FORBIDDEN = 403
+# More places than that no id has.
+_PLACES = 10_000
+
+Status = Literal["created", "replaced", "unchanged", "missing", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Landed:
+    """The outcome for a record: the `status` of its document, and the `reason` if it failed."""
+
+    record: Record
+    status: Status
+    reason: str = ""
+
+
+class Owned:
+    """An index, alias or data stream of an owner's, whose documents are given records and stay what they are.
+
+    Raises StoreError where there is none, or where a change would harm its documents, and IncompatibleStoreError where
+    it has fingerprints of another form than `info`. Without `dry_run` neardup's fields are put into the mapping first.
+    The client stays open.
+    """
+
+    def __init__(
+        self, client: Client, info: StoreInfo, *, dry_run: bool, refresh: Refresh, allow_version_change: bool
+    ) -> None:
+        self._client, self._dry_run, self._any_version = client, dry_run, allow_version_change
+        self.shown, self._path = client.target.shown, reading_path(client.target.name)
+        mappings = mappings_of(client, self._path)
+        self.indices = frozenset(mappings)
+        self._single = list(mappings) == [client.target.name]
+        require_unharmed(client, self._path, mappings, allow_version_change=allow_version_change)
+        if any(mapping.own_meta(one) for one in mappings.values()):
+            there = {scheme.name: scheme for one in mappings.values() for scheme in mapping.schemes_of(one)}
+            require_same_schemes(there.values(), info, self.shown)
+        if not self._single:
+            show(client, self._path, required=not dry_run)
+        self._sink = in_place(client, info, (), single=self._single, dry_run=dry_run, refresh=refresh)
+        self._sink.use([scheme.id for scheme in info.schemes])
+
+    @property
+    def store(self) -> SearchStore | None:
+        """The index as a store; None in a dry run."""
+        return self._sink.store
+
+    def put(self, records: Sequence[Record]) -> list[Landed]:
+        """Put records onto the documents that they name, those that are there; one result each, in order.
+
+        A document that has the same one already is left alone, and one that others change is read again.
+        """
+        return list(in_flight(self._put, chunks(records, BATCH_RECORDS), lambda record: record.ref.id))
+
+    def finish(self) -> None:
+        """Make what was written visible."""
+        self._sink.finish()
+
+    def _put(self, records: list[Record]) -> list[Landed]:
+        landed: dict[Ref, Landed] = {}
+        left = {record.ref: record for record in records}
+        for _ in rounds():
+            done = self._changes(left, landed)
+            if self._dry_run:
+                landed |= {ref: Landed(left[ref], "replaced") for ref in done}
+            elif done:
+                self._write(done, left, landed)
+            left = {ref: record for ref, record in left.items() if ref not in landed}
+            if not left:
+                break
+        for ref, record in left.items():
+            landed[ref] = Landed(record, "failed", "others change it all the time; run the same command again")
+        return [landed[record.ref] for record in records]
+
+    def _changes(self, left: Mapping[Ref, Record], landed: dict[Ref, Landed]) -> dict[Ref, Done]:
+        """The changes to be written to the documents that are left; the others are settled."""
+        places = self._places(left, landed)
+        found: dict[Ref, dict[str, Any]] = {}
+        asked = [{**item_at(place), "_source": [ROOT]} for place in places.values()]
+        for (ref, place), hit in zip(places.items(), multi_get(self._client, asked) if asked else (), strict=True):
+            if hit.get("found") and hit.get("_routing") == place.routing:
+                found[ref] = hit
+            else:
+                landed[ref] = Landed(left[ref], "missing")
+        changes = {}
+        for (ref, hit), known in zip(found.items(), self._sink.known(list(found.values())), strict=True):
+            if not self._any_version:
+                require_own_version(hit, self.shown)
+            if known.owners:
+                landed[ref] = Landed(left[ref], "failed", OWNERS_FIELD)
+            elif is_known(known, left[ref]):
+                landed[ref] = Landed(left[ref], "unchanged")
+            else:
+                place = place_of(hit)
+                # The rest of what is known of a document stands in its owner's fields.
+                own = replace(left[ref], ref=self._sink.ref(place), metadata={}, container="")
+                changes[ref] = Done(place, own, unchanged(hit), known)
+        return changes
+
+    def _places(self, left: Mapping[Ref, Record], landed: dict[Ref, Landed]) -> dict[Ref, Ref]:
+        """The places of the documents that are named, as far as they are known; the others are settled."""
+        places: dict[Ref, Ref] = {}
+        loose = [ref.id for ref in left if not ref.index and not self._single]
+        known = self._located(loose) if loose else {}
+        for ref, record in left.items():
+            try:
+                check_id(ref.id)
+            except RefusedError as error:
+                landed[ref] = Landed(record, "failed", str(error))
+                continue
+            if ref.index or self._single:
+                places[ref] = Ref(ref.id, ref.index or self._client.target.name, ref.routing)
+                continue
+            lie = [place for place in known.get(ref.id, ()) if ref.routing in (None, place.routing)]
+            if len(lie) > 1:
+                named = ", ".join(map(name_of, lie))
+                landed[ref] = Landed(record, "failed", f"the id is ambiguous: {named}")
+            elif lie:
+                places[ref] = lie[0]
+            else:
+                landed[ref] = Landed(record, "missing")
+        return places
+
+    def _located(self, ids: Sequence[str]) -> dict[str, list[Ref]]:
+        body = {"query": {"ids": {"values": list(ids)}}, "_source": False, "size": _PLACES}
+        found: dict[str, list[Ref]] = {}
+        for hit in self._client.search(self._path, body)["hits"]["hits"]:
+            found.setdefault(hit["_id"], []).append(place_of(hit))
+        return found
+
+    def _write(self, changes: Mapping[Ref, Done], left: Mapping[Ref, Record], landed: dict[Ref, Landed]) -> None:
+        refs = {done.place: ref for ref, done in changes.items()}
+        for written in self._sink.write(list(changes.values())):
+            ref, status = refs[written.done.place], written.status
+            if 200 <= status < 300:
+                landed[ref] = Landed(left[ref], "replaced")
+            elif status == 404:
+                landed[ref] = Landed(left[ref], "missing")
+            elif status == _FORBIDDEN:
+                index = written.done.place.index
+                raise StoreError(f"{self.shown}: {index} can't be written: {written.reason}; lift that, or {ASIDE}")
+            elif status != _CHANGED:
+                landed[ref] = Landed(left[ref], "failed", written.reason)
+
+
+def is_known(known: Known, record: Record) -> bool:
+    """True if a document has this record already."""
+    same = (known.digest, unpacked_digest(known.own.get("text_digest") or ""), known.source, known.title)
+    return known.complete and same == (record.source_digest, record.text_digest, record.source, record.title)
+
+
+def require_same_schemes(there: Any, info: StoreInfo, shown: str) -> None:
+    """IncompatibleStoreError unless a store has exactly the schemes, beside simhash-doc, that records are made with."""
+    own, wanted = {scheme.name: scheme for scheme in there}, {scheme.name: scheme for scheme in info.schemes}
+    if own == wanted:
+        return
+    said = (", ".join(sorted(scheme.id for scheme in each.values())) or "none" for each in (own, wanted))
+    raise IncompatibleStoreError(
+        f"{shown}: keeps sketches of {next(said)} beside simhash-doc, and what is loaded has those of {next(said)}: "
+        "sketch again with the store's (neardup batch sketch --schemes), into a new folder, or use a new store"
+    )

@@ -1,0 +1,374 @@
+"""The sinks that annotate puts fingerprints into: the documents themselves, or an index of their own."""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote
+
+from indexer.engine.client.bulk import BATCH_RECORDS, Action, send, update
+from indexer.engine.client.connection import Client
+from indexer.engine.client.gets import item_at, place_of
+from indexer.engine.client.lines import RefusedError
+from indexer.engine.client.names import indices_of, matches
+from indexer.engine.index import mapping
+from indexer.engine.index.bodies import ROOT, Bodies, is_owners, own_part, unpacked_digest
+from indexer.engine.index.side_index import forget_failures
+from indexer.engine.index.sketches import FEATURES
+from indexer.engine.setup.provision import Provision
+from indexer.engine.store.store import SearchStore
+from indexer.errors import UsageError
+from indexer.model import SIMHASH_DOC, Failure, Record, Ref
+from indexer.model.chunking import chunks
+from indexer.schemes import registry
+from indexer.schemes.base import Scheme
+from indexer.schemes.keys.layout import SchemeInfo
+from indexer.schemes.registry import split
+from indexer.stores import PutStatus, StoreInfo
+from indexer.stores.base import Refresh
+from indexer.stores.schemes import corpus_of, wanted_schemes, with_schemes
+from indexer.text.corpus import Corpus
+
+_REFUSED = 400
+_DONE = 200
+_ROUTING = "?routing="
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """The stored state of a document: nothing (`there` False), or of its record the digest, source and title.
+
+    `pending` says that an ingest pipeline left a mark instead of a fingerprint, `complete` that there is the digest of
+    the text and a sketch of every scheme that is wanted, `owners` that the document has a field `neardup` of its
+    owner's. `own` is what stands there.
+    """
+
+    there: bool = False
+    digest: str = ""
+    source: str = ""
+    title: str = ""
+    complete: bool = True
+    pending: bool = False
+    owners: bool = False
+    own: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Done:
+    """A document with its new record: where it lies, as which change it was read, and what was stored of it."""
+
+    place: Ref
+    record: Record
+    conditions: Mapping[str, Any]
+    known: Known
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The result of writing a record, as an HTTP status and a reason."""
+
+    done: Done
+    status: int
+    reason: str = ""
+
+
+class Sink(ABC):
+    """The destination of records; write() is called by several threads at once, everything else by one."""
+
+    fields: Sequence[str] = ()
+    schemes: Sequence[Scheme] = ()
+    # The names of the schemes of an index beside that was there before.
+    had: Sequence[str] | None = None
+    removed = 0
+
+    @abstractmethod
+    def use(self, specifications: Sequence[str]) -> None:
+        """Keep sketches by these schemes, and by those that are there; in a dry run they are only asked for."""
+
+    @abstractmethod
+    def ref(self, place: Ref) -> Ref:
+        """The identity under which the document at (index, id, routing) is stored."""
+
+    def source(self, place: Ref) -> str:  # noqa: ARG002 a document says itself where it is
+        """The source stored for a document that names none."""
+        return ""
+
+    @abstractmethod
+    def known(self, hits: Sequence[Mapping[str, Any]]) -> list[Known]:
+        """The stored state of each of these documents; their `_source` has this sink's `fields`."""
+
+    @abstractmethod
+    def write(self, batch: list[Done]) -> list[Written]:
+        """Store records; one result each, in order."""
+
+    @abstractmethod
+    def put_failures(self, failures: Sequence[Failure]) -> None:
+        """Record what could not be read or written."""
+
+    @abstractmethod
+    def finish(self) -> None:
+        """Make what was written visible, and clear up."""
+
+
+def in_place(
+    client: Client, info: StoreInfo, specifications: Sequence[str], *, single: bool, dry_run: bool, refresh: Refresh
+) -> InPlace:
+    """The sink in the owner's documents; puts neardup's fields into the mapping first, unless in a dry run.
+
+    `specifications` are those of schemes beside the index's own. UsageError where the mapping has no room for all, or
+    one can't be made: no mapping can give up a field, so that none is added then.
+    """
+    provision = Provision(client)
+    # Annotating needs the fields; templates are for `neardup setup`, which may ask for more privileges.
+    steps = provision.fields(info, _asked(client, provision, specifications))
+    if dry_run:
+        return InPlace(client, Bodies(info), single, None)
+    list(provision.carry_out(steps))
+    store = SearchStore(client)
+    store.refresh = refresh
+    store.context.put_back()
+    return InPlace(client, Bodies(info), single, store)
+
+
+def _asked(client: Client, provision: Provision, specifications: Sequence[str]) -> list[SchemeInfo]:
+    """The schemes that an index does not have yet."""
+    there = provision.schemes()
+    new = [each for each in specifications if split(each)[0] not in (SIMHASH_DOC, *(there or ()))]
+
+    def corpus(name: str) -> Corpus:
+        if there is None:
+            raise UsageError(
+                f"{provision.shown}: has no statistics of a corpus ({name}): annotate without that scheme, gather them "
+                "(neardup corpus --from-store), and annotate again"
+            )
+        return corpus_of(SearchStore(client, read_only=True))(name)
+
+    return [registry.scheme(each, corpus).info for each in new]
+
+
+class InPlace(Sink):
+    """Partial updates of what stands under `neardup`, each only where the document is as it was read."""
+
+    def __init__(self, client: Client, bodies: Bodies, single: bool, store: SearchStore | None) -> None:
+        self._client, self._bodies, self._single, self._store = client, bodies, single, store
+        self._wanted = [scheme.name for scheme in bodies.info.schemes]
+        # All of it: whether it is neardup's at all is seen anew in every document.
+        self.fields = [ROOT]
+
+    @property
+    def store(self) -> SearchStore | None:
+        """The index as a store; None in a dry run."""
+        return self._store
+
+    def use(self, specifications: Sequence[str]) -> None:
+        """See Sink.use."""
+        if self._store:
+            self.schemes = _added(self._store, specifications)
+            self._bodies = self._store.context.bodies
+        names = [scheme.family for scheme in self.schemes] or [
+            split(specification)[0] for specification in specifications
+        ]
+        self._wanted = list(dict.fromkeys([*self._wanted, *names]))
+
+    def ref(self, place: Ref) -> Ref:
+        """See Sink.ref."""
+        return Ref(place.id, "" if self._single else place.index, place.routing)
+
+    def known(self, hits: Sequence[Mapping[str, Any]]) -> list[Known]:
+        """See Sink.known."""
+        return [self._known(hit.get("_source")) for hit in hits]
+
+    def _known(self, source: Mapping[str, Any] | None) -> Known:
+        own = own_part(source) or {}
+        return Known(
+            owners=is_owners(source),
+            there="tokens" in own,
+            digest=unpacked_digest(own.get("source_digest") or ""),
+            source=own.get("source") or "",
+            title=own.get("title") or "",
+            pending="pending" in own,
+            complete=bool(own.get("text_digest"))
+            and all((own.get(name) or {}).get(FEATURES) is not None for name in self._wanted),
+            own=own,
+        )
+
+    def write(self, batch: list[Done]) -> list[Written]:
+        """See Sink.write."""
+        written: list[Written] = []
+        sent: list[Done] = []
+        actions: list[Action] = []
+        for done in batch:
+            try:
+                actions.append(update(done.place, {"doc": {ROOT: self._fields(done)}}, done.conditions))
+            except RefusedError as error:
+                written.append(Written(done, _REFUSED, str(error)))
+                continue
+            sent.append(done)
+        if self._store and not {action.index for action in actions} <= self._store.context.mappings.keys():
+            self._store.context.require_mapped(anew=True)
+        outcomes = send(self._client, actions) if actions else []
+        written += [Written(done, outcome.status, outcome.reason) for done, outcome in zip(sent, outcomes, strict=True)]
+        if self._store:
+            stored = [one.done.record.ref for one in written if one.status < 300]
+            forget_failures(self._store.context.failures, stored)
+            if self._store.refresh == "true":
+                self._store.context.show()
+        return written
+
+    def _fields(self, done: Done) -> dict[str, Any]:
+        fields = self._bodies.fields(done.record)
+        if done.known.pending:
+            fields |= dict.fromkeys(("pending", "pending_detail"))
+        if not done.known.there:
+            return fields
+        return self._bodies.replacing(fields, done.known.own)
+
+    def put_failures(self, failures: Sequence[Failure]) -> None:
+        """See Sink.put_failures."""
+        if self._store:
+            self._store.put_failures(failures)
+
+    def finish(self) -> None:
+        """See Sink.finish."""
+        if self._store and self._store.refresh != "none":
+            self._store.context.show()
+            self._store.context.settle()
+
+
+class Sidecar(Sink):
+    """Records in an index of their own; the id there is INDEX/ID, and the metadata have index, id and routing."""
+
+    def __init__(self, client: Client, origin: Client, info: StoreInfo, *, dry_run: bool, refresh: Refresh) -> None:
+        self._client, self._origin = client, origin
+        self._store: SearchStore | None = None
+        if client.target.name == origin.target.name:
+            raise UsageError(f"{client.target.shown}: --to names the index itself; name another one, or leave it out")
+        there = self._require_apart()
+        if not there and matches(origin.target.name, client.target.name):
+            raise UsageError(
+                f"{client.target.shown}: --store {origin.target.name} would read the new index too; name one that it "
+                "does not match"
+            )
+        if there or not dry_run:
+            self._store = with_schemes(SearchStore(client, create=info, read_only=dry_run), info)
+            self._store.refresh = refresh
+            if not self._store.created:
+                self.had = [scheme.name for scheme in self._store.info.schemes]
+        # A template may have given the new index an alias.
+        self._require_apart()
+
+    def _require_apart(self) -> bool:
+        """Raise UsageError where the indices of both sides overlap, as they are now; whether there is one to write."""
+        own = indices_of(self._client)
+        both = sorted(own & indices_of(self._origin))
+        if both:
+            raise UsageError(
+                f"{self._client.target.shown}: behind --to {mapping.named(both)} what --store "
+                f"{self._origin.target.name} reads; nothing is written there. Name an index of its own"
+            )
+        return bool(own)
+
+    def use(self, specifications: Sequence[str]) -> None:
+        """See Sink.use."""
+        if self._store:
+            self.schemes = wanted_schemes(self._store, specifications)
+            if not self._store.context.read_only:
+                _add(self._store, self.schemes)
+
+    def ref(self, place: Ref) -> Ref:
+        """See Sink.ref."""
+        name = f"{place.index}/{place.id}"
+        if place.routing is not None:
+            name += _ROUTING + quote(place.routing, safe="")
+        elif _ROUTING in place.id:
+            name += "?"
+        return Ref(name)
+
+    def source(self, place: Ref) -> str:
+        """See Sink.source."""
+        return f"{place.index}/{place.id}"
+
+    def known(self, hits: Sequence[Mapping[str, Any]]) -> list[Known]:
+        """See Sink.known."""
+        if not self._store:
+            return [Known()] * len(hits)
+        refs = [self.ref(place_of(hit)) for hit in hits]
+        return [self._known(record) if record else Known() for record in self._store.get(refs)]
+
+    def _known(self, record: Record) -> Known:
+        complete = bool(record.text_digest) and all(scheme.family in record.sketches for scheme in self.schemes)
+        return Known(True, record.source_digest, record.source, record.title, complete=complete)
+
+    def write(self, batch: list[Done]) -> list[Written]:
+        """See Sink.write."""
+        assert self._store  # noqa: S101 a dry run writes nothing
+        # An alias may have been moved or rolled over since the batch before.
+        self._require_apart()
+        records = [self._record(done) for done in batch]
+        return [
+            Written(done, _REFUSED if result.status is PutStatus.FAILED else _DONE, result.reason)
+            for done, result in zip(batch, self._store.put(records), strict=True)
+        ]
+
+    def _record(self, done: Done) -> Record:
+        place = done.place
+        origin = {"index": place.index, "id": place.id, "routing": place.routing}
+        return dataclasses.replace(done.record, metadata=origin)
+
+    def put_failures(self, failures: Sequence[Failure]) -> None:
+        """See Sink.put_failures."""
+        if self._store:
+            self._store.put_failures(failures)
+
+    def finish(self) -> None:
+        """See Sink.finish. Records of documents that are gone are deleted."""
+        if not self._store or self._store.context.read_only:
+            return
+        self._store.context.settle()
+        self._require_apart()
+        for places in self._origins(self._store):
+            if gone := self._gone(places):
+                # A run beside this one may bring a document and its record back: then the record is another one.
+                refs = [ref for ref, _ in gone]
+                versioned = dict(zip(refs, self._store.versioned(refs), strict=True))
+                versions = {ref: read.version for ref, _ in self._gone(gone) if (read := versioned[ref])}
+                self.removed += self._store.delete(list(versions), versions=versions)
+        if self._store.refresh != "none":
+            self._store.context.settle()
+
+    def _gone(self, places: list[tuple[Ref, Ref]]) -> list[tuple[Ref, Ref]]:
+        """The records whose documents are not there."""
+        # Without a field that is asked for, the engines leave the routing out.
+        docs = [{**item_at(place), "_source": False, "stored_fields": ["_routing"]} for _, place in places]
+        hits = self._origin.request("POST", "/_mget", {"docs": docs})["docs"]
+        return [one for one, hit in zip(places, hits, strict=True) if _is_gone(hit, one[1])]
+
+    def _origins(self, store: SearchStore) -> Iterator[list[tuple[Ref, Ref]]]:
+        origins = (
+            (record.ref, Ref(record.metadata["id"], record.metadata["index"], record.metadata["routing"]))
+            for record in store.scan(sketches=False)
+            if set(record.metadata) == {"index", "id", "routing"}
+        )
+        yield from chunks(origins, BATCH_RECORDS)
+
+
+def _added(store: SearchStore, specifications: Sequence[str]) -> Sequence[Scheme]:
+    """The schemes that a store has and those named, once it has them all."""
+    schemes = wanted_schemes(store, specifications)
+    _add(store, schemes)
+    return schemes
+
+
+def _add(store: SearchStore, schemes: Sequence[Scheme]) -> None:
+    for scheme in schemes:
+        store.add_scheme(scheme.info)
+
+
+def _is_gone(hit: Mapping[str, Any], place: Ref) -> bool:
+    if error := hit.get("error"):
+        # An index that is closed, or does not answer, still has its documents.
+        return bool(error.get("type") == "index_not_found_exception")
+    return not hit.get("found") or hit.get("_routing") != place.routing

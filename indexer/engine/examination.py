@@ -1,0 +1,125 @@
+"""The checks of a cluster alone: versions, privileges, mappings, and settings that a load has left behind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from importlib.metadata import version
+from typing import Any
+
+from indexer.engine.client.connection import AnswerError, Client
+from indexer.engine.index import mapping, relaxed
+from indexer.engine.index.bodies import MAPPING_VERSION, is_record
+from indexer.engine.index.side_index import side_name
+from indexer.engine.setup.pipelines import Pipelines
+from indexer.engine.setup.provision import Provision
+from indexer.engine.store.store import SearchStore
+from indexer.errors import StoreError, UsageError
+from indexer.stores.findings import Finding
+from indexer.text.counts import counted
+
+_CLIENTS = {"elasticsearch": "elasticsearch", "opensearch": "opensearch-py"}
+# What each kind of work needs beyond the one before, as mappings/README.md has it.
+_READING = ("read", "view_index_metadata")
+_WRITING = ("write", "create_index", "maintenance")
+
+
+def of_cluster(client: Client) -> Iterator[Finding]:
+    """The findings that need no store to be there; raises StoreError."""
+    package = _CLIENTS[client.engine]
+    answered = _version(client)
+    known = f"{client.product} {answered}" if answered else f"{client.product}, whose version this user is not told"
+    yield Finding("engine", "ok", f"{known}; client {package} {version(package)}")
+    yield _privileges(client)
+
+
+def _version(client: Client) -> str:
+    """The least version among the nodes; empty where it is not told."""
+    answer = _allowed(lambda: client.request("GET", "/_nodes", filter_path="nodes.*.version")) or {}
+    versions = {node["version"] for node in answer.get("nodes", {}).values()}
+    return min(versions, key=lambda text: [int(part) for part in text.split("-")[0].split(".")], default="")
+
+
+def _allowed(ask: Callable[[], Any]) -> Any:
+    """An answer; None where this engine has none, or not for this user."""
+    try:
+        return ask()
+    except StoreError as error:
+        answer = error if isinstance(error, AnswerError) else error.__cause__
+        if isinstance(answer, AnswerError) and answer.status != 401:
+            return None
+        raise
+
+
+def _privileges(client: Client) -> Finding:
+    """The finding on what this user may do with the index and with those beside it."""
+    if client.engine == "opensearch":
+        says = "OpenSearch does not tell what a user may do; mappings/README.md says what is needed"
+        return Finding("privileges", "ok", says)
+    names = [*client.target.name.split(","), *side_name(client.target.name, "*").split(",")]
+    wanted = {
+        "cluster": ["manage_index_templates"],
+        "index": [{"names": names, "privileges": [*_READING, *_WRITING, "manage"]}],
+    }
+    answer = _allowed(lambda: client.request("POST", "/_security/user/_has_privileges", wanted))
+    if answer is None:
+        return Finding("privileges", "ok", "the engine asks nobody who they are, so that everything is allowed")
+    held = answer["index"].values()
+    lacking = [[name for name in group if not all(one[name] for one in held)] for group in (_READING, _WRITING)]
+    if lacking[0]:
+        says = f"the {client.access.kind} may not read: lacks {', '.join(lacking[0])} on {' or '.join(names)}"
+        return Finding("privileges", "error", says, "grant them, as mappings/README.md says")
+    if lacking[1]:
+        says = f"the {client.access.kind} may read, and not write (lacks {', '.join(lacking[1])})"
+        return Finding("privileges", "ok", says)
+    sets_up = answer["cluster"]["manage_index_templates"] and all(one["manage"] for one in held)
+    more = "write, and set up" if sets_up else "write, but neither set up nor load with --bulk-load"
+    return Finding("privileges", "ok", f"the {client.access.kind} may read and {more}")
+
+
+def of_mappings(store: SearchStore) -> Iterator[Finding]:
+    """The findings on an open store: gaps in its mappings, documents without a fingerprint, what a load left behind."""
+    context = store.context
+    yield _mapping(store)
+    yield _pipelines(store)
+    without = context.client.count(context.path, {"bool": {"must_not": [is_record()]}})
+    if without:
+        says = f"{counted(without, 'document')} of the index without a fingerprint, which nothing finds"
+        yield Finding("documents", "warning", says, "run neardup annotate")
+    else:
+        yield Finding("documents", "ok", "all have been fingerprinted")
+    left = relaxed.left(context.mappings)
+    if left:
+        says = f"{', '.join(left)} without refreshes and replicas: a bulk load is under way, or was killed"
+        yield Finding("settings", "error", says, "unless one is under way, run neardup setup --repair")
+    else:
+        yield Finding("settings", "ok", "no bulk load has left any behind")
+
+
+def _pipelines(store: SearchStore) -> Finding:
+    """The finding on whether documents written through neardup's pipelines arrive."""
+    answer = _allowed(Pipelines(store.context.client).examine)
+    if answer is None:
+        return Finding("pipelines", "ok", "this user is not told which there are")
+    names, trouble = answer
+    if trouble:
+        advice = "give a node the role ingest and allow scripts, or run neardup setup --remove --pipelines"
+        return Finding("pipelines", "error", trouble, advice)
+    says = f"a trial write through {' and '.join(names)} arrives" if names else "none were set up"
+    return Finding("pipelines", "ok", says)
+
+
+def _mapping(store: SearchStore) -> Finding:
+    context, advice = store.context, "run neardup setup"
+    bare = mapping.lacking(context.mappings, context.shown, context.info.schemes)
+    if bare:
+        says = f"{mapping.named(bare)} without neardup's fields, so that nothing is found or written there"
+        return Finding("mapping", "error", says, advice)
+    if "*" in context.name or "," in context.name:
+        return Finding("mapping", "ok", f"{counted(len(context.mappings), 'index', 'indices')} with neardup's fields")
+    try:
+        steps = Provision(context.client).fields(context.info)
+    except UsageError as error:
+        return Finding("mapping", "error", str(error))
+    if steps:
+        return Finding("mapping", "error", "; ".join(f"to do: {step.why}" for step in steps), advice)
+    return Finding("mapping", "ok", f"version {MAPPING_VERSION}, with all of neardup's fields")

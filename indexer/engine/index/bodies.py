@@ -1,0 +1,359 @@
+"""The bodies that a cluster is sent and sends back: field names, documents, queries, and records read from hits."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import secrets
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+from indexer.engine.client.lines import RefusedError
+from indexer.engine.index.sketches import (
+    FEATURES,
+    PAYLOAD,
+    KeyFields,
+    has_doc_values,
+    replacing_fields,
+    sketch_fields,
+    sketch_of,
+)
+from indexer.model import Fingerprint, Record, Ref, Sketch, first_arrival, to_signed, to_unsigned
+from indexer.model.origins import origin_of
+from indexer.schemes.keys.layout import KeyLayout
+from indexer.stores.base import StoreInfo
+from indexer.stores.sketches import refusal
+
+ROOT = "neardup"
+MAPPING_VERSION = 5
+SHORT = f"{ROOT}.short"
+# Every record has it, also one without a fingerprint: what distinguishes a record from an owner's other documents.
+TOKENS = f"{ROOT}.tokens"
+DIGEST = f"{ROOT}.source_digest"
+FORMAT = f"{ROOT}.format"
+CLUSTER_ID = f"{ROOT}.cluster.id"
+# A document that is in no cluster has a cluster id of its own, so that collapsing on the field swallows none.
+SINGLE = f"{ROOT}.cluster.single"
+# With the types that an annotation may have there.
+CLUSTER_FIELDS: Mapping[str, tuple[type, ...]] = {
+    "id": (str,),
+    "is_canonical": (bool,),
+    "similarity": (float, int),
+    "distance": (int,),
+    "size_class": (str,),
+    "repeats": (str,),
+    "repeats_index": (str,),
+    "repeats_routing": (str,),
+    "repeats_similarity": (float, int),
+}
+# The annotation that prune marks with: its owner finds what is marked.
+DUPLICATE_OF = "duplicate_of"
+# Where annotations stand: the cluster and the mark in fields of their own, the rest as JSON.
+ANNOTATIONS = ("cluster", DUPLICATE_OF, "annotations")
+# Elasticsearch's own limit: bytes of an id.
+MAX_ID_BYTES = 512
+# Of a thousand million such ids two are equal once in ten thousand times.
+_DRAWN_BYTES = 9
+_MAX_LONG = (1 << 63) - 1
+_MAX_INTEGER = (1 << 31) - 1
+OWNERS_FIELD = f"its field {ROOT!r} is its owner's and is left as it is"
+# The record's fields in a document, and the attributes that they hold; what is empty is left out.
+_TEXTS = {
+    "format": "format",
+    "source": "source",
+    "title": "title",
+    "extractor": "extractor",
+    "indexed_at": "indexed_at",
+    "first_indexed_at": "first_indexed_at",
+    "source_digest": "source_digest",
+    "text_digest": "text_digest",
+    "container": "container",
+}
+_DIGESTS = ("source_digest", "text_digest")
+_HEXADECIMAL, _PACKED_DIGEST = re.compile("[0-9a-f]{32}"), re.compile("[A-Za-z0-9_-]{21}[AQgw]")
+# The field's name stands in the text and what is asked for in the parameters, so that it is compiled once.
+_NEAR = "doc['{field}'].size() > 0 && Long.bitCount(doc['{field}'].value ^ params.value) <= params.distance"
+
+
+Hit = dict[str, Any]
+
+
+class Bodies:
+    """Documents and queries for the schemes and key layouts of a store whose indices have these mappings."""
+
+    def __init__(self, info: StoreInfo, mappings: Collection[Mapping[str, Any]] = ()) -> None:
+        self.info = info
+        self.layout: KeyLayout = info.layout
+        self.scheme = info.scheme.partition(" ")[0]
+        self.bits = f"{ROOT}.{self.scheme}.bits"
+        self.doc_values = [self.bits, TOKENS, SHORT]
+        self.schemes = {scheme.name: scheme for scheme in info.schemes}
+        self.sketches = [f"{ROOT}.{name}" for name in self.schemes]
+        self.key_fields = {name: KeyFields.of(scheme) for name, scheme in self.schemes.items()}
+        inside = [fields_of(mapping) for mapping in mappings]
+        # The schemes whose payloads one of the indices has in `_source` only.
+        self._sourced = {
+            name
+            for name in self.schemes
+            if not all(has_doc_values(fields.get(name, {}).get("properties", {})) for fields in inside)
+        }
+
+    # Documents
+
+    def fields(self, record: Record) -> dict[str, Any]:
+        """The fields under `neardup` for a record; RefusedError if it can't be stored exactly."""
+        self._check(record)
+        body: dict[str, Any] = {"tokens": record.tokens, "short": record.short}
+        if record.fingerprint:
+            hashed = {"hash": record.fingerprint.base32, "bits": record.fingerprint.bits}
+            body[self.scheme] = hashed | self._keys(record.keys)
+        body |= {name: sketch_fields(sketch, self.key_fields[name]) for name, sketch in record.sketches.items()}
+        if record.size:
+            body["bytes"] = record.size
+        for name, attribute in _TEXTS.items():
+            if value := getattr(record, attribute):
+                body[name] = packed_digest(value) if name in _DIGESTS else value
+        body["origin"] = origin_of(record.source)
+        if record.metadata:
+            body["metadata"] = pack_json(record.metadata, "metadata")
+        body["cluster"] = alone()
+        return body
+
+    def replacing(self, body: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
+        """The same for a partial update of what stands there: what it lacks becomes null, and everything else goes.
+
+        The time at which the document first came stays, and of an identical text all that is known of it too.
+        """
+        empty = dict.fromkeys(["bytes", *_TEXTS, "metadata", *ANNOTATIONS, self.scheme, *self.schemes])
+        own = {name: replacing_fields(body[name], fields) for name, fields in self.key_fields.items() if name in body}
+        fields = empty | dict(body) | own | {"cluster": dict.fromkeys(CLUSTER_FIELDS) | body["cluster"]}
+        times = (source.get(name) or "" for source in (body, before) for name in ("first_indexed_at", "indexed_at"))
+        fields["first_indexed_at"] = first_arrival(body.get("indexed_at", ""), *times) or None
+        if body.get("text_digest") and before.get("text_digest") == body["text_digest"] and before.get("cluster"):
+            fields = {name: value for name, value in fields.items() if name not in ANNOTATIONS}
+        return fields
+
+    def _keys(self, keys: Sequence[int]) -> dict[str, Any]:
+        return {name: terms[0] if len(terms) == 1 else terms for name, terms in self.layout.terms(keys).items()}
+
+    def _check(self, record: Record) -> None:
+        fingerprint, keys = record.fingerprint, record.keys
+        if fingerprint is None and keys:
+            raise RefusedError("keys without a fingerprint")
+        if fingerprint is not None:
+            if fingerprint.scheme != self.info.scheme:
+                raise RefusedError(f"a fingerprint of {fingerprint.scheme} in a store of {self.info.scheme}")
+            if not keys:
+                raise RefusedError("a fingerprint without keys")
+            if min(keys) < 0 or max(keys) >= self.layout.end:
+                raise RefusedError("a key outside the store's key layout")
+        if reason := refusal(self.info.schemes, record.sketches):
+            raise RefusedError(reason)
+        if not 0 <= record.size <= _MAX_LONG or not 0 <= record.tokens <= _MAX_INTEGER:
+            raise RefusedError(f"size {record.size} or tokens {record.tokens} is out of range")
+
+    # Records
+
+    def record(self, hit: Mapping[str, Any], ref: Ref) -> Record | None:
+        """The record of a hit; values come from doc values where the hit has them. None for another's document."""
+        source = own_part(hit.get("_source"))
+        if source is None:
+            return None
+        values = {name: listed[0] for name, listed in hit.get("fields", {}).items()}
+        tokens = values.get(TOKENS, source.get("tokens"))
+        if tokens is None:
+            return None
+        hashed = source.get(self.scheme) or {}
+        bits = values.get(self.bits, hashed.get("bits"))
+        metadata = source.get("metadata")
+        texts: dict[str, Any] = {attribute: source.get(name) or "" for name, attribute in _TEXTS.items()}
+        texts |= {name: unpacked_digest(texts[name]) for name in _DIGESTS}
+        return Record(
+            ref=ref,
+            fingerprint=None if bits is None else Fingerprint(to_unsigned(int(bits)), int(tokens), self.info.scheme),
+            keys=self.layout.packed(hashed),
+            short=_true(values.get(SHORT, source.get("short"))),
+            size=source.get("bytes") or 0,
+            metadata=json.loads(metadata) if metadata else {},
+            sketches=self._sketches(source),
+            **texts,
+        )
+
+    def _sketches(self, source: Mapping[str, Any]) -> dict[str, Sketch]:
+        sketches = {
+            name: sketch_of(scheme, source.get(name) or {}, self.key_fields[name])
+            for name, scheme in self.schemes.items()
+        }
+        return {name: sketch for name, sketch in sketches.items() if sketch}
+
+    def payload(self, scheme: str) -> str:
+        """The field of a scheme's payloads."""
+        return self.bits if scheme == self.scheme else f"{ROOT}.{scheme}.{PAYLOAD}"
+
+    def in_doc_values(self, schemes: Iterable[str]) -> list[str]:
+        """The fields of payloads that a search gets from doc values."""
+        return [self.payload(name) for name in schemes if name not in self._sourced]
+
+    def in_source(self, schemes: Iterable[str]) -> list[str]:
+        """The fields of payloads that a search gets from `_source`; placed() puts them beside the others."""
+        return [self.payload(name) for name in schemes if name in self._sourced]
+
+    def placed(self, hits: Sequence[Hit], schemes: Iterable[str]) -> Sequence[Hit]:
+        """These hits with what `_source` has of payloads among the values of their fields."""
+        sourced = [(name, self.payload(name)) for name in schemes if name in self._sourced]
+        for hit in hits if sourced else ():
+            own = own if isinstance(own := hit["_source"].get(ROOT), Mapping) else {}
+            values = hit.setdefault("fields", {})
+            values |= {path: [text] for name, path in sourced if (text := (own.get(name) or {}).get(PAYLOAD))}
+        return hits
+
+    def sketched(self, scheme: str) -> dict[str, Any]:
+        """Documents that have a sketch of a scheme; where `_source` has the payload also those without one."""
+        field = f"{ROOT}.{scheme}.{FEATURES}" if scheme in self._sourced else self.payload(scheme)
+        return {"exists": {"field": field}}
+
+    def record_fields(self, payloads: Collection[str] = (), *, sketches: bool = False) -> dict[str, Any]:
+        """The fields that a search asks for, so that record() can read its hits, and placed() schemes' payloads."""
+        kept = {name for name in payloads if name in self._sourced}
+        excluded = [] if sketches else [f"{ROOT}.{name}" for name in self.schemes if name not in kept]
+        values = list(dict.fromkeys([*self.doc_values, *self.in_doc_values(payloads)]))
+        return {"_source": {"includes": [ROOT], "excludes": excluded}, "docvalue_fields": values}
+
+    # Queries
+
+    def near(self, value: int, distance: int) -> dict[str, Any]:
+        """Documents at most `distance` bits from an unsigned value, by a Painless script over the doc values."""
+        params = {"value": to_signed(value), "distance": distance}
+        script = {"lang": "painless", "source": _NEAR.format(field=self.bits), "params": params}
+        return {"script": {"script": script}}
+
+    def fingerprinted(self) -> dict[str, Any]:
+        """Documents that have a fingerprint."""
+        return {"exists": {"field": self.bits}}
+
+
+def packed_digest(digest: str) -> str:
+    """A digest of 32 hexadecimal digits in 22 characters of base64; others as they are. RefusedError for what would be
+    read as one.
+    """
+    if _PACKED_DIGEST.fullmatch(digest):
+        raise RefusedError(f"{digest} would be read as another digest: write digests in hexadecimal digits")
+    if not _HEXADECIMAL.fullmatch(digest):
+        return digest
+    return base64.urlsafe_b64encode(bytes.fromhex(digest)).rstrip(b"=").decode("ascii")
+
+
+def unpacked_digest(text: str) -> str:
+    """The digest that packed_digest() has written."""
+    return base64.urlsafe_b64decode(f"{text}==").hex() if _PACKED_DIGEST.fullmatch(text) else text
+
+
+def own_part(source: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """The part of a document with this `_source` that neardup keeps there: a record, or a pipeline's mark.
+
+    None where it keeps nothing, and where what stands under `neardup` is something of the owner's.
+    """
+    part = (source or {}).get(ROOT)
+    if not isinstance(part, Mapping):
+        return None
+    # A boolean is an integer to Python.
+    return part if type(part.get("tokens")) is int or isinstance(part.get("pending"), str) else None
+
+
+def is_owners(source: Mapping[str, Any] | None) -> bool:
+    """True if what stands under `neardup` in a document with this `_source` is something of its owner's."""
+    return (source or {}).get(ROOT) is not None and own_part(source) is None
+
+
+def fields_of(mapping: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The fields that an index's mapping has under `neardup`."""
+    own: Mapping[str, Any] = mapping.get("properties", {}).get(ROOT, {}).get("properties", {})
+    return own
+
+
+def is_record() -> dict[str, Any]:
+    """Documents that neardup knows, with a fingerprint or without."""
+    return {"exists": {"field": TOKENS}}
+
+
+def both(*queries: Mapping[str, Any] | None, include_short: bool = True) -> dict[str, Any]:
+    """Documents that match all of these, without scores; short ones only where they are wanted."""
+    query: dict[str, Any] = {"filter": [query_part for query_part in queries if query_part]}
+    if not include_short:
+        query["must_not"] = [{"term": {SHORT: True}}]
+    return {"bool": query}
+
+
+def merged(old: Mapping[str, Any], added: Mapping[str, Any]) -> dict[str, Any]:
+    """Annotations after a change: fields are replaced as a whole, None removes one."""
+    return {key: value for key, value in {**old, **added}.items() if value is not None}
+
+
+def alone() -> dict[str, Any]:
+    """The cluster fields of a document that is in no cluster.
+
+    The id is drawn: one that followed from the document's name would be that of a cluster that it once founded.
+    """
+    return {"id": secrets.token_urlsafe(_DRAWN_BYTES), "single": True}
+
+
+def annotations_of(source: Mapping[str, Any]) -> dict[str, Any]:
+    """The annotations in what stands under `neardup`."""
+    annotations: dict[str, Any] = json.loads(source["annotations"]) if source.get("annotations") else {}
+    if source.get(DUPLICATE_OF) is not None:
+        annotations[DUPLICATE_OF] = source[DUPLICATE_OF]
+    cluster = {name: value for name, value in (source.get("cluster") or {}).items() if value is not None}
+    return annotations | ({"cluster": cluster} if cluster and not cluster.pop("single", False) else {})
+
+
+def annotation_fields(annotations: Mapping[str, Any], there: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The partial update that makes these the annotations: the cluster in fields of its own, the rest as JSON.
+
+    `there` are the document's cluster fields, which stay where it was and remains in no cluster.
+    """
+    cluster = annotations.get("cluster")
+    rest = dict(annotations)
+    fields = {**dict.fromkeys(CLUSTER_FIELDS), **(there if there and there.get("single") else alone())}
+    if isinstance(cluster, Mapping) and _fits(cluster):
+        fields = {**dict.fromkeys((*CLUSTER_FIELDS, "single")), **cluster}
+        del rest["cluster"]
+    mark = rest.get(DUPLICATE_OF)
+    # The field has no place for a mark that is longer than an id.
+    mark = rest.pop(DUPLICATE_OF) if isinstance(mark, str) and len(mark) <= MAX_ID_BYTES else None
+    return {"cluster": fields, DUPLICATE_OF: mark, "annotations": pack_json(rest, "annotation") if rest else None}
+
+
+def _fits(cluster: Mapping[str, Any]) -> bool:
+    """True if an annotation can be kept in the fields of the mapping."""
+    return (
+        isinstance(cluster.get("id"), str)
+        and len(cluster["id"]) <= MAX_ID_BYTES
+        and all(type(value) in CLUSTER_FIELDS.get(name, ()) for name, value in cluster.items())
+        and all(0 <= cluster.get(name, 0) <= 1 for name in ("similarity", "repeats_similarity"))
+        and 0 <= cluster.get("distance", 0) <= 64
+        and all(len(cluster.get(name, "")) <= MAX_ID_BYTES for name in ("size_class", "repeats"))
+    )
+
+
+def pack_json(value: Mapping[str, Any], name: str) -> str:
+    """JSON that reads back as an equal object; RefusedError, naming the field, for anything else."""
+    try:
+        text = json.dumps(dict(value), allow_nan=False, separators=(",", ":"))
+        same = json.loads(text) == value
+    except (TypeError, ValueError, RecursionError) as error:
+        raise RefusedError(f"{name} is not made of JSON types: {error}") from error
+    if not same:
+        raise RefusedError(f"{name} is not made of JSON types: it would not read back as it is")
+    return text
+
+
+def check_id(name: str) -> None:
+    """RefusedError for an id that the engines don't take."""
+    size = len(name.encode("utf-8", "surrogatepass"))
+    if not 0 < size <= MAX_ID_BYTES:
+        raise RefusedError(f"the id takes {size} bytes; the engine takes 1 to {MAX_ID_BYTES}")
+
+
+def _true(value: Any) -> bool:
+    return value is True or value == "true"

@@ -1,0 +1,266 @@
+"""Refreshes and replicas reduced for a bulk load: the owner's values are recorded in the index first, and restored.
+
+The note is metadata of a field that holds nothing else. The mapping's `_meta` can only be written as a whole: of two
+processes that change it at once, one would undo what the other has recorded.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import Any, NamedTuple
+
+from indexer.engine.client.connection import AnswerError, Client
+from indexer.engine.client.names import is_stream, path_of, reading_path
+from indexer.engine.index import mapping
+from indexer.engine.index.bodies import ROOT
+from indexer.errors import StoreError
+from indexer.text.remarks import remark
+
+# What is recorded while a load is under way: each setting with the owner's value as JSON, null for one that is not set.
+RELAXED: Mapping[str, str] = {"index.refresh_interval": "-1", "index.number_of_replicas": "0"}
+_NOTE_TYPE = {"type": "boolean", "index": False, "doc_values": False}
+_ROUNDS = 8
+_EXPANDED = "index.auto_expand_replicas"
+_FORBIDDEN = 403
+
+
+class Request(NamedTuple):
+    """A request to make, and the reason for it."""
+
+    why: str
+    method: str
+    path: str
+    body: Mapping[str, Any]
+
+
+@contextmanager
+def bulk_load(client: Client, mappings: Mapping[str, Any]) -> Iterator[None]:
+    """Turn down the index that new documents go to, of those behind a client's name with these mappings.
+
+    It is restored at the end, however that comes; what a kill leaves behind is restored by restore_left() and
+    repairs(). StoreError where the cluster refuses.
+    """
+    index = write_index(client, mappings)
+    former: Mapping[str, str | None] = {}
+    try:
+        # Also what stops this halfway is undone: the note comes first.
+        former = relax(client, index)
+        yield
+    except BaseException:
+        try:
+            _surely_restored(client, index, former)
+        except StoreError as error:
+            shown = client.target.shown
+            _say(shown, f"{index} could not be restored to its owner's settings: {error}; {_advice(shown)}")
+        raise
+    _surely_restored(client, index, former)
+
+
+def relax(client: Client, index: str) -> dict[str, str | None]:
+    """Record an index's settings in its mapping, then reduce them; what was recorded."""
+    described = _described(client, index)
+    settings = described["settings"]
+    former = _note_in(described["mappings"])
+    if not former:
+        former = {name: settings.get(name) for name in RELAXED}
+        if settings.get(_EXPANDED, "false") != "false":
+            # The cluster itself decides how many replicas there are.
+            del former["index.number_of_replicas"]
+    try:
+        # Changes nothing, and asks whether the settings may be changed before anything is recorded.
+        same = {"index.number_of_replicas": RELAXED["index.number_of_replicas"]}
+        client.request("PUT", f"{path_of(index)}/_settings", same, preserve_existing="true")
+        mapping.require_room(client, index, described["mappings"], {ROOT: _noting(former)["properties"][ROOT]}, index)
+        client.request("PUT", f"{path_of(index)}/_mapping", _noting(former))
+        client.request("PUT", f"{path_of(index)}/_settings", {name: RELAXED[name] for name in former})
+        _keep_note(client, index, former)
+    except StoreError as error:
+        if isinstance(error.__cause__, AnswerError) and error.__cause__.status == _FORBIDDEN:
+            raise StoreError(
+                f"{client.target.shown}: a bulk load changes settings of {index}, and the "
+                f"{client.access.kind or 'anonymous user'} lacks the index privilege manage (403); get that, or load "
+                "without --bulk-load"
+            ) from error
+        raise
+    return former
+
+
+def requests(client: Client, index: str, former: Mapping[str, str | None] | None = None) -> list[Request]:
+    """The steps that restore an index to what its note, or else `former`, says; none where there is nothing to restore.
+
+    A setting that somebody has changed since stays as it is.
+    """
+    try:
+        described = _described(client, index)
+    except AnswerError as error:
+        if error.status == 404:
+            return []
+        raise
+    note = _note_in(described["mappings"])
+    settings = described["settings"]
+    back = {
+        name: value
+        for name, value in (note or former or {}).items()
+        if settings.get(name) == RELAXED[name] and value != RELAXED[name]
+    }
+    found_requests = []
+    if back:
+        why = f"put refreshes and replicas of {index} back to what they were before the bulk load"
+        found_requests.append(Request(why, "PUT", f"{path_of(index)}/_settings", back))
+    if note is not None:
+        why = f"take the note of a bulk load out of the mapping of {index}"
+        found_requests.append(Request(why, "PUT", f"{path_of(index)}/_mapping", _forgetting(described["mappings"])))
+    return found_requests
+
+
+def repairs(client: Client) -> list[Request]:
+    """The steps that restore every index, behind the name of a client's URL, that a bulk load has left behind."""
+    try:
+        answer = client.request("GET", f"/{reading_path(client.target.name)}/_mapping")
+    except AnswerError as error:
+        if error.status == 404:
+            return []
+        raise
+    return [
+        request
+        for index, described in sorted(answer.items())
+        if _is_noted(described.get("mappings", {}))
+        for request in requests(client, index)
+    ]
+
+
+def left(mappings: Mapping[str, Any]) -> list[str]:
+    """The indices, of those whose mappings these are, that a load has reduced and not restored."""
+    return [index for index, described in mappings.items() if _is_noted(described)]
+
+
+def restore_left(client: Client, mappings: Mapping[str, Any]) -> None:
+    """Put back what a load has left behind in a store that is about to be written; say so, and what can't be done."""
+    shown = client.target.shown
+    for index in left(mappings):
+        try:
+            if _restored(client, index, None):
+                _say(shown, f"{index} was restored to its owner's settings, which a bulk load had reduced")
+        except StoreError as error:
+            _say(
+                shown,
+                f"{index} has the reduced settings of a bulk load, which can't be restored: {error}; {_advice(shown)}",
+            )
+
+
+def notices(mappings: Mapping[str, Any], shown: str) -> list[str]:
+    """The notices of indices that a bulk load has left reduced, for a store that is only read."""
+    why = "has no refreshes and no replicas: a bulk load is under way, or was killed"
+    return [f"{shown}: {index} {why}; {_advice(shown)}" for index in left(mappings)]
+
+
+def write_index(client: Client, mappings: Mapping[str, Any]) -> str:
+    """The index that new documents go to, of those behind a client's name."""
+    if len(mappings) == 1:
+        return next(iter(mappings))
+    name, path = client.target.name, reading_path(client.target.name)
+    if is_stream(mappings):
+        streams = client.request("GET", f"/_data_stream/{path}")["data_streams"]
+        return str(streams[0]["indices"][-1]["index_name"])
+    aliases = client.request("GET", f"/_alias/{path}")
+    for index, described in aliases.items():
+        if described["aliases"].get(name, {}).get("is_write_index"):
+            return str(index)
+    raise StoreError(f"{client.target.shown}: the alias has no write index, so nothing can be written through it")
+
+
+def _restored(client: Client, index: str, former: Mapping[str, str | None] | None) -> bool:
+    """True if there was something to restore, which is done by now."""
+    steps = requests(client, index, former)
+    for step in steps:
+        client.request(step.method, step.path, step.body)
+    for step in steps:
+        if step.path.endswith("/_settings"):
+            _keep_note(client, index, step.body)
+    return bool(steps)
+
+
+def _keep_note(client: Client, index: str, former: Mapping[str, str | None]) -> None:
+    """Record settings again where they are reduced without a note: another load has ended, or begun, meanwhile."""
+    turned = [name for name, value in former.items() if value != RELAXED[name]]
+    if not turned:
+        return
+    for _ in range(_ROUNDS):
+        try:
+            described = _described(client, index)
+        except AnswerError as error:
+            if error.status == 404:
+                return
+            raise
+        if _note_in(described["mappings"]) or any(described["settings"].get(name) != RELAXED[name] for name in turned):
+            return
+        client.request("PUT", f"{path_of(index)}/_mapping", _noting(former))
+
+
+def _surely_restored(client: Client, index: str, former: Mapping[str, str | None]) -> None:
+    """Restore as _restored() does, once more if Ctrl-C comes in the middle of it."""
+    try:
+        _restored(client, index, former)
+    except KeyboardInterrupt:
+        with suppress(StoreError):
+            _restored(client, index, former)
+        raise
+
+
+def _described(client: Client, index: str) -> dict[str, Any]:
+    # Mapping and settings in one answer, so that both are of the same moment.
+    answer = client.request("GET", path_of(index), flat_settings="true")
+    (described,) = answer.values()
+    return {"settings": described.get("settings", {}), "mappings": described.get("mappings", {})}
+
+
+def _note_in(described: Mapping[str, Any]) -> dict[str, str | None] | None:
+    """The note in a mapping; of it only what a load ever changes."""
+    meta = _field(described).get("meta") or {}
+    note: Any = {name: json.loads(meta[_short(name)]) for name in RELAXED if _short(name) in meta}
+    if not note:
+        # An earlier neardup has it in `_meta`.
+        note = mapping.own_meta(described).get(mapping.NOTE)
+    if not isinstance(note, Mapping):
+        return None
+    return {name: None if note[name] is None else str(note[name]) for name in RELAXED if name in note}
+
+
+def _field(described: Mapping[str, Any]) -> Mapping[str, Any]:
+    inside: Mapping[str, Any] = described.get("properties", {}).get(ROOT, {}).get("properties", {})
+    return inside.get(mapping.NOTE) or {}
+
+
+def _noting(note: Mapping[str, str | None]) -> dict[str, Any]:
+    """The change of a mapping that puts a note into it; an empty one takes it out."""
+    meta = {_short(name): json.dumps(value) for name, value in note.items()}
+    return {"properties": {ROOT: {"properties": {mapping.NOTE: {**_NOTE_TYPE, "meta": meta}}}}}
+
+
+def _forgetting(described: Mapping[str, Any]) -> dict[str, Any]:
+    """The change of a mapping after which it has no note."""
+    body = _noting({}) if _field(described) else {}
+    own = mapping.own_meta(described)
+    if mapping.NOTE in own:
+        rest = {name: value for name, value in own.items() if name != mapping.NOTE}
+        body["_meta"] = mapping.with_meta(described["_meta"], rest)
+    return body
+
+
+def _short(name: str) -> str:
+    # The engines' limit for a name is 20 characters.
+    return name.removeprefix("index.")
+
+
+def _is_noted(described: Mapping[str, Any]) -> bool:
+    return _note_in(described) is not None
+
+
+def _advice(shown: str) -> str:
+    return f"`neardup setup --repair --store {shown}` puts it back"
+
+
+def _say(shown: str, text: str) -> None:
+    remark(f"{shown}: {text}", level="warning")

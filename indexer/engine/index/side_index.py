@@ -1,0 +1,252 @@
+"""The indices beside a store's own: failures, clusters and resources, one small document each."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Generic, TypeVar
+from urllib.parse import quote
+
+from indexer.engine.client.bulk import BATCH_RECORDS, Action, send
+from indexer.engine.client.connection import AnswerError, Client
+from indexer.engine.client.gets import multi_get
+from indexer.engine.client.lines import encoded
+from indexer.engine.index.bodies import ROOT
+from indexer.errors import StoreError
+from indexer.model import ClusterRecord, Failure, Ref, size_class
+from indexer.model.chunking import chunks
+
+T = TypeVar("T")
+
+# The engines' own default for the most hits of one answer.
+_MOST_HITS = 10_000
+_TERM = {"type": "keyword", "ignore_above": 8191}
+# JSON with escapes alone: a lone half of a surrogate pair, as file names can have, comes back as it was.
+_EXACT = {"exact": {"type": "keyword", "index": False, "doc_values": False}}
+_DATE = {"type": "date", "ignore_malformed": True}
+_LONG = {"type": "long"}
+FAILURE_PROPERTIES: Mapping[str, Any] = {
+    **dict.fromkeys(("id", "index", "routing", "source", "reason"), _TERM),
+    "detail": {"type": "text"},
+    "failed_at": _DATE,
+    **_EXACT,
+}
+CLUSTER_PROPERTIES: Mapping[str, Any] = {
+    "id": _TERM,
+    "canonical": {"properties": dict.fromkeys(("id", "index", "routing"), _TERM)},
+    "title": {"type": "text", "fields": {"keyword": {"type": "keyword", "ignore_above": 1024}}},
+    **dict.fromkeys(("size", "octets", "redundant", "redundant_octets", "origins"), _LONG),
+    "least_similarity": {"type": "float"},
+    "first_seen": _DATE,
+    "last_seen": _DATE,
+    # By the names that documents have, so that one filter of a dashboard narrows both.
+    ROOT: {
+        "properties": {
+            **dict.fromkeys(("format", "origin"), _TERM),
+            "cluster": {"properties": dict.fromkeys(("id", "size_class"), _TERM)},
+        }
+    },
+    **_EXACT,
+}
+
+
+class SideIndex(Generic[T]):
+    """An index that is made at the first document, and stands for an empty one before.
+
+    Of a store that is a list or a pattern, which is only read, it is those of all its parts together.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        kind: str,
+        properties: Mapping[str, Any],
+        body: Callable[[T], Mapping[str, Any]],
+        read: Callable[[Mapping[str, Any]], T],
+        query: Mapping[str, Any] | None = None,
+    ) -> None:
+        self._client, self.name = client, side_name(client.target.name, kind)
+        self._query = query or {"match_all": {}}
+        self._properties, self._body, self._read = properties, body, read
+        self._path = quote(self.name, safe="*,-")
+        self._several = "*" in self.name or "," in self.name
+        self._exists: bool | None = None
+        self._count = 0
+        self._unseen = False
+        self._known: Mapping[str, Any] = {}
+
+    def exists(self) -> bool:
+        """True if the index is there; the engine is asked for a missing one only once."""
+        if self._exists is None:
+            try:
+                # One of a list may be missing; a pattern that matches nothing is answered by an empty object.
+                answer = self._client.request("GET", f"/{self._path}/_mapping", ignore_unavailable="true")
+                self._exists, self._count = bool(answer), len(answer)
+                self._known = answer.get(self.name, {}).get("mappings", {}).get("properties", self._properties)
+            except AnswerError as error:
+                if error.status != 404:
+                    raise
+                self._exists = False
+        return self._exists
+
+    def settle(self) -> None:
+        """Make what was written visible to searches."""
+        if self._unseen:
+            self._client.request("POST", f"/{self._path}/_refresh")
+            self._unseen = False
+
+    def making(self) -> tuple[str, dict[str, Any]] | None:
+        """Path and body of the PUT that makes the index or adds fields that came since; None where all is there."""
+        if not self.exists():
+            return f"/{self._path}", {"mappings": {"dynamic": False, "properties": self._properties}}
+        if self._known.keys() >= self._properties.keys():
+            return None
+        return f"/{self._path}/_mapping", {"properties": self._properties}
+
+    def make(self) -> None:
+        """Make the index where it is not there, and add the fields that came since."""
+        wanted = self.making()
+        if wanted is None:
+            return
+        try:
+            self._client.request("PUT", *wanted)
+        except AnswerError as error:
+            if error.kind != "resource_already_exists_exception":
+                shown = self._client.target.shown
+                raise StoreError(f"{shown}: can't make the index {self.name} beside it: {error.reason}") from error
+        self._exists, self._known = True, self._properties
+
+    def put(self, items: Iterable[tuple[str, T]]) -> None:
+        """Store items under their ids, in batches; StoreError where the cluster refuses one."""
+        for chunk in chunks(items, BATCH_RECORDS):
+            self.make()
+            self._send([Action("index", self.name, name, None, encoded(self._body(item))) for name, item in chunk])
+
+    def get(self, names: Sequence[str]) -> list[T | None]:
+        """The items with these ids, in this order, as they are now."""
+        if not self.exists():
+            return [None] * len(names)
+        values: dict[str, T] = {}
+        for chunk in chunks(dict.fromkeys(names), BATCH_RECORDS):
+            for hit in self._found(chunk) if self._several else self._got(chunk):
+                # Several parts may have one of the same id; then it is that of the first part by name.
+                values.setdefault(hit["_id"], self._read(hit["_source"]))
+        return [values.get(name) for name in names]
+
+    def _got(self, names: Sequence[str]) -> Iterator[dict[str, Any]]:
+        hits = multi_get(self._client, [{"_id": name} for name in names], path=f"/{self._path}")
+        return (hit for hit in hits if hit.get("found"))
+
+    def _found(self, names: Sequence[str]) -> Iterator[dict[str, Any]]:
+        """The documents of these names in several indices, which can only be searched: as of their last refresh."""
+        at_once = max(1, _MOST_HITS // max(self._count, 1))
+        for chunk in chunks(names, at_once):
+            body = {"query": {"ids": {"values": chunk}}, "size": _MOST_HITS, "sort": ["_index"]}
+            yield from self._search(body)["hits"]["hits"]
+
+    def _search(self, body: Mapping[str, Any]) -> Any:
+        return self._client.search(self._path, body, ignore_unavailable="true")
+
+    def delete(self, names: Sequence[str]) -> int:
+        """Delete by id; how many were there. Ids that are not there cost nothing but the question."""
+        there = [name for name, item in zip(names, self.get(names), strict=True) if item is not None]
+        unique = dict.fromkeys(there)
+        for chunk in chunks(unique, BATCH_RECORDS):
+            self._send([Action("delete", self.name, name) for name in chunk])
+        return len(unique)
+
+    def _send(self, actions: Sequence[Action]) -> None:
+        for outcome in send(self._client, actions):
+            if not outcome.ok and outcome.status != 404:
+                raise StoreError(f"{self._client.target.shown}: {self.name} can't be written: {outcome.reason}")
+        self._unseen = True
+
+    def pages(self, pages: Callable[..., Iterator[list[dict[str, Any]]]], *order: str) -> Iterator[T]:
+        """Every item, sorted by these keyword fields; `pages` is the store's way to page."""
+        if not self.exists():
+            return
+        self.settle()
+        sort = [{name: {"order": "asc", "missing": "_first"}} for name in order]
+        for hits in pages({"query": self._query, "sort": sort}, 1000, path=self._path):
+            yield from (self._read(hit["_source"]) for hit in hits)
+
+    def counts(self, field: str) -> dict[str, int]:
+        """The number of documents with each term of a keyword field."""
+        if not self.exists():
+            return {}
+        self.settle()
+        body = {"size": 0, "aggs": {"terms": {"terms": {"field": field, "missing": "", "size": 1000}}}}
+        buckets = self._search(body).get("aggregations", {}).get("terms", {}).get("buckets", ())
+        return {bucket["key"]: bucket["doc_count"] for bucket in buckets}
+
+
+def side_name(store: str, kind: str) -> str:
+    """The name of an index beside a store's own; of a list and of patterns, those of all parts."""
+    return ",".join(f"{part}-neardup-{kind}" for part in store.split(",") if part)
+
+
+def failures_index(client: Client) -> SideIndex[Failure]:
+    """The documents that could not be indexed."""
+    return SideIndex(client, "failures", FAILURE_PROPERTIES, _failure_body, _failure)
+
+
+def clusters_index(client: Client) -> SideIndex[ClusterRecord]:
+    """The index of what belongs to clusters as a whole."""
+    # Beside them lies the note of how they were made.
+    return SideIndex(client, "clusters", CLUSTER_PROPERTIES, _cluster_body, _cluster, {"exists": {"field": "size"}})
+
+
+def forget_failures(failures: SideIndex[Failure], refs: Sequence[Ref]) -> None:
+    """Delete what is recorded of documents that are stored now, or gone."""
+    if refs and failures.exists():
+        failures.delete([failure_id(ref) for ref in refs])
+
+
+def failure_id(ref: Ref) -> str:
+    """The id of the document that records a failure: of fixed length, whatever the document's id."""
+    parts = "\0".join((ref.index, ref.routing or "", ref.id))
+    return hashlib.sha256(parts.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def _failure_body(failure: Failure) -> Mapping[str, Any]:
+    ref = failure.ref
+    texts = {"id": ref.id, "index": ref.index, "routing": ref.routing, "source": failure.source}
+    texts |= {"reason": failure.reason, "detail": failure.detail, "failed_at": failure.failed_at}
+    return {**_readable(texts), "exact": json.dumps([*texts.values(), failure.source_digest])}
+
+
+def _failure(source: Mapping[str, Any]) -> Failure:
+    name, index, routing, *rest = json.loads(source["exact"])
+    return Failure(Ref(name, index, routing), *rest)
+
+
+def _cluster_body(cluster: ClusterRecord) -> Mapping[str, Any]:
+    canonical = {"id": cluster.canonical.id, "index": cluster.canonical.index, "routing": cluster.canonical.routing}
+    texts = {"id": cluster.id, "title": cluster.title}
+    texts |= {"first_seen": cluster.first_seen, "last_seen": cluster.last_seen}
+    numbers: dict[str, Any] = {"size": cluster.size, "octets": cluster.total_bytes}
+    numbers |= {"redundant": cluster.redundant}
+    numbers |= {"redundant_octets": cluster.redundant_bytes, "least_similarity": cluster.least_similarity}
+    lists = {"formats": cluster.formats, "origins": cluster.origins}
+    exact = json.dumps([list(canonical.values()), texts, numbers, lists])
+    formats, origins = ([_passing(name) for name in names] for names in lists.values())
+    shared: dict[str, Any] = {"format": formats, "origin": origins}
+    shared["cluster"] = _readable({"id": cluster.id, "size_class": size_class(cluster.size)})
+    body = {**_readable(texts), **numbers, "origins": len(cluster.origins), ROOT: shared}
+    return {**body, "canonical": _readable(canonical), "exact": exact}
+
+
+def _cluster(source: Mapping[str, Any]) -> ClusterRecord:
+    canonical, texts, numbers, lists = json.loads(source["exact"])
+    names: dict[str, Any] = {name: tuple(listed) for name, listed in lists.items()}
+    sizes = {"total_bytes": numbers.pop("octets"), "redundant_bytes": numbers.pop("redundant_octets")}
+    return ClusterRecord(canonical=Ref(*canonical), **texts, **numbers, **sizes, **names)
+
+
+def _readable(texts: Mapping[str, str | None]) -> dict[str, str]:
+    return {name: _passing(text) for name, text in texts.items() if text}
+
+
+def _passing(text: str) -> str:
+    return text.encode("utf-8", "replace").decode("utf-8")

@@ -1,0 +1,227 @@
+"""Dashboards for Kibana and OpenSearch Dashboards: put there, and taken away again, over their HTTP interfaces."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+import urllib.parse
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from indexer.engine.client.access import Access, load_access
+from indexer.engine.client.connection import (
+    FIRST_CONTACT,
+    RETRIED,
+    Patience,
+    Target,
+    explain_certificate,
+    is_host,
+)
+from indexer.engine.client.plain_http import Answer, CertificateError, UnreachableError, ask
+from indexer.engine.index.mapping import mappings_directory
+from indexer.errors import StoreError, UsageError
+from indexer.text.counts import counted
+from indexer.text.hiding import shown_name
+
+KIBANA, OPENSEARCH = "kibana", "opensearch-dashboards"
+_PRODUCTS = {KIBANA: "Kibana", OPENSEARCH: "OpenSearch Dashboards"}
+# The placeholder for the index's name in the files, and the beginning of every object's id.
+_INDEX = "INDEX_NAME"
+_ID = f"neardup-{_INDEX}-"
+_URL = re.compile(r"https?://([^/?#@]+)(/[^?#@\s]*)?\Z", re.IGNORECASE)
+_PLAIN_NAME = re.compile(r"[\w.+-]+\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One thing to do: a sentence, and the request; `body` are the saved objects that it imports."""
+
+    why: str
+    method: str
+    path: str
+    body: Sequence[Mapping[str, Any]] | None = None
+
+    def request(self) -> str:
+        """The request as people write it; the objects one a line, as they are sent in the form's file."""
+        return "\n".join([f"{self.method} {self.path}", *map(_line, self.body or ())])
+
+
+class Dashboards:
+    """The dashboards of the index `name` in Kibana or OpenSearch Dashboards, whichever answers at `url`.
+
+    `space` is a space of Kibana's or a tenant of OpenSearch Dashboards'. Credentials come from the same settings as for
+    the store. Raises UsageError for what can't be used, and StoreError where nothing answers, or something else.
+    """
+
+    def __init__(
+        self, url: str, name: str, *, space: str = "", access: Access | None = None, patience: Patience | None = None
+    ) -> None:
+        self.shown = shown_name(url)
+        if "@" in url:
+            raise UsageError(f"{self.shown}: a password in a URL can be seen by others; set NEARDUP_USERNAME and so on")
+        parts = _URL.match(url)
+        if not parts or not is_host(parts[1]):
+            raise UsageError(f"{self.shown}: write https://host:5601, with the base path where there is one")
+        if not _PLAIN_NAME.match(name):
+            raise UsageError(f"{name}: dashboards are made for a name of letters, digits and . _ + - only")
+        if space and not _PLAIN_NAME.match(space):
+            raise UsageError(f"{space}: is not a valid name of a space or tenant: letters, digits and . _ + - only")
+        self.name, self.space = name, space
+        self._url = url.rstrip("/")
+        self._access = access or load_access(self._url, self.shown)
+        self._patience = patience or Patience()
+        if self._access.region:
+            raise UsageError(f"{self.shown}: requests to dashboards are not signed for Amazon; import the file by hand")
+        self.product = self._recognise()
+
+    def objects(self) -> list[dict[str, Any]]:
+        """The saved objects for this index, what is referred to before what refers to it."""
+        text = (mappings_directory() / "dashboards" / f"{self.product}.ndjson").read_text("utf-8")
+        # Kibana wants ids that no other space has.
+        spaced = f"neardup-{self.space}-{self.name}-" if self.space else f"neardup-{self.name}-"
+        text = text.replace(_ID, spaced).replace(_INDEX, self.name)
+        return [json.loads(line) for line in text.splitlines()]
+
+    def set_up(self) -> list[Request]:
+        """The request that puts the dashboards there, in place of those of an earlier time."""
+        why = f"put the dashboards of {self.name} into {_PRODUCTS[self.product]}"
+        return [Request(why, "POST", self._path("/api/saved_objects/_import?overwrite=true"), self.objects())]
+
+    def removal(self) -> list[Request]:
+        """The requests that take away the objects that are there, those that need others first."""
+        steps = []
+        for saved in reversed(self.objects()):
+            kind, name = saved["type"], urllib.parse.quote(saved["id"], safe="")
+            path = self._path(f"/api/saved_objects/{kind}/{name}")
+            if self._ask("GET", path).status != 404:
+                title = saved["attributes"]["title"]
+                steps.append(Request(f"take away the {kind} {title!r}", "DELETE", path))
+        return steps
+
+    def carry_out(self, steps: Sequence[Request]) -> Iterator[str]:
+        """Do the steps; a sentence for each one that is done. StoreError where one is refused."""
+        for step in steps:
+            if step.body is None:
+                self._ask(step.method, step.path)
+                yield step.why
+                continue
+            boundary = uuid.uuid4().hex
+            answer = self._ask(step.method, step.path, _form(step.body, boundary), boundary)
+            result = _json(answer) or {}
+            if not result.get("success"):
+                raise StoreError(f"{self.shown}: {_refusal(result, len(step.body))}")
+            yield f"{step.why}: {counted(result.get('successCount', len(step.body)), 'object')}"
+
+    # Asking
+
+    def _path(self, path: str) -> str:
+        return f"/s/{self.space}{path}" if self.space and self.product == KIBANA else path
+
+    def _recognise(self) -> str:
+        """The product that answers."""
+        answer = self._send_patiently("GET", "/api/status")
+        status = _json(answer)
+        if "x-elastic-product" in answer.headers and "kbn-name" not in answer.headers:
+            raise StoreError(f"{self.shown}: that is Elasticsearch itself; name the address of Kibana, often port 5601")
+        if b"opensearch.org" in answer.body and "osd-name" not in answer.headers:
+            raise StoreError(
+                f"{self.shown}: that is OpenSearch itself; name that of OpenSearch Dashboards, often :5601"
+            )
+        product = OPENSEARCH if "osd-name" in answer.headers else KIBANA if "kbn-name" in answer.headers else ""
+        if not product or answer.status == 404:
+            raise StoreError(
+                f"{self.shown}: neither Kibana nor OpenSearch Dashboards answers there (status {answer.status}); "
+                "is the address right, with its base path?"
+            )
+        self.product = product
+        self._check(answer)
+        if not isinstance(status, dict) or "version" not in status:
+            raise StoreError(f"{self.shown}: {_PRODUCTS[product]} does not say its version; is it still starting?")
+        if self.space and product == KIBANA and self._ask("GET", f"/api/spaces/space/{self.space}").status == 404:
+            raise UsageError(f"{self.shown}: Kibana has no space {self.space!r}")
+        return product
+
+    def _ask(self, method: str, path: str, body: bytes | None = None, boundary: str = "") -> Answer:
+        answer = self._send_patiently(method, path, body, boundary)
+        self._check(answer)
+        return answer
+
+    def _check(self, answer: Answer) -> None:
+        """Raise StoreError for an answer that refuses; 404 is the caller's."""
+        product, who = _PRODUCTS[self.product], self._access.kind
+        if answer.status == 401 or answer.leads_away:
+            if not who:
+                raise StoreError(
+                    f"{self.shown}: {product} asks for credentials ({answer.status}); set NEARDUP_API_KEY, or "
+                    "NEARDUP_USERNAME and NEARDUP_PASSWORD, or write them to the credentials file"
+                )
+            raise StoreError(f"{self.shown}: {product} does not accept the {who} ({answer.status}); check it")
+        if answer.status == 403:
+            raise StoreError(f"{self.shown}: {product} does not allow this to the {who or 'anonymous user'} (403)")
+        if answer.status >= 400 and answer.status != 404:
+            status = _json(answer)
+            why = self._access.hidden(str(status.get("message", ""))) if isinstance(status, dict) else ""
+            raise StoreError(f"{self.shown}: {product} answered {answer.status}: {why[:500]}")
+
+    def _send_patiently(self, method: str, path: str, body: bytes | None = None, boundary: str = "") -> Answer:
+        """One answer; asked for again while no server listens, or it is starting."""
+        start = time.monotonic()
+        attempt = 0
+        while True:
+            try:
+                answer = self._send(method, path, body, boundary)
+            except CertificateError as error:
+                raise StoreError(explain_certificate(str(error), Target("", (), "", self.shown))) from error
+            except UnreachableError as error:
+                trouble, limit = str(error), min(FIRST_CONTACT, self._patience.limit)
+            else:
+                if answer.status not in RETRIED:
+                    return answer
+                trouble, limit = f"status {answer.status}", self._patience.limit
+            wait = self._patience.wait(attempt, None)
+            if time.monotonic() + wait > start + limit:
+                raise StoreError(f"{self.shown}: no answer after {attempt + 1} tries: {trouble}; is the URL right?")
+            time.sleep(wait)
+            attempt += 1
+
+    def _send(self, method: str, path: str, body: bytes | None, boundary: str) -> Answer:
+        headers = {"kbn-xsrf": "true", "osd-xsrf": "true"}
+        if self.space:
+            headers["securitytenant"] = self.space
+        if boundary:
+            headers["Content-Type"] = f"multipart/form-data; boundary={boundary}"
+        return ask(self._url + path, self._access, self._patience.timeout, method=method, body=body, headers=headers)
+
+
+def _json(answer: Answer) -> Any:
+    """The body as JSON, None where it is not JSON."""
+    try:
+        return json.loads(answer.body)
+    except ValueError:
+        return None
+
+
+def _line(saved: Mapping[str, Any]) -> str:
+    return json.dumps(saved, separators=(",", ":"))
+
+
+def _form(objects: Sequence[Mapping[str, Any]], boundary: str) -> bytes:
+    """A file of the objects, one a line, as a form sends it (RFC 7578)."""
+    head = (
+        f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="neardup.ndjson"\r\n'
+        "Content-Type: application/ndjson\r\n\r\n"
+    )
+    return f"{head}{''.join(_line(saved) + chr(10) for saved in objects)}\r\n--{boundary}--\r\n".encode()
+
+
+def _refusal(result: Mapping[str, Any], count: int) -> str:
+    """One sentence for an import that was not taken, or only in part."""
+    errors = result.get("errors") or [{}]
+    first = errors[0].get("error", {})
+    kind = first.get("type", "")
+    missing = ", ".join(str(reference.get("id")) for reference in first.get("references", ())[:3])
+    why = f"refers to {missing}, which is not there" if missing else first.get("message") or kind or "no reason given"
+    return f"refused {len(errors)} of {counted(count, 'object')}; {errors[0].get('type')} {errors[0].get('id')}: {why}"

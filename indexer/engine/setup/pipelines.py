@@ -1,0 +1,265 @@
+"""Ingest pipelines: fingerprints made inside the cluster, for documents that come by other ways than neardup's."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from indexer.engine.client.connection import AnswerError, Client
+from indexer.engine.client.names import path_of
+from indexer.engine.index import mapping
+from indexer.engine.index.bodies import ROOT
+from indexer.engine.index.source_fields import source_paths
+from indexer.engine.index.texts import OWN, TEXTS, TextFields, notes_with, remembered_fields
+from indexer.engine.setup.provision import Step, put_new
+from indexer.errors import IncompatibleStoreError, StoreError, UsageError
+from indexer.extract.base import Options
+from indexer.ingest.indexing import DEFAULT_MIN_TOKENS
+from indexer.ingest.outcomes import digest_rules
+from indexer.model import SIMHASH_DOC
+from indexer.schemes import registry, simhash
+from indexer.schemes.minhash import KEEP, Minhash
+from indexer.stores import StoreInfo
+
+KINDS = ("keys", "simhash")
+DEFAULT_FIELDS = ("body",)
+# Every pipeline of ours is described so; another of the same name is its owner's.
+_MARK = "neardup: "
+_SETTINGS = {"default": "index.default_pipeline", "final": "index.final_pipeline"}
+_UNSET = (None, "", "_none")
+# The text that a pipeline has to fingerprint as the C core does.
+_TRIAL = "Bring fresh water to the boil, warm the pot, and let the tea draw for four minutes before you pour it."
+NO_INGEST = "no node of the cluster has the role ingest, so that each write through a pipeline fails"
+
+
+class Pipelines:
+    """Plans the set-up and the removal of the pipelines of the index, alias or data stream that a client names."""
+
+    def __init__(self, client: Client) -> None:
+        self.client, self.name, self.shown = client, client.target.name, client.target.shown
+
+    def id_of(self, kind: str) -> str:
+        """The name of a pipeline in the cluster; `kind` is one of KINDS."""
+        return f"neardup-{kind}-{self.name}"
+
+    def set_up(
+        self, info: StoreInfo, fields: Sequence[str] = (), *, default: str | None = None, final: str | None = None
+    ) -> list[Step]:
+        """The steps left to do so that both pipelines are there, and are the index's default or final one where asked.
+
+        `info` is that of a new store; an index that is one keeps its own. `fields` hold the text: where none are named
+        those that the index remembers, else DEFAULT_FIELDS. The index remembers them, as those of annotate. Raises
+        UsageError where a pipeline of the owner's is in the place, IncompatibleStoreError for a newer neardup's,
+        StoreError where the pipelines can't run on this cluster.
+        """
+        mappings = self._mappings()
+        known = [mapping.info_of(found_info, f"{self.shown} ({name})") for name, found_info in mappings.items()]
+        infos = [found_info for found_info in known if found_info] or [info]
+        form = sketch_form(infos)
+        paths = self._text_paths(mappings, fields)
+        steps = self._notes(mappings, infos[0], TextFields(paths))
+        bodies = {kind: pipeline(kind, infos[0], paths, form) for kind in KINDS}
+        steps += [step for kind, body in bodies.items() if (step := self._pipeline(kind, body))]
+        if trouble := self._trouble(bodies):
+            raise StoreError(f"{self.shown}: {trouble}; nothing was changed. Without --pipelines, run neardup annotate")
+        for place, kind in (("default", default), ("final", final)):
+            if kind:
+                steps += self._use(place, self.id_of(kind), list(mappings))
+        return steps
+
+    def removal(self, *, asked: bool) -> list[Step]:
+        """The steps that take the pipelines away; those that the user may not see are passed over, unless asked for."""
+        steps = []
+        ours = {self.id_of(kind) for kind in KINDS}
+        for index, settings in self._settings().items():
+            used = {name: None for name in _SETTINGS.values() if settings.get(name) in ours}
+            if used:
+                why = f"let {index} do without neardup's pipelines"
+                steps.append(Step(why, "PUT", f"{path_of(index)}/_settings", used))
+        for kind in KINDS:
+            try:
+                there = self._there(kind)
+            except StoreError:
+                if asked:
+                    raise
+                continue
+            if there and _is_own(there):
+                steps.append(Step(f"delete the pipeline {self.id_of(kind)}", "DELETE", self._path(kind)))
+        return steps
+
+    def examine(self) -> tuple[list[str], str]:
+        """The index's pipelines that are there, and what makes writes through them fail; empty where nothing does."""
+        bodies = {kind: body for kind in KINDS if (body := self._there(kind)) and _is_own(body)}
+        names = [self.id_of(kind) for kind in bodies]
+        ours = {self.id_of(kind) for kind in KINDS}
+        used = {settings.get(name) for settings in self._settings().values() for name in _SETTINGS.values()}
+        if lacking := sorted(ours.intersection(used).difference(names)):
+            return names, f"the index names {', '.join(lacking)}, which is not there, so that each write fails"
+        return names, self._trouble(bodies) if bodies else ""
+
+    def _trouble(self, bodies: Mapping[str, Mapping[str, Any]]) -> str:
+        """The reason why writes through pipelines with these bodies would fail here; empty if they would not."""
+        try:
+            nodes = self.client.request("GET", "/_nodes", filter_path="nodes.*.roles").get("nodes", {})
+        except StoreError:
+            # Not every user may know; then the trial alone decides.
+            nodes = {}
+        if nodes and not any("ingest" in node.get("roles", ()) for node in nodes.values()):
+            return NO_INGEST
+        for kind, body in bodies.items():
+            if trouble := self._trial(kind, body):
+                return f"a trial write through {self.id_of(kind)} fails: {trouble}"
+        return ""
+
+    def _trial(self, kind: str, body: Mapping[str, Any]) -> str:
+        """The error met by a document that is sent through a pipeline, and not stored."""
+        fingerprint = simhash.fingerprint(_TRIAL)
+        assert fingerprint  # noqa: S101 the text has words
+        source: dict[str, Any] = {ROOT: {SIMHASH_DOC: {"hash": fingerprint.base32}}}
+        if kind == "simhash":
+            source = _TRIAL  # type: ignore[assignment]
+            for part in reversed(body["processors"][0]["script"]["params"]["fields"][0].split(".")):
+                source = {part: source}
+        # The engines tell more of a pipeline than they take.
+        body = {name: body[name] for name in ("processors", "on_failure")}
+        asked = {"pipeline": body, "docs": [{"_index": self.name, "_id": "trial", "_source": source}]}
+        try:
+            [answer] = self.client.request("POST", "/_ingest/pipeline/_simulate", asked)["docs"]
+        except StoreError as error:
+            answered = error if isinstance(error, AnswerError) else error.__cause__
+            if isinstance(answered, AnswerError) and answered.status not in (401, 403):
+                return answered.reason
+            raise
+        made = answer.get("doc", {}).get("_source", {}).get(ROOT, {})
+        if made.get(SIMHASH_DOC, {}).get("bits") == fingerprint.bits:
+            return ""
+        told = answer.get("error", {}).get("reason") or made.get("pending_detail") or made.get("pending")
+        return str(told or "it makes another fingerprint than neardup")
+
+    def _get(self, path: str, *, flat: bool = False) -> Any:
+        try:
+            return self.client.request("GET", path, **({"flat_settings": "true"} if flat else {}))  # type: ignore[arg-type]
+        except AnswerError as error:
+            if error.status == 404:
+                return None
+            raise
+
+    def _mappings(self) -> dict[str, dict[str, Any]]:
+        answer = self._get(f"{path_of(self.name)}/_mapping") or {}
+        return {name: described.get("mappings", {}) for name, described in sorted(answer.items())}
+
+    def _settings(self) -> dict[str, dict[str, Any]]:
+        answer = self._get(f"{path_of(self.name)}/_settings", flat=True) or {}
+        return {name: described.get("settings", {}) for name, described in sorted(answer.items())}
+
+    def _path(self, kind: str) -> str:
+        return f"/_ingest/pipeline{path_of(self.id_of(kind))}"
+
+    def _there(self, kind: str) -> dict[str, Any] | None:
+        answer = self._get(self._path(kind)) or {}
+        there: dict[str, Any] | None = answer.get(self.id_of(kind))
+        return there
+
+    def _text_paths(self, mappings: Mapping[str, Mapping[str, Any]], fields: Sequence[str]) -> tuple[str, ...]:
+        """The paths of the fields that were asked for, else of those that the indices remember."""
+        known = (remembered_fields(described).get(OWN) for described in mappings.values())
+        first = next((each for each in known if each), TextFields(DEFAULT_FIELDS))
+        return self._paths(mappings, fields or first.names)
+
+    def _notes(self, mappings: Mapping[str, Mapping[str, Any]], info: StoreInfo, fields: TextFields) -> list[Step]:
+        """The steps that let each index remember these fields, unless it does."""
+        steps = []
+        for index, described in mappings.items() or [(self.name, {})]:
+            known = remembered_fields(described).get(OWN)
+            if known and known.names == fields.names:
+                continue
+            made = {} if mappings else {"made_index": True}
+            own = {
+                **mapping.own_meta(described),
+                **mapping.meta(info, **made),
+                TEXTS: notes_with(described, OWN, fields),
+            }
+            body = {"_meta": mapping.with_meta(described.get("_meta", {}), own)}
+            why = f"note in the mapping of {index} that its texts stand in {', '.join(fields.names)}"
+            steps.append(Step(why, "PUT", f"{path_of(index)}/_mapping", body, describes=index, optional=True))
+        return steps
+
+    def _paths(self, mappings: Mapping[str, Mapping[str, Any]], fields: Sequence[str]) -> tuple[str, ...]:
+        """The paths of the fields in documents; one that no mapping has yet is taken by its name."""
+        mapped = {name for mapping_of_index in mappings.values() for name in mapping_of_index.get("properties", {})}
+        paths: list[str] = []
+        for field in fields:
+            paths += source_paths(mappings, [field], self.shown) if field.partition(".")[0] in mapped else [field]
+        return tuple(dict.fromkeys(paths))
+
+    def _pipeline(self, kind: str, wanted: Mapping[str, Any]) -> Step | None:
+        there = self._there(kind)
+        if there is not None:
+            if not _is_own(there):
+                raise UsageError(
+                    f"{self.shown}: the engine has a pipeline {self.id_of(kind)!r} that belongs to the owner; rename it"
+                )
+            if int(there.get("version", 0)) > wanted["version"]:
+                raise IncompatibleStoreError(
+                    f"{self.shown}: the pipeline {self.id_of(kind)} was made by a newer neardup; install that"
+                )
+            if all(there.get(name) == value for name, value in wanted.items()):
+                return None
+        return put_new(f"the pipeline {self.id_of(kind)}", self._path(kind), wanted, new=there is None)
+
+    def _use(self, place: str, name: str, indices: Sequence[str]) -> list[Step]:
+        """Make a pipeline the default or final one of each index that has none."""
+        setting, steps, present_settings = _SETTINGS[place], [], self._settings()
+        for index in indices or [self.name]:
+            present = present_settings.get(index, {}).get(setting)
+            if present not in (*_UNSET, name):
+                raise UsageError(
+                    f"{self.shown}: {index} has the {place} pipeline {present!r}; neardup does not replace it. Add a "
+                    f'processor to it: {{"pipeline": {{"name": "{name}"}}}}'
+                )
+            if present != name:
+                why = f"make {name} the {place} pipeline of {index}"
+                path = f"{path_of(index)}/_settings"
+                undo = Step(f"let {index} do without it again", "PUT", path, {setting: None})
+                steps.append(Step(why, "PUT", path, {setting: name}, undo=undo))
+        return steps
+
+
+def _is_own(body: Mapping[str, Any]) -> bool:
+    return str(body.get("description", "")).startswith(_MARK)
+
+
+def pipeline(
+    kind: str, info: StoreInfo, fields: Sequence[str], form: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """The body of a pipeline: the file of mappings/pipelines, and for "simhash" the parameters of a store put in.
+
+    `form` is what a minhash sketch is made with (see `sketch_form`); without it none is made.
+    """
+    body = mapping.load(f"pipelines/neardup-{kind}")
+    if kind == "simhash":
+        params = body["processors"][0]["script"]["params"]
+        params |= {"fields": list(fields), "min_tokens": DEFAULT_MIN_TOKENS, "rules": rules(info), "sketch": form}
+    return body
+
+
+def sketch_form(infos: Collection[StoreInfo]) -> dict[str, Any] | None:
+    """The parameters of the simhash pipeline for minhash sketches that are those of these stores behind one name.
+
+    None where they have no such sketches, or such as the pipeline does not make: `neardup annotate` makes them. Raises
+    UsageError for a scheme that this version does not know.
+    """
+    forms = {scheme for info in infos for scheme in info.schemes if scheme.name == Minhash.family}
+    if len(forms) != 1:
+        return None
+    [known] = forms
+    made = registry.scheme(known.id)
+    if not isinstance(made, Minhash) or made.info != known:
+        return None
+    names = ("shingle", "values", "bits", "bands", "rows")
+    return {name: getattr(made, name) for name in names} | {"numbers": made.numbers == KEEP}
+
+
+def rules(info: StoreInfo) -> str:
+    """The rules that stand before the fields' texts in a source digest, for texts that annotate reads as plain text."""
+    return digest_rules(info, Options(format="text"))

@@ -1,0 +1,397 @@
+"""Setting up an index for neardup, and taking away again what that added, as requests that can be shown first."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any
+
+from indexer.engine.client.connection import AnswerError, Client
+from indexer.engine.client.names import path_of
+from indexer.engine.index import mapping
+from indexer.engine.index.bodies import MAPPING_VERSION, ROOT, is_record
+from indexer.engine.index.mapping import mappings_directory
+from indexer.engine.index.side_index import CLUSTER_PROPERTIES, FAILURE_PROPERTIES
+from indexer.engine.index.sketches import is_scheme, sketch_properties
+from indexer.engine.index.stripping import STRIPPING, lost
+from indexer.engine.setup.ownership import is_made, require_open, require_place
+from indexer.engine.setup.removal import Stripping, delete_made
+from indexer.errors import IncompatibleStoreError, StoreError, UsageError
+from indexer.schemes.keys.layout import SchemeInfo
+from indexer.stores import StoreInfo
+
+__all__ = ["Provision", "Step", "mappings_directory"]
+
+COMPONENT = "neardup"
+_DENIED = 403
+# The indices beside a store, and the fields that they may have.
+SIDES = {"failures": set(FAILURE_PROPERTIES), "clusters": set(CLUSTER_PROPERTIES), "resources": {"name"}}
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One thing to do: a sentence, and the request.
+
+    `strips` names an index whose documents lose neardup's values, `deletes` one that goes as a whole, `describes` one
+    whose `_meta` is in the body: what is its owner's in there is read anew when the step is done. What is `optional` is
+    left undone where the engine's access control denies it. `undo` takes it back where a later step is refused.
+    """
+
+    why: str
+    method: str
+    path: str
+    body: Mapping[str, Any] | None = None
+    strips: str = ""
+    deletes: str = ""
+    describes: str = ""
+    optional: bool = False
+    undo: Step | None = None
+
+    def request(self) -> str:
+        """The request as consoles and people write it; for documents that are stripped one of many."""
+        lines = [f"{self.method} {self.path}"]
+        if self.strips:
+            action = {"_index": self.strips, "_id": "ID", "if_seq_no": "N", "if_primary_term": "N"}
+            lines += [json.dumps({"update": action}), json.dumps(STRIPPING)]
+        elif self.body is not None:
+            lines.append(json.dumps(self.body, indent=2, ensure_ascii=False))
+        return "\n".join(lines)
+
+
+class Provision:
+    """Plans and carries out set-up and removal for the index, alias or data stream that a client's URL names."""
+
+    def __init__(self, client: Client) -> None:
+        self.client, self.name, self.shown = client, client.target.name, client.target.shown
+        if "*" in self.name or "," in self.name:
+            raise UsageError(f"{self.shown}: set up one index, alias or data stream; a pattern is only for reading")
+        self.template = f"neardup-{self.name}"
+
+    def set_up(self, info: StoreInfo, *, shards: int | None = None, replicas: int | None = None) -> list[Step]:
+        """The steps left to do so that the store is there; none if all is done.
+
+        `info` is that of a new store, with its schemes; one that is there keeps its own.
+        Raises IncompatibleStoreError where the cluster holds something of a newer neardup, or the store's fingerprints
+        are others, and UsageError where the owner's mapping has no room or no place for the fields, and where indices
+        that are there have other numbers of `shards` or `replicas`.
+        """
+        indices = self._indices()
+        if indices:
+            self._require_numbers(shards=shards, replicas=replicas)
+        schemes = _schemes(indices, info)
+        steps, composed = self._component(info), [COMPONENT]
+        for scheme in schemes:
+            name, wanted = scheme_component(scheme)
+            there = self._component_there(name)
+            if there and there.get("template") != wanted["template"]:
+                # Somebody else's, or of another store's sketches with other parameters: this one stands beside it.
+                name += f"-{blake2b(scheme.id.encode(), digest_size=4).hexdigest()}"
+                there = self._component_there(name)
+            if not there:
+                steps.append(put_new(f"the component template {name}", f"/_component_template/{name}", wanted))
+            composed.append(name)
+        if not indices:
+            return [*steps, self._index_template(info, composed, shards, replicas), self._new_index(info)]
+        return steps + self.fields(info)
+
+    def fields(self, info: StoreInfo, added: Sequence[SchemeInfo] = ()) -> list[Step]:
+        """The steps left to do so that every index that is there has neardup's fields; raises as set_up().
+
+        `added` are schemes that come to those of the store, so that there is room for all or nothing is added.
+        """
+        indices = self._indices()
+        schemes = _schemes(indices, info)
+        names = {scheme.name for scheme in schemes}
+        schemes += [scheme for scheme in added if scheme.name not in names]
+        return [step for name, mappings in indices.items() for step in self._existing(name, mappings, info, schemes)]
+
+    @property
+    def exists(self) -> bool:
+        """True if there is an index, alias or data stream of this name."""
+        return bool(self._indices())
+
+    def schemes(self) -> list[str] | None:
+        """The names of the secondary schemes that the indices have; None where neardup is set up in none."""
+        indices = self._indices()
+        if not any(mapping.own_meta(mappings) for mappings in indices.values()):
+            return None
+        return sorted({scheme.name for mappings in indices.values() for scheme in mapping.schemes_of(mappings)})
+
+    def removal(self) -> list[Step]:
+        """The steps that take away everything that set-up and commands added for this name, and nothing else.
+
+        StoreError where an index behind the name is closed, so that no removal ends half-way.
+        """
+        steps, indices = [], self._indices()
+        if indices:
+            require_open(self.client, self.name)
+        for name, mappings in indices.items():
+            steps += self._removal_of(name, mappings)
+        for suffix, known in SIDES.items():
+            side = f"{self.name}-neardup-{suffix}"
+            mappings = self._get(f"{path_of(side)}/_mapping") or {}
+            if side in mappings and set(mappings[side].get("mappings", {}).get("properties", {})) <= known:
+                steps.append(Step(f"delete the index of {suffix}", "DELETE", path_of(side)))
+        return steps + self._templates()
+
+    def _templates(self) -> list[Step]:
+        """The steps that take the templates away, unless others have made something else of them, or use them."""
+        steps = []
+        templates = (self._get("/_index_template") or {}).get("index_templates", [])
+        users = {template["name"]: template["index_template"] for template in templates}
+        if self._is_own_template(users.get(self.template)):
+            del users[self.template]
+            steps.append(Step("delete the index template", "DELETE", f"/_index_template{path_of(self.template)}"))
+        used = {name for template in users.values() for name in template.get("composed_of", ())}
+        known = (self._get(f"/_component_template/{COMPONENT}*") or {}).get("component_templates", [])
+        for template in known:
+            name, there = template["name"], template["component_template"]
+            if name not in used and (_is_own_component(there) if name == COMPONENT else _is_of_scheme(name, there)):
+                steps.append(Step(f"delete the component template {name}", "DELETE", f"/_component_template/{name}"))
+        return steps
+
+    def carry_out(self, steps: list[Step]) -> Iterator[str]:
+        """Do the steps; a sentence for each one that is done. StoreError where the cluster refuses one.
+
+        What was new before it is taken away again then, so that templates are not left without their index.
+        """
+        undone: list[Step] = []
+        try:
+            for step in steps:
+                yield self._carry_out(step, undone)
+        except StoreError:
+            for step in undone[::-1]:
+                with suppress(StoreError):
+                    yield self._carry_out(step, [])
+            raise
+
+    def _carry_out(self, step: Step, undone: list[Step]) -> str:
+        """Do one step; the step that takes it back is added to `undone`, unless somebody else was faster."""
+        if step.strips:
+            return f"{step.why}: {Stripping(self.client, step.strips).run()}"
+        try:
+            if step.deletes:
+                delete_made(self.client, step.deletes)
+            else:
+                self.client.request(step.method, step.path, self._body(step))
+            undone += [step.undo] if step.undo else []
+        except AnswerError as error:
+            gone = step.method == "DELETE" and error.status == 404
+            if step.optional and error.status == _DENIED:
+                return f"not done, since it is not allowed here: {step.why}"
+            if not gone and error.kind != "resource_already_exists_exception":
+                raise StoreError(f"{self.shown}: can't {step.why}: {error.reason}") from error
+        return step.why
+
+    def _body(self, step: Step) -> Mapping[str, Any] | None:
+        if not step.describes or step.body is None:
+            return step.body
+        # The documents may have taken hours since the step was planned.
+        answer = self._get(f"{path_of(step.describes)}/_mapping") or {}
+        old = answer.get(step.describes, {}).get("mappings", {}).get("_meta", {})
+        own, known = step.body["_meta"].get(ROOT), old.get(ROOT)
+        merged = own and {**(known if isinstance(known, Mapping) else {}), **own}
+        return {**step.body, "_meta": mapping.with_meta(old, merged)}
+
+    def documents(self, index: str) -> int:
+        """The number of documents in an index."""
+        return int(self.client.request("POST", f"{path_of(index)}/_count")["count"])
+
+    def _require_numbers(self, **wanted: int | None) -> None:
+        """UsageError where the indices have not as many shards or replicas as are wanted."""
+        more = {"shards": "these were fixed when it was made", "replicas": "PUT /INDEX/_settings changes them"}
+        for what, number in wanted.items():
+            if number is None:
+                continue
+            name = f"index.number_of_{what}"
+            for index, there in self._get(f"{path_of(self.name)}/_settings/{name}?flat_settings=true").items():
+                if (known := there["settings"][name]) != str(number):
+                    raise UsageError(
+                        f"--{what} {number} is for a new index, and {self.shown} is there already; {index} has {known} "
+                        f"{what}, {more[what]}"
+                    )
+
+    # What is there
+
+    def _get(self, path: str) -> Any:
+        try:
+            return self.client.request("GET", path)
+        except AnswerError as error:
+            if error.status == 404:
+                return None
+            raise
+
+    def _indices(self) -> dict[str, dict[str, Any]]:
+        answer = self._get(f"{path_of(self.name)}/_mapping") or {}
+        return {name: described.get("mappings", {}) for name, described in sorted(answer.items())}
+
+    # Setting up
+
+    def _component(self, info: StoreInfo) -> list[Step]:
+        wanted = mapping.load("component-template")
+        wanted["template"]["mappings"]["_meta"] = {ROOT: mapping.meta(info)}
+        wanted["version"] = MAPPING_VERSION
+        there = self._component_there()
+        if there and not _is_own_component(there):
+            raise UsageError(
+                f"{self.shown}: the engine has a component template {COMPONENT!r} that belongs to the owner, without "
+                "neardup's fields; rename it"
+            )
+        if int(there.get("version", 0)) > MAPPING_VERSION:
+            raise IncompatibleStoreError(
+                f"{self.shown}: the component template {COMPONENT} was made by a newer neardup, with mapping version "
+                f"{there['version']}; this one knows up to {MAPPING_VERSION}: install a newer neardup"
+            )
+        if int(there.get("version", 0)) == MAPPING_VERSION:
+            return []
+        return [put_new("the component template", f"/_component_template/{COMPONENT}", wanted, new=not there)]
+
+    def _component_there(self, name: str = COMPONENT) -> dict[str, Any]:
+        known = (self._get(f"/_component_template/{name}") or {}).get("component_templates", [])
+        return dict(known[0]["component_template"]) if known else {}
+
+    def _is_own_template(self, template: Mapping[str, Any] | None) -> bool:
+        """True if an index template is as set-up makes it, for this name and no other."""
+        composed = (template or {}).get("composed_of") or [""]
+        parts = [name for name in composed[1:] if name.startswith(f"{COMPONENT}-")]
+        if not template or template.get("index_patterns") != [self.name] or composed != [COMPONENT, *parts]:
+            return False
+        made = template.get("template", {})
+        mappings = made.get("mappings", {})
+        return (
+            set(made) <= {"settings", "mappings"}
+            and set(mappings) <= {"_meta"}
+            and {*mappings.get("_meta", ())} <= {ROOT}
+        )
+
+    def _index_template(
+        self, info: StoreInfo, composed: Sequence[str], shards: int | None, replicas: int | None
+    ) -> Step:
+        there = (self._get(f"/_index_template{path_of(self.template)}") or {}).get("index_templates", [])
+        if there and not self._is_own_template(there[0]["index_template"]):
+            raise UsageError(
+                f"{self.shown}: the engine has an index template {self.template!r} that belongs to the owner; rename it"
+            )
+        body = mapping.load("index-template")
+        body |= {"index_patterns": [self.name], "composed_of": list(composed)}
+        given = {"number_of_shards": shards, "number_of_replicas": replicas}
+        # The component is shared by all stores of the cluster, and says how the first of them was made.
+        body["template"]["mappings"] = {"_meta": {ROOT: mapping.meta(info)}}
+        body["template"]["settings"]["index"] = {name: value for name, value in given.items() if value is not None}
+        return put_new("the index template", f"/_index_template{path_of(self.template)}", body, new=not there)
+
+    def _new_index(self, info: StoreInfo) -> Step:
+        inside = {scheme.name: {"properties": sketch_properties(scheme, doc_values=False)} for scheme in info.schemes}
+        body: dict[str, Any] = {"mappings": {"_meta": {ROOT: mapping.meta(info, made_index=True)}}}
+        if inside:
+            body["mappings"]["properties"] = {ROOT: {**mapping.properties()[ROOT], "properties": inside}}
+        path = path_of(self.name)
+        undo = Step(f"delete the index {self.name} again", "DELETE", path, deletes=self.name)
+        return Step(f"make the index {self.name}", "PUT", path, body, undo=undo)
+
+    def _existing(
+        self, name: str, mappings: Mapping[str, Any], info: StoreInfo, schemes: Collection[SchemeInfo]
+    ) -> list[Step]:
+        """The steps that add what one index lacks, also of the schemes that another index behind the name has."""
+        old = mapping.own_meta(mappings)
+        known = mapping.info_of(mappings, f"{self.shown} ({name})")
+        if known:
+            mapping.require_current(mappings, f"{self.shown} ({name})")
+            known.require_comparable(info, f"{self.shown} ({name})")
+        fields = mapping.properties()
+        for scheme in schemes:
+            own = sketch_properties(scheme, doc_values=not old.get("made_index"))
+            fields[ROOT]["properties"][scheme.name] = {"properties": own}
+        have = mappings.get("properties", {}).get(ROOT)
+        described = {scheme.name for scheme in mapping.schemes_of(mappings)}
+        missing = _missing(fields[ROOT], have or {}, {scheme.name for scheme in schemes} - described)
+        if known and not missing:
+            return []
+        require_place(self.client, name, mappings, self.shown)
+        mapping.require_room(self.client, name, mappings, fields, self.shown)
+        own = dict(old) | mapping.meta(known or info)
+        # A field that is there is left alone: to put it again would take away what is noted with it.
+        inside = {ROOT: {**fields[ROOT], "properties": missing}}
+        body = {"_meta": mapping.with_meta(mappings.get("_meta", {}), own), "properties": inside}
+        why = f"add neardup's fields to the mapping of {name}"
+        return [Step(why, "PUT", f"{path_of(name)}/_mapping", body, describes=name)]
+
+    # Removing
+
+    def _removal_of(self, name: str, mappings: Mapping[str, Any]) -> list[Step]:
+        if not mapping.own_meta(mappings):
+            return []
+        if is_made(self.client, name, mappings):
+            why = f"delete the index {name}, which neardup made and nobody else filled"
+            return [Step(why, "DELETE", path_of(name), deletes=name)]
+        body = {"_meta": mapping.with_meta(mappings.get("_meta", {}), None)}
+        why = (
+            f"forget neardup in _meta of {name} (a mapping can't give up fields: the names stay until the next reindex)"
+        )
+        forget = Step(why, "PUT", f"{path_of(name)}/_mapping", body, describes=name)
+        if reason := lost(self.client, name, mappings):
+            self._require_no_record(name, reason)
+            return [forget]
+        return [Step(f"strip neardup's values from {name}", "POST", "/_bulk", strips=name), forget]
+
+    def _require_no_record(self, name: str, reason: str) -> None:
+        if self.client.count(path_of(name)[1:], is_record()):
+            raise StoreError(
+                f"{self.shown}: {name} has documents with neardup's values, and {reason}: removing them would rebuild "
+                "the documents from _source and lose what it leaves out. Nothing was changed; the values go when the "
+                "documents are indexed again"
+            )
+
+
+def put_new(what: str, path: str, body: Mapping[str, Any], *, new: bool = True) -> Step:
+    """A template or a pipeline to put; one that is `new` goes again where a later step is refused."""
+    undo = Step(f"delete {what} again", "DELETE", path) if new else None
+    return Step(f"put {what}", "PUT", path, body, undo=undo)
+
+
+def _schemes(indices: Mapping[str, Mapping[str, Any]], info: StoreInfo) -> list[SchemeInfo]:
+    """The schemes of the indices behind a name; of a new store where neardup has been let into none of them."""
+    if not any(mapping.own_meta(one) for one in indices.values()):
+        return list(info.schemes)
+    return list({scheme.name: scheme for one in indices.values() for scheme in mapping.schemes_of(one)}.values())
+
+
+def scheme_component(scheme: SchemeInfo) -> tuple[str, dict[str, Any]]:
+    """The name and the body of the component template with a scheme's fields."""
+    inside = {scheme.name: {"properties": sketch_properties(scheme)}}
+    properties = {ROOT: {**mapping.properties()[ROOT], "properties": inside}}
+    return f"{COMPONENT}-{scheme.name}", {
+        "template": {"mappings": {"properties": properties}},
+        "version": MAPPING_VERSION,
+    }
+
+
+def _is_of_scheme(name: str, template: Mapping[str, Any]) -> bool:
+    """True if a component template is one that set-up puts for a scheme."""
+    properties = template.get("template", {}).get("mappings", {}).get("properties", {})
+    inside = properties.get(ROOT, {}).get("properties", {})
+    return set(properties) == {ROOT} and any(
+        set(inside) == {scheme} and is_scheme(inside[scheme])
+        for scheme in inside
+        if f"{name}-".startswith(f"{COMPONENT}-{scheme}-")
+    )
+
+
+def _is_own_component(template: Mapping[str, Any]) -> bool:
+    """True if a component template is neardup's, of whatever version."""
+    return set(template.get("template", {}).get("mappings", {}).get("properties", {})) == {ROOT}
+
+
+def _missing(wanted: Mapping[str, Any], have: Mapping[str, Any], whole: Collection[str] = ()) -> dict[str, Any]:
+    """The fields of a mapping that another one lacks, and all of those named in `whole`."""
+    inside = have.get("properties", {})
+    missing: dict[str, Any] = {}
+    for name, field in wanted.get("properties", {}).items():
+        if name not in inside or name in whole:
+            missing[name] = field
+        elif below := _missing(field, inside[name]):
+            missing[name] = {**field, "properties": below}
+    return missing

@@ -1,0 +1,120 @@
+"""Taking neardup out of an index: its part out of every document, or the whole index where nothing else is in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+from indexer.engine.client.bulk import BATCH_RECORDS, rounds
+from indexer.engine.client.connection import AnswerError, Client
+from indexer.engine.client.names import path_of
+from indexer.engine.client.slices import Slices
+from indexer.engine.index.bodies import ROOT, is_record, own_part
+from indexer.engine.index.stripping import Stripper, foreign_names, is_own, own_names, telling_source
+from indexer.engine.setup.ownership import is_made
+from indexer.errors import StoreError
+from indexer.text.counts import counted
+
+_GONE, _CHANGED = 404, 409
+_BLOCK = "index.blocks.write"
+
+
+def delete_made(client: Client, index: str) -> None:
+    """Delete an index, if even now nothing but neardup's is in it; StoreError where something else is.
+
+    Nothing can be written to it from before the last look on, so that no document is lost that comes in between.
+    """
+    path = path_of(index)
+    try:
+        settings = client.request("GET", f"{path}/_settings", flat_settings="true")
+    except AnswerError as error:
+        if error.status == _GONE:
+            return
+        raise
+    if index not in settings:
+        raise StoreError(f"{client.target.shown}: {index} is now the name of another index; nothing was deleted")
+    blocked = settings[index]["settings"].get(_BLOCK) == "true"
+    try:
+        answer = client.request("PUT", f"{path}/_block/write")
+        if not answer.get("shards_acknowledged"):
+            raise StoreError(
+                f"{client.target.shown}: writes to {index} are not blocked on all shards; nothing was deleted"
+            )
+        mappings = client.request("GET", f"{path}/_mapping")[index].get("mappings", {})
+        if not is_made(client, index, mappings):
+            raise StoreError(
+                f"{client.target.shown}: somebody has put something of his own into {index} meanwhile; nothing was "
+                "deleted. Run the same command again: it takes out what is neardup's, and keeps the rest"
+            )
+        client.request("DELETE", path)
+    except BaseException:
+        if not blocked:
+            with suppress(StoreError):
+                client.request("PUT", f"{path}/_settings", {_BLOCK: None})
+        raise
+
+
+class Stripping:
+    """Takes neardup's part out of the documents of an index, and deletes those that have no other.
+
+    A document is only changed where it is as it was read, and one with an owner's own field `neardup` not at all.
+    """
+
+    def __init__(self, client: Client, index: str) -> None:
+        self._client, self._index, self._path = client, index, path_of(index)
+        mappings = client.request("GET", f"{self._path}/_mapping")[index].get("mappings", {})
+        self._names = own_names(mappings)
+        self._stripper = Stripper(client, lambda _: self._names)
+        self._stripped = self._deleted = self._thinned = self._refused = 0
+        self._reason = ""
+
+    def run(self) -> str:
+        """Do it; what was done, in words. StoreError where documents are left that can't be stripped."""
+        shown = self._client.target.shown
+        for _ in rounds():
+            if not self._round():
+                break
+        else:
+            raise StoreError(f"{shown}: documents of {self._index} change constantly; run the same command again")
+        if self._refused:
+            raise StoreError(
+                f"{shown}: {counted(self._refused, 'document')} of {self._index} can't be stripped: {self._reason}; "
+                "all others are done, and the same command resumes with the rest"
+            )
+        return self._told()
+
+    def _round(self) -> int:
+        """Go through all documents that have values; how many changed in this moment and are left."""
+        self._client.request("POST", f"{self._path}/_refresh")
+        # Also those that a pipeline only marked.
+        ours = {"bool": {"should": [is_record(), {"exists": {"field": f"{ROOT}.pending"}}]}}
+        body = {"query": ours, "_source": telling_source(self._names), "seq_no_primary_term": True}
+        self._refused = changed = 0
+        with Slices(self._client, self._path.removeprefix("/"), body, 1, BATCH_RECORDS) as pages:
+            for hits in pages:
+                changed += self._page([hit for hit in hits if own_part(hit.get("_source")) is not None])
+        self._client.request("POST", f"{self._path}/_refresh")
+        return changed
+
+    def _page(self, hits: Sequence[Mapping[str, Any]]) -> int:
+        changed = 0
+        for hit, outcome in zip(hits, self._stripper.strip(hits), strict=True):
+            if outcome.ok:
+                own = is_own(hit, self._names)
+                self._deleted += own
+                self._stripped += not own
+                self._thinned += bool(foreign_names(hit["_source"], self._names))
+            elif outcome.status == _CHANGED:
+                changed += 1
+            elif outcome.status != _GONE:
+                self._refused += 1
+                self._reason = self._reason or f"{hit['_id']}: {outcome.reason}"
+        return changed
+
+    def _told(self) -> str:
+        whole = self._stripper.scripts or not self._stripped
+        left = "" if whole else f" ({ROOT!r} stays there as null: no scripts are allowed)"
+        more = f"; {self._deleted} deleted that had nothing else" if self._deleted else ""
+        kept = f"; of {self._thinned} what others had put under {ROOT!r} stays" if self._thinned else ""
+        return f"{counted(self._stripped, 'document')}{left}{more}{kept}"

@@ -1,0 +1,179 @@
+"""The state shared by the parts of a store in an engine: its name, what its mappings say, what no search shows yet."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from indexer.engine.client.connection import AnswerError, Client
+from indexer.engine.client.names import is_stream, reading_path
+from indexer.engine.index import mapping, relaxed
+from indexer.engine.index.bodies import Bodies
+from indexer.engine.index.side_index import clusters_index, failures_index
+from indexer.errors import NoStoreError, StoreError
+from indexer.model import Ref
+from indexer.schemes.keys.layout import SchemeInfo
+from indexer.stores.base import Contended, Refresh, StoreInfo
+from indexer.stores.sketches import is_new
+
+
+class Context:
+    """A store that is open: the index, alias, data stream or pattern that a client names, and how it stands now.
+
+    With `create` the index is made where it is not there, unless the store is only read. StoreError where there is no
+    store, IncompatibleStoreError where it can't be compared with `create`.
+    """
+
+    info: StoreInfo
+    bodies: Bodies
+
+    def __init__(self, client: Client, create: StoreInfo | None = None, *, read_only: bool = False) -> None:
+        self.client, self.read_only, self.closed = client, read_only, False
+        self.name, self.shown = client.target.name, client.target.shown
+        # The path that searches are sent to.
+        self.path = reading_path(self.name)
+        self.refresh: Refresh = "wait"
+        self.contended = Contended()
+        self.stripped: list[Ref] = []
+        # The query that lookups and scans of sketches are narrowed by.
+        self.narrowing: Mapping[str, Any] | None = None
+        # Counts what was written here, so that others can tell whether they know the latest.
+        self.changes = 0
+        # True if documents were written that no search shows yet.
+        self.unseen = False
+        self._put_back = False
+        self.mappings = self.read_mappings()
+        self.created = not self.mappings and create is not None and not read_only
+        if create is not None and self.created:
+            self._make(create)
+            self.mappings = self.read_mappings()
+        self.describe(self._read_info())
+        if create is not None:
+            self.info.require_comparable(create, self.shown)
+        self.single = list(self.mappings) == [self.name]
+        self.data_stream = not self.single and is_stream(self.mappings)
+        self.failures, self.clusters = failures_index(client), clusters_index(client)
+
+    # What the mappings say
+
+    def read_mappings(self) -> dict[str, Any]:
+        """The mapping of every index that the name stands for, as they are now."""
+        try:
+            answer = self.client.request("GET", f"/{self.path}/_mapping")
+        except AnswerError as error:
+            if error.status == 404:
+                return {}
+            raise
+        return {index: described.get("mappings", {}) for index, described in sorted(answer.items())}
+
+    def read_again(self) -> None:
+        """Take note of what the mappings say now, of schemes too."""
+        self.mappings = self.read_mappings()
+        self.describe(self._read_info())
+
+    def describe(self, info: StoreInfo) -> None:
+        """Take note of what the store is made of now."""
+        self.info = info
+        self.bodies = Bodies(info, self.mappings.values())
+
+    def _make(self, info: StoreInfo) -> None:
+        if "*" in self.name or "," in self.name:
+            raise StoreError(f"{self.shown}: there is no store, and a pattern names none to be made; name one index")
+        try:
+            self.client.request("PUT", f"/{self.path}", mapping.new_index(info))
+        except AnswerError as error:
+            # Another process may have made it in this moment.
+            if error.kind != "resource_already_exists_exception":
+                raise StoreError(f"{self.shown}: can't make the index: {error.reason}") from error
+
+    def _read_info(self) -> StoreInfo:
+        """The store's info as its mappings say it; its schemes are those of any of the indices."""
+        if not self.mappings:
+            raise NoStoreError(
+                f"{self.shown}: there is no store; index some documents first, or `neardup setup --store {self.shown}` "
+                "makes one"
+            )
+        infos = {index: mapping.info_of(one, f"{self.shown} ({index})") for index, one in self.mappings.items()}
+        known = {index: info for index, info in infos.items() if info}
+        if not known:
+            raise StoreError(
+                f"{self.shown}: there is no store; the index is there without neardup's fields: "
+                f"`neardup setup --store {self.shown}` adds them"
+            )
+        first = next(iter(known.values()))
+        for index, info in known.items():
+            mapping.require_current(self.mappings[index], f"{self.shown} ({index})")
+            first.require_comparable(info, f"{self.shown} ({index})")
+        schemes: list[SchemeInfo] = []
+        for index, info in known.items():
+            schemes += [one for one in info.schemes if is_new(schemes, one, f"{self.shown} ({index})")]
+        return dataclasses.replace(first, schemes=tuple(schemes))
+
+    def ref(self, hit: Mapping[str, Any]) -> Ref:
+        """The identity of a hit: without an index where the store's name is that of the index itself."""
+        return Ref(hit["_id"], "" if self.single else hit["_index"], hit.get("_routing"))
+
+    # What may be done
+
+    def require_open(self) -> None:
+        """Raise StoreError where the store is closed."""
+        if self.closed:
+            raise StoreError(f"{self.shown}: the store is closed")
+
+    def require_writable(self) -> None:
+        """Raise StoreError where the store can't be written."""
+        self.require_open()
+        if self.read_only:
+            raise StoreError(f"{self.shown}: the store was opened read-only")
+        if "*" in self.name or "," in self.name:
+            raise StoreError(f"{self.shown}: is a pattern and can only be read; write to one index, alias or stream")
+        self.put_back()
+
+    def require_mapped(self, schemes: Sequence[SchemeInfo] = (), *, anew: bool = False) -> None:
+        """Raise StoreError where an index behind the name lacks neardup's fields: a write would make up their types.
+
+        With `anew` indices count too that came since the store was opened, as by a rollover.
+        """
+        if anew and not self.single:
+            names = self.client.request("GET", f"/{self.path}/_settings/index.creation_date")
+            if not names.keys() <= self.mappings.keys():
+                self.mappings = self.read_mappings()
+                self.describe(self.info)
+        bare = mapping.lacking(self.mappings, self.shown, schemes)
+        if bare:
+            raise StoreError(
+                f"{self.shown}: {mapping.named(bare)} without neardup's fields, so nothing is written through this "
+                f"name; `neardup setup --store {self.shown}` adds them"
+            )
+
+    def put_back(self) -> None:
+        """Restore settings that a load has reduced and not restored; looked for once."""
+        if not self._put_back:
+            self._put_back = True
+            relaxed.restore_left(self.client, self.mappings)
+
+    # What searches show
+
+    def wrote(self) -> None:
+        """Something was written, all of it."""
+        self.changes += 1
+        if self.refresh == "true":
+            self.settle()
+
+    def settle(self) -> None:
+        """Make what was written here visible to searches."""
+        if self.unseen:
+            # What another thread writes meanwhile has to be refreshed again.
+            self.unseen = False
+            try:
+                self.show()
+            except BaseException:
+                self.unseen = True
+                raise
+        self.failures.settle()
+        self.clusters.settle()
+
+    def show(self) -> None:
+        """Make all changes of documents, also those of others, visible to searches."""
+        self.client.request("POST", f"/{self.path}/_refresh")

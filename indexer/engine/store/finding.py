@@ -1,0 +1,116 @@
+"""Finding in a search engine: what a query lets through, records by digest, identities by the names users write."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from indexer.engine.client.connection import AnswerError
+from indexer.engine.client.gets import place_of
+from indexer.engine.index.bodies import DIGEST, both, is_record, packed_digest
+from indexer.engine.index.nested import unreached
+from indexer.engine.store.context import Context
+from indexer.engine.store.lookup import PAGE, RECORDS_PAGE, Lookup, is_unicode
+from indexer.errors import UsageError
+from indexer.model import Record, Ref, readings_of
+from indexer.model.chunking import chunks
+from indexer.model.refs import ref_order
+
+
+class Finder:
+    """The part of a store that finds documents by what the user knows of them."""
+
+    def __init__(self, context: Context, lookup: Lookup) -> None:
+        self._context, self._lookup = context, lookup
+
+    def narrow(self, query: str) -> None:
+        """See Store.narrow."""
+        context = self._context
+        context.require_open()
+        asked = {"query_string": {"query": query}}
+        try:
+            answer = context.client.request(
+                "POST", f"/{context.path}/_validate/query", {"query": asked}, explain="true", allow_no_indices="true"
+            )
+        except AnswerError as error:
+            raise UsageError(f"the filter {query!r} can't be read: {error.reason}") from error
+        if not answer.get("valid"):
+            reasons = [why["error"] for why in answer.get("explanations", ()) if why.get("error")]
+            reason = parser_reason(reasons[0], query) if reasons else "the engine does not say why"
+            raise UsageError(f"the filter {query!r} can't be read: {reason}")
+        if names := unreached(context.mappings.values(), query):
+            raise UsageError(
+                f"the filter {query!r} can't be used: {', '.join(names)} lies in a nested object, which a query string "
+                "never reaches; filter by another field"
+            )
+        context.narrowing = asked
+
+    def passes(self, ref: Ref) -> bool:
+        """See Store.passes."""
+        context = self._context
+        context.require_open()
+        if not context.narrowing:
+            return True
+        context.settle()
+        query = both({"ids": {"values": [ref.id]}}, context.narrowing)
+        hits = self._lookup.search(query, size=PAGE, _source=False, stored_fields=["_routing"])["hits"]["hits"]
+        return any(context.ref(hit) == ref for hit in hits)
+
+    def digests(self, digests: Sequence[str]) -> Mapping[str, Record]:
+        """See Store.find_digests."""
+        self._context.require_open()
+        first_of: dict[str, Record] = {}
+        wanted = [digest for digest in dict.fromkeys(digests) if digest and is_unicode(digest)]
+        for page in chunks(wanted, RECORDS_PAGE):
+            query = both({"terms": {DIGEST: list(map(packed_digest, page))}}, is_record())
+            fields = self._context.bodies.record_fields(sketches=True)
+            # Elasticsearch 8.8 to 8.14 fails where the field of the collapse is not among the doc values asked for.
+            fields["docvalue_fields"] = [*fields["docvalue_fields"], DIGEST]
+            collapsed = self._lookup.search(query, size=len(page), collapse={"field": DIGEST}, **fields)
+            records = self._lookup.records(collapsed["hits"]["hits"])
+            first_of.update((record.source_digest, record) for record in records)
+        return first_of
+
+    def find_each(self, names: Sequence[str]) -> list[list[Ref]]:
+        """See Store.find_each; what stands here is as of the last refresh, and in one index as it is now too."""
+        context, lookup = self._context, self._lookup
+        context.require_open()
+        context.settle()
+        places: dict[str, set[Ref]] = {}
+        wanted = {reading.id for name in names for reading in readings_of(name) if is_unicode(reading.id)}
+        for page in chunks(sorted(wanted), RECORDS_PAGE):
+            query = both({"ids": {"values": page}}, is_record())
+            body = {"_source": False, "stored_fields": ["_routing"]}
+            answer = lookup.search(query, size=RECORDS_PAGE, track_total_hits=False, **body)
+            hits = answer["hits"]["hits"]
+            # Mostly one answer holds them all.
+            pages = iter([hits]) if len(hits) < RECORDS_PAGE else lookup.pages({"query": query, **body}, PAGE)
+            for hits in pages:
+                for hit in hits:
+                    places.setdefault(hit["_id"], set()).add(place_of(hit))
+        if context.single:
+            whole = [Ref(name) for name in names]
+            for document in lookup.fetch(whole):
+                if document:
+                    place = place_of(document)
+                    places.setdefault(place.id, set()).add(place)
+        return [self._meant(name, places) for name in names]
+
+    def _meant(self, name: str, places: Mapping[str, set[Ref]]) -> list[Ref]:
+        """The places that a name means, of those of its id; in one index an id that is all of the name comes first."""
+        refs: set[Ref] = set()
+        for reading in readings_of(name):
+            refs |= {
+                place
+                for place in places.get(reading.id, ())
+                if reading.index in ("", place.index) and reading.routing in (None, place.routing or "")
+            }
+            if refs and self._context.single:
+                break
+        named = (Ref(ref.id, "" if self._context.single else ref.index, ref.routing) for ref in refs)
+        return sorted(named, key=ref_order)
+
+
+def parser_reason(text: str, query: str) -> str:
+    """The objection of the engines' parser to a query, without names of classes and the list of what it expected."""
+    _, marker, rest = text.partition(f"Cannot parse '{query}': ")
+    return (rest if marker else text).partition("\n")[0].partition("; nested:")[0][:300].strip()

@@ -1,0 +1,306 @@
+"""Finding by the keys of sketches in a search engine, whatever the scheme: lookups, scans, and what is lacking."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from indexer.engine.client.connection import NDJSON, AnswerError, require_whole
+from indexer.engine.client.lines import encoded
+from indexer.engine.index.bodies import ROOT, TOKENS, Hit, both, own_part
+from indexer.engine.index.sketches import FEATURES, KEYS, unpacked_payload
+from indexer.engine.index.together import Together
+from indexer.engine.store.context import Context
+from indexer.engine.store.lookup import PAGE, Lookup
+from indexer.errors import UsageError
+from indexer.model import SIMHASH_DOC
+from indexer.model.chunking import chunks
+from indexer.model.ragged import Ragged
+from indexer.stores.sketches import Check, Few, Found, Probe, require_schemes
+
+# This many records are read by the first answer; where there are more, a snapshot is opened, and names alone are read.
+FEW = 200
+# Payloads, and keys even more, are larger than values.
+_PAYLOADS_PAGE = 5000
+_KEYS_PAGE = 2000
+_QUESTIONS = 50
+# The most documents that one search for so many questions may find.
+_TOGETHER = 2000
+# So long a count of what lacks a scheme is not asked for again, which would take a third of a lookup's time.
+_COUNTED_SECONDS = 10.0
+# The engines' own limit for the terms of one clause.
+_TERMS = 65_536
+
+
+class Prober:
+    """The part of a store that finds sketches."""
+
+    def __init__(self, context: Context, lookup: Lookup) -> None:
+        self._context, self._lookup = context, lookup
+        # Of each scheme how many documents lack it, and until when that is taken for true.
+        self._counts: dict[str, tuple[int, float]] = {}
+        self._counted_at: object = None
+
+    def probe(
+        self, probes: Sequence[Probe], schemes: Sequence[str], check: Check | None, include_short: bool
+    ) -> Iterator[Found]:
+        """See Store.probe."""
+        names, query = self._asked(probes, schemes, include_short, check)
+        concerned = [*names, *(one.scheme for one in probes)]
+        try:
+            answers, lacking = self._search([self._body(query, names)] if query else [], concerned)
+        except AnswerError as error:
+            if check is not None and ("painless" in error.reason or "script" in error.reason):
+                context = self._context
+                raise UsageError(
+                    f"{context.shown}: this {context.client.product} can't verify candidates, because it does "
+                    f"not run Painless scripts ({error.reason}); leave out --verify-in-engine, the answer is the same"
+                ) from error
+            raise
+        if query is None:
+            yield self._found([], names, lacking)
+        else:
+            yield from self._answered(answers[0], query, names, lacking)
+
+    def probe_many(
+        self, questions: Sequence[Sequence[Probe]], schemes: Sequence[str], include_short: bool
+    ) -> Iterator[Iterable[Found]]:
+        """See Store.probe_many."""
+        too_many = False
+        for batch in chunks(questions, _QUESTIONS):
+            names = tuple(dict.fromkeys(schemes))
+            concerned = [*names, *(probe.scheme for probes in batch for probe in probes)]
+            self._ready(concerned)
+            together = None if too_many else self._together(batch, names, concerned, include_short)
+            if together is not None:
+                yield from ([found] for found in together)
+                continue
+            # Documents that share a key with very many cost less when each question is asked for its own.
+            too_many = True
+            yield from self._apart(batch, names, concerned, include_short)
+
+    def _together(
+        self, questions: Sequence[Sequence[Probe]], names: Sequence[str], concerned: Sequence[str], include_short: bool
+    ) -> list[Found] | None:
+        """The documents that one search for all these questions' keys finds for each; None if it can't tell."""
+        context = self._context
+        one = Together(context.bodies, questions)
+        if len(questions) < 2 or any(len(terms) > _TERMS for terms in one.terms.values()):
+            return None
+        bodies = []
+        if one.terms:
+            body = self._body(both(either(one.query()), context.narrowing, include_short=include_short), names)
+            size = {"size": _TOGETHER, "track_total_hits": _TOGETHER + 1}
+            bodies = [{**body, **one.asking(names), **size}]
+        answers, lacking = self._search(bodies, concerned)
+        hits: list[list[Hit]] = [[] for _ in questions]
+        if answers:
+            require_whole(answers[0], context.shown)
+            if answers[0]["hits"]["total"]["value"] > _TOGETHER:
+                return None
+            for hit in self._own(answers[0]["hits"]["hits"], context.bodies.schemes):
+                satisfied = one.answered(hit)
+                if satisfied is None:
+                    return None
+                for number in satisfied:
+                    hits[number].append(hit)
+        return [
+            self._found(found, names, {name: lacking[name] for name in (*names, *(probe.scheme for probe in probes))})
+            for found, probes in zip(hits, questions, strict=True)
+        ]
+
+    def _apart(
+        self,
+        questions: Sequence[Sequence[Probe]],
+        schemes: Sequence[str],
+        concerned: Sequence[str],
+        include_short: bool,
+    ) -> Iterator[Iterable[Found]]:
+        """The documents found by a search for each of these questions, all of them in one request."""
+        asked = [self._asked(probes, schemes, include_short) for probes in questions]
+        bodies = [self._body(query, names) for names, query in asked if query is not None]
+        results, lacking = self._search(bodies, concerned)
+        answers = iter(results)
+        for probes, (names, query) in zip(questions, asked, strict=True):
+            lacking_here = {name: lacking[name] for name in (*names, *(probe.scheme for probe in probes))}
+            if query is None:
+                yield [self._found([], names, lacking_here)]
+            else:
+                yield self._answered(next(answers), query, names, lacking_here)
+
+    def _search(
+        self, bodies: Sequence[Mapping[str, Any]], schemes: Sequence[str]
+    ) -> tuple[Sequence[Any], Mapping[str, int]]:
+        """The answers to these searches, and what lacks the schemes, in one request where that is not known."""
+        counted = self._uncounted(schemes)
+        asked = [*bodies, *map(self._counting, counted)]
+        if len(asked) < 2:
+            answers = [self._context.client.request("POST", f"/{self._context.path}/_search", body) for body in asked]
+        else:
+            answers = self._search_many(asked)
+        self._remember(counted, answers[len(bodies) :])
+        return answers, {name: self._counts[name][0] if name in self._counts else 0 for name in schemes}
+
+    def _search_many(self, bodies: Sequence[Mapping[str, Any]]) -> list[Any]:
+        lines = b"".join(b"{}\n" + encoded(body) + b"\n" for body in bodies)
+        path = f"/{self._context.path}/_msearch"
+        answers: list[Any] = self._context.client.request("POST", path, lines, content_type=NDJSON)["responses"]
+        for answer in answers:
+            if "error" in answer:
+                raise AnswerError.from_body(int(answer.get("status", 0)), answer)
+        return answers
+
+    def _asked(
+        self, probes: Sequence[Probe], schemes: Sequence[str], include_short: bool, check: Check | None = None
+    ) -> tuple[tuple[str, ...], dict[str, Any] | None]:
+        """The names of schemes, each once, and the query; None where nothing can be found."""
+        self._ready((*schemes, *(probe.scheme for probe in probes)))
+        clauses = [clause for probe in probes if (clause := self._having(probe))]
+        names = tuple(dict.fromkeys(schemes))
+        if not clauses:
+            return names, None
+        context = self._context
+        near = context.bodies.near(int.from_bytes(check.payload, "big"), check.distance) if check else None
+        return names, both(either(clauses), context.narrowing, near, include_short=include_short)
+
+    def _ready(self, schemes: Iterable[str]) -> None:
+        context = self._context
+        context.require_open()
+        require_schemes(context.info.schemes, schemes, context.shown)
+        context.settle()
+
+    def _having(self, probe: Probe) -> dict[str, Any] | None:
+        """Documents that satisfy a probe; None where none can."""
+        tables = self._tables(probe.scheme, probe.keys)
+        if len(tables) < probe.agreeing:
+            return None
+        return {"bool": {"should": list(map(_one_of, tables)), "minimum_should_match": probe.agreeing}}
+
+    def _tables(self, scheme: str, keys: Iterable[int]) -> list[dict[str, list[str]]]:
+        """Field and terms of each table that is asked for."""
+        wanted = dict.fromkeys(keys)
+        if scheme == SIMHASH_DOC:
+            tables = list(self._context.info.layout.terms(wanted).items())
+        else:
+            tables = self._context.bodies.key_fields[scheme].asked(wanted)
+        return [{f"{ROOT}.{scheme}.{field}": terms} for field, terms in tables]
+
+    def _body(self, query: Mapping[str, Any], schemes: Sequence[str]) -> dict[str, Any]:
+        """The search for the first few of a query, as whole records with payloads."""
+        size = {"size": FEW, "track_total_hits": FEW + 1}
+        return {"query": query, **size, **self._context.bodies.record_fields(schemes)}
+
+    def _answered(
+        self, answer: Mapping[str, Any], query: Mapping[str, Any], schemes: Sequence[str], lacking: Mapping[str, int]
+    ) -> Iterator[Found]:
+        """The documents that a first answer holds, and the rest if those are not all."""
+        require_whole(answer, self._context.shown)
+        if answer["hits"]["total"]["value"] <= FEW:
+            yield self._found(self._own(answer["hits"]["hits"], schemes), schemes, lacking)
+            return
+        lacking_left: Mapping[str, int] | None = lacking
+        bodies = self._context.bodies
+        body = {"query": query, "_source": bodies.in_source(schemes) or False}
+        body["docvalue_fields"] = bodies.in_doc_values(schemes)
+        for page in self._lookup.pages(body, self._page(schemes)):
+            hits = bodies.placed(page, schemes)
+            yield Found(list(map(self._context.ref, hits)), self._payloads(hits, schemes), lacking=lacking_left)
+            lacking_left = None
+
+    def _own(self, hits: Sequence[Hit], schemes: Iterable[str]) -> Sequence[Hit]:
+        """The hits that are neardup's: owners may have fields of their own under its name, whatever these hold."""
+        own = [hit for hit in hits if TOKENS in hit["fields"] and own_part(hit.get("_source"))]
+        return self._context.bodies.placed(own, schemes)
+
+    def _found(self, hits: Sequence[Hit], schemes: Sequence[str], lacking: Mapping[str, int]) -> Found:
+        """Few documents, whole."""
+        refs = list(map(self._context.ref, hits))
+        for hit in hits:
+            for name in self._context.bodies.schemes:
+                # A record comes without sketches.
+                hit["_source"][ROOT].pop(name, None)
+        records = Few(hits, lambda hit: next(self._lookup.records([hit])))
+        return Found(refs, self._payloads(hits, schemes), records=records, lacking=lacking)
+
+    @staticmethod
+    def _page(schemes: Iterable[str]) -> int:
+        return PAGE if set(schemes) <= {SIMHASH_DOC} else _PAYLOADS_PAGE
+
+    def _payloads(self, hits: Sequence[Hit], schemes: Iterable[str]) -> dict[str, Ragged]:
+        return {name: self._rows(hits, name) for name in schemes}
+
+    def _rows(self, hits: Sequence[Hit], scheme: str) -> Ragged:
+        field = self._context.bodies.payload(scheme)
+        values_of_hits = [hit.get("fields", {}).get(field) for hit in hits]
+        if scheme != SIMHASH_DOC:
+            return Ragged.of_bytes([unpacked_payload(value[0]) if value else b"" for value in values_of_hits])
+        values = np.array([value[0] for value in values_of_hits if value], dtype=np.int64).astype(">i8").view(np.uint8)
+        if values.size == 8 * len(values_of_hits):
+            return Ragged.of_matrix(values.reshape(-1, 8))
+        sizes = np.array([8 if value else 0 for value in values_of_hits], dtype=np.int64)
+        return Ragged(values, np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(sizes))))
+
+    # Scanning and counting
+
+    def scan(self, schemes: Sequence[str], keyed: Sequence[str], include_short: bool) -> Iterator[Found]:
+        """See Store.scan_sketches."""
+        self._ready((*schemes, *keyed))
+        names = tuple(dict.fromkeys(schemes))
+        bodies = self._context.bodies
+        query = both(either([*map(bodies.sketched, names)]), self._context.narrowing, include_short=include_short)
+        read = [f"{ROOT}.{name}.{keys}" for name in keyed for keys in ("t*", KEYS)] + bodies.in_source(names)
+        body = {"query": query, "docvalue_fields": bodies.in_doc_values(names), "_source": read or False}
+        for page in self._lookup.pages(body, _KEYS_PAGE if keyed else self._page(names)) if names else ():
+            hits = [
+                hit
+                for hit in bodies.placed(page, names)
+                if any(bodies.payload(name) in hit["fields"] for name in names)
+            ]
+            keys = {name: Ragged.of_integers([self._keys(hit, name) for hit in hits]) for name in keyed}
+            yield Found(list(map(self._context.ref, hits)), self._payloads(hits, names), keys)
+
+    def _keys(self, hit: Hit, scheme: str) -> Sequence[int]:
+        fields = (hit["_source"].get(ROOT) or {}).get(scheme) or {}
+        if scheme == SIMHASH_DOC:
+            return self._context.bodies.layout.packed(fields)
+        return self._context.bodies.key_fields[scheme].read(fields)
+
+    def lacking(self, schemes: Sequence[str]) -> Mapping[str, int]:
+        """See Store.lacking."""
+        self._ready(schemes)
+        self._counts = {}
+        return self._search([], schemes)[1]
+
+    def _uncounted(self, schemes: Iterable[str]) -> list[str]:
+        """The schemes to count: every document with words has simhash-doc, and some were counted just now."""
+        state = (self._context.changes, self._context.narrowing)
+        now = time.monotonic()
+        current = self._counts if state == self._counted_at else {}
+        self._counts = {name: (count, until) for name, (count, until) in current.items() if until > now}
+        self._counted_at = state
+        return [scheme for scheme in dict.fromkeys(schemes) if scheme != SIMHASH_DOC and scheme not in self._counts]
+
+    def _counting(self, scheme: str) -> dict[str, Any]:
+        """The search that counts what lacks a scheme."""
+        query = both(self._context.bodies.fingerprinted(), self._context.narrowing, include_short=False)
+        query["bool"]["must_not"].append({"exists": {"field": f"{ROOT}.{scheme}.{FEATURES}"}})
+        return {"query": query, "size": 0, "track_total_hits": True}
+
+    def _remember(self, schemes: Sequence[str], answers: Sequence[Any]) -> None:
+        for name, answer in zip(schemes, answers, strict=True):
+            require_whole(answer, self._context.shown)
+            self._counts[name] = (int(answer["hits"]["total"]["value"]), time.monotonic() + _COUNTED_SECONDS)
+
+
+def _one_of(terms: Mapping[str, list[str]]) -> dict[str, Any]:
+    """Documents that have one of the terms of a field, however many."""
+    [(field, every)] = terms.items()
+    return either([{"terms": {field: some}} for some in chunks(every, _TERMS)])
+
+
+def either(queries: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Documents that match one of these at least."""
+    return queries[0] if len(queries) == 1 else {"bool": {"should": list(queries), "minimum_should_match": 1}}

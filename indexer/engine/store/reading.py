@@ -1,0 +1,182 @@
+"""Reading a store in a search engine: records and annotations by identity, scans, counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from indexer.engine.client.connection import AnswerError
+from indexer.engine.client.gets import version_of
+from indexer.engine.index import mapping, relaxed
+from indexer.engine.index.bodies import (
+    ANNOTATIONS,
+    CLUSTER_ID,
+    FORMAT,
+    ROOT,
+    SHORT,
+    SINGLE,
+    TOKENS,
+    annotations_of,
+    is_record,
+    own_part,
+)
+from indexer.engine.store.context import Context
+from indexer.engine.store.lookup import PAGE, RECORDS_PAGE, Lookup, is_unicode
+from indexer.errors import StoreError
+from indexer.model import Record, Ref
+from indexer.model.chunking import chunks
+from indexer.stores.base import Stats, Versioned
+
+_PRECISION = 40_000
+_VALUES_CHUNK = 10_000
+
+
+class Reader:
+    """The part of a store that reads what is known of documents."""
+
+    def __init__(self, context: Context, lookup: Lookup) -> None:
+        self._context, self._lookup = context, lookup
+
+    # By identity
+
+    def get(self, refs: Sequence[Ref], *, sketches: bool) -> list[Record | None]:
+        """See Store.get."""
+        self._context.require_open()
+        hits = self._lookup.fetch(refs, sketches=sketches)
+        record = self._context.bodies.record
+        return [record(hit, ref) if hit else None for ref, hit in zip(refs, hits, strict=True)]
+
+    def annotations(self, refs: Sequence[Ref]) -> list[Mapping[str, Any] | None]:
+        """See Store.annotations."""
+        self._context.require_open()
+        hits = self._lookup.fetch(refs)
+        self._lookup.remember(refs, hits)
+        return [annotations_of(hit["_source"][ROOT]) if hit else None for hit in hits]
+
+    def described(self, refs: Sequence[Ref]) -> list[tuple[Record, Mapping[str, Any]] | None]:
+        """See Store.described; what is read is remembered, as annotations() does."""
+        self._context.require_open()
+        hits = self._lookup.fetch(refs)
+        self._lookup.remember(refs, hits)
+        found: list[tuple[Record, Mapping[str, Any]] | None] = []
+        for ref, hit in zip(refs, hits, strict=True):
+            record = self._context.bodies.record(hit, ref) if hit else None
+            found.append((record, annotations_of(hit["_source"][ROOT])) if hit and record else None)
+        return found
+
+    def versioned(self, refs: Sequence[Ref]) -> list[Versioned | None]:
+        """See Store.versioned."""
+        self._context.require_open()
+        record = self._context.bodies.record
+        return [
+            Versioned(record(hit, ref), annotations_of(hit["_source"][ROOT]), version_of(hit)) if hit else None
+            for ref, hit in zip(refs, self._lookup.fetch(refs, sketches=True), strict=True)
+        ]
+
+    # Scanning
+
+    def scan(self, *, sketches: bool) -> Iterator[Record]:
+        """See Store.scan."""
+        self._context.require_open()
+        self._context.settle()
+        fields = self._context.bodies.record_fields(sketches=sketches)
+        for hits in self._lookup.pages({"query": is_record(), **fields}, RECORDS_PAGE):
+            yield from self._lookup.records(hits)
+
+    def scan_annotations(self, *, clustered: bool = False) -> Iterator[tuple[Ref, Mapping[str, Any]]]:
+        """See Store.scan_annotations and Store.scan_clustered."""
+        self._context.require_open()
+        self._context.settle()
+        # A document that is in no cluster has one of its own, by which others collapse.
+        alone = [{"term": {SINGLE: True}}] if clustered else []
+        query = {"bool": {"filter": [is_record()], "must_not": alone}}
+        body = {"query": query, "_source": [TOKENS, *(f"{ROOT}.{name}" for name in ANNOTATIONS)]}
+        for hits in self._lookup.pages(body, RECORDS_PAGE):
+            for hit in hits:
+                yield self._context.ref(hit), annotations_of(own_part(hit["_source"]) or {})
+
+    def cluster_members(self, ids: Sequence[str]) -> Iterator[tuple[str, Ref]]:
+        """See Store.cluster_members."""
+        self._context.require_open()
+        self._context.settle()
+        for names in chunks([name for name in dict.fromkeys(ids) if is_unicode(name)], _VALUES_CHUNK):
+            query = {"bool": {"filter": [{"terms": {CLUSTER_ID: names}}], "must_not": [{"term": {SINGLE: True}}]}}
+            body = {"query": query, "_source": False, "docvalue_fields": [CLUSTER_ID]}
+            for hits in self._lookup.pages(body, PAGE):
+                yield from ((hit["fields"][CLUSTER_ID][0], self._context.ref(hit)) for hit in hits)
+
+    # Counts
+
+    def count(self) -> int:
+        """See Store.count."""
+        self._context.require_open()
+        self._context.settle()
+        return int(self._lookup.search(is_record(), size=0, track_total_hits=True)["hits"]["total"]["value"])
+
+    def stats(self) -> Stats:
+        """See Store.stats."""
+        context = self._context
+        context.require_open()
+        context.settle()
+        aggregations = {
+            "fingerprinted": {"filter": context.bodies.fingerprinted()},
+            "short": {"filter": {"term": {SHORT: True}}},
+            "distinct": {"cardinality": {"field": context.bodies.bits, "precision_threshold": _PRECISION}},
+            "last": {"max": {"field": f"{ROOT}.indexed_at", "format": "strict_date_time_no_millis"}},
+            "formats": {"terms": {"field": FORMAT, "missing": "", "size": 1000}},
+        }
+        answer = self._lookup.search(is_record(), size=0, track_total_hits=True, aggs=aggregations)
+        counts = answer["aggregations"]
+        documents = answer["hits"]["total"]["value"]
+        fingerprinted, estimate = counts["fingerprinted"]["doc_count"], counts["distinct"]["value"]
+        # An estimate may be larger than what there is.
+        distinct = min(estimate, fingerprinted)
+        return Stats(
+            documents=documents,
+            fingerprinted=fingerprinted,
+            distinct=distinct,
+            short=counts["short"]["doc_count"],
+            empty=documents - fingerprinted,
+            failures=context.failures.counts("reason"),
+            formats={bucket["key"]: bucket["doc_count"] for bucket in counts["formats"]["buckets"]},
+            bytes_on_disk=self._size(),
+            # Without any value the engines give a number for the least time that there is.
+            last_indexed_at=counts["last"].get("value_as_string", "") if counts["last"]["value"] is not None else "",
+            extra={
+                "engine": context.client.product,
+                "index": context.name,
+                "indices": len(context.mappings),
+                # The engines count exactly up to about this many, and estimate beyond.
+                "distinct_is_an_estimate": estimate > _PRECISION,
+            },
+        )
+
+    def _size(self) -> int:
+        wanted = "_all.total.store.size_in_bytes"
+        try:
+            answer = self._context.client.request("GET", f"/{self._context.path}/_stats/store", filter_path=wanted)
+        except StoreError as error:
+            # A user who may read may not always inspect the cluster.
+            if isinstance(error.__cause__, AnswerError) and error.__cause__.status == 403:
+                return 0
+            raise
+        return int(answer["_all"]["total"]["store"]["size_in_bytes"])
+
+    def notices(self) -> list[str]:
+        """See Store.notices."""
+        context = self._context
+        return [*relaxed.notices(context.mappings, context.shown), *self._unread()]
+
+    def _unread(self) -> list[str]:
+        """The notice that documents lie in indices without neardup's fields; empty if none do."""
+        context = self._context
+        bare = mapping.lacking(context.mappings, context.shown)
+        if not bare:
+            return []
+        count = context.client.count(context.path, {"terms": {"_index": bare}})
+        if not count:
+            return []
+        return [
+            f"{context.shown}: {mapping.named(bare)} without neardup's fields, so none of the documents there is found "
+            f"({count:,}); `neardup setup --store {context.shown}` adds the fields"
+        ]

@@ -1,0 +1,148 @@
+"""The part of a store in a search engine that has to do with secondary schemes, and with named resources."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+from indexer.engine.client.bulk import BATCH_RECORDS, ROUNDS, Action, pause, send, unchanged, update
+from indexer.engine.client.gets import place_of
+from indexer.engine.client.names import path_of
+from indexer.engine.index import mapping
+from indexer.engine.index.bodies import ROOT
+from indexer.engine.index.side_index import SideIndex
+from indexer.engine.index.sketches import FEATURES, forgotten, sketch_properties
+from indexer.engine.index.stripping import lost
+from indexer.engine.store.context import Context
+from indexer.engine.store.lookup import Lookup
+from indexer.errors import StoreError, UsageError
+from indexer.schemes.keys.layout import SchemeInfo
+from indexer.stores.sketches import check_resource, is_new
+
+_CHUNK_BYTES = 2 << 20
+_RESOURCE_PROPERTIES: Mapping[str, Any] = {"name": {"type": "keyword"}}
+
+
+class Schemes:
+    """The part of a store that adds and removes schemes, and keeps resources."""
+
+    def __init__(self, context: Context, lookup: Lookup) -> None:
+        self._context, self._lookup, self._client = context, lookup, context.client
+        self._resources: SideIndex[Mapping[str, Any]] = SideIndex(
+            context.client, "resources", _RESOURCE_PROPERTIES, lambda body: body, lambda source: source
+        )
+
+    # Adding and removing
+
+    def add(self, scheme: SchemeInfo) -> None:
+        """See Store.add_scheme. The fields are added to every index that the store's name stands for."""
+        context = self._context
+        context.require_writable()
+        if scheme.name in mapping.properties()[ROOT]["properties"]:
+            raise UsageError(f"{scheme.name}: a scheme can't have the name of one of neardup's own fields")
+        missing = {
+            index: mapping_found
+            for index, mapping_found in context.read_mappings().items()
+            if (info := mapping.info_of(mapping_found, f"{context.shown} ({index})"))
+            and is_new(info.schemes, scheme, f"{context.shown} ({index})")
+        }
+        fields = {
+            index: {ROOT: {"properties": {scheme.name: {"properties": sketch_properties(scheme, doc_values=owners)}}}}
+            for index, mapping_found in missing.items()
+            for owners in [not mapping.own_meta(mapping_found).get("made_index")]
+        }
+        for index, mapping_found in missing.items():
+            mapping.require_room(self._client, index, mapping_found, fields[index], context.shown)
+        for index in missing:
+            self._client.request("PUT", f"{path_of(index)}/_mapping", {"properties": fields[index]})
+        context.read_again()
+
+    def remove(self, name: str) -> None:
+        """See Store.remove_scheme. The names of its fields stay in the mapping: no mapping can give up a field."""
+        context = self._context
+        context.require_writable()
+        for index, mapping_found in context.read_mappings().items():
+            if any(scheme.name == name for scheme in mapping.schemes_of(mapping_found)):
+                self._strip(index, name)
+                self._forget(index, name)
+        context.read_again()
+
+    def _forget(self, index: str, name: str) -> None:
+        body = {"properties": {ROOT: {"properties": {name: {"properties": forgotten()}}}}}
+        self._client.request("PUT", f"{path_of(index)}/_mapping", body)
+
+    def _strip(self, index: str, name: str) -> None:
+        """Make a scheme's fields null in every document of an index."""
+        if reason := lost(self._client, index, self._context.mappings.get(index, {})):
+            raise StoreError(
+                f"{self._context.shown}: {index}: {reason}; removing the sketches would lose what _source leaves out"
+            )
+        idle = 0
+        query = {"exists": {"field": f"{ROOT}.{name}.{FEATURES}"}}
+        body = {"query": query, "size": BATCH_RECORDS, "_source": False, "seq_no_primary_term": True}
+        while idle < ROUNDS:
+            self._client.request("POST", f"{path_of(index)}/_refresh")
+            hits = self._client.search(path_of(index)[1:], body)["hits"]["hits"]
+            if not hits:
+                return
+            outcomes = send(self._client, [_nulling(hit, name) for hit in hits])
+            for outcome in outcomes:
+                if not outcome.ok and outcome.status not in (404, 409):
+                    raise StoreError(f"{self._context.shown}: sketches can't be removed from {index}: {outcome.reason}")
+            idle = 0 if any(outcome.ok for outcome in outcomes) else idle + 1
+            pause(idle)
+        raise StoreError(f"{self._context.shown}: documents of {index} change constantly; run the same command again")
+
+    def counts(self) -> Mapping[str, int]:
+        """See Store.sketch_counts."""
+        context = self._context
+        context.require_open()
+        context.settle()
+        names = [scheme.name for scheme in context.info.schemes]
+        if not names:
+            return {}
+        asked = {name: {"filter": {"exists": {"field": f"{ROOT}.{name}.{FEATURES}"}}} for name in names}
+        answer = self._lookup.search({"match_all": {}}, size=0, track_total_hits=False, aggs=asked)
+        return {name: int(answer["aggregations"][name]["doc_count"]) for name in names}
+
+    # Resources: the head of each names its parts, so that a new one takes the place of the old one at once.
+
+    def put_resource(self, name: str, data: bytes) -> None:
+        """See Store.put_resource."""
+        check_resource(name, data)
+        self._context.require_writable()
+        [old] = self._resources.get([name])
+        digest = hashlib.sha256(data).hexdigest()[:32]
+        parts = [f"{name}#{digest}#{start}" for start in range(0, len(data), _CHUNK_BYTES)]
+        for number, part in enumerate(parts):
+            chunk = data[number * _CHUNK_BYTES : (number + 1) * _CHUNK_BYTES]
+            self._resources.put([(part, {"octets": base64.b64encode(chunk).decode("ascii")})])
+        self._resources.put([(name, {"name": name, "parts": parts})])
+        if old:
+            self._resources.delete([part for part in old["parts"] if part not in parts])
+        self._resources.settle()
+
+    def get_resource(self, name: str) -> bytes | None:
+        """See Store.get_resource."""
+        self._context.require_open()
+        for _ in range(ROUNDS):
+            [head] = self._resources.get([name])
+            if head is None:
+                return None
+            # One by one: together they may be larger than an answer may be.
+            parts = [self._resources.get([part])[0] for part in head["parts"]]
+            chunks_found = [base64.b64decode(part["octets"]) for part in parts if part is not None]
+            if len(chunks_found) == len(parts):
+                return b"".join(chunks_found)
+        raise StoreError(f"{self._context.shown}: the resource {name} is damaged: parts of it are gone; make it again")
+
+    def resources(self) -> list[str]:
+        """See Store.resources."""
+        self._context.require_open()
+        return sorted(name for name in self._resources.counts("name") if name)
+
+
+def _nulling(hit: Mapping[str, Any], name: str) -> Action:
+    return update(place_of(hit), {"doc": {ROOT: {name: None}}}, unchanged(hit))

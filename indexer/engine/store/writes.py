@@ -1,0 +1,441 @@
+"""Writing to a store in a search engine: records, annotations, deletions."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from indexer.engine.client.bulk import (
+    BATCH_RECORDS,
+    ROUNDS,
+    Action,
+    Outcome,
+    batches,
+    in_flight,
+    pause,
+    rounds,
+    send,
+    unchanged,
+    update,
+)
+from indexer.engine.client.gets import item_at, multi_get, place_of, version_of
+from indexer.engine.client.lines import RefusedError, encoded
+from indexer.engine.index.bodies import (
+    OWNERS_FIELD,
+    ROOT,
+    annotation_fields,
+    annotations_of,
+    check_id,
+    is_owners,
+    merged,
+    own_part,
+)
+from indexer.engine.index.side_index import forget_failures
+from indexer.engine.index.source_fields import differing_fields, source_paths
+from indexer.engine.index.stripping import Stripper, foreign_names, lost, own_names
+from indexer.engine.index.texts import OWN, remembered_fields
+from indexer.engine.store.context import Context
+from indexer.engine.store.landings import Landings
+from indexer.engine.store.lookup import Lookup
+from indexer.errors import StoreError, UsageError
+from indexer.model import Record, Ref
+from indexer.model.chunking import chunks
+from indexer.stores.base import PutResult, PutStatus
+
+_CHANGED = 409
+_FORBIDDEN = 403
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A record to be stored: what stands under neardup, and the encoded document that it makes."""
+
+    ref: Ref
+    fields: Mapping[str, Any]
+    document: bytes
+
+
+class Writer:
+    """The part of a store that writes documents."""
+
+    def __init__(self, context: Context, lookup: Lookup) -> None:
+        self._context, self._lookup, self._client = context, lookup, context.client
+        self._stripper = Stripper(context.client, lambda index: own_names(self._mapping_of(index)))
+        # The indices that were seen to keep all of a document in its source.
+        self._losses: dict[str, str] = {}
+        # What was written just before may lie in an index behind the alias that no refresh has shown yet.
+        self._settled_once = context.single
+        self._landings = Landings()
+
+    # Records
+
+    def put(self, records: Iterable[Record]) -> Iterator[PutResult]:
+        """See Store.put."""
+        self._context.require_writable()
+        self._settle_others()
+        rows = (self._row(record) for record in records)
+        try:
+            yield from in_flight(
+                self._put_batch,
+                batches(rows, lambda row: len(row.document) if isinstance(row, _Row) else 0),
+                lambda row: row.ref,
+            )
+        finally:
+            self._context.wrote()
+
+    def _settle_others(self) -> None:
+        if not self._settled_once:
+            self._context.show()
+            self._settled_once = True
+
+    def _row(self, record: Record) -> _Row | PutResult:
+        try:
+            check_id(record.ref.id)
+            fields = self._context.bodies.fields(record)
+            body: dict[str, Any] = {ROOT: fields}
+            if self._context.data_stream:
+                body = {"@timestamp": record.indexed_at or "1970-01-01T00:00:00Z", **body}
+            encoded({"_id": record.ref.id, "routing": record.ref.routing})
+            return _Row(record.ref, fields, encoded(body))
+        except RefusedError as error:
+            return PutResult(record.ref, PutStatus.FAILED, str(error))
+
+    def _put_batch(self, batch: list[_Row | PutResult]) -> list[PutResult]:
+        self._context.require_mapped(self._context.info.schemes, anew=True)
+        # Of equal refs in one batch the last is stored; the others were there for a moment that nobody saw.
+        last = {row.ref: row for row in batch if isinstance(row, _Row)}
+        done = self._store_rows(list(last.values()))
+        self._context.unseen = True
+        stored = [ref for ref, result in done.items() if result.status is not PutStatus.FAILED]
+        forget_failures(self._context.failures, stored)
+        results = []
+        seen: set[Ref] = set()
+        for row in batch:
+            if isinstance(row, PutResult):
+                results.append(row)
+                continue
+            result = done[row.ref]
+            if row.ref in seen and result.status is PutStatus.CREATED:
+                result = PutResult(row.ref, PutStatus.REPLACED)
+            results.append(result)
+            seen.add(row.ref)
+        return results
+
+    def _store_rows(self, rows: list[_Row]) -> dict[Ref, PutResult]:
+        """Create what is new, replace what is there: only what stands under neardup, where it lies."""
+        done: dict[Ref, PutResult] = {}
+        places: dict[Ref, Ref] = {}
+        before = self._landings.indices()
+        if not self._context.single:
+            self._look(rows, places, done)
+        left = [row for row in rows if row.ref not in done]
+        # Documents that an earlier try, whose answer was lost, may have created.
+        own: set[Ref] = set()
+        for number in range(ROUNDS):
+            # The first round may only find out which documents are there already.
+            pause(max(0, number - 1))
+            left = self._replace(left, places, done, own)
+            left = self._create(left, places, done, own, before)
+            if not left:
+                break
+        for row in left:
+            reason = "others create and delete it all the time"
+            done[row.ref] = PutResult(row.ref, PutStatus.FAILED, reason, passing=True)
+        return done
+
+    def _look(self, rows: list[_Row], places: dict[Ref, Ref], done: dict[Ref, PutResult]) -> None:
+        """The places of documents behind an alias or in a data stream, put into `places`; ambiguous ids fail."""
+        for row, lie in self._lying(rows):
+            if len(lie) > 1:
+                named = ", ".join(f"{place.index}/{place.id}" for place in lie)
+                done[row.ref] = PutResult(row.ref, PutStatus.FAILED, f"the id is ambiguous: {named}")
+            elif lie:
+                places[row.ref] = lie[0]
+
+    def _lying(self, rows: Sequence[_Row]) -> Iterator[tuple[_Row, list[Ref]]]:
+        """Each document that names no index itself, with the places that a search shows."""
+        unplaced = [row for row in rows if not row.ref.index]
+        known = self._lookup.locate([row.ref.id for row in unplaced])
+        for row in unplaced:
+            yield row, [place for place in known.get(row.ref.id, ()) if row.ref.routing in (None, place.routing)]
+
+    def _create(
+        self,
+        rows: list[_Row],
+        places: dict[Ref, Ref],
+        done: dict[Ref, PutResult],
+        own: set[Ref],
+        before: frozenset[str],
+    ) -> list[_Row]:
+        """Create documents; those that are there already are left, with their places."""
+        new = [row for row in rows if row.ref not in places]
+        left = [row for row in rows if row.ref in places]
+        if not new:
+            return left
+        name = self._context.name
+        actions = [Action("create", row.ref.index or name, row.ref.id, row.ref.routing, row.document) for row in new]
+        created: dict[Ref, tuple[_Row, Outcome]] = {}
+        for row, outcome in zip(new, send(self._client, actions), strict=True):
+            if outcome.ok:
+                done[row.ref] = PutResult(row.ref, PutStatus.CREATED)
+                created[row.ref] = (row, outcome)
+            elif outcome.status == _CHANGED:
+                left.append(row)
+                if outcome.again:
+                    own.add(row.ref)
+                places[row.ref] = Ref(row.ref.id, outcome.index or row.ref.index or name, row.ref.routing)
+            else:
+                done[row.ref] = _failed(row, outcome)
+        if not self._context.single:
+            left += self._undone(created, before, places, done)
+        return left
+
+    def _undone(
+        self,
+        created: Mapping[Ref, tuple[_Row, Outcome]],
+        before: frozenset[str],
+        places: dict[Ref, Ref],
+        done: dict[Ref, PutResult],
+    ) -> list[_Row]:
+        """Take back what was created beside an older copy, which no search showed, in the index before a rollover.
+
+        Those documents are left, with the places of the older copies; `before` is where documents had landed when they
+        were looked for.
+        """
+        landed = {outcome.index for _, outcome in created.values()}
+        self._landings.note(landed)
+        if len(landed | before) < 2:
+            return []
+        self._landings.refreshed(self._context.show)
+        left, actions = [], []
+        for row, lie in self._lying([row for row, _ in created.values()]):
+            outcome = created[row.ref][1]
+            older = [place for place in lie if place.index != outcome.index]
+            if len(older) == 1 and len(lie) == 2:
+                conditions = {"if_seq_no": outcome.seq_no, "if_primary_term": outcome.primary_term}
+                actions.append(Action("delete", outcome.index, row.ref.id, row.ref.routing, conditions=conditions))
+                places[row.ref] = older[0]
+                left.append(row)
+        if not actions:
+            return []
+        outcomes = send(self._client, actions)
+        # A search would go on showing them.
+        self._context.show()
+        for row, outcome in zip(list(left), outcomes, strict=True):
+            if outcome.ok or outcome.status == 404:
+                del done[row.ref]
+            else:
+                # Somebody has changed it already; then it is his, and both are there.
+                left.remove(row)
+                done[row.ref] = _failed(row, outcome)
+        return left
+
+    def _replace(
+        self, rows: list[_Row], places: dict[Ref, Ref], done: dict[Ref, PutResult], own: set[Ref]
+    ) -> list[_Row]:
+        """Replace what stands under neardup in documents that are there; those that are not are left."""
+        known = [row for row in rows if row.ref in places]
+        if not known:
+            return rows
+        # What stands under the name may have become something of the owner's since the index was set up.
+        wanted = [{**item_at(places[row.ref]), "_source": [ROOT]} for row in known]
+        hits = multi_get(self._client, wanted)
+        actions, asked, gone = [], [], []
+        for row, hit in zip(known, hits, strict=True):
+            place = places[row.ref]
+            if not hit.get("found"):
+                gone.append(row)
+            elif reason := self._refusal(hit, place):
+                done[row.ref] = PutResult(row.ref, PutStatus.FAILED, reason)
+            elif row.ref in own and hit["_source"].get(ROOT) == row.fields:
+                done[row.ref] = PutResult(row.ref, PutStatus.CREATED)
+            else:
+                fields = self._context.bodies.replacing(row.fields, own_part(hit["_source"]) or {})
+                actions.append(update(place, {"doc": {ROOT: fields}}, unchanged(hit)))
+                asked.append(row)
+        for row, outcome in zip(asked, send(self._client, actions) if actions else [], strict=True):
+            if outcome.ok:
+                done[row.ref] = PutResult(row.ref, PutStatus.REPLACED)
+            elif outcome.status == 404:
+                gone.append(row)
+            elif outcome.status != _CHANGED:
+                done[row.ref] = _failed(row, outcome)
+        for row in gone:
+            del places[row.ref]
+        return [row for row in rows if row.ref not in done]
+
+    def _refusal(self, hit: Mapping[str, Any], place: Ref) -> str:
+        """The reason why a document that is there can't be given a record; empty if it can."""
+        if hit.get("_routing") != place.routing:
+            return f"its shard holds the same id with routing {hit.get('_routing')!r}"
+        if is_owners(hit.get("_source")):
+            return OWNERS_FIELD
+        reason = self._loss(hit["_index"])
+        return f"{reason}; a change would lose what is left out" if reason else ""
+
+    # Annotations
+
+    def annotate(self, annotations: Iterable[tuple[Ref, Mapping[str, Any]]]) -> int:
+        """See Store.annotate."""
+        self._context.require_writable()
+        self._context.require_mapped(anew=True)
+        parts = chunks(annotations, BATCH_RECORDS)
+        try:
+            # The same document may be named in more than one way, but not by another id.
+            count = 0
+            for changed, left in in_flight(self._annotate_batch, parts, lambda change: change[0].id):
+                count += changed
+                self._context.contended.add(left)
+            return count
+        finally:
+            self._lookup.forget()
+            self._context.wrote()
+
+    def _annotate_batch(self, batch: list[tuple[Ref, Mapping[str, Any]]]) -> list[tuple[int, list[Ref]]]:
+        """The number of those changed, and those that others change all the time."""
+        changes: dict[Ref, dict[str, Any]] = {}
+        named: dict[Ref, int] = {}
+        for ref, added in batch:
+            changes[ref] = {**changes.get(ref, {}), **added}
+            named[ref] = named.get(ref, 0) + 1
+        count = 0
+        for _ in rounds():
+            actions, asked = [], []
+            for ref, hit in self._lookup.remembered(list(changes)).items():
+                if hit is None:
+                    del changes[ref]
+                    continue
+                try:
+                    source = hit["_source"][ROOT]
+                    fields = annotation_fields(merged(annotations_of(source), changes[ref]), source.get("cluster"))
+                    actions.append(update(place_of(hit), {"doc": {ROOT: fields}}, unchanged(hit)))
+                except RefusedError as error:
+                    raise UsageError(f"{ref.id!r}: {error}") from error
+                asked.append(ref)
+            self._require_whole(
+                {action.index for action in actions},
+                "to write clusters and marks there would lose what _source leaves out; keep the fingerprints beside "
+                "the index (neardup annotate --to)",
+            )
+            for ref, outcome in zip(asked, send(self._client, actions) if actions else [], strict=True):
+                if outcome.ok:
+                    count += named[ref]
+                elif outcome.status not in (_CHANGED, 404):
+                    raise StoreError(f"{self._context.shown}: {ref.id!r} can't be annotated: {outcome.reason}")
+                if outcome.ok or outcome.status == 404:
+                    del changes[ref]
+            self._context.unseen = True
+            if not changes:
+                break
+        return [(count, list(changes))]
+
+    # Deleting
+
+    def differing(self, pairs: Sequence[tuple[Ref, Ref]]) -> list[list[str]]:
+        """See Store.differing. Where one of the documents has a routing of its own, `_routing` is named too."""
+        refs = list(dict.fromkeys(ref for pair in pairs for ref in pair))
+        hits = dict(zip(refs, self._lookup.fetch(refs, whole=True), strict=True))
+        indices = self._context.mappings.keys() | {hit["_index"] for hit in hits.values() if hit}
+        self._require_whole(
+            indices, "so what else differs in its documents can't be told; delete in the cluster's own way"
+        )
+        texts: set[str] = set()
+        for index in indices:
+            found = self._mapping_of(index)
+            if any(field.get("type") == "join" for field in found.get("properties", {}).values()):
+                raise StoreError(
+                    f"{self._context.shown}: {index}: documents have others below them; delete in the cluster's own way"
+                )
+            known = remembered_fields(found)
+            if known.keys() - {OWN}:
+                where = ", ".join(sorted(known.keys() - {OWN}))
+                raise UsageError(f"{self._context.shown}: it has records alone, of documents in {where}; delete there")
+            if OWN in known:
+                texts.update(source_paths({index: found}, known[OWN].names, self._context.shown))
+        return [self._differing(hits[one], hits[other], texts) for one, other in pairs]
+
+    def _differing(
+        self, one: Mapping[str, Any] | None, other: Mapping[str, Any] | None, texts: Collection[str]
+    ) -> list[str]:
+        if one is None or other is None:
+            return ["_id"]
+        named = differing_fields(one["_source"], other["_source"], texts)
+        fields = {name for name in named if name.partition(".")[0] != ROOT}
+        for hit in (one, other):
+            foreign = foreign_names(hit["_source"], own_names(self._mapping_of(hit["_index"])))
+            fields.update(f"{ROOT}.{name}" for name in foreign)
+        if one.get("_routing") != other.get("_routing"):
+            fields.add("_routing")
+        return sorted(fields)
+
+    def delete(self, refs: Sequence[Ref], versions: Mapping[Ref, Hashable] | None, *, owners: bool) -> int:
+        """See Store.delete. A document that has fields of its owner's too keeps them, and loses neardup's.
+
+        StoreError for an index whose source does not show which documents these are.
+        """
+        self._context.require_writable()
+        count = 0
+        try:
+            for chunk in chunks(dict.fromkeys(refs), BATCH_RECORDS):
+                deleted, kept, left = self._delete_batch(chunk, versions, owners)
+                count += deleted
+                self._context.contended.add([*left, *kept])
+                forget_failures(self._context.failures, [ref for ref in chunk if ref not in kept and ref not in left])
+        finally:
+            self._context.wrote()
+        return count
+
+    def _delete_batch(
+        self, refs: list[Ref], versions: Mapping[Ref, Hashable] | None, owners: bool
+    ) -> tuple[int, set[Ref], list[Ref]]:
+        """The number of those deleted, those kept since their version is another, and those that others change."""
+        count = 0
+        kept: set[Ref] = set()
+        left = refs
+        for _ in rounds():
+            hits = {ref: hit for ref, hit in zip(left, self._lookup.fetch(left, whole=True), strict=True) if hit}
+            self._require_whole(
+                {hit["_index"] for hit in hits.values()},
+                "so neardup can't tell an owner's document from its own, and to take its values out would lose what "
+                "_source leaves out; delete in the cluster's own way",
+            )
+            if versions is not None:
+                kept |= {ref for ref, hit in hits.items() if version_of(hit) != versions.get(ref)}
+                hits = {ref: hit for ref, hit in hits.items() if ref not in kept}
+            left = []
+            for ref, outcome in zip(hits, self._stripper.strip(list(hits.values()), owners=owners), strict=True):
+                if outcome.ok:
+                    count += 1
+                    if outcome.result != "deleted":
+                        self._context.stripped.append(ref)
+                elif outcome.status == _CHANGED:
+                    left.append(ref)
+                elif outcome.status != 404:
+                    raise StoreError(f"{self._context.shown}: {ref.id!r} can't be deleted: {outcome.reason}")
+            self._context.unseen = self._context.unseen or bool(hits)
+            if not left:
+                break
+        return count, kept, left
+
+    def _loss(self, index: str) -> str:
+        """The reason why a change of this index's documents would lose something of its owner's; empty if none."""
+        if index not in self._losses:
+            self._losses[index] = lost(self._client, index, self._mapping_of(index))
+        return self._losses[index]
+
+    def _mapping_of(self, index: str) -> Mapping[str, Any]:
+        mapping: Mapping[str, Any] = self._context.mappings.get(index) or self._context.read_mappings().get(index, {})
+        return mapping
+
+    def _require_whole(self, indices: Iterable[str], act: str) -> None:
+        """Raise StoreError where that would lose what `_source` leaves out of an owner's document."""
+        for index in sorted(set(indices)):
+            if reason := self._loss(index):
+                raise StoreError(f"{self._context.shown}: {index}: {reason}; {act}")
+
+
+def _failed(row: _Row, outcome: Outcome) -> PutResult:
+    # An index that may not be written now is no fault of the document's.
+    passing = outcome.status in (_CHANGED, _FORBIDDEN)
+    return PutResult(row.ref, PutStatus.FAILED, outcome.reason, passing=passing)

@@ -1,0 +1,137 @@
+"""Clients and servers of different versions: what is said, and that the pairs that fit do work."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import downloads
+import pytest
+from annotated import DOCUMENTS, annotate, fill, near, neardup, owners, sources
+from fleet import Servers, missing
+from made import INFO, put, record
+from proxy import Handler, Proxy
+from servers import Elasticsearch, Server
+from written import prose
+
+from indexer.errors import StoreError
+from indexer.opening import open_store
+
+USE = """
+import sys
+sys.path[:0] = sys.argv[2:]
+import elasticsearch
+from asked import counts_with_keys
+from made import INFO, put, record
+from indexer.opening import open_store
+with open_store(sys.argv[1], create=INFO) as store:
+    put(store, record("a", 1), record("b", 1))
+    found = counts_with_keys(store, record("a", 1).keys)
+    print(elasticsearch.__version__[0], found, len(list(store.scan())), store.delete([r.ref for r in store.scan()]))
+"""
+
+
+def use(url: str, *folders: Path) -> subprocess.CompletedProcess[str]:
+    """Write and find, in another process, with the client of the first folder."""
+    paths = [*map(str, folders), str(Path(__file__).resolve().parents[2] / "stores")]
+    return subprocess.run(
+        [sys.executable, "-c", USE, url, *paths], capture_output=True, text=True, timeout=120, env={**os.environ}
+    )
+
+
+@pytest.fixture(scope="module")
+def client8() -> Path:
+    """The folder of client 8, installed once beside the servers."""
+    folder = downloads.CACHE / "elasticsearch-client-8"
+    if not (folder / "elasticsearch").is_dir():
+        install = [sys.executable, "-m", "pip", "install", "-q", "--target", str(folder), "elasticsearch>=8.15,<9"]
+        done = subprocess.run(install, capture_output=True, text=True)
+        if done.returncode:
+            missing(f"client 8 can't be installed: {done.stderr[-300:]}")
+    return folder
+
+
+def test_each_client_with_each_server(older: Elasticsearch, client8: Path, servers: Servers) -> None:
+    newer = servers.get("elasticsearch")
+    for server, name in ((older, "older"), (newer, "newer")):
+        for folders in ((), (client8,)):
+            done = use(f"{server.url}/{name}-{len(folders)}", *folders)
+            assert done.stdout == f"{8 if folders else 9} {{1: 2}} 2 2\n", done.stderr
+        server.request("DELETE", f"/{name}-*")
+
+
+def test_the_commands_with_server_8(older: Elasticsearch, tmp_path: Path) -> None:
+    store = ["--store", f"{older.url}/articles"]
+    documents = {name: document for name, document in DOCUMENTS.items() if "body" in document}
+    fill(older, "articles", documents)
+    (tmp_path / "new.txt").write_text(prose(2))
+    neardup("setup", *store)
+    assert annotate(store[1], "--field", "body")["annotated"] == 5
+    neardup("index", str(tmp_path / "new.txt"), *store)
+    assert len(neardup("pairs", *store).stdout.splitlines()) == 2
+    assert near(store[1], prose(1)) == {"a", "b"}
+    assert json.loads(neardup("cluster", *store, "--json").stdout)["clusters"] == 1
+    report = tmp_path / "report.html"
+    neardup("report", *store, "--output", str(report))
+    neardup("doctor", *store)
+    neardup("prune", *store, "--delete", "--yes")
+    neardup("setup", *store, "--remove", "--yes")
+    found = sources(older, "articles")
+    assert owners(found) == {f"articles/{name}": source for name, source in documents.items()}
+
+
+def test_a_server_of_another_form_is_one_sentence(servers: Servers) -> None:
+    """An answer as Elasticsearch 7 gives it."""
+
+    def as_another(handler: Handler, _: bytes) -> bool:
+        if "compatible-with=8" not in handler.headers["Accept"]:
+            return False
+        error = {"type": "media_type_header_exception", "reason": "Invalid media-type value on headers [Accept]"}
+        headers = {"Content-Type": "application/json", "X-Elastic-Product": "Elasticsearch"}
+        handler.answer(400, headers, json.dumps({"error": error, "status": 400}).encode())
+        return True
+
+    with contextlib.closing(Proxy(servers.get("elasticsearch").url)) as another:
+        another.always = as_another
+        with pytest.raises(StoreError, match="refuses the form of Elasticsearch 8"):
+            open_store(f"elasticsearch+{another.url}/x")
+
+
+def test_a_plain_installation_brings_the_client_of_elasticsearch() -> None:
+    project = tomllib.loads(Path(__file__).resolve().parents[3].joinpath("pyproject.toml").read_text())["project"]
+    assert any(line.startswith("elasticsearch>=") for line in project["dependencies"])
+    assert "elasticsearch" not in project["optional-dependencies"]
+
+
+def test_a_missing_client_is_named_by_its_extra(tmp_path: Path) -> None:
+    (tmp_path / "opensearchpy.py").write_text("raise ImportError('not installed')")
+    code = "import sys; sys.path[:0] = [sys.argv[2]]\nfrom indexer.opening import open_store\nopen_store(sys.argv[1])"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "opensearch+http://127.0.0.1:9/x", str(tmp_path)], capture_output=True, text=True
+    )
+    assert "pip install 'neardup[opensearch]'" in done.stderr.splitlines()[-1]
+
+
+def test_a_collapse_asks_for_the_doc_values_of_its_own_field(server: Server, index_name: str) -> None:
+    """Elasticsearch 8.8 to 8.14 answers 500 to a collapse that asks for doc values, and not for those of its field."""
+
+    def as_older(handler: Handler, body: bytes) -> bool:
+        asked = json.loads(body) if body and handler.path.split("?")[0].endswith("/_search") else {}
+        fields = asked.get("docvalue_fields")
+        if "collapse" not in asked or fields is None or asked["collapse"]["field"] in fields:
+            return False
+        reason = {"type": "unsupported_operation_exception", "reason": None}
+        handler.answer(500, {"Content-Type": "application/json"}, json.dumps({"error": reason, "status": 500}).encode())
+        return True
+
+    with contextlib.closing(Proxy(server.url)) as older, open_store(f"{older.url}/{index_name}", create=INFO) as store:
+        older.always, store.refresh = as_older, "true"
+        put(store, record("a", 1, source_digest="d1"), record("b", 2, source_digest="d1"), record("c", 3))
+        found = store.find_digests(["d1", "d2"])
+        assert found.keys() == {"d1"}
+        assert found["d1"].ref.id in ("a", "b")
