@@ -26,7 +26,20 @@ typedef struct {
 /* Room for `more` bytes; false where memory runs out, and the buffer is as it was. */
 bool nd_buffer_reserve(nd_buffer *buffer, size_t more);
 
-int nd_normalise_into(const uint8_t *text, size_t length, nd_buffer *out);
+/* Where parts of a normalised text come from: from out[out] on, `size` bytes of the text from text[in] on, which became
+   another number of bytes; or, where size is 0, as many bytes as there are up to the next piece, each from its own. */
+typedef struct {
+    size_t out, in, size;
+} nd_piece;
+
+typedef struct {
+    nd_piece *items;
+    size_t count;
+    size_t room;
+} nd_pieces;
+
+/* Normalises a text; with `pieces`, which may be NULL, also says where each part of `out` comes from. */
+int nd_normalise_into(const uint8_t *text, size_t length, nd_buffer *out, nd_pieces *pieces);
 
 /* Overwrites URLs, e-mail addresses, DOIs and like identifiers in a normalised text with spaces. */
 void nd_blank_identifiers(uint8_t *text, size_t length);

@@ -225,6 +225,21 @@ int nd_token_hashes(const uint8_t *text, size_t length, nd_hashes *hashes);
    `numbers` (not 0) the tokens are those of nd_tokenise_with_numbers. ND_NO_MEMORY. */
 int nd_shingle_hashes(const uint8_t *text, size_t length, size_t size, int numbers, nd_hashes *hashes);
 
+/* Words with their places: the hash of each, as by nd_token_hashes, and its first character in the text as it was given, and
+   the one behind its last; both count the bytes that begin a character. Owned by the caller, who gives the arrays back with
+   nd_free. */
+typedef struct {
+    uint64_t *hashes;
+    uint32_t *starts;
+    uint32_t *ends;
+    size_t count;
+} nd_words;
+
+/* The words of a text: the tokens of nd_tokenise, with `numbers` (not 0) those of nd_tokenise_with_numbers, with
+   `identifiers` (not 0) also what stands in URLs and the like. `length` is below 2 to the power of 32. Where a character
+   becomes several words, each has its place. ND_NO_MEMORY. */
+int nd_words_of(const uint8_t *text, size_t length, int numbers, int identifiers, nd_words *words);
+
 /* The hash, lookup8 with initial value 0, of every run of `size` characters (at least 1) of a line: the tokens
    text[starts[i]] to text[ends[i] - 1], with nothing between two that stand side by side, else one space. A line of
    fewer characters has one shingle, all of it; one without tokens has none. ND_NO_MEMORY. */

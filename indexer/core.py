@@ -24,7 +24,7 @@ KEY_BITS: int = lib.ND_KEY_BITS
 MAX_DISTANCE: int = lib.ND_MAX_DISTANCE
 MAX_ROWS: int = lib.ND_MAX_ROWS
 
-Number = TypeVar("Number", np.uint64, np.uintp)
+Number = TypeVar("Number", np.uint64, np.uintp, np.uint32)
 
 PairSink = Callable[[NDArray[np.uint64], NDArray[np.uint64]], bool]
 """Takes a block of pairs (smaller values, larger values), its own copies; False stops the search."""
@@ -349,6 +349,23 @@ def character_hashes(tokens: Tokens, size: int) -> NDArray[np.uint64]:
     return _hashes(lib.nd_character_hashes(*_spans(tokens), size, hashes), hashes)
 
 
+def words_of(
+    text: str | bytes, *, numbers: bool = True, identifiers: bool = True
+) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint32]]:
+    """The words of a text, in order: their hashes as of `token_hashes`, and where each begins and ends in the text.
+
+    Three arrays of shape (n,); starts and ends count characters. With `numbers` also the words without a letter,
+    with `identifiers` also what stands in URLs and the like. Raises UsageError for 4 GiB of text or more, MemoryError.
+    """
+    data = encoded(text)
+    if len(data) >> 32:
+        raise UsageError("a text must be smaller than 4 GiB")
+    words = ffi.new("nd_words *")
+    _check(lib.nd_words_of(ffi.from_buffer(data), len(data), numbers, identifiers, words))
+    starts, ends = (_adopted(each, words.count, np.uint32) for each in (words.starts, words.ends))
+    return _adopted(words.hashes, words.count, np.uint64), starts, ends
+
+
 def token_hashes(text: str | bytes) -> NDArray[np.uint64]:
     """The hash of every token that `fingerprint` adds up, in the order of the text: uint64 of shape (tokens,).
 
@@ -424,20 +441,6 @@ def band_keys(signature: NDArray[np.uint32], bands: int, rows: int) -> NDArray[n
 def logarithm(x: float) -> float:
     """The natural logarithm of a positive normal number, the same to the last bit on every machine."""
     return float(lib.nd_log(x))
-
-
-def random_projection(features: ArrayLike, words: int) -> NDArray[np.uint64] | None:
-    """The bits of a random projection of well-mixed 64-bit feature hashes, each counted as often as it is given.
-
-    Shape (n,) to uint64 of shape (words,); None for no feature. Bit i of word w is 1 where more features have a 1 there
-    than a 0, in number w (from 0) of SplitMix64 from the feature as the seed.
-    """
-    hashes = as_hashes(features, "features")
-    projection = np.empty(words, dtype=np.uint64)
-    status = lib.nd_random_projection(
-        _pointer("uint64_t[]", hashes), hashes.size, words, _pointer("uint64_t[]", projection)
-    )
-    return None if status == lib.ND_EMPTY else projection
 
 
 def differing_values(one: bytes, others: Sequence[bytes], bits: int) -> NDArray[np.uint32]:

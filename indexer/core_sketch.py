@@ -151,6 +151,20 @@ def _check_values(values: int) -> None:
         raise UsageError(f"values must be a power of 2 from {MIN_VALUES} to {MAX_VALUES}, not {values}")
 
 
+def random_projection(features: ArrayLike, words: int) -> NDArray[np.uint64] | None:
+    """The bits of a random projection of well-mixed 64-bit feature hashes, each counted as often as it is given.
+
+    Shape (n,) to uint64 of shape (words,); None for no feature. Bit i of word w is 1 where more features have a 1 there
+    than a 0, in number w (from 0) of SplitMix64 from the feature as the seed.
+    """
+    hashes = as_hashes(features, "features")
+    projection = np.empty(words, dtype=np.uint64)
+    status = lib.nd_random_projection(
+        _pointer("uint64_t[]", hashes), hashes.size, words, _pointer("uint64_t[]", projection)
+    )
+    return None if status == lib.ND_EMPTY else projection
+
+
 def distinct(numbers: ArrayLike) -> NDArray[np.uint64]:
     """The distinct ones of 64-bit integers, in the order in which each comes first: uint64 of shape (m,).
 

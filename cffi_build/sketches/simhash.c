@@ -100,7 +100,7 @@ static bool count_batch(void *state, const uint8_t *text, const nd_batch *batch)
 }
 
 int nd_prepare(const uint8_t *text, size_t length, nd_buffer *buffer) {
-    int status = nd_normalise_into(text, length, buffer);
+    int status = nd_normalise_into(text, length, buffer, NULL);
     if (status == ND_OK) nd_blank_identifiers(buffer->data, buffer->length);
     return status;
 }
@@ -179,7 +179,7 @@ int nd_tokenise_with_numbers(const uint8_t *text, size_t length, nd_tokens *toke
 
 int nd_normalise(const uint8_t *text, size_t length, nd_tokens *tokens) {
     nd_buffer buffer = {NULL, 0, 0};
-    int status = nd_normalise_into(text, length, &buffer);
+    int status = nd_normalise_into(text, length, &buffer, NULL);
     if (status == ND_OK)
         *tokens = (nd_tokens){buffer.data, buffer.length, NULL, NULL, 0};
     else
@@ -199,7 +199,7 @@ int nd_fold_text(const uint8_t *text, size_t length, nd_tokens *tokens) {
     /* 1 for white space, 2 for what may lead some past ASCII. A table and no condition: where words end can't be foreseen. */
     static const uint8_t KINDS[256] = {['\t'] = 1, 1, 1, 1, 1, [' '] = 1, [0xC2] = 2, [0xE1] = 2, 2};
     nd_buffer buffer = {NULL, 0, 0};
-    int status = nd_normalise_into(text, length, &buffer);
+    int status = nd_normalise_into(text, length, &buffer, NULL);
     if (status != ND_OK) {
         free(buffer.data);
         return status;

@@ -185,6 +185,29 @@ static void numbers(const uint8_t *data, size_t size) {
     nd_tokens_free(&stripped);
 }
 
+/* Words are the tokens, in order and within the text; with what identifiers hold there are no fewer that begin no earlier. */
+static void places(const uint8_t *data, size_t size) {
+    size_t characters = 0;
+    for (size_t i = 0; i < size; i++) characters += (data[i] & 0xC0) != 0x80;
+    for (int all = 0; all < 2; all++) {
+        nd_words words;
+        nd_hashes tokens;
+        require(nd_words_of(data, size, all, all, &words) == ND_OK, "words");
+        require(nd_token_hashes(data, size, &tokens) == ND_OK, "tokens");
+        require(all || words.count == tokens.count, "as many words as tokens");
+        for (size_t i = 0; i < words.count; i++) {
+            require(all || words.hashes[i] == tokens.values[i], "hashes of words");
+            require(words.starts[i] < words.ends[i], "a word has characters");
+            require(words.ends[i] <= characters, "words within the text");
+            require(i == 0 || (words.starts[i] >= words.starts[i - 1] && words.ends[i] >= words.ends[i - 1]), "order");
+        }
+        nd_hashes_free(&tokens);
+        nd_free(words.hashes);
+        nd_free(words.starts);
+        nd_free(words.ends);
+    }
+}
+
 /* Groups of packed bits that differ, against a loop over the bits. */
 /* Columns of texts: what is made of many behind one another is what is made of each alone, and is not clean only where
    a part or a border is not. */
@@ -262,6 +285,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     packed(exact, size);
     columns(exact, size);
     numbers(exact, size);
+    places(exact, size);
     markup(exact, size);
     nd_tokens once, twice;
     require(nd_normalise(exact, size, &once) == ND_OK, "normalise");

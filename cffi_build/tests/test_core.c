@@ -60,6 +60,23 @@ static void test_nothing(void) {
     CHECK(features.simhash == 7 && features.tokens == 7 && features.shingles == 7);
 }
 
+/* Places count characters of the text as it was given: in "Ｆ ﬁ\xAD 7½" a wide letter, a ligature, a soft hyphen. */
+static void test_words(void) {
+    const char *text = "\xEF\xBC\xA6 \xEF\xAC\x81\xC2\xAD 7\xC2\xBD";
+    nd_words words;
+    CHECK(nd_words_of((const uint8_t *)text, strlen(text), 1, 0, &words) == ND_OK && words.count == 4);
+    static const uint32_t starts[4] = {0, 2, 5, 6}, ends[4] = {1, 3, 7, 7};
+    CHECK(memcmp(words.starts, starts, sizeof starts) == 0 && memcmp(words.ends, ends, sizeof ends) == 0);
+    CHECK(words.hashes[1] == nd_lookup8((const uint8_t *)"fi", 2, 0));
+    nd_free(words.hashes);
+    nd_free(words.starts);
+    nd_free(words.ends);
+    CHECK(nd_words_of(NULL, 0, 1, 1, &words) == ND_OK && words.count == 0);
+    nd_free(words.hashes);
+    nd_free(words.starts);
+    nd_free(words.ends);
+}
+
 /* The least of each window against a walk over all of them, for windows up to more than there are hashes. */
 static void test_winnow(void) {
     uint64_t hashes[40], kept[40];
@@ -340,6 +357,7 @@ int main(int argc, char **argv) {
     test_markup();
     test_keys();
     test_shingles();
+    test_words();
     test_winnow();
     test_numbers_and_characters();
     test_intersections();

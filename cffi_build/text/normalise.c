@@ -287,7 +287,28 @@ static size_t copy_simple(const uint8_t *text, size_t length, uint8_t *out) {
 /* U+FFFD, which also stands for ill-formed bytes and so can't be copied from the text. */
 static const nd_normal_record REPLACEMENT = {0, 3, 0, 1, 0, 0, ND_SELF | ND_BOUNDARY | ND_NEVER_COMPOSES};
 
-int nd_normalise_into(const uint8_t *text, size_t length, nd_buffer *out) {
+static bool add_piece(nd_pieces *pieces, size_t out, size_t in, size_t size) {
+    if (pieces == NULL) return true;
+    const nd_piece *last = pieces->count != 0 ? &pieces->items[pieces->count - 1] : NULL;
+    if (size == 0 && last != NULL && last->size == 0 && out - last->out == in - last->in) return true;
+    if (pieces->count == pieces->room) {
+        size_t room = pieces->room * 2 + 8;
+        if (room > SIZE_MAX / sizeof(nd_piece)) return false;
+        nd_piece *items = realloc(pieces->items, room * sizeof(nd_piece));
+        if (items == NULL) return false;
+        pieces->items = items;
+        pieces->room = room;
+    }
+    pieces->items[pieces->count++] = (nd_piece){out, in, size};
+    return true;
+}
+
+static void drop_pieces(nd_pieces *pieces, size_t out) {
+    if (pieces == NULL) return;
+    while (pieces->count != 0 && pieces->items[pieces->count - 1].out >= out) pieces->count--;
+}
+
+int nd_normalise_into(const uint8_t *text, size_t length, nd_buffer *out, nd_pieces *pieces) {
     if (length > SIZE_MAX / 32 || !nd_buffer_reserve(out, length + 1)) return ND_NO_MEMORY;
     size_t at = 0;
     /* Where the last character that starts afresh begins, in text and in out: what a mark takes us back to. */
@@ -297,6 +318,7 @@ int nd_normalise_into(const uint8_t *text, size_t length, nd_buffer *out) {
     while (at < length) {
         size_t simple = copy_simple(text + at, length - at, out->data + out->length);
         if (simple != 0) {
+            if (!add_piece(pieces, out->length, at, 0)) return ND_NO_MEMORY;
             size_t last = 1;
             while ((text[at + simple - last] & 0xC0) == 0x80) last++;
             at += simple;
@@ -319,6 +341,7 @@ int nd_normalise_into(const uint8_t *text, size_t length, nd_buffer *out) {
                 fresh_in = at;
                 fresh_out = out->length;
             }
+            if (!add_piece(pieces, out->length, at, record->mapped_length == size ? 0 : size)) return ND_NO_MEMORY;
             if (!nd_buffer_reserve(out, record->mapped_length + (length - at))) return ND_NO_MEMORY;
             const uint8_t *mapped = nd_mapped + record->mapped;
             if (record == &REPLACEMENT) mapped = (const uint8_t *)"\xEF\xBF\xBD";
@@ -329,8 +352,9 @@ int nd_normalise_into(const uint8_t *text, size_t length, nd_buffer *out) {
             continue;
         }
         out->length = fresh_out;
+        drop_pieces(pieces, fresh_out);
         at = normalise_segment(text, length, fresh_in, out);
-        if (at == SIZE_MAX) return ND_NO_MEMORY;
+        if (at == SIZE_MAX || !add_piece(pieces, fresh_out, fresh_in, at - fresh_in)) return ND_NO_MEMORY;
         /* The next character starts afresh, so nothing comes back to before it. */
         fresh_in = at;
         fresh_out = out->length;

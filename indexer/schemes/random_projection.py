@@ -75,7 +75,7 @@ class RandomProjection(Scheme):
     def sketch_features(self, features: Hashes, weights: Weights | None = None) -> Sketch | None:
         """The same of features in the place of the tokens, each counted by its weight."""
         counted = features if weights is None else np.repeat(features, weights)
-        projection = core.random_projection(counted, self.bits // 64)
+        projection = core_sketch.random_projection(counted, self.bits // 64)
         if projection is None:
             return None
         payload = projection.astype(">u8").tobytes()

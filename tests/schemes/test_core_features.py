@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from indexer import core
+from indexer import core, core_sketch
 from indexer.errors import UsageError
 from indexer.model.tokens import Tokens
 
@@ -91,9 +91,17 @@ def test_minhash(found: list[int], values: int) -> None:
 def test_signatures_are_the_same_with_all_instructions(level: int, count: int) -> None:
     hashes = np.random.default_rng(count).integers(0, 2**64, count, dtype=np.uint64)
     weights = np.random.default_rng(count + 1).uniform(1e-3, 1e3, count)
-    found = core.minhash(hashes, 300), core.weighted_minhash(hashes, weights, 40), core.random_projection(hashes, 3)
+    found = (
+        core.minhash(hashes, 300),
+        core.weighted_minhash(hashes, weights, 40),
+        core_sketch.random_projection(hashes, 3),
+    )
     core.set_simd_level(0)
-    plain = core.minhash(hashes, 300), core.weighted_minhash(hashes, weights, 40), core.random_projection(hashes, 3)
+    plain = (
+        core.minhash(hashes, 300),
+        core.weighted_minhash(hashes, weights, 40),
+        core_sketch.random_projection(hashes, 3),
+    )
     for one, other in zip(found, plain, strict=True):
         assert one is not None
         assert other is not None
@@ -103,7 +111,7 @@ def test_signatures_are_the_same_with_all_instructions(level: int, count: int) -
 def test_no_features_have_no_signature() -> None:
     assert core.minhash([], 5) is None
     assert core.weighted_minhash([], [], 5) is None
-    assert core.random_projection([], 1) is None
+    assert core_sketch.random_projection([], 1) is None
 
 
 @given(st.dictionaries(unsigned, st.one_of(st.integers(1, 1000), st.floats(1e-6, 1e9)), min_size=1, max_size=20))
@@ -132,7 +140,7 @@ def test_logarithm(x: float) -> None:
 @given(features, st.integers(1, 5))
 @settings(max_examples=40)
 def test_random_projection(found: list[int], words: int) -> None:
-    projection = core.random_projection(array(found), words)
+    projection = core_sketch.random_projection(array(found), words)
     assert projection is not None
     bits = oracle_projection.projection(found, 64 * words)
     assert projection.astype(">u8").tobytes() == oracle_projection.payload(bits)

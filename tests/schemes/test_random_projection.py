@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from indexer import core
+from indexer import core, core_sketch
 from indexer.schemes.random_projection import RandomProjection
 from indexer.testing import SchemeContract, document
 
@@ -51,7 +51,7 @@ def texts(draw: np.random.Generator, terms: int, share: float) -> tuple[Tokens, 
 
 
 def bits(tokens: Tokens, words: int) -> np.ndarray:
-    found = core.random_projection(np.array(tokens, dtype=np.uint64), words)
+    found = core_sketch.random_projection(np.array(tokens, dtype=np.uint64), words)
     assert found is not None
     return found
 
