@@ -15,7 +15,7 @@ LAYERS = [
     {"errors", "own_files"},
     {"config", "model"},
     {"core"},
-    {"core_markup", "core_sketch", "hamming", "text"},
+    {"core_markup", "core_sketch", "hamming", "passages", "text"},
     {"schemes", "extract"},
     {"stores"},
     {"engine.client"},

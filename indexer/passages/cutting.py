@@ -1,0 +1,60 @@
+"""Passages cut from documents that come one after the other, where what is left still has each of them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from indexer.passages.listing import ranges
+from indexer.passages.repeats import Repeats
+from indexer.passages.windows import Positions
+
+Spans = list[tuple[int, int]]
+
+
+class Cutter:
+    """Cuts from each document what stands whole in documents that came before it, as they were left.
+
+    Every word that is cut lies in N words in a row (`repeats.words`) that stand in a row in what is left of a document
+    that was kept; so nothing is cut of which no other place is left. Memory: a byte for each run of N words that
+    stands in two documents.
+    """
+
+    def __init__(self, repeats: Repeats) -> None:
+        self._repeats = repeats
+        _, heads = np.unique(repeats.kinds, return_index=True)
+        sizes = repeats.sizes[heads]
+        self._numbers = np.cumsum(sizes) - sizes
+        self._kept = np.zeros(int(sizes.sum()), dtype=np.bool_)
+        self._ends = np.searchsorted(repeats.starts, repeats.offsets)
+
+    def spans(self, document: int) -> Spans:
+        """The words of a document to cut, as (begin, end) in its words; rising, apart from each other."""
+        runs, places = self._runs(document)
+        known = places[self._kept[runs]]
+        if not known.size:
+            return []
+        breaks = np.flatnonzero(np.diff(known) > self._repeats.words) + 1
+        begins, ends = known[np.append(0, breaks)], known[np.append(breaks - 1, -1)] + self._repeats.words
+        return list(zip(begins.tolist(), ends.tolist(), strict=True))
+
+    def keep(self, document: int, spans: Spans) -> None:
+        """Keep what is left of a document where these spans are cut: what comes later may be cut for it."""
+        runs, places = self._runs(document)
+        if not runs.size:
+            return
+        bounds = np.array(spans, dtype=np.int64).reshape(-1, 2)
+        # Whole where it ends before the next cut begins, after the one before has ended.
+        following = np.searchsorted(bounds[:, 1], places, side="right")
+        begins = np.append(bounds[:, 0], np.iinfo(np.int64).max)[following]
+        self._kept[runs[places + self._repeats.words <= begins]] = True
+
+    def _runs(self, document: int) -> tuple[Positions, Positions]:
+        """The numbers of the repeated runs in a document, and the words at which they begin."""
+        repeats = self._repeats
+        first = int(repeats.copy_of[document])
+        some = slice(int(self._ends[first]), int(self._ends[first + 1]))
+        sizes = repeats.sizes[some]
+        return (
+            ranges(self._numbers[repeats.kinds[some]], sizes),
+            ranges(repeats.starts[some] - repeats.offsets[first], sizes),
+        )
