@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
+from indexer.engine.client.base import Client
 from indexer.engine.client.bulk import BATCH_RECORDS, in_flight, rounds
-from indexer.engine.client.connection import Client
 from indexer.engine.client.gets import multi_get
 from indexer.engine.client.names import reading_path
 from indexer.engine.client.slices import Slices

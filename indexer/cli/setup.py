@@ -17,7 +17,7 @@ from indexer.model.paths import store_file
 from indexer.text.counts import counted
 
 if TYPE_CHECKING:
-    from indexer.engine.client.connection import Client
+    from indexer.engine.client.base import Client
     from indexer.engine.setup.dashboards import Dashboards, Request
     from indexer.engine.setup.provision import Provision, Step
     from indexer.extract.base import Content

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from typing import Any
 
-from indexer.engine.client.connection import AnswerError, Client
+from indexer.engine.client.base import Client
+from indexer.engine.client.errors import AnswerError
 from indexer.engine.index import mapping, relaxed
 from indexer.engine.index.bodies import MAPPING_VERSION, is_record
 from indexer.engine.index.side_index import side_name

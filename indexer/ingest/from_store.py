@@ -269,7 +269,7 @@ class IndexTexts:
         return self._paths[index, fields]
 
     def _mappings_of(self, index: str) -> dict[str, Any]:
-        from indexer.engine.client.connection import AnswerError
+        from indexer.engine.client.errors import AnswerError
 
         if index in self._store.context.mappings:
             return self._store.context.mappings

@@ -16,7 +16,8 @@ from typing import Any
 
 from benchmarks.engines import _processor_time as processor_time
 from benchmarks.large import records, remove
-from indexer.engine.client.connection import NDJSON, connect
+from indexer.engine.client.base import NDJSON
+from indexer.engine.client.connection import connect
 from indexer.engine.client.lines import encoded
 from indexer.engine.index.bodies import ROOT, Bodies, both
 from indexer.engine.setup.provision import Provision

@@ -32,8 +32,9 @@ from benchmarks.engines_data import (
     name_of,
     store_info,
 )
+from indexer.engine.client.base import Client
 from indexer.engine.client.bulk import Action, batches, in_flight, send
-from indexer.engine.client.connection import Client, connect
+from indexer.engine.client.connection import connect
 from indexer.engine.client.lines import encoded
 from indexer.engine.index import mapping
 from indexer.engine.index.bodies import ROOT, Bodies, both

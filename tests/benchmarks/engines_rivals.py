@@ -7,8 +7,9 @@ from functools import partial
 from typing import Any
 
 from benchmarks.engines_data import VECTORS, WITH, Collection, name_of
+from indexer.engine.client.base import Client
 from indexer.engine.client.bulk import Action, batches, in_flight, send
-from indexer.engine.client.connection import AnswerError, Client
+from indexer.engine.client.errors import AnswerError
 from indexer.engine.client.lines import encoded
 from indexer.model import to_signed
 

@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from indexer.engine.client.connection import NDJSON, Client, connect
+from indexer.engine.client.base import NDJSON, Client
+from indexer.engine.client.connection import connect
 from indexer.engine.index.bodies import ROOT
 from indexer.engine.setup.pipelines import KINDS, Pipelines
 from indexer.engine.setup.provision import Provision

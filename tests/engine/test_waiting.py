@@ -11,12 +11,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from indexer.engine.client import connection
-from indexer.engine.client.connection import Patience, connect
+from indexer.engine.client import retries
+from indexer.engine.client.connection import connect
+from indexer.engine.client.retries import RetryPolicy
 from indexer.errors import StoreError
 
 BUSY = {"error": {"type": "circuit_breaking_exception", "reason": "too much at once"}, "status": 429}
-PATIENCE = Patience(timeout=5, limit=4.0, first=0.2, longest=0.4)
+BRIEF = RetryPolicy(timeout=5, limit=4.0, first=0.2, longest=0.4)
 
 
 class Engine(BaseHTTPRequestHandler):
@@ -56,9 +57,9 @@ def engine(seconds: float) -> Iterator[str]:
 def test_after_two_seconds_it_is_said_what_is_waited_for(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(connection, "SILENT", 0.5)
+    monkeypatch.setattr(retries, "SILENT", 0.5)
     with engine(1.5) as url:
-        client = connect(url, patience=PATIENCE)
+        client = connect(url, retry=BRIEF)
         threads = [threading.Thread(target=client.request, args=("GET", "/_x")) for _ in range(3)]
         for thread in threads:
             thread.start()
@@ -72,16 +73,16 @@ def test_after_two_seconds_it_is_said_what_is_waited_for(
 
 def test_what_passes_soon_is_not_worth_a_word(capfd: pytest.CaptureFixture[str]) -> None:
     with engine(0.8) as url:
-        client = connect(url, patience=PATIENCE)
+        client = connect(url, retry=BRIEF)
         client.request("GET", "/_x")
         client.close()
     assert capfd.readouterr().err == ""
 
 
 def test_it_is_said_before_it_is_given_up(capfd: pytest.CaptureFixture[str]) -> None:
-    """Three seconds of patience are more than anybody wants to wait in silence."""
+    """Three seconds are more than anybody wants to wait in silence."""
     with engine(60) as url:
-        client = connect(url, patience=PATIENCE)
+        client = connect(url, retry=BRIEF)
         with pytest.raises(StoreError, match="given up"):
             client.request("GET", "/_x")
         client.close()

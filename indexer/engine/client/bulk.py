@@ -11,7 +11,8 @@ from concurrent.futures import Future, wait
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from indexer.engine.client.connection import NDJSON, RETRIED, Client, error_of, given_up
+from indexer.engine.client.base import NDJSON, Client
+from indexer.engine.client.errors import RETRIED, error_of, given_up
 from indexer.engine.client.lines import encoded
 from indexer.errors import STOPPED, StoreError
 from indexer.model import Ref
@@ -88,14 +89,14 @@ class Outcome:
 def send(client: Client, actions: Sequence[Action], **params: str) -> list[Outcome]:
     """Send actions, those again that the cluster had no room for; one outcome each, in order.
 
-    StoreError where no answer comes within the client's patience, where some are still rejected at its end, and where
-    a disk of the engine is full; what was done until then stays done. Items that are refused for another reason have
-    their reason.
+    StoreError where no answer comes within the limits of the client's retries, where some are still rejected at their
+    end, and where a disk of the engine is full; what was done until then stays done. Items that are refused for another
+    reason have their reason.
     """
     outcomes: list[Outcome | None] = [None] * len(actions)
     left = list(range(len(actions)))
     began = time.monotonic()
-    deadline = began + client.patience.limit
+    deadline = began + client.retry.limit
     waiting = client.waiting()
     attempt = 0
     while left:
@@ -112,7 +113,7 @@ def send(client: Client, actions: Sequence[Action], **params: str) -> list[Outco
             if is_full or outcome.status in RETRIED:
                 rejected.append(place)
         left = rejected
-        seconds = client.patience.wait(attempt, None)
+        seconds = client.retry.wait(attempt, None)
         if full and time.monotonic() + seconds > min(deadline, began + _FULL_SECONDS):
             # Of every document that comes the same would be said, and be kept as its fault.
             raise StoreError(
@@ -125,7 +126,7 @@ def send(client: Client, actions: Sequence[Action], **params: str) -> list[Outco
             trouble = f"the engine does not take {counted(len(left), 'change')} now ({first.reason if first else ''})"
             if time.monotonic() + seconds > deadline:
                 # No document's fault either; to wait as long for each batch that comes would take days.
-                raise given_up(client.target, attempt, trouble)
+                raise given_up(client.target.shown, attempt, trouble)
             waiting(seconds, trouble)
     return [outcome for outcome in outcomes if outcome]
 

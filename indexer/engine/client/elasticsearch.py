@@ -11,15 +11,10 @@ import elastic_transport
 import elasticsearch
 
 from indexer.engine.client.access import Access
-from indexer.engine.client.connection import (
-    JSON,
-    AnswerError,
-    Client,
-    Patience,
-    Target,
-    retry_after,
-)
-from indexer.engine.client.plain_http import UnreachableError, trouble
+from indexer.engine.client.base import JSON, Client
+from indexer.engine.client.errors import AnswerError, UnreachableError, retry_after, trouble
+from indexer.engine.client.retries import RetryPolicy
+from indexer.engine.client.urls import Target
 from indexer.errors import StoreError
 
 # The owner's deprecations and the licence's remarks are no errors of a command.
@@ -35,8 +30,8 @@ class ElasticsearchClient(Client):
     engine = "elasticsearch"
     product = "Elasticsearch"
 
-    def __init__(self, target: Target, access: Access, patience: Patience) -> None:
-        super().__init__(target, access, patience)
+    def __init__(self, target: Target, access: Access, retry: RetryPolicy) -> None:
+        super().__init__(target, access, retry)
         secure: dict[str, Any] = {}
         if target.hosts[0].startswith("https:"):
             secure = {"ssl_context": access.ssl_context(), "ssl_show_warn": False, "verify_certs": access.verify}

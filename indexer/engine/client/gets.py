@@ -6,7 +6,8 @@ import time
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
-from indexer.engine.client.connection import Client, error_of
+from indexer.engine.client.base import Client
+from indexer.engine.client.errors import error_of
 from indexer.errors import StoreError
 from indexer.model import Ref
 
@@ -21,12 +22,12 @@ def multi_get(
 ) -> list[dict[str, Any]]:
     """The engine's answer for each document asked for, in order; those that are there have `found`.
 
-    Those that the engine can't read are asked for again within the client's patience. StoreError where one can't be
-    read then.
+    Those that the engine can't read are asked for again within the client's limits for retries. StoreError where one
+    can't be read then.
     """
     answers: list[dict[str, Any]] = [{}] * len(documents)
     left = list(range(len(documents)))
-    deadline = time.monotonic() + client.patience.limit
+    deadline = time.monotonic() + client.retry.limit
     waiting = client.waiting()
     attempt = 0
     while left:
@@ -35,7 +36,7 @@ def multi_get(
         for place, answer in zip(left, hits, strict=True):
             answers[place] = answer
         left = [place for place in left if _is_unread(answers[place])]
-        wait = client.patience.wait(attempt, None)
+        wait = client.retry.wait(attempt, None)
         for place in left:
             kind, reason = error_of(answers[place]["error"])
             if kind in _LASTING or time.monotonic() + wait > deadline:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from urllib.parse import quote
 
-from indexer.engine.client.connection import AnswerError, Client
+from indexer.engine.client.base import Client
+from indexer.engine.client.errors import AnswerError
 
 _OWN = ",-*-neardup-failures,-*-neardup-clusters,-*-neardup-resources"
 

@@ -10,14 +10,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from indexer.engine.client.access import Access
-from indexer.engine.client.connection import (
-    AnswerError,
-    Client,
-    Patience,
-    Target,
-    retry_after,
-)
-from indexer.engine.client.plain_http import UnreachableError, trouble
+from indexer.engine.client.base import Client
+from indexer.engine.client.errors import AnswerError, UnreachableError, retry_after, trouble
+from indexer.engine.client.retries import RetryPolicy
+from indexer.engine.client.urls import Target
 from indexer.errors import StoreError
 
 try:
@@ -70,8 +66,8 @@ class OpenSearchClient(Client):
     engine = "opensearch"
     product = "OpenSearch"
 
-    def __init__(self, target: Target, access: Access, patience: Patience) -> None:
-        super().__init__(target, access, patience)
+    def __init__(self, target: Target, access: Access, retry: RetryPolicy) -> None:
+        super().__init__(target, access, retry)
         hosts = [urlsplit(host) for host in target.hosts]
         secure = hosts[0].scheme == "https"
         if not access.verify:

@@ -13,31 +13,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from indexer.engine.client.access import Access
+from indexer.engine.client.errors import CertificateError, UnknownHostError, UnreachableError, trouble
 from indexer.text.hiding import shown_name
 
 _MOST_ANSWER = 16 << 20
 _REDIRECTS = range(300, 400)
 
 
-class UnreachableError(Exception):
-    """No whole answer came: refused, reset, cut short or too late."""
-
-
-class UnknownHostError(UnreachableError):
-    """Nobody knows a host of that name."""
-
-
-class CertificateError(Exception):
-    """TLS failed: a certificate was not accepted, or the secure connection broke off."""
-
-
-def trouble(text: str, *, secure: bool) -> CertificateError | UnreachableError:
-    """The exception for a connection that failed, as the library words it; `secure` where TLS itself failed."""
-    return (CertificateError if secure else UnreachableError)(text[:300])
-
-
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Response:
     """A server's answer, whatever the status; the names of `headers` are in lower case, `body` is cut after 16 MiB."""
 
     status: int
@@ -64,7 +48,7 @@ def ask(
     method: str = "GET",
     body: bytes | None = None,
     headers: Mapping[str, str] | None = None,
-) -> Answer:
+) -> Response:
     """The answer to one request, also an error's; proxies of the environment are passed by.
 
     Raises UnreachableError and CertificateError, whose texts hold nothing that was sent.
@@ -79,10 +63,10 @@ def ask(
     try:
         try:
             with opener.open(request, timeout=timeout) as answer:
-                return Answer(answer.status, _lower(answer.headers), answer.read(_MOST_ANSWER))
+                return Response(answer.status, _lower(answer.headers), answer.read(_MOST_ANSWER))
         except urllib.error.HTTPError as error:
             with error:
-                return Answer(error.code, _lower(error.headers), error.read(_MOST_ANSWER))
+                return Response(error.code, _lower(error.headers), error.read(_MOST_ANSWER))
     except (OSError, http.client.HTTPException, ValueError) as error:
         raise _trouble(getattr(error, "reason", error), access) from None
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 
-from indexer.engine.client.connection import Client
+from indexer.engine.client.base import Client
 from indexer.engine.client.snapshots import Snapshot
 from indexer.errors import STOPPED
 

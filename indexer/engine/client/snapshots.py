@@ -9,7 +9,8 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self
 
-from indexer.engine.client.connection import AnswerError, Client
+from indexer.engine.client.base import Client
+from indexer.engine.client.errors import AnswerError
 from indexer.errors import StoreError
 
 # Seconds for which the engine keeps a point in time that is not searched. It outlives a killed command by no more.

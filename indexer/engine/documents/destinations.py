@@ -7,7 +7,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from indexer.engine.client.connection import Client, connect
+from indexer.engine.client.base import Client
+from indexer.engine.client.connection import connect
 from indexer.engine.client.names import reading_path
 from indexer.engine.documents.given import Landed, Owned, Status, require_same_schemes
 from indexer.engine.documents.guards import mappings_of

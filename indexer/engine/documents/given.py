@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from indexer.engine.client.base import Client
 from indexer.engine.client.bulk import BATCH_RECORDS, in_flight, rounds, unchanged
-from indexer.engine.client.connection import Client
 from indexer.engine.client.gets import item_at, multi_get, place_of
 from indexer.engine.client.lines import RefusedError
 from indexer.engine.client.names import reading_path

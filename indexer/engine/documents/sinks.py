@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
 
+from indexer.engine.client.base import Client
 from indexer.engine.client.bulk import BATCH_RECORDS, Action, send, update
-from indexer.engine.client.connection import Client
 from indexer.engine.client.gets import item_at, place_of
 from indexer.engine.client.lines import RefusedError
 from indexer.engine.client.names import indices_of, matches

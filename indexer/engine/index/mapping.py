@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from indexer.engine.client.connection import Client
+from indexer.engine.client.base import Client
 from indexer.engine.client.names import path_of
 from indexer.engine.index.bodies import MAPPING_VERSION, ROOT
 from indexer.engine.index.sketches import scheme_in

@@ -7,8 +7,9 @@ import json
 from collections.abc import Mapping
 from urllib.parse import quote
 
+from indexer.engine.client.base import Client
 from indexer.engine.client.bulk import Action, send
-from indexer.engine.client.connection import AnswerError, Client
+from indexer.engine.client.errors import AnswerError
 from indexer.engine.client.lines import encoded
 from indexer.engine.index.side_index import SideIndex, side_name
 from indexer.errors import StoreError

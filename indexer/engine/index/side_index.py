@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 from urllib.parse import quote
 
+from indexer.engine.client.base import Client
 from indexer.engine.client.bulk import BATCH_RECORDS, Action, send
-from indexer.engine.client.connection import AnswerError, Client
+from indexer.engine.client.errors import AnswerError
 from indexer.engine.client.gets import multi_get
 from indexer.engine.client.lines import encoded
 from indexer.engine.index.bodies import ROOT

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from indexer.engine.client.base import Client
 from indexer.engine.client.bulk import Action, Outcome, send, unchanged, update
-from indexer.engine.client.connection import Client
 from indexer.engine.client.gets import place_of
 from indexer.engine.client.names import path_of
 from indexer.engine.index import mapping

@@ -12,15 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from indexer.engine.client.access import Access, load_access
-from indexer.engine.client.connection import (
-    FIRST_CONTACT,
-    RETRIED,
-    Patience,
-    Target,
-    explain_certificate,
-    is_host,
-)
-from indexer.engine.client.plain_http import Answer, CertificateError, UnreachableError, ask
+from indexer.engine.client.errors import RETRIED, CertificateError, UnreachableError, explain_certificate
+from indexer.engine.client.plain_http import Response, ask
+from indexer.engine.client.retries import FIRST_CONTACT, RetryPolicy
+from indexer.engine.client.urls import is_host
 from indexer.engine.index.mapping import mappings_directory
 from indexer.errors import StoreError, UsageError
 from indexer.text.counts import counted
@@ -57,7 +52,7 @@ class Dashboards:
     """
 
     def __init__(
-        self, url: str, name: str, *, space: str = "", access: Access | None = None, patience: Patience | None = None
+        self, url: str, name: str, *, space: str = "", access: Access | None = None, retry: RetryPolicy | None = None
     ) -> None:
         self.shown = shown_name(url)
         if "@" in url:
@@ -72,7 +67,7 @@ class Dashboards:
         self.name, self.space = name, space
         self._url = url.rstrip("/")
         self._access = access or load_access(self._url, self.shown)
-        self._patience = patience or Patience()
+        self._retry = retry or RetryPolicy()
         if self._access.region:
             raise UsageError(f"{self.shown}: requests to dashboards are not signed for Amazon; import the file by hand")
         self.product = self._recognise()
@@ -144,12 +139,12 @@ class Dashboards:
             raise UsageError(f"{self.shown}: Kibana has no space {self.space!r}")
         return product
 
-    def _ask(self, method: str, path: str, body: bytes | None = None, boundary: str = "") -> Answer:
+    def _ask(self, method: str, path: str, body: bytes | None = None, boundary: str = "") -> Response:
         answer = self._send_patiently(method, path, body, boundary)
         self._check(answer)
         return answer
 
-    def _check(self, answer: Answer) -> None:
+    def _check(self, answer: Response) -> None:
         """Raise StoreError for an answer that refuses; 404 is the caller's."""
         product, who = _PRODUCTS[self.product], self._access.kind
         if answer.status == 401 or answer.leads_away:
@@ -166,7 +161,7 @@ class Dashboards:
             why = self._access.hidden(str(status.get("message", ""))) if isinstance(status, dict) else ""
             raise StoreError(f"{self.shown}: {product} answered {answer.status}: {why[:500]}")
 
-    def _send_patiently(self, method: str, path: str, body: bytes | None = None, boundary: str = "") -> Answer:
+    def _send_patiently(self, method: str, path: str, body: bytes | None = None, boundary: str = "") -> Response:
         """One answer; asked for again while no server listens, or it is starting."""
         start = time.monotonic()
         attempt = 0
@@ -174,29 +169,29 @@ class Dashboards:
             try:
                 answer = self._send(method, path, body, boundary)
             except CertificateError as error:
-                raise StoreError(explain_certificate(str(error), Target("", (), "", self.shown))) from error
+                raise StoreError(explain_certificate(str(error), self.shown)) from error
             except UnreachableError as error:
-                trouble, limit = str(error), min(FIRST_CONTACT, self._patience.limit)
+                trouble, limit = str(error), min(FIRST_CONTACT, self._retry.limit)
             else:
                 if answer.status not in RETRIED:
                     return answer
-                trouble, limit = f"status {answer.status}", self._patience.limit
-            wait = self._patience.wait(attempt, None)
+                trouble, limit = f"status {answer.status}", self._retry.limit
+            wait = self._retry.wait(attempt, None)
             if time.monotonic() + wait > start + limit:
                 raise StoreError(f"{self.shown}: no answer after {attempt + 1} tries: {trouble}; is the URL right?")
             time.sleep(wait)
             attempt += 1
 
-    def _send(self, method: str, path: str, body: bytes | None, boundary: str) -> Answer:
+    def _send(self, method: str, path: str, body: bytes | None, boundary: str) -> Response:
         headers = {"kbn-xsrf": "true", "osd-xsrf": "true"}
         if self.space:
             headers["securitytenant"] = self.space
         if boundary:
             headers["Content-Type"] = f"multipart/form-data; boundary={boundary}"
-        return ask(self._url + path, self._access, self._patience.timeout, method=method, body=body, headers=headers)
+        return ask(self._url + path, self._access, self._retry.timeout, method=method, body=body, headers=headers)
 
 
-def _json(answer: Answer) -> Any:
+def _json(answer: Response) -> Any:
     """The body as JSON, None where it is not JSON."""
     try:
         return json.loads(answer.body)

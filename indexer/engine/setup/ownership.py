@@ -6,7 +6,8 @@ from collections.abc import Generator, Mapping
 from contextlib import closing
 from typing import Any
 
-from indexer.engine.client.connection import AnswerError, Client
+from indexer.engine.client.base import Client
+from indexer.engine.client.errors import AnswerError
 from indexer.engine.client.names import path_of
 from indexer.engine.client.slices import Slices
 from indexer.engine.index import mapping

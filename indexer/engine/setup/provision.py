@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
 
-from indexer.engine.client.connection import AnswerError, Client
+from indexer.engine.client.base import Client
+from indexer.engine.client.errors import AnswerError
 from indexer.engine.client.names import path_of
 from indexer.engine.index import mapping
 from indexer.engine.index.bodies import MAPPING_VERSION, ROOT, is_record

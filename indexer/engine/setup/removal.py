@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
+from indexer.engine.client.base import Client
 from indexer.engine.client.bulk import BATCH_RECORDS, rounds
-from indexer.engine.client.connection import AnswerError, Client
+from indexer.engine.client.errors import AnswerError
 from indexer.engine.client.names import path_of
 from indexer.engine.client.slices import Slices
 from indexer.engine.index.bodies import ROOT, is_record, own_part

@@ -6,7 +6,8 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from indexer.engine.client.connection import AnswerError, Client
+from indexer.engine.client.base import Client
+from indexer.engine.client.errors import AnswerError
 from indexer.engine.client.names import is_stream, reading_path
 from indexer.engine.index import mapping, relaxed
 from indexer.engine.index.bodies import Bodies

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from indexer.engine.client.connection import AnswerError
+from indexer.engine.client.errors import AnswerError
 from indexer.engine.client.gets import place_of
 from indexer.engine.index.bodies import DIGEST, both, is_record, packed_digest
 from indexer.engine.index.nested import unreached

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from indexer.engine.client.connection import NDJSON, AnswerError, require_whole
+from indexer.engine.client.base import NDJSON
+from indexer.engine.client.errors import AnswerError, require_whole
 from indexer.engine.client.lines import encoded
 from indexer.engine.index.bodies import ROOT, TOKENS, Hit, both, own_part
 from indexer.engine.index.sketches import FEATURES, KEYS, unpacked_payload

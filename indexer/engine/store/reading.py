@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from indexer.engine.client.connection import AnswerError
+from indexer.engine.client.errors import AnswerError
 from indexer.engine.client.gets import version_of
 from indexer.engine.index import mapping, relaxed
 from indexer.engine.index.bodies import (

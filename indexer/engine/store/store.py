@@ -9,7 +9,9 @@ from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Any
 
-from indexer.engine.client.connection import Client, Patience, connect
+from indexer.engine.client.base import Client
+from indexer.engine.client.connection import connect
+from indexer.engine.client.retries import RetryPolicy
 from indexer.engine.index import relaxed
 from indexer.engine.store.beside import Beside
 from indexer.engine.store.context import Context
@@ -236,7 +238,7 @@ def open_search_store(
     read_only: bool = False,
     wait: float = 0.0,  # noqa: ARG001 a cluster has room for every writer
     *,
-    patience: Patience | None = None,
+    retry: RetryPolicy | None = None,
 ) -> SearchStore:
     """Open the store at a cluster's URL; `wait` is for a writer's place, which a cluster has enough of."""
-    return SearchStore(connect(url, patience=patience), create=create, read_only=read_only)
+    return SearchStore(connect(url, retry=retry), create=create, read_only=read_only)

@@ -21,11 +21,11 @@ from certificates import Authority
 from servers import Server, free_port
 
 from indexer.engine.client.access import Access
-from indexer.engine.client.connection import Patience
+from indexer.engine.client.retries import RetryPolicy
 from indexer.engine.setup.dashboards import Dashboards
 from indexer.errors import StoreError, UsageError
 
-SOON = Patience(limit=2.0, first=0.05, longest=0.2)
+SOON = RetryPolicy(limit=2.0, first=0.05, longest=0.2)
 
 
 class Receiver:
@@ -184,10 +184,10 @@ def test_an_import_that_is_refused_in_part_is_an_error(receiver: Receiver) -> No
 
 def test_one_that_is_starting_is_waited_for(receiver: Receiver) -> None:
     receiver.busy = 2
-    assert do(Dashboards(receiver.url, "articles", access=Access(), patience=SOON))
+    assert do(Dashboards(receiver.url, "articles", access=Access(), retry=SOON))
     receiver.busy = 1000
     with pytest.raises(StoreError, match=r"no answer after .* status 503"):
-        Dashboards(receiver.url, "articles", access=Access(), patience=SOON)
+        Dashboards(receiver.url, "articles", access=Access(), retry=SOON)
 
 
 @pytest.mark.parametrize("product", ["x", "kbn"])
@@ -202,7 +202,7 @@ def test_what_is_no_dashboards(product: str) -> None:
 
 def test_nobody_listens() -> None:
     with pytest.raises(StoreError, match=r"no answer after .* is the URL right"):
-        Dashboards(f"http://127.0.0.1:{free_port()}", "articles", access=Access(), patience=SOON)
+        Dashboards(f"http://127.0.0.1:{free_port()}", "articles", access=Access(), retry=SOON)
 
 
 @pytest.mark.parametrize(
@@ -227,7 +227,7 @@ def test_an_authority_of_ones_own(tmp_path: Path) -> None:
     receiver = Receiver("osd", tls=context)
     try:
         with pytest.raises(StoreError, match="NEARDUP_CA_CERT"):
-            Dashboards(receiver.url, "articles", access=Access(), patience=SOON)
+            Dashboards(receiver.url, "articles", access=Access(), retry=SOON)
         do(Dashboards(receiver.url, "articles", access=Access(ca_cert=str(authority.path))))
         assert receiver.kept[""]
     finally:

@@ -12,7 +12,8 @@ from asked import counts_with_keys, documents_with_keys, holders_of, values_of
 from made import INFO, put, record
 from servers import OpenSearch, Server
 
-from indexer.engine.client.connection import Patience, connect
+from indexer.engine.client.connection import connect
+from indexer.engine.client.retries import RetryPolicy
 from indexer.engine.setup.provision import Provision
 from indexer.engine.store.store import SearchStore, open_search_store
 from indexer.errors import IncompatibleStoreError, StoreError, UsageError
@@ -351,4 +352,4 @@ def test_wrong_urls_are_told() -> None:
 
 def test_nobody_there() -> None:
     with pytest.raises(StoreError, match="no answer after"):
-        open_search_store("http://127.0.0.1:9/docs", patience=Patience(timeout=2, limit=0.5, first=0.05))
+        open_search_store("http://127.0.0.1:9/docs", retry=RetryPolicy(timeout=2, limit=0.5, first=0.05))

@@ -13,7 +13,9 @@ from servers import Server
 
 from indexer.cli import main
 from indexer.engine.client import snapshots
-from indexer.engine.client.connection import Client, Patience, connect
+from indexer.engine.client.base import Client
+from indexer.engine.client.connection import connect
+from indexer.engine.client.retries import RetryPolicy
 from indexer.engine.client.slices import Slices
 from indexer.engine.client.snapshots import Snapshot
 from indexer.engine.index.bodies import is_record
@@ -129,7 +131,7 @@ def test_closing_fails_no_command(
 
 
 def test_one_that_has_ended_is_closed_all_the_same(url: str) -> None:
-    client: Client = connect(url, patience=Patience(timeout=10, limit=5))
+    client: Client = connect(url, retry=RetryPolicy(timeout=10, limit=5))
     name = client.target.name
     with Snapshot(client, name) as snapshot:
         assert snapshot.search({"size": 1})["hits"]["hits"]

@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 from made import INFO, put, record
 from servers import Server, free_port
 
-from indexer.engine.client.connection import Patience, parse_url, retry_after
+from indexer.engine.client.errors import retry_after
+from indexer.engine.client.retries import RetryPolicy
+from indexer.engine.client.urls import parse_url
 from indexer.engine.store.store import open_search_store
 
 
@@ -36,8 +38,8 @@ def test_what_a_url_names(url: str, engine: str, hosts: tuple[str, ...], name: s
 def test_waits_grow_are_jittered_and_hear_the_server(
     attempt: int, asked: float | None, first: float, longest: float
 ) -> None:
-    patience = Patience(limit=100, first=first, longest=longest)
-    wait = patience.wait(attempt, asked)
+    retry = RetryPolicy(limit=100, first=first, longest=longest)
+    wait = retry.wait(attempt, asked)
     doubled = min(longest, first * 2.0 ** min(attempt, 16))
     assert doubled / 2 <= wait
     assert wait >= min(asked or 0, 100)
@@ -54,6 +56,6 @@ def test_retry_after(header: str | None, seconds: float | None) -> None:
 
 def test_a_dead_host_among_several_costs_a_try(server: Server, index_name: str) -> None:
     url = f"http://127.0.0.1:{free_port()},127.0.0.1:{server.port}/{index_name}"
-    with open_search_store(url, INFO, patience=Patience(limit=30, first=0.01, longest=0.1)) as store:
+    with open_search_store(url, INFO, retry=RetryPolicy(limit=30, first=0.01, longest=0.1)) as store:
         put(store, *[record(str(number), number) for number in range(30)])
         assert store.stats().documents == 30

@@ -23,7 +23,8 @@ from servers import Server
 
 from indexer.clustering.clusters import cluster
 from indexer.engine.client.access import Access
-from indexer.engine.client.connection import Patience, connect
+from indexer.engine.client.connection import connect
+from indexer.engine.client.retries import RetryPolicy
 from indexer.engine.store.store import SearchStore, open_search_store
 from indexer.errors import StoreError
 from indexer.ingest.indexing import Settings, index, store_info
@@ -33,7 +34,7 @@ from indexer.model import Ref
 from indexer.opening import open_store
 from indexer.stores import PutStatus
 
-QUICK = Patience(timeout=20, limit=60, first=0.01, longest=0.1)
+QUICK = RetryPolicy(timeout=20, limit=60, first=0.01, longest=0.1)
 
 
 @pytest.fixture
@@ -43,9 +44,9 @@ def proxy(server: Server) -> Iterator[Proxy]:
     between.close()
 
 
-def through(server: Server, proxy: Proxy, name: str, patience: Patience = QUICK) -> SearchStore:
+def through(server: Server, proxy: Proxy, name: str, retry: RetryPolicy = QUICK) -> SearchStore:
     """The store, seen through the proxy."""
-    return open_search_store(f"{proxy.url}/{name}", INFO, patience=patience)
+    return open_search_store(f"{proxy.url}/{name}", INFO, retry=retry)
 
 
 def stored(server: Server, name: str) -> list[str]:
@@ -128,7 +129,7 @@ def test_connections_that_are_cut_everywhere_lose_and_double_nothing(
     told = "an ssl certificate, tls v1, reset by peer"
     records = [record(name, 3 * (number // 2), title=told) for number, name in enumerate(names)]
     between, access = cutting
-    client = connect(f"{between.url}/{index_name}", patience=QUICK, access=access)
+    client = connect(f"{between.url}/{index_name}", retry=QUICK, access=access)
     with SearchStore(client, create=INFO) as store:
         results = list(store.put(records))
         assert {result.status for result in results} == {PutStatus.CREATED}
@@ -146,7 +147,7 @@ def test_connections_that_are_cut_everywhere_lose_and_double_nothing(
 
 def test_a_stall_is_a_time_out_and_tried_again(server: Server, proxy: Proxy, index_name: str) -> None:
     over = threading.Event()
-    with through(server, proxy, index_name, Patience(timeout=1.5, limit=60, first=0.01, longest=0.1)) as store:
+    with through(server, proxy, index_name, RetryPolicy(timeout=1.5, limit=60, first=0.01, longest=0.1)) as store:
         proxy.faults.append(faults.stall(over))
         results = list(store.put(RECORDS[:300]))
         over.set()
@@ -154,8 +155,8 @@ def test_a_stall_is_a_time_out_and_tried_again(server: Server, proxy: Proxy, ind
     assert stored(server, index_name) == NAMES[:300]
 
 
-def test_patience_ends_and_says_so(server: Server, proxy: Proxy, index_name: str) -> None:
-    with through(server, proxy, index_name, Patience(timeout=5, limit=1, first=0.05, longest=0.2)) as store:
+def test_retries_end_and_say_so(server: Server, proxy: Proxy, index_name: str) -> None:
+    with through(server, proxy, index_name, RetryPolicy(timeout=5, limit=1, first=0.05, longest=0.2)) as store:
         proxy.faults.extend([faults.refuse(503)] * 10_000)
         with pytest.raises(StoreError, match=r"given up after \d+ tries: 503 .*; run the same command again when"):
             list(store.put(RECORDS[:10]))
@@ -169,8 +170,8 @@ def test_a_run_that_the_engine_ends_does_not_wait_for_it_again(
 ) -> None:
     # Nothing is written before the end.
     monkeypatch.setattr("indexer.ingest.indexing._BATCH_SECONDS", 1e9)
-    brief = Patience(timeout=5, limit=1, first=0.05, longest=0.2)
-    with open_search_store(f"{proxy.url}/{index_name}", store_info("landmarks"), patience=brief) as store:
+    brief = RetryPolicy(timeout=5, limit=1, first=0.05, longest=0.2)
+    with open_search_store(f"{proxy.url}/{index_name}", store_info("landmarks"), retry=brief) as store:
 
         def inputs(end: int = -1) -> Iterator[Input]:
             for number in range(200):
@@ -201,8 +202,8 @@ def test_items_that_stay_rejected_end_the_run_and_are_nobodys_fault(
     server: Server, proxy: Proxy, index_name: str, nth: int
 ) -> None:
     items = [Input(name, name, "", f"some words of the text {name}".encode()) for name in NAMES]
-    brief = Patience(timeout=5, limit=1, first=0.05, longest=0.2)
-    with open_search_store(f"{proxy.url}/{index_name}", store_info("landmarks"), patience=brief) as store:
+    brief = RetryPolicy(timeout=5, limit=1, first=0.05, longest=0.2)
+    with open_search_store(f"{proxy.url}/{index_name}", store_info("landmarks"), retry=brief) as store:
         rejected = faults.reject_every(nth)
         proxy.always = lambda handler, body: b'{"create":' in body and rejected(handler, body)
         with pytest.raises(StoreError, match=r"given up after \d+ tries: the engine does not take \d+ changes? now"):
@@ -247,7 +248,7 @@ def test_a_conflict_with_the_mapping_costs_its_document_only(server: Server, ind
 
 
 def test_an_index_made_read_only_is_said_and_not_tried_again(server: Server, index_name: str) -> None:
-    with open_search_store(f"{server.url}/{index_name}", INFO, patience=QUICK) as store:
+    with open_search_store(f"{server.url}/{index_name}", INFO, retry=QUICK) as store:
         server.request("PUT", f"/{index_name}/_settings", {"index.blocks.write": True})
         results = list(store.put(RECORDS[:5]))
         assert {result.status for result in results} == {PutStatus.FAILED}
@@ -257,7 +258,7 @@ def test_an_index_made_read_only_is_said_and_not_tried_again(server: Server, ind
 
 
 def test_the_disk_watermarks_block_is_waited_for(server: Server, index_name: str) -> None:
-    with open_search_store(f"{server.url}/{index_name}", INFO, patience=QUICK) as store:
+    with open_search_store(f"{server.url}/{index_name}", INFO, retry=QUICK) as store:
         server.request("PUT", f"/{index_name}/_settings", {"index.blocks.read_only_allow_delete": True})
         lifted = threading.Timer(
             1.5,

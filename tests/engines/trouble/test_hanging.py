@@ -22,14 +22,15 @@ from written import prose
 from indexer.clustering.clusters import cluster
 from indexer.clustering.memory import require_remembered
 from indexer.engine.client.bulk import Action, send
-from indexer.engine.client.connection import Patience, connect
+from indexer.engine.client.connection import connect
+from indexer.engine.client.retries import RetryPolicy
 from indexer.errors import StoreError
 from indexer.ingest.indexing import store_info
 from indexer.matching.rule import parse_rule
 from indexer.opening import open_store
 
 # Far longer than a test may take.
-PATIENT = Patience(timeout=300, limit=600, first=200, longest=300)
+PATIENT = RetryPolicy(timeout=300, limit=600, first=200, longest=300)
 
 
 class Hanging:
@@ -200,7 +201,7 @@ def test_a_load_ends_at_the_second_interrupt_and_the_same_again_completes_it(
 
 @pytest.mark.parametrize("fault", [faults.refuse(503), faults.reject_every(1)], ids=["a request", "an item of it"])
 def test_closing_ends_what_waits_to_be_tried_again(hanging: Hanging, index_name: str, fault: faults.Fault) -> None:
-    client = connect(f"{hanging.proxy.url}/{index_name}", patience=PATIENT)
+    client = connect(f"{hanging.proxy.url}/{index_name}", retry=PATIENT)
     refused: list[StoreError] = []
 
     def try_again() -> None:

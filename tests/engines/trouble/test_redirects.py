@@ -9,11 +9,12 @@ from collections.abc import Iterator
 import pytest
 
 from indexer.engine.client.access import SETTINGS
-from indexer.engine.client.connection import Patience, connect
+from indexer.engine.client.connection import connect
+from indexer.engine.client.retries import RetryPolicy
 from indexer.engine.setup.dashboards import Dashboards
 from indexer.errors import StoreError
 
-QUICK = Patience(timeout=10, limit=2, first=0.05, longest=0.2)
+QUICK = RetryPolicy(timeout=10, limit=2, first=0.05, longest=0.2)
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):
@@ -63,9 +64,9 @@ def test_no_credentials_go_where_a_redirect_leads(
 
     def ask() -> None:
         if way == "dashboards":
-            Dashboards(url, "docs", patience=QUICK)
+            Dashboards(url, "docs", retry=QUICK)
             return
-        client = connect(f"{way}{url}/docs", patience=QUICK)
+        client = connect(f"{way}{url}/docs", retry=QUICK)
         try:
             for method in ("GET", "POST"):
                 client.request(method, "/docs/_search", {"query": {"match_all": {}}} if method == "POST" else None)

@@ -19,7 +19,8 @@ from servers import SecuredElasticsearch, SecuredOpenSearch, Server
 
 from indexer.cli import main
 from indexer.engine.client.access import SETTINGS
-from indexer.engine.client.connection import Patience, connect
+from indexer.engine.client.connection import connect
+from indexer.engine.client.retries import RetryPolicy
 from indexer.engine.index.relaxed import RELAXED
 from indexer.engine.setup.provision import Provision
 from indexer.engine.store.store import open_search_store
@@ -76,7 +77,7 @@ USERS = {
     "maker": (PASSWORD, "neardup_setup"),
     "stranger": (PASSWORD, "neardup_other"),
 }
-QUICK = Patience(timeout=10, limit=2, first=0.05, longest=0.2)
+QUICK = RetryPolicy(timeout=10, limit=2, first=0.05, longest=0.2)
 
 
 @pytest.fixture(scope="module")
@@ -328,7 +329,7 @@ class TestWhatAReceiverSees:
     """The servers at hand can't check API keys, bearer tokens and client certificates."""
 
     def ask(self, engine: str, server: http.server.ThreadingHTTPServer) -> None:
-        client = connect(f"{engine}https://127.0.0.1:{server.server_port}/docs", patience=QUICK)
+        client = connect(f"{engine}https://127.0.0.1:{server.server_port}/docs", retry=QUICK)
         try:
             client.request("GET", "/docs/_mapping")
         finally:
@@ -394,7 +395,7 @@ def test_requests_are_signed_for_amazon(receiver, authority: Authority, monkeypa
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "KEYID")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "very-secret")
     server = receiver()
-    client = connect(f"https://127.0.0.1:{server.server_port}/docs", patience=QUICK)
+    client = connect(f"https://127.0.0.1:{server.server_port}/docs", retry=QUICK)
     client.request("GET", "/docs/_mapping")
     client.close()
     assert client.engine == "opensearch"

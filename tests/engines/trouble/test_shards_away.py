@@ -13,15 +13,15 @@ from made import INFO, put, record
 from proxy import Proxy
 from servers import Server
 
-from indexer.engine.client.connection import Patience
+from indexer.engine.client.retries import RetryPolicy
 from indexer.engine.index.mapping import new_index
 from indexer.engine.store.store import SearchStore, open_search_store
 from indexer.errors import StoreError
 from indexer.model import Failure, Ref
 from indexer.stores import PutStatus
 
-QUICK = Patience(timeout=20, limit=10, first=0.01, longest=0.1)
-BRIEF = Patience(timeout=20, limit=1, first=0.05, longest=0.2)
+QUICK = RetryPolicy(timeout=20, limit=10, first=0.01, longest=0.1)
+BRIEF = RetryPolicy(timeout=20, limit=1, first=0.05, longest=0.2)
 # As both engines say it while the shard of an index recovers or has no node.
 AWAY = {"type": "no_shard_available_action_exception", "reason": "No shard available for [MultiGetShardRequest]"}
 CLOSED = {"type": "index_closed_exception", "reason": "closed"}
@@ -77,8 +77,8 @@ def everything(server: Server, name: str) -> list[tuple[str, str]]:
 
 
 class TestDocumentsThatCanNotBeRead:
-    def store(self, proxy: Proxy, name: str, patience: Patience = QUICK) -> SearchStore:
-        return open_search_store(f"{proxy.url}/{name}", INFO, patience=patience)
+    def store(self, proxy: Proxy, name: str, retry: RetryPolicy = QUICK) -> SearchStore:
+        return open_search_store(f"{proxy.url}/{name}", INFO, retry=retry)
 
     def test_none_is_stored_twice(self, server: Server, index_name: str, proxy: Proxy) -> None:
         rolled(server, index_name)
@@ -141,7 +141,7 @@ def test_a_search_that_misses_a_shard_is_no_answer(server: Server, index_name: s
     body = {**body, "settings": {**body.get("settings", {}), **nowhere}, "aliases": {index_name: {}}}
     server.request("PUT", f"/{index_name}-3?wait_for_active_shards=0", body)
     url = f"{server.url}/{index_name}"
-    with open_search_store(url, INFO, patience=BRIEF) as store:
+    with open_search_store(url, INFO, retry=BRIEF) as store:
         for act in (
             store.stats,
             lambda: list(store.scan()),
@@ -159,7 +159,7 @@ def test_a_search_that_misses_a_shard_is_no_answer(server: Server, index_name: s
         1.0, server.request, ("PUT", f"/{index_name}-3/_settings", {"index.routing.allocation.require._name": None})
     )
     back.start()
-    with open_search_store(url, INFO, patience=Patience(timeout=20, limit=60, first=0.1, longest=0.5)) as store:
+    with open_search_store(url, INFO, retry=RetryPolicy(timeout=20, limit=60, first=0.1, longest=0.5)) as store:
         assert put(store, record("a", 1)) == [PutStatus.CREATED]
         assert store.stats().documents == 1
     back.join()

@@ -1,0 +1,161 @@
+"""The client of an engine: requests that are tried again while the trouble may pass, errors as sentences."""
+
+from __future__ import annotations
+
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any
+
+from indexer.engine.client.access import Access
+from indexer.engine.client.errors import (
+    CLOSED,
+    RETRIED,
+    AnswerError,
+    CertificateError,
+    UnreachableError,
+    explain_answer,
+    explain_certificate,
+    given_up,
+    is_broken_off,
+    require_whole,
+)
+from indexer.engine.client.retries import FIRST_CONTACT, RetryPolicy, Waiting
+from indexer.engine.client.urls import Target
+from indexer.errors import StoreError
+
+JSON = "application/json"
+NDJSON = "application/x-ndjson"
+# Seconds for a request that nothing depends on.
+_BRIEFLY = 10.0
+
+
+class Client(ABC):
+    """One engine's official client; `request` is all that the store needs of it."""
+
+    engine: str
+    product: str
+
+    def __init__(self, target: Target, access: Access, retry: RetryPolicy) -> None:
+        self.target, self.access, self.retry = target, access, retry
+        self._answered = False
+        self._closed = threading.Event()
+
+    @abstractmethod
+    def perform(
+        self, method: str, path: str, params: Mapping[str, str], body: object, content_type: str, timeout: float
+    ) -> Any:
+        """One request, tried once: the answer's JSON.
+
+        Raises AnswerError, UnreachableError and CertificateError.
+        """
+
+    @abstractmethod
+    def open_snapshot(self, name: str, keep_alive: str) -> str:
+        """Open a point in time over an index, alias or pattern; its id."""
+
+    @abstractmethod
+    def _closing(self, snapshot: str) -> tuple[str, object]:
+        """Path and body of the request that closes a point in time."""
+
+    def close(self) -> None:
+        """Let go of the connections; a request that waits to be tried again, in whatever thread, fails at once."""
+        self._closed.set()
+
+    def pause(self, seconds: float) -> None:
+        """Wait before a request is tried again; StoreError where the client is closed, or is closed meanwhile."""
+        if self._closed.wait(seconds):
+            raise StoreError(f"{self.target.shown}: the connection is closed")
+
+    def waiting(self) -> Waiting:
+        """The pauses between the tries of a request that begins now."""
+        return Waiting(self.target.shown, self.pause)
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        *,
+        content_type: str = JSON,
+        deadline: float | None = None,
+        on_try: Callable[[], None] | None = None,
+        **params: str,
+    ) -> Any:
+        """One request, tried again while the trouble may pass; StoreError for trouble that stays.
+
+        An answer that is about the request itself is an AnswerError of status 400, 404, 405 or 409, for the caller.
+        """
+        start = time.monotonic()
+        deadline = deadline or start + self.retry.limit
+        waiting = self.waiting()
+        attempt = 0
+        while True:
+            self.pause(0)
+            if on_try:
+                on_try()
+            try:
+                answer = self.perform(method, path, params, body, content_type, self.retry.timeout)
+                self._answered = True
+                return answer
+            except (AnswerError, UnreachableError, CertificateError) as error:
+                self._answered |= isinstance(error, AnswerError)
+                asked = self._passing(error)
+                wait = self.retry.wait(attempt, asked)
+                if time.monotonic() + wait > (deadline if self._answered else min(deadline, start + FIRST_CONTACT)):
+                    wish = f"; it asks to wait for {asked:.0f} seconds" if asked else ""
+                    raise given_up(self.target.shown, attempt + 1, f"{error}{wish}") from error
+                trouble = _trouble(error)
+            except StoreError:
+                raise
+            except Exception as error:
+                # A library's message about a value that it can't send holds the value.
+                kind = type(error).__name__
+                raise StoreError(
+                    f"{self.target.shown}: {self.product}'s client can't send a request ({kind})"
+                ) from None
+            waiting(wait, trouble)
+            attempt += 1
+
+    def perform_once(self, method: str, path: str, body: object = None) -> Any:
+        """One request, tried once and not for long, that no command waits for; see perform()."""
+        return self.perform(method, path, {}, body, JSON, min(self.retry.timeout, _BRIEFLY))
+
+    def search(self, name: str, body: Mapping[str, Any], **params: Any) -> Any:
+        """The answer to a search in an index, alias or pattern, or at the point in time that the body names.
+
+        All shards have to answer: some engines leave out those that are away without a word. StoreError as request().
+        """
+        path = f"/{name}/_search" if name else "/_search"
+        answer = self.request("POST", path, body, allow_partial_search_results="false", **params)
+        require_whole(answer, self.target.shown)
+        return answer
+
+    def count(self, name: str, query: Mapping[str, Any]) -> int:
+        """The number of documents that match; StoreError if some shards do not answer."""
+        answer = self.request("POST", f"/{name}/_count", {"query": query})
+        require_whole(answer, self.target.shown)
+        return int(answer["count"])
+
+    def close_snapshot(self, snapshot: str) -> None:
+        """Let go of a point in time; where that fails it runs out by itself, and nothing else fails with it."""
+        with suppress(Exception):
+            self.perform_once("DELETE", *self._closing(snapshot))
+
+    def _passing(self, error: AnswerError | UnreachableError | CertificateError) -> float | None:
+        """The wait that the server asked for, for trouble that may pass; raise where it won't."""
+        if isinstance(error, CertificateError) and not (self._answered and is_broken_off(str(error))):
+            raise StoreError(explain_certificate(str(error), self.target.shown)) from error
+        if not isinstance(error, AnswerError):
+            return None
+        if error.status in RETRIED:
+            return error.retry_after
+        if error.status in (400, 404, 405, 409) and error.kind != CLOSED:
+            raise error
+        raise StoreError(explain_answer(error, self.target.shown, self.access)) from error
+
+
+def _trouble(error: Exception) -> str:
+    return f"the cluster answers {error}" if isinstance(error, AnswerError) else f"no answer ({error})"
