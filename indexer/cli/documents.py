@@ -11,13 +11,23 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from indexer.cli.files.path_lists import list_of_paths
-from indexer.cli.options.arguments import found, only
+from indexer.cli.options.answers import Answering
+from indexer.cli.options.arguments import only
 from indexer.cli.options.groups import Group, Related
-from indexer.cli.options.shared import Gone, json_option, opened, refresh_option, store_option, tell_contended
+from indexer.cli.options.shared import (
+    Gone,
+    json_option,
+    opened,
+    opened_collection,
+    refresh_option,
+    store_option,
+    tell_contended,
+)
 from indexer.cli.terminal.hints import with_store
 from indexer.cli.terminal.output import about, answer, answer_json, can_ask, fields, record_json, say, shown_store, size
 from indexer.errors import NeardupError, NotFoundError, StoreError, UsageError
 from indexer.model import Ref, name_of
+from indexer.model.declared import as_json
 from indexer.model.paths import printable_path
 from indexer.model.times import to_the_second
 from indexer.text.counts import counted
@@ -36,6 +46,8 @@ UNHEALTHY = 7
 
 
 @click.command(
+    cls=Answering,
+    answers="Described",
     short_help="Show the stored record of a document.",
     epilog="""
 \b
@@ -49,47 +61,42 @@ Examples:
 @store_option
 @json_option
 def show(identity: str, store: str, json: bool) -> None:
-    """Show the stored record of document ID; in a search engine also INDEX/ID, and ?routing=VALUE after either.
-
-    With --json one object: id, hash, hex, tokens, short, source, container, title, format, extractor, bytes,
-    source_digest, text_digest, indexed_at, first_indexed_at, metadata, annotations.
-    """
-    with opened(store, read_only=True) as source:
-        record = found(source, identity)
-        [annotations] = source.annotations([record.ref])
+    """Show the stored record of document ID; in a search engine also INDEX/ID, and ?routing=VALUE after either."""
+    with opened_collection(store, read_only=True) as collection:
+        record = collection.get(identity)
+    if record is None:
+        raise NotFoundError(f"{identity or repr(identity)}: no document with this id is stored")
     if json:
-        answer_json({**record_json(record), "annotations": dict(annotations or {})})
+        answer_json(record)
         return
+    first = "" if record.first_indexed_at == record.indexed_at else record.first_indexed_at
     fields(
         [
-            ("id", record.ref.id),
-            ("index", record.ref.index),
-            ("hash", record.fingerprint or "none: no words"),
+            ("id", record.id),
+            ("index", record.index),
+            ("hash", record.hash or "none: no words"),
             ("words", f"{record.tokens}" + (" (short: left out of answers unless asked for)" if record.short else "")),
             ("title", record.title),
             ("source" if "://" in record.source[:20] else "path", record.source),
             ("read from", record.container),
             ("format", record.format),
-            ("size", size(record.size)),
+            ("size", size(record.bytes)),
             ("extractor", record.extractor),
             ("indexed at", to_the_second(record.indexed_at)),
-            ("first indexed", to_the_second(record.first_indexed_at)),
+            ("first indexed", to_the_second(first)),
             *((f"metadata {key}", _in_words(value)) for key, value in record.metadata.items()),
-            *((name, _in_words(value)) for name, value in _lines(annotations or {})),
+            *(
+                (f"cluster {name}".replace("_", " "), _in_words(value))
+                for name, value in (as_json(record.cluster) or {}).items()
+            ),
+            ("duplicate_of", record.duplicate_of),
         ]
     )
 
 
-def _lines(annotations: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
-    """Annotations, and the parts of those that have some, each under a name of its own."""
-    for name, value in annotations.items():
-        if isinstance(value, Mapping):
-            yield from ((f"{name} {part}".replace("_", " "), inner) for part, inner in value.items())
-        else:
-            yield name, value
-
-
 def _in_words(value: Any) -> str:
+    if value is None:
+        return ""
     if isinstance(value, bool):
         return "yes" if value else "no"
     return value if isinstance(value, str) else json_module.dumps(value, ensure_ascii=False)

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from indexer.errors import NotFoundError, UsageError
 from indexer.extract.base import Content, Limits, Options
-from indexer.ingest.indexing import DEFAULT_MIN_TOKENS, default_jobs
+from indexer.ingest.indexing import default_jobs
 from indexer.ingest.outcomes import read
 from indexer.ingest.readers.named_columns import KnownColumns
 from indexer.ingest.sources import Selection, Sources
+from indexer.library.forms import described, similar_of, stored_members
 from indexer.library.given import columns_of, documents
-from indexer.library.records import Cluster, Copy, Erased, Failure, Match, Similar, Stored, Surplus
+from indexer.library.records import Cluster, Copy, Described, Erased, Failure, Similar, Surplus
 from indexer.library.rows import Rows
-from indexer.matching.asking import Answered, Reading, Unanswered, lookup_each, questions_of, stored_questions
+from indexer.matching.asking import Reading, Unanswered, lookup_each, questions_of, stored_questions
 from indexer.matching.question import Question, stored_as
 from indexer.matching.rule import MatchRule
 from indexer.model import Ref, name_of
@@ -101,28 +102,7 @@ def answers(
     found = lookup_each(
         store, rule, asked, limit=listing.limit, at_least=listing.at_least, include_short=listing.include_short
     )
-    for each in found:
-        if isinstance(each, Unanswered):
-            yield Similar(each.name, Rows(Match, note=str(each.error)), each.error)
-        else:
-            yield Similar(each.question.name, rows_of(each))
-
-
-def rows_of(answered: Answered) -> Rows[Match]:
-    """An answer as rows, with a sentence about what is not in them."""
-    question, answer = answered
-    rows = [
-        Match(
-            name_of(one.record.ref), one.similarity, one.bits, one.label, one.record.title,
-            one.record.source, one.record.metadata, one.shares,
-        )
-        for one in answer.matches
-    ]  # fmt: skip
-    more = f"the nearest {len(rows):,} of {answer.total:,}" if answer.total > len(rows) else ""
-    few = f"{question.name} has fewer than {DEFAULT_MIN_TOKENS} words, so that it may match by chance, or miss"
-    return Rows(
-        Match, rows, more or (few if question.short else "" if rows else f"nothing is near by {answer.rule.in_words}")
-    )
+    return (similar_of(each, rule) for each in found)
 
 
 def only(name: str, refs: Sequence[Ref]) -> Ref:
@@ -138,22 +118,9 @@ def _options(store: Store) -> Options:
     return Options(content=cast(Content, store.info.content))
 
 
-def stored_rows(store: Store, refs: Sequence[Ref]) -> list[Stored]:
+def stored_rows(store: Store, refs: Sequence[Ref]) -> list[Described]:
     """The stored documents with these identities, without those that are not there."""
-    from indexer.clustering.prune import MARK
-
-    documents = []
-    for known in store.described(refs):
-        if known is not None:
-            record, said = known
-            about = said.get("cluster", {}).get("id", ""), str(said.get(MARK, ""))
-            documents.append(
-                Stored(
-                    name_of(record.ref), record.title, record.source, record.format, record.tokens, record.short,
-                    record.size, record.indexed_at, *about, record.metadata,
-                )
-            )  # fmt: skip
-    return documents
+    return [described(*known) for known in store.described(refs) if known is not None]
 
 
 def arrivals(store: Store, name: str, *, cluster: bool, skip: bool) -> Arrivals:
@@ -181,8 +148,8 @@ def surplus_rows(pruning: Pruning) -> list[Surplus]:
     """The documents that repeat a kept one, and why some of them are kept."""
     return [
         Surplus(
-            name_of(one.record.ref), name_of(one.repeats), one.similarity, one.identical, one.kept, one.record.title,
-            one.record.source, one.cluster, one.differs,
+            **stored_members(one.record), cluster=one.cluster, repeats=name_of(one.repeats), similarity=one.similarity,
+            identical=one.identical, kept=one.kept, differs=one.differs,
         )
         for one in pruning.surplus()
     ]  # fmt: skip
@@ -204,8 +171,8 @@ def erased(store: Store, refs: Sequence[Ref], rule: MatchRule | None, *, dry_run
     outcomes = {"listed": copies.found} if dry_run else copies.delete().by_outcome
     rows = [
         Copy(
-            name_of(one.record.ref), name_of(one.of), one.similarity, one.identical, outcome, one.left,
-            one.record.title, one.record.source,
+            **stored_members(one.record), copy_of=name_of(one.of), similarity=one.similarity, identical=one.identical,
+            outcome=outcome, left=one.left,
         )
         for outcome, some in outcomes.items()
         for one in some

@@ -1,10 +1,18 @@
-"""The results of a collection: small records of plain values."""
+"""The results of all actions, each declared once: for programs, for the terminal, in JSON and in Arrow tables.
+
+To add a field, write it below, and its meaning in the docstring: a short phrase that begins with a capital and has no
+final full stop. Nothing else declares it. `as_json` gives the object that --json prints; `Rows` of a class are a table
+(of the columns in its `table` where people read it), arrays, Arrow and frames. A command with
+`cls=Answering, answers="Clustering"` lists the members in its help, and `python docs/site/json_reference.py` writes its
+section of docs/reference/json.md, which a test compares. A field is always in the answer: null, 0 or empty where there
+is nothing to say. The id of a document is its name for every command and every method.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from indexer.errors import NeardupError
 from indexer.library.rows import Rows, Shown
@@ -12,71 +20,241 @@ from indexer.library.rows import Rows, Shown
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A document of a collection.
+    """A stored document.
 
-    `tokens` is the number of tokens of the fingerprint (`short` if they are too few, so that it is left out of
-    answers), `size` is in bytes, `indexed_at` ISO 8601 in UTC. `cluster` is the id of its cluster, and `duplicate_of`
-    the canonical document if `Collection.prune` has marked it.
+    Attributes:
+        id: The name of the document: its id; in a store of several indices INDEX/ID, with ?routing=VALUE if it has one
+        index: In a store of several indices the one that it is in, else empty
+        routing: Its routing value in the engine; null for none
+        hash: Its simhash in base32; null if it has no words
+        hex: The simhash as 16 hexadecimal digits; null if it has no words
+        tokens: The number of its words
+        short: True if it has too few words to be compared, so that it is left out of answers
+        source: The path or URL that it came from
+        container: The file with many documents that it was read from, where `source` is an address of its own
+        title: Its title
+        format: Its format
+        extractor: The extractor that gave the text
+        bytes: Its size
+        source_digest: A digest of what the fingerprint was made from
+        text_digest: A digest of the text, equal for texts that differ only in case and white space
+        indexed_at: When its record was made; ISO 8601 in UTC
+        first_indexed_at: When the document first came; ISO 8601 in UTC
+        metadata: The other fields of its row or line
     """
 
+    table: ClassVar[tuple[str, ...]] = ("id", "title", "source", "format", "tokens", "bytes", "indexed_at", "metadata")
+
     id: str
-    title: str
-    source: str
-    format: str
+    index: str
+    routing: str | None
+    hash: str | None
+    hex: str | None
     tokens: int
     short: bool
-    size: int
+    source: str
+    container: str
+    title: str
+    format: str
+    extractor: str
+    bytes: int
+    source_digest: str
+    text_digest: str
     indexed_at: str
-    cluster: str
-    duplicate_of: str
+    first_indexed_at: str
     metadata: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
-    """A document that is near a question: `similarity` (0 to 1) is by the rule's measure.
+class Membership:
+    """A document's place in a cluster.
 
-    `bits` is how many bits of simhash-doc differ, None if unknown. `label` is "identical", "near", "close" or "loose",
-    or empty for a document that only `at_least` lets in; by a rule of parts "contains", "contained in" or "shares".
-    `shares` are then how much of the question is in the document, and of the document in the question.
+    Attributes:
+        id: The id of the cluster
+        is_canonical: True for the document that represents the cluster
+        similarity: The similarity (0 to 1) to the canonical document
+        size_class: The class of the cluster's size, empty for a document that is alone
+        repeats: For a document that could be removed, the kept one that it repeats; else null
+        repeats_similarity: The similarity (0 to 1) to that one; else null
     """
 
     id: str
+    is_canonical: bool
     similarity: float
+    size_class: str
+    repeats: str | None
+    repeats_similarity: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Described(Stored):
+    """A stored document, as `show` prints it; other commands include all but `cluster` and `duplicate_of`.
+
+    Attributes:
+        cluster: Its place in a cluster; null if none is noted, as of a document that is alone in a file's store
+        duplicate_of: The kept document that it repeats, if prune has marked it; else empty
+    """
+
+    cluster: Membership | None
+    duplicate_of: str
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A document that is asked about.
+
+    Attributes:
+        name: Its path or id; a text without an id is called "the text"
+        title: Its title
+        hash: Its simhash in base32; null if it has no words
+        hex: The simhash as 16 hexadecimal digits; null if it has no words
+        tokens: The number of its words
+    """
+
+    name: str
+    title: str
+    hash: str | None
+    hex: str | None
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Match(Stored):
+    """A document that is near a query.
+
+    Attributes:
+        similarity: The similarity (0 to 1) by the measure of the rule
+        near: True if it is near by the rule; false for what only --at-least lets in
+        identical: True if the texts are known to be equal except for case and white space
+        bits: How many of the 64 bits of the simhash differ; null if unknown
+        label: "identical", "near", "close" or "loose"; by a rule of parts "contains", "contained in" or "shares"
+        of_query: By a rule of parts, how much of the query is in it (0 to 1); else null
+        of_match: By a rule of parts, how much of it is in the query (0 to 1); else null
+    """
+
+    table: ClassVar[tuple[str, ...]] = (
+        *("id", "similarity", "of_query", "of_match", "bits", "label", "title", "source", "metadata"),
+    )
+
+    similarity: float
+    near: bool
+    identical: bool
     bits: int | None
     label: str
-    title: str
-    source: str
-    metadata: Mapping[str, Any]
-    shares: tuple[float, float] | None = None
+    of_query: float | None
+    of_match: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class FinderPlan:
+    """What a finder of a rule looks up.
+
+    Attributes:
+        scheme: The scheme with its parameters
+        measure: The measure of its similarities
+        similarity: The least similarity (0 to 1)
+        probes: How many keys are looked up at most; null for all keys of the text
+        agreeing: In how many tables a key has to agree
+        recall: The share (0 to 1) that is expected to be found of documents exactly as similar
+        guaranteed: True if every document that is so similar is found
+        explanation: The same in words
+    """
+
+    scheme: str
+    measure: str
+    similarity: float
+    probes: int | None
+    agreeing: int
+    recall: float
+    guaranteed: bool
+    explanation: str
+
+
+@dataclass(frozen=True, slots=True)
+class RulePlan:
+    """What a rule looks up.
+
+    Attributes:
+        rule: The match rule with all parameters
+        finders: What each of its finders looks up
+        verifier: The part of the rule that verifies; null for none
+    """
+
+    rule: str
+    finders: tuple[FinderPlan, ...]
+    verifier: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A document that could not be read again to verify it.
+
+    Attributes:
+        id: The name of the document
+        reason: Why it could not be read
+    """
+
+    id: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Similar:
-    """The `matches` of one of many documents, or the `error` why it could not be asked about.
+    """What is near one of the documents that were asked about.
 
-    `name` is its id or path; a text without an id is called "the text".
+    Attributes:
+        query: The document that was asked about
+        rule: The match rule
+        plan: What the rule looks up; null unless asked for with --explain
+        total: How many documents are near, before --limit
+        not_comparable: How many documents lack the sketch that the rule compares
+        unread: The documents that could not be read again to verify them, and so were left out
+        matches: The documents that are near, the most similar first
+        error: Why it could not be asked about; null if it could
     """
 
-    name: str
+    query: Query
+    rule: str
+    plan: RulePlan | None
+    total: int
+    not_comparable: int
+    unread: tuple[Unread, ...]
     matches: Rows[Match]
-    error: NeardupError | None = None
+    error: NeardupError | None
+
+    @property
+    def name(self) -> str:
+        """The name of the document that was asked about."""
+        return self.query.name
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two documents that are near, and their similarity (0 to 1)."""
+    """Two documents that are near.
+
+    Attributes:
+        left: The name of the one
+        right: The name of the other
+        similarity: The similarity (0 to 1) by the measure of the rule
+        bits: By a rule that counts bits, how many of the simhash differ; else null
+    """
 
     left: str
     right: str
     similarity: float
+    bits: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """Documents that belong together: the `canonical` one is the first of the `members`.
+    """Documents that belong together.
 
-    `similarities` (0 to 1) are those of the members to the canonical one.
+    Attributes:
+        id: The id of the cluster
+        size: The number of its documents
+        canonical: The document that represents it
+        members: Its documents, the canonical one first
+        similarities: The similarities (0 to 1) of the members to the canonical one
     """
 
     id: str
@@ -88,7 +266,15 @@ class Cluster:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A document that could not be indexed, by id, and the reason: a short fixed word, and what was wrong."""
+    """A document that could not be indexed.
+
+    Attributes:
+        id: The name of the document
+        reason: The reason, a short fixed word
+        detail: What was wrong
+        source: The path or URL that it came from
+        failed_at: When it failed; ISO 8601 in UTC
+    """
 
     id: str
     reason: str
@@ -98,31 +284,46 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
-class Surplus:
-    """A document that `repeats` a kept one; `kept` says why it is kept, and is empty if it is not.
+class Surplus(Stored):
+    """A document that repeats a kept one.
 
-    `similarity` (0 to 1) is computed again, and below 0 if unknown; `identical` texts differ at most in case and white
-    space. `differs` names the other fields of its owner's for which it is kept.
+    Attributes:
+        cluster: The id of its cluster
+        repeats: The kept document that it repeats
+        similarity: The similarity (0 to 1) to that one, computed anew; below 0 if unknown
+        identical: True if the texts are equal except for case and white space
+        kept: Why it stays; empty for a document that would be marked or deleted
+        differs: With --with-documents, the other fields for which it stays
     """
 
-    id: str
+    table: ClassVar[tuple[str, ...]] = (
+        *("id", "repeats", "similarity", "identical", "kept", "title", "source", "cluster", "differs"),
+    )
+
+    cluster: str
     repeats: str
     similarity: float
     identical: bool
     kept: str
-    title: str
-    source: str
-    cluster: str
-    differs: tuple[str, ...] = ()
+    differs: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Indexed(Shown):
-    """The outcome of adding documents to a collection; each is counted in exactly one of the first six.
+    """The outcome of adding documents; each is counted in exactly one of the first six.
 
-    `failed` counts by reason, `failed_before` were not tried because they failed before and have not changed, and
-    `duplicates` were left out on request. Of the stored documents, `short` have too few tokens and `empty` none; `new`
-    had no near-duplicate on arrival and `near` had one, if that was looked up.
+    Attributes:
+        indexed: New documents
+        replaced: Documents whose record was made anew
+        unchanged: Documents that are as they were stored
+        failed: Documents that could not be indexed, counted by reason
+        failed_before: Documents that failed before and have not changed, so that they were not tried
+        duplicates: With --skip-duplicates, near-duplicates that were left out
+        short: Of the stored documents, those with too few words to be compared
+        empty: Of the stored documents, those without words
+        new: If near-duplicates were looked for, stored documents that had none on arrival
+        near: If near-duplicates were looked for, stored documents that had one on arrival
+        seconds: How long it took
     """
 
     indexed: int
@@ -144,33 +345,88 @@ class Indexed(Shown):
         return counted + sum(self.failed.values())
 
 
+@dataclass(frozen=True, slots=True)
+class SharedKey:
+    """A key that so many documents have in common that comparing them is costly.
+
+    Attributes:
+        id: One of the documents
+        scheme: The scheme of the key
+        documents: How many different documents have it
+        comparisons: How many comparisons they took
+    """
+
+    id: str
+    scheme: str
+    documents: int
+    comparisons: int
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a clustering wrote, or would write in a dry run.
+
+    Attributes:
+        documents: Documents whose place changed
+        clusters: Clusters that are new or changed
+        removed: Clusters that were removed
+    """
+
+    documents: int
+    clusters: int
+    removed: int
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Clustering(Shown):
-    """The result of a clustering by `rule`: of `documents`, `compared` were compared, and `lacking` could not be.
+    """The result of a clustering.
 
-    There are `clusters` clusters of two or more documents, `clustered` documents in all, `largest` in the largest;
-    `split` chains were split. `written` documents changed, or would change in a dry run. `changed` says what of the
-    rule, the bound and the canonical rule is not as in the last clustering.
+    Attributes:
+        rule: The match rule
+        documents: The documents of the store
+        compared: Those that were compared
+        not_comparable: Those that lack the sketch that the rule compares
+        clusters: The clusters of two or more documents
+        clustered: The documents in them
+        largest: The documents in the largest
+        split: The chains of near documents that were too wide and were split
+        comparisons: The comparisons that were made
+        costliest: The keys that cost most comparisons
+        unread: The documents that could not be read again to verify them
+        written: What was written, or would be in a dry run
+        contended: Documents that others change constantly, left as they are
+        changed: What of the rule, the bound and the canonical rule is not as in the last clustering, in words
+        dry_run: True if nothing was written
     """
 
     rule: str
     documents: int
     compared: int
-    lacking: int
+    not_comparable: int
     clusters: int
     clustered: int
     largest: int
     split: int
-    written: int
-    changed: str = ""
+    comparisons: int = field(repr=False)
+    costliest: tuple[SharedKey, ...] = field(repr=False)
+    unread: tuple[Unread, ...] = field(repr=False)
+    written: Written = field(repr=False)
+    contended: int
+    changed: str
+    dry_run: bool
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Pruned(Shown):
-    """The result of `Collection.prune`: how many documents were `marked`, `unmarked` and `deleted`.
+    """The result of pruning.
 
-    `stripped` documents belong to an owner: they stay and only lose neardup's fields. `surplus` is filled only in a
-    dry run.
+    Attributes:
+        surplus: In a dry run, the documents that repeat a kept one
+        marked: Documents that were marked
+        unmarked: Documents whose mark was removed
+        deleted: Documents that were deleted
+        stripped: Documents of an owner, which stay and only lost neardup's fields
+        contended: Documents that others change constantly, left as they are
     """
 
     surplus: Rows[Surplus] = field(repr=False)
@@ -178,32 +434,43 @@ class Pruned(Shown):
     unmarked: int = 0
     deleted: int = 0
     stripped: int = 0
+    contended: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Copy:
-    """A document that was named, or a copy of the one in `copy_of`: `similarity` (0 to 1), or `identical` in text.
+class Copy(Stored):
+    """A document that was named, or a copy of it.
 
-    `outcome` is "deleted", "stripped" (an owner's, which stays and loses neardup's fields), "changed" (so that it was
-    left) or, in a dry run, "listed". `left` is the file or document that still holds the text, empty if none is known.
+    Attributes:
+        copy_of: The document that was named
+        similarity: The similarity (0 to 1) to that one
+        identical: True if the texts are equal except for case and white space
+        outcome: "deleted", "stripped" (an owner's, which stays), "changed" (so that it was left); in a dry run "listed"
+        left: The file or document that still holds the text, empty if none is known
     """
 
-    id: str
+    table: ClassVar[tuple[str, ...]] = (
+        *("id", "copy_of", "similarity", "identical", "outcome", "left", "title", "source"),
+    )
+
     copy_of: str
     similarity: float
     identical: bool
     outcome: str
     left: str
-    title: str
-    source: str
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Erased(Shown):
-    """The result of `Collection.delete_copies`: counts of `documents` by what became of them.
+    """The result of deleting documents with their copies.
 
-    Copies may be among the `not_compared` documents, which are stored without text or sketch, and among the `failures`,
-    which could not be stored or were left out.
+    Attributes:
+        documents: The documents, and what became of each
+        deleted: Documents that were deleted
+        stripped: Documents of an owner, which stay and only lost neardup's fields
+        changed: Documents that have changed since they were compared, and stay
+        not_compared: Documents stored without text or sketch, among which there may be copies
+        failures: Documents that could not be stored or were left out, among which there may be copies
     """
 
     documents: Rows[Copy] = field(repr=False)

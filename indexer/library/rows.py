@@ -5,20 +5,21 @@ from __future__ import annotations
 import html
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields
-from typing import Any, Generic, TypeVar, overload
-
-import numpy as np
-import numpy.typing as npt
+from dataclasses import fields, is_dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from indexer.errors import UsageError
+from indexer.model.declared import as_json
 from indexer.text.visible import printable
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 Row = TypeVar("Row")
 
 _SHOWN = 10
 _WIDEST = 48
-_NUMBERS: Mapping[str, Any] = {"int": np.int64, "float": np.float64, "bool": np.bool_}
+_NUMBERS = {"int": "int64", "float": "float64", "bool": "bool"}
 
 
 class Rows(Sequence[Row], Generic[Row]):
@@ -40,6 +41,8 @@ class Rows(Sequence[Row], Generic[Row]):
         """A column of shape (n,): int64, float64, bool, or objects. Raises UsageError for an unknown name."""
         if name not in self._types:
             raise UsageError(f"there is no column {name!r}; there are: {', '.join(self.columns)}")
+        import numpy as np
+
         values = [getattr(row, name) for row in self._rows]
         kind = _NUMBERS.get(self._types[name])
         if kind is not None:
@@ -53,17 +56,20 @@ class Rows(Sequence[Row], Generic[Row]):
         return {name: self.column(name) for name in self.columns}
 
     def to_arrow(self) -> Any:
-        """Convert to a `pyarrow.Table`, with metadata as JSON text. Raises UsageError without the extra parquet."""
+        """Convert to a `pyarrow.Table`, with objects as JSON text. Raises UsageError without the extra parquet."""
         try:
             import pyarrow as pa
         except ImportError as error:
             raise UsageError("an Arrow table takes pyarrow: pip install 'neardup[parquet]'") from error
         kinds = {
-            "int": pa.int64(), "int | None": pa.int64(), "float": pa.float64(), "bool": pa.bool_(), "str": pa.string(),
+            "int": pa.int64(), "float": pa.float64(), "bool": pa.bool_(),
             "tuple[str, ...]": pa.list_(pa.string()), "tuple[float, ...]": pa.list_(pa.float64()),
         }  # fmt: skip
         arrays = {
-            name: pa.array([_plain(getattr(row, name)) for row in self._rows], kinds.get(kind, pa.string()))
+            name: pa.array(
+                [_plain(getattr(row, name)) for row in self._rows],
+                kinds.get(kind.removesuffix(" | None"), pa.string()),
+            )
             for name, kind in self._types.items()
         }
         return pa.table(arrays)
@@ -112,9 +118,10 @@ class Rows(Sequence[Row], Generic[Row]):
 
     def _shown(self) -> tuple[list[str], list[list[str]]]:
         """The columns that say something, and the cells of the first rows."""
-        lines = [[_cell(getattr(row, name)) for name in self.columns] for row in self._rows[:_SHOWN]]
-        filled = [place for place in range(len(self.columns)) if any(line[place] for line in lines)]
-        return [self.columns[place] for place in filled], [[line[place] for place in filled] for line in lines]
+        columns = getattr(self._kind, "table", self.columns)
+        lines = [[_cell(getattr(row, name)) for name in columns] for row in self._rows[:_SHOWN]]
+        filled = [place for place in range(len(columns)) if any(line[place] for line in lines)]
+        return [columns[place] for place in filled], [[line[place] for place in filled] for line in lines]
 
     def _remarks(self) -> list[str]:
         left = len(self) - _SHOWN
@@ -170,8 +177,8 @@ def _cell(value: Any) -> str:
 
 def _plain(value: Any) -> Any:
     """A value as Arrow takes it."""
-    if isinstance(value, Mapping):
-        return json.dumps(value, default=str)
+    if isinstance(value, Mapping) or is_dataclass(value):
+        return json.dumps(as_json(value), default=str)
     if isinstance(value, str):
         # Lone surrogates, as of file names, are in no encoding.
         return value.encode("utf-8", "backslashreplace").decode("utf-8")

@@ -19,8 +19,8 @@ ALIKE = ["docs/a.html", "docs/b.pdf", "docs/deep/c.xml", "docs/deep/d.txt", "doc
 def clusters(neardup: Neardup, store: str = "collection.neardup") -> dict[str, dict[str, object]]:
     shown = {}
     for name in contents(neardup, store)[0]:
-        annotations = neardup("show", name, "--store", store, "--json").json["annotations"]
-        shown[name] = annotations
+        known = neardup("show", name, "--store", store, "--json").json
+        shown[name] = {part: known[part] for part in ("cluster", "duplicate_of") if known[part]}
     return shown
 
 

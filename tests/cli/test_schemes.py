@@ -263,7 +263,7 @@ def test_pairs_and_clusters_by_a_scheme(indexed: Neardup) -> None:
 
     made = indexed("cluster", "--scheme", "minhash", "--similarity", "0.8", "--json").json
     assert (made["rule"], made["clusters"], made["clustered"]) == ("minhash@0.8", 1, 3)
-    cluster = indexed("show", "docs/b.txt", "--json").json["annotations"]["cluster"]
+    cluster = indexed("show", "docs/b.txt", "--json").json["cluster"]
     assert 0.8 <= cluster["similarity"] < 1
     again = indexed("cluster", "--match", "minhash@0.8", "--json").json
     assert again["written"] == {"documents": 0, "clusters": 0, "removed": 0}

@@ -50,11 +50,11 @@ def test_a_chapter_is_contained_and_a_book_contains(collection: Collection) -> N
 
 def test_shares_are_said_for_both_sides(collection: Collection) -> None:
     [match] = collection.similar(CHAPTERS[5], match=RULE)
-    assert match.shares is not None
-    of_question, of_book = match.shares
-    assert match.similarity == of_question > 0.9
-    assert 1 / 14 < of_book < 1 / 10
-    assert collection.similar(BOOK, match="minhash@0.6")[0].shares is None
+    assert match.of_query is not None
+    assert match.of_match is not None
+    assert match.similarity == match.of_query > 0.9
+    assert 1 / 14 < match.of_match < 1 / 10
+    assert collection.similar(BOOK, match="minhash@0.6")[0].of_query is None
 
 
 def test_articles_that_quote_one_release_share_it(collection: Collection) -> None:

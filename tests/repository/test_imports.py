@@ -153,3 +153,21 @@ def test_no_two_test_files_share_a_name() -> None:
     # They are imported by their names alone.
     names = [path.name for path in PACKAGE.parent.joinpath("tests").rglob("*.py")]
     assert sorted({name for name in names if names.count(name) > 1} - {"conftest.py", "__init__.py"}) == []
+
+
+# What the command may import of these is what it says and how: the rest is the library's.
+OF_ITS_OWN = {"cli", "config", "errors", "library", "model", "text"}
+CEILING = 228
+
+
+def test_the_command_is_thin_over_the_library() -> None:
+    lower = [
+        f"{path.relative_to(PACKAGE)}: {node.module}"
+        for path in sorted((PACKAGE / "cli").rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.ImportFrom)
+        and node.module
+        and node.module.startswith("indexer")
+        and node.module.partition(".")[2].partition(".")[0] not in OF_ITS_OWN
+    ]
+    assert len(lower) <= CEILING, "\n".join(lower)

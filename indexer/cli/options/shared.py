@@ -24,6 +24,7 @@ from indexer.text.remarks import in_json, note
 
 if TYPE_CHECKING:
     from indexer.ingest.outcomes import Counts
+    from indexer.library.collection import Collection
     from indexer.stores import Store, StoreInfo
     from indexer.stores.base import Refresh
 
@@ -290,6 +291,18 @@ def opened(store: str, *, create: StoreInfo | None = None, read_only: bool = Fal
     for notice in opened_store.notices() if read_only else ():
         say(notice, level="warning")
     return opened_store
+
+
+def opened_collection(
+    store: str, *, filter: str | None = None, read_only: bool = False, refresh: Refresh = "wait"  # noqa: A002
+) -> Collection:  # fmt: skip
+    """Open the collection in a store that is there, and say what its user should know of it."""
+    from indexer.library.collection import open as open_collection
+
+    collection = open_collection(store, filter=filter, read_only=read_only, create=False, turns=False, refresh=refresh)
+    for notice in collection.notices() if read_only else ():
+        say(notice, level="warning")
+    return collection
 
 
 def tell_made(store: Store, name: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,6 +13,7 @@ import click
 from indexer.cli.terminal.hints import with_store
 from indexer.errors import ExtractionError
 from indexer.model import Fingerprint, Record
+from indexer.model.declared import as_json
 from indexer.text import visible
 from indexer.text.counts import counted
 from indexer.text.hiding import shown_name, without_credentials
@@ -50,9 +51,9 @@ def answer(text: str) -> None:
     click.echo(printable(text))
 
 
-def answer_json(value: Mapping[str, Any]) -> None:
-    """One JSON object on one line, ASCII only, so that no terminal is harmed."""
-    click.echo(json.dumps(value))
+def answer_json(value: Any) -> None:
+    """A result as one JSON object on one line, ASCII only, so that no terminal is harmed."""
+    click.echo(json.dumps(as_json(value)))
 
 
 def fields(pairs: Iterable[tuple[str, object]]) -> None:

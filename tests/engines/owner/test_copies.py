@@ -42,7 +42,7 @@ def test_what_is_marked_is_found_by_a_query(server: Server, index_name: str) -> 
     copies = {"a", "b", "near"} - marks
     assert found(marked) == found({"term": {"neardup.duplicate_of": canonical}}) == copies
     for copy in copies:
-        known = json.loads(neardup("show", copy, "--store", url, "--json").stdout)["annotations"]
+        known = json.loads(neardup("show", copy, "--store", url, "--json").stdout)
         assert known["duplicate_of"] == canonical
     # Only what is identical; the mark of the other goes.
     neardup("prune", "--store", url, "--identical")

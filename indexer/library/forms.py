@@ -1,0 +1,133 @@
+"""Results in their declared form, made of what the packages below give."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from indexer.library.records import Described, FinderPlan, Match, Membership, Pair, Query, RulePlan, Similar, Unread
+from indexer.library.rows import Rows
+from indexer.model import Fingerprint, Record, Ref, name_of
+
+if TYPE_CHECKING:
+    from indexer.matching.asking import Answered, Unanswered
+    from indexer.matching.lookups import Match as Near
+    from indexer.matching.pairing import Pair as NearPair
+    from indexer.matching.question import Question
+    from indexer.matching.rule import MatchRule
+
+
+def hash_members(fingerprint: Fingerprint | None) -> dict[str, Any]:
+    """The members of a result that tell a simhash."""
+    if fingerprint is None:
+        return {"hash": None, "hex": None, "tokens": 0}
+    return {"hash": str(fingerprint), "hex": f"{fingerprint.value:016x}", "tokens": fingerprint.tokens}
+
+
+def stored_members(record: Record) -> dict[str, Any]:
+    """The members of `Stored`."""
+    return {
+        "id": name_of(record.ref),
+        "index": record.ref.index,
+        "routing": record.ref.routing,
+        **hash_members(record.fingerprint),
+        "short": record.short,
+        "source": record.source,
+        "container": record.container,
+        "title": record.title,
+        "format": record.format,
+        "extractor": record.extractor,
+        "bytes": record.size,
+        "source_digest": record.source_digest,
+        "text_digest": record.text_digest,
+        "indexed_at": record.indexed_at,
+        "first_indexed_at": record.arrived_at,
+        "metadata": record.metadata,
+    }
+
+
+def described(record: Record, annotations: Mapping[str, Any]) -> Described:
+    """A stored document with its annotations."""
+    from indexer.clustering.assign import cluster_of, repeated_by
+    from indexer.clustering.prune import MARK
+
+    place = None
+    if name := cluster_of(annotations):
+        cluster, other = annotations["cluster"], repeated_by(record.ref, annotations)
+        place = Membership(
+            name,
+            bool(cluster.get("is_canonical")),
+            cluster.get("similarity", 0.0),
+            cluster.get("size_class", ""),
+            name_of(other) if other else None,
+            cluster.get("repeats_similarity"),
+        )
+    return Described(**stored_members(record), cluster=place, duplicate_of=str(annotations.get(MARK, "")))
+
+
+def query_of(question: Question) -> Query:
+    """A document that is asked about."""
+    return Query(question.name, question.title, **hash_members(question.simhash))
+
+
+def match_of(match: Near) -> Match:
+    """A document that is near."""
+    of_query, of_match = match.shares or (None, None)
+    return Match(
+        **stored_members(match.record), similarity=match.similarity, near=match.near, identical=match.identical,
+        bits=match.bits, label=match.label, of_query=of_query, of_match=of_match,
+    )  # fmt: skip
+
+
+def pair_of(pair: NearPair, rule: MatchRule) -> Pair:
+    """Two documents that are near by a rule."""
+    bits = rule.bits(pair.similarity) if rule.width else None
+    return Pair(name_of(pair.left), name_of(pair.right), round(pair.similarity, 6), bits)
+
+
+def unread_of(unread: Mapping[Ref, str]) -> tuple[Unread, ...]:
+    """The documents that could not be read again."""
+    return tuple(Unread(name_of(ref), reason) for ref, reason in unread.items())
+
+
+def plan_of(rule: MatchRule) -> RulePlan:
+    """The plan of a rule. Raises UsageError where a finder can't serve its threshold."""
+    from indexer.matching.lookups import plans
+
+    finders = (
+        FinderPlan(
+            finder.scheme.id, finder.scheme.measure, plan.similarity, plan.probes, plan.agreeing, plan.recall,
+            plan.guaranteed, plan.explanation,
+        )
+        for finder, plan in plans(rule)
+    )  # fmt: skip
+    return RulePlan(rule.written(whole=True), tuple(finders), str(rule.verifier) if rule.verifier else None)
+
+
+def similar_of(answered: Answered | Unanswered, rule: MatchRule, plan: RulePlan | None = None) -> Similar:
+    """The answer about one document, or the reason why there is none."""
+    from indexer.matching.asking import Unanswered
+
+    if isinstance(answered, Unanswered):
+        nothing = Rows(Match, note=str(answered.error))
+        return Similar(
+            Query(answered.name, "", None, None, 0), str(rule), plan, 0, 0, (), nothing, answered.error
+        )  # fmt: skip
+    question, answer = answered
+    matches = Rows(Match, map(match_of, answer.matches), _note(answered))
+    unread = unread_of(answer.unread)
+    return Similar(query_of(question), str(rule), plan, answer.total, answer.lacking, unread, matches, None)
+
+
+def _note(answered: Answered) -> str:
+    """A sentence about what is not in the rows of an answer."""
+    from indexer.ingest.indexing import DEFAULT_MIN_TOKENS
+
+    question, answer = answered
+    shown = len(answer.matches)
+    if answer.total > shown:
+        return f"the nearest {shown:,} of {answer.total:,}"
+    if question.short:
+        few = f"fewer than {DEFAULT_MIN_TOKENS} words"
+        return f"{question.name} has {few}, so that it may match by chance, or miss"
+    return "" if shown else f"nothing is near by {answer.rule.in_words}"
